@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use skep_protocol::Key;
 use skep_protocol::value::HistoryDeletionValue;
 use skep_query::{Entity, Value, entities};
@@ -32,8 +32,11 @@ pub struct RowChange<'a> {
 pub struct Rows {
     pub entity: &'static Entity,
     index: FxHashMap<i64, usize>,
+    keys: Vec<i64>,
     masks: Vec<u64>,
     values: Vec<Value>,
+    /// The place of the row that changed last: the next change is often one of the same row.
+    last: usize,
     /// How many changes there were.
     told: u64,
 }
@@ -43,8 +46,10 @@ impl Rows {
         Rows {
             entity,
             index: FxHashMap::default(),
+            keys: Vec::new(),
             masks: Vec::new(),
             values: Vec::new(),
+            last: 0,
             told: 0,
         }
     }
@@ -53,9 +58,14 @@ impl Rows {
     fn row(&mut self, key: i64) -> (Option<(&mut u64, &mut [Value])>, bool) {
         self.told += 1;
         let width = self.entity.fields.len();
-        let next = self.masks.len();
-        let at = *self.index.entry(key).or_insert(next);
+        let next = self.keys.len();
+        let at = match self.keys.get(self.last) {
+            Some(last) if *last == key => self.last,
+            _ => *self.index.entry(key).or_insert(next),
+        };
+        self.last = at;
         if at == next {
+            self.keys.push(key);
             self.masks.push(1);
             self.values.push(Value::Int(key));
             let absent = std::iter::repeat_n(Value::Null, width.saturating_sub(1));
@@ -67,14 +77,17 @@ impl Rows {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.masks.is_empty()
+        self.keys.is_empty()
     }
 
     pub fn get(&self, key: i64) -> Option<RowChange<'_>> {
-        let at = *self.index.get(&key)?;
+        self.at(*self.index.get(&key)?)
+    }
+
+    fn at(&self, at: usize) -> Option<RowChange<'_>> {
         let width = self.entity.fields.len();
         Some(RowChange {
-            key,
+            key: *self.keys.get(at)?,
             mask: *self.masks.get(at)?,
             values: self.values.get(at * width..(at + 1) * width)?,
         })
@@ -82,19 +95,34 @@ impl Rows {
 
     /// In the order of their keys, in which rows that were made together lie together.
     pub fn sorted(&self) -> Vec<RowChange<'_>> {
-        let mut keys: Vec<i64> = self.index.keys().copied().collect();
-        keys.sort_unstable();
-        keys.into_iter().filter_map(|key| self.get(key)).collect()
+        // New rows come in the order of their keys, and between them those that were there before: two runs, which the sort finds.
+        let (mut order, mut earlier) = (Vec::with_capacity(self.keys.len()), Vec::new());
+        let mut greatest = i64::MIN;
+        for (at, key) in self.keys.iter().enumerate() {
+            let of = if *key >= greatest {
+                &mut order
+            } else {
+                &mut earlier
+            };
+            of.push((*key, at));
+            greatest = greatest.max(*key);
+        }
+        earlier.sort_unstable();
+        order.append(&mut earlier);
+        order.sort();
+        let rows = order.into_iter().filter_map(|(_, at)| self.at(at));
+        rows.collect()
     }
 
     /// How many changes there were, and how many rows they are.
     pub fn counts(&self) -> (u64, u64) {
-        (self.told, self.masks.len() as u64)
+        (self.told, self.keys.len() as u64)
     }
 
     fn clear(&mut self) {
-        self.told = 0;
+        (self.told, self.last) = (0, 0);
         self.index.clear();
+        self.keys.clear();
         self.masks.clear();
         self.values.clear();
     }
@@ -141,6 +169,10 @@ pub struct Changes {
     pub completions: Vec<Completion>,
     /// Rows whose keys are texts, per entity: the numbers that stand for them here.
     texts: Vec<FxHashMap<Arc<str>, Key>>,
+    /// Of these the last two that were asked for, per entity.
+    recent: Vec<[Option<Key>; 2]>,
+    /// Names of variables that occur.
+    names: FxHashSet<Arc<str>>,
     /// Process ids whose latest version may be another one now.
     pub versions: Vec<Arc<str>>,
     /// Decision ids likewise.
@@ -163,6 +195,8 @@ impl Default for Changes {
             incidents: Vec::new(),
             completions: Vec::new(),
             texts: entities::ALL.map(|_| FxHashMap::default()).into(),
+            recent: entities::ALL.map(|_| [None; 2]).into(),
+            names: FxHashSet::default(),
             versions: Vec::new(),
             decision_versions: Vec::new(),
             definitions: Vec::new(),
@@ -195,6 +229,8 @@ impl Changes {
         self.incidents.clear();
         self.completions.clear();
         self.texts.iter_mut().for_each(FxHashMap::clear);
+        self.recent.fill([None; 2]);
+        self.names.clear();
         self.versions.clear();
         self.decision_versions.clear();
         self.definitions.clear();
@@ -238,19 +274,42 @@ impl Changes {
         self.set(entity, key, merged);
     }
 
+    /// A row of a key that is a text, if it was one of the last that were asked for: what is counted is mostly the same for one
+    /// record after the other, and its key need not be put together again.
+    pub fn recent_row(&self, entity: usize, is_it: impl Fn(&[Value]) -> bool) -> Option<Key> {
+        let (recent, rows) = (self.recent.get(entity)?, self.rows.get(entity)?);
+        let mut recent = recent.iter().flatten().copied();
+        recent.find(|row| rows.get(row.0).is_some_and(|row| is_it(row.values)))
+    }
+
     /// Stands for the row of a key that is a text, which is to be set as well; and the text, if the row is new here.
     pub fn text_row(&mut self, entity: usize, key: &str) -> (Key, Option<Arc<str>>) {
         let Some(texts) = self.texts.get_mut(entity) else {
             debug_assert!(false, "there is no entity {entity}");
             return (Key::NONE, None);
         };
-        if let Some(row) = texts.get(key) {
-            return (*row, None);
+        let known = texts.get(key).copied();
+        let new = || Key(-1 - i64::try_from(texts.len()).unwrap_or(i64::MAX - 1));
+        let row = known.unwrap_or_else(new);
+        if let Some(recent) = self.recent.get_mut(entity) {
+            *recent = [Some(row), recent.first().copied().flatten()];
         }
-        let row = Key(-1 - i64::try_from(texts.len()).unwrap_or(i64::MAX - 1));
+        if known.is_some() {
+            return (row, None);
+        }
         let key: Arc<str> = key.into();
         texts.insert(key.clone(), row);
         (row, Some(key))
+    }
+
+    /// The name of a variable, which is one text for all that have it.
+    pub fn name(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.names.get(name) {
+            return known.clone();
+        }
+        let name: Arc<str> = name.into();
+        self.names.insert(name.clone());
+        name
     }
 
     /// A process instance took a sequence flow. `id` is asked for when that is news.

@@ -22,8 +22,9 @@ const MAX_RETRY: Duration = Duration::from_secs(10);
 const STACK_BYTES: usize = 8 << 20;
 /// Batches of a window whose times are known.
 const MAX_TIMES: usize = 10_000;
-/// Without anything to do the thread looks around this often.
-const IDLE: Duration = Duration::from_secs(1);
+/// Where another node answers for the partition, windows are so many times as long: what is done and undone within one costs once,
+/// and who asks here is not made to wait for its end.
+const LEISURE: u32 = 5;
 
 /// Drives one exporter.
 pub struct Driver<E, L> {
@@ -141,7 +142,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
             .window_began
             .map_or(Duration::ZERO, |began| began.elapsed());
         let due = self.exporter.is_full()
-            || age >= self.exporter.window()
+            || age >= self.window()
             || (stopping && !went)
             || (caught_up && awaited);
         let mut step = Step::Went;
@@ -158,7 +159,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
             false => self.exporter.keep_house()?,
         };
         if caught_up {
-            if self.last_sync.elapsed() >= SYNC_EVERY {
+            if self.until_sync().is_zero() {
                 self.sync()?;
             }
             if self.read == self.flushed {
@@ -193,8 +194,19 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         if self.status.works() {
             tracing::info!(partition = self.partition, exporter = %self.status.id, "the exporter is halted");
         }
-        std::thread::park_timeout(IDLE);
+        // Whoever changes that wakes the thread.
+        std::thread::park();
         Step::Went
+    }
+
+    /// How long entries are taken in before they are flushed together.
+    fn window(&self) -> Duration {
+        let times = if self.status.has_leisure() {
+            LEISURE
+        } else {
+            1
+        };
+        self.exporter.window().saturating_mul(times)
     }
 
     /// Waits for entries, for the end of the window, or for somebody who asks; so long at most.
@@ -202,14 +214,22 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         match self.window_began {
             // Entries that are committed meanwhile are taken in when the window ends.
             Some(began) => {
-                let rest = self.exporter.window().saturating_sub(began.elapsed());
+                let rest = self.window().saturating_sub(began.elapsed());
                 std::thread::park_timeout(rest.min(at_most));
             }
             None => {
+                let at_most = self.until_sync().min(at_most);
                 let sleeper = &self.status.sleeper;
-                self.progress
-                    .sleep(sleeper, self.read.entry, IDLE.min(at_most));
+                self.progress.sleep(sleeper, self.read.entry, at_most);
             }
+        }
+    }
+
+    /// Until what was flushed is to be made safe. With nothing to make safe nothing has to be done, however long that lasts.
+    fn until_sync(&self) -> Duration {
+        match self.status.durable() == self.flushed {
+            true => Duration::MAX,
+            false => SYNC_EVERY.saturating_sub(self.last_sync.elapsed()),
         }
     }
 
@@ -337,4 +357,91 @@ enum Step {
     /// The target has what it was given.
     Flushed,
     Stopped,
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::metrics::{Bulk, ExportMetrics, Sink};
+
+    const WINDOW: Duration = Duration::from_millis(100);
+
+    /// What was flushed is safe up to here.
+    struct Safe(Position);
+
+    impl Exporter for Safe {
+        fn open(&mut self) -> Result<Option<Position>, String> {
+            Ok(None)
+        }
+
+        fn take(&mut self, _: u64, _: &[u8], _: &mut Tally) -> Result<(u64, i64), String> {
+            Ok((1, 0))
+        }
+
+        fn bulk(&self) -> Bulk {
+            Bulk { items: 0, bytes: 0 }
+        }
+
+        fn is_full(&self) -> bool {
+            false
+        }
+
+        fn window(&self) -> Duration {
+            WINDOW
+        }
+
+        fn flush(&mut self, _: Position) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn sync(&mut self) -> Result<(), String> {
+            self.0.entry = 7;
+            Ok(())
+        }
+
+        fn durable(&self) -> Position {
+            self.0
+        }
+    }
+
+    struct Empty;
+
+    impl CommittedLog for Empty {
+        fn read(&self, _: u64, _: u64, _: usize) -> Result<Vec<(u64, Bytes)>, LogError> {
+            Ok(Vec::new())
+        }
+    }
+
+    fn driver() -> Driver<Safe, Empty> {
+        let metrics = ExportMetrics::default().of(1, "safe", Sink::Other);
+        let status = Arc::new(Status::new("safe", Position::default(), metrics));
+        Driver::new(Safe(Position::default()), Empty, Arc::default(), status, 1)
+    }
+
+    #[test]
+    fn it_has_nothing_to_do_by_itself_once_everything_is_safe() {
+        let mut driver = driver();
+        assert_eq!(driver.until_sync(), Duration::MAX);
+        driver.flushed.entry = 7;
+        assert!(driver.until_sync() <= SYNC_EVERY);
+        driver.status.set_phase(crate::Phase::SoftPaused);
+        driver.sync().unwrap();
+        // The log is kept, and to be let go of when that is over.
+        assert!(driver.until_sync() <= SYNC_EVERY);
+        driver.status.set_phase(crate::Phase::Exporting);
+        driver.sync().unwrap();
+        assert_eq!(driver.until_sync(), Duration::MAX);
+    }
+
+    #[test]
+    fn windows_are_longer_where_another_node_answers() {
+        let driver = driver();
+        assert_eq!(driver.window(), WINDOW);
+        driver.status.set_leisure(true);
+        assert_eq!(driver.window(), LEISURE * WINDOW);
+        driver.status.set_leisure(false);
+        assert_eq!(driver.window(), WINDOW);
+    }
 }

@@ -8,6 +8,7 @@ mod merged;
 mod versions;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use skep_protocol::Key;
@@ -114,23 +115,46 @@ fn look_up_in(
 /// The sequence flows that process instances took stand in their rows.
 fn flows(changes: &mut Changes, stored: &dyn Stored) -> Result<(), String> {
     const FLOWS: usize = PROCESS_INSTANCE.column("takenFlows");
+    const BEGUN: usize = PROCESS_INSTANCE.column("startDate");
     let mut taken = changes.take_flows();
     taken.sort_unstable();
-    let keys = taken.iter().map(|(key, _)| key.0).collect();
-    let known = current(changes, stored, &PROCESS_INSTANCE, &keys, &[FLOWS])?;
+    // Those that began in this window have taken no others.
+    let began = |key: i64| {
+        let row = changes.rows_of(&PROCESS_INSTANCE)?.get(key)?;
+        (row.mask & (1 << BEGUN) != 0).then_some(())
+    };
+    let keys = taken.iter().map(|(key, _)| key.0);
+    let earlier = keys.filter(|key| began(*key).is_none()).collect();
+    let known = current(changes, stored, &PROCESS_INSTANCE, &earlier, &[FLOWS])?;
+    let same = |a: &[(Key, Arc<str>)], b: &[(Key, Arc<str>)]| {
+        a.len() == b.len() && a.iter().zip(b).all(|((_, a), (_, b))| a == b)
+    };
+    let mut last: (&[(Key, Arc<str>)], Value) = (&[], Value::Null);
     for of_one in taken.chunk_by(|(a, _), (b, _)| a == b) {
         let Some((key, _)) = of_one.first() else {
             continue;
         };
         let before = known.get(&key.0).and_then(|row| row.first()?.as_text());
-        let mut ids: Vec<&str> = before.unwrap_or_default().lines().collect();
-        ids.extend(of_one.iter().map(|(_, id)| &**id));
-        ids.sort_unstable();
-        ids.dedup();
-        let flows = Value::text(&ids.join("\n"));
+        let flows = match before {
+            // Most instances go the way of the one before: their texts are one.
+            None if same(last.0, of_one) => last.1.clone(),
+            _ => joined(before.unwrap_or_default(), of_one),
+        };
+        if before.is_none() {
+            last = (of_one, flows.clone());
+        }
         changes.put(&PROCESS_INSTANCE, *key, FLOWS, flows);
     }
     Ok(())
+}
+
+/// The sequence flows of before, and these.
+fn joined(before: &str, taken: &[(Key, Arc<str>)]) -> Value {
+    let mut ids: Vec<&str> = before.lines().collect();
+    ids.extend(taken.iter().map(|(_, id)| &**id));
+    ids.sort_unstable();
+    ids.dedup();
+    Value::text(&ids.join("\n"))
 }
 
 /// What new rows take from the row of another entity.

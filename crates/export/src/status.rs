@@ -47,6 +47,8 @@ pub struct Status {
     stopping: AtomicBool,
     /// Another node does what it would do.
     elsewhere: AtomicBool,
+    /// Another node answers for the partition: nobody is in a hurry here.
+    leisure: AtomicBool,
     /// The thread knows that it is halted.
     resting: AtomicBool,
     /// Up to where the log is not needed any more: what a power cut and a new leader leave.
@@ -70,6 +72,7 @@ impl Status {
             enabled: AtomicBool::new(true),
             stopping: AtomicBool::new(false),
             elsewhere: AtomicBool::new(false),
+            leisure: AtomicBool::new(false),
             resting: AtomicBool::new(false),
             durable: Mutex::new((from, Vec::new())),
             exported: AtomicU64::new(from.record),
@@ -160,6 +163,18 @@ impl Status {
         if self.elsewhere.swap(elsewhere, Ordering::AcqRel) != elsewhere {
             self.sleeper.wake();
         }
+    }
+
+    /// Another node answers for the partition.
+    pub fn set_leisure(&self, leisure: bool) {
+        if self.leisure.swap(leisure, Ordering::AcqRel) && !leisure {
+            // The window may be over.
+            self.sleeper.wake();
+        }
+    }
+
+    pub(crate) fn has_leisure(&self) -> bool {
+        self.leisure.load(Ordering::Acquire)
     }
 
     /// Nothing goes on until an operator says so, or the partition is led here.

@@ -83,6 +83,8 @@ pub enum Indexed {
     All,
     /// Those that have the field: most have not.
     Present,
+    /// Those in which it is true: in most it is not.
+    True,
     /// Those in which another field has this value.
     While(&'static str, &'static str),
     /// Those in which it is not the same as this field, which has an index of its own: in most it is.
@@ -245,6 +247,12 @@ impl Field {
     /// See [`Indexed::Present`].
     pub const fn sparse(mut self) -> Field {
         self.indexed = Indexed::Present;
+        self
+    }
+
+    /// See [`Indexed::True`].
+    pub const fn rarely_true(mut self) -> Field {
+        self.indexed = Indexed::True;
         self
     }
 

@@ -196,6 +196,14 @@ fn a_filter_is_bounded() {
 }
 
 #[test]
+fn a_sort_is_bounded() {
+    let fields = |count| vec![r#"{"field": "state"}"#; count].join(",");
+    let error = refused(&format!(r#"{{"sort": [{}]}}"#, fields(33)));
+    assert!(error.contains("32 fields at most"), "{error}");
+    parsed(&format!(r#"{{"sort": [{}]}}"#, fields(32)));
+}
+
+#[test]
 fn a_cursor_belongs_to_the_sort_that_it_came_of() {
     let one = skep_query::Cursor(vec![Value::Int(1)]).encode();
     assert!(

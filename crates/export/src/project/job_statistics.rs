@@ -2,15 +2,21 @@
 
 use std::fmt::Write as _;
 
-use skep_protocol::TenantId;
 use skep_protocol::intent::JobIntent as Intent;
 use skep_protocol::record::{DecodeError, Record};
 use skep_protocol::value::JobValue;
+use skep_protocol::{Key, TenantId};
 use skep_query::Value;
 use skep_query::entities::{self, JOB_STATISTICS, JOB_STATISTICS_SPAN};
 
 use super::Projection;
 use crate::changes::{merge, set};
+
+const NUMBER: usize = entities::number(&JOB_STATISTICS);
+const START: usize = JOB_STATISTICS.column("startTime");
+const JOB_TYPE: usize = JOB_STATISTICS.column("jobType");
+const WORKER: usize = JOB_STATISTICS.column("worker");
+const TENANT: usize = JOB_STATISTICS.column("tenantId");
 
 /// Counts an event of a job whose body was read.
 pub fn count(to: &mut Projection<'_>, record: &Record<'_>, intent: Intent, value: &JobValue) {
@@ -48,27 +54,7 @@ fn add(
 ) {
     let at = record.timestamp;
     let start = at - at.rem_euclid(JOB_STATISTICS_SPAN);
-    let (length, tenant) = (job_type.len(), tenant.as_str());
-    to.text.clear();
-    // The lengths tell where each begins: no two rows have one id. Each partition has rows of its own.
-    let _ = write!(
-        to.text,
-        "{start}:{}:{length}:{}:{job_type}:{worker}:{tenant}",
-        to.partition,
-        worker.len()
-    );
-    let (row, id) = to
-        .changes
-        .text_row(const { entities::number(&JOB_STATISTICS) }, to.text);
-    if let Some(id) = id {
-        set!(to.changes, JOB_STATISTICS, row, {
-            "id": Value::Text(id),
-            "startTime": Value::Int(start),
-            "jobType": Value::text(job_type),
-            "worker": Value::text(worker),
-            "tenantId": Value::text(tenant),
-        });
-    }
+    let row = row(to, (start, job_type, worker, tenant.as_str()));
     let (one, at) = (Value::Int(1), Value::Int(at));
     match intent {
         Intent::Created => {
@@ -79,4 +65,38 @@ fn add(
         }
         _ => merge!(to.changes, JOB_STATISTICS, row, { "failed": one, "lastFailed": at }),
     }
+}
+
+fn row(to: &mut Projection<'_>, (start, job_type, worker, tenant): (i64, &str, &str, &str)) -> Key {
+    let is_it = |values: &[Value]| {
+        let has =
+            |column: usize, text: &str| values.get(column).and_then(Value::as_text) == Some(text);
+        values.get(START).and_then(Value::as_int) == Some(start)
+            && has(JOB_TYPE, job_type)
+            && has(WORKER, worker)
+            && has(TENANT, tenant)
+    };
+    if let Some(row) = to.changes.recent_row(NUMBER, is_it) {
+        return row;
+    }
+    to.text.clear();
+    // The lengths tell where each begins: no two rows have one id. Each partition has rows of its own.
+    let _ = write!(
+        to.text,
+        "{start}:{}:{}:{}:{job_type}:{worker}:{tenant}",
+        to.partition,
+        job_type.len(),
+        worker.len()
+    );
+    let (row, id) = to.changes.text_row(NUMBER, to.text);
+    if let Some(id) = id {
+        set!(to.changes, JOB_STATISTICS, row, {
+            "id": Value::Text(id),
+            "startTime": Value::Int(start),
+            "jobType": Value::text(job_type),
+            "worker": Value::text(worker),
+            "tenantId": Value::text(tenant),
+        });
+    }
+    row
 }

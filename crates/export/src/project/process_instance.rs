@@ -2,7 +2,7 @@
 
 use skep_protocol::intent::ProcessInstanceIntent as Intent;
 use skep_protocol::record::{DecodeError, Record};
-use skep_protocol::value::{ProcessInstanceCreationValue, ProcessInstanceValue};
+use skep_protocol::value::{ProcessInstanceCreationValue, ProcessInstanceValue, RecordValue as _};
 use skep_query::Value;
 use skep_query::entities::PROCESS_INSTANCE;
 
@@ -14,7 +14,7 @@ pub fn lifecycle(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Dec
     // Most of the events tell of nothing that rows show: their bodies are not read.
     match intent {
         Intent::ElementActivating => {
-            let value = record.value()?;
+            let value = value_of(record)?;
             // The process itself is a process instance, not an element instance.
             match is_process(record, &value) {
                 true => activating(to, record, &value),
@@ -22,7 +22,7 @@ pub fn lifecycle(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Dec
             }
         }
         Intent::ElementCompleted | Intent::ElementTerminated => {
-            let value = record.value()?;
+            let value = value_of(record)?;
             match is_process(record, &value) {
                 true => ended(to, record, intent),
                 false => element_instance::ended(to, record, &value, intent),
@@ -37,10 +37,28 @@ pub fn lifecycle(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Dec
                 }
             }
         }
-        Intent::SequenceFlowTaken => element_instance::flow_taken(to, &record.value()?),
+        Intent::SequenceFlowTaken => element_instance::flow_taken(to, &value_of(record)?),
         _ => {}
     }
     Ok(())
+}
+
+/// The body, read in place: there are more of these than of all others together.
+fn value_of(record: &Record<'_>) -> Result<ProcessInstanceValue, DecodeError> {
+    if record.version != ProcessInstanceValue::VERSION {
+        return record.value();
+    }
+    let mut fields = record.fields();
+    Ok(ProcessInstanceValue {
+        process_definition_key: fields.key()?,
+        process_instance_key: fields.key()?,
+        element: fields.u32()?,
+        flow_scope_key: fields.key()?,
+        parent_process_instance_key: fields.key()?,
+        parent_element_instance_key: fields.key()?,
+        root_process_instance_key: fields.key()?,
+        consumed_flows: fields.u32()?,
+    })
 }
 
 fn is_process(record: &Record<'_>, value: &ProcessInstanceValue) -> bool {

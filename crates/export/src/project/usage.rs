@@ -12,6 +12,11 @@ use skep_query::entities::{self, USAGE, USAGE_SPAN};
 use super::Projection;
 use crate::changes::{merge, set};
 
+const NUMBER: usize = entities::number(&USAGE);
+const START: usize = USAGE.column("startTime");
+const TENANT: usize = USAGE.column("tenantId");
+const ASSIGNEE: usize = USAGE.column("assignee");
+
 /// A process instance that nothing called.
 pub fn process_instance(to: &mut Projection<'_>, record: &Record<'_>, tenant: &Value) {
     let row = row(to, record, tenant, None);
@@ -42,6 +47,14 @@ pub fn assignee(
 
 fn row(to: &mut Projection<'_>, record: &Record<'_>, tenant: &Value, assignee: Option<i64>) -> Key {
     let start = record.timestamp - record.timestamp.rem_euclid(USAGE_SPAN);
+    let assigned = assignee.map_or(Value::Null, Value::Int);
+    let is_it = |values: &[Value]| {
+        let has = |column: usize, value: &Value| values.get(column) == Some(value);
+        has(START, &Value::Int(start)) && has(TENANT, tenant) && has(ASSIGNEE, &assigned)
+    };
+    if let Some(row) = to.changes.recent_row(NUMBER, is_it) {
+        return row;
+    }
     to.text.clear();
     // Each partition has rows of its own, also where all of them share a database.
     let _ = write!(to.text, "{start}:{}:", to.partition);
@@ -49,15 +62,13 @@ fn row(to: &mut Projection<'_>, record: &Record<'_>, tenant: &Value, assignee: O
         let _ = write!(to.text, "{assignee}");
     }
     let _ = write!(to.text, ":{}", tenant.as_text().unwrap_or_default());
-    let (row, id) = to
-        .changes
-        .text_row(const { entities::number(&USAGE) }, to.text);
+    let (row, id) = to.changes.text_row(NUMBER, to.text);
     if let Some(id) = id {
         set!(to.changes, USAGE, row, {
             "id": Value::Text(id),
             "startTime": Value::Int(start),
             "tenantId": tenant.clone(),
-            "assignee": assignee.map_or(Value::Null, Value::Int),
+            "assignee": assigned,
         });
     }
     row

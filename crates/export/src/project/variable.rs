@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use skep_protocol::document::JsonText;
 use skep_protocol::intent::VariableIntent;
 use skep_protocol::record::{DecodeError, Record};
-use skep_protocol::value::{VariableElementValue, VariableValue};
+use skep_protocol::value::{RecordValue as _, VariableElementValue, VariableValue};
 use skep_query::Value;
 use skep_query::entities::{PREVIEW, VARIABLE};
 
@@ -17,7 +17,7 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
     if intent_of::<VariableValue>(record)? == VariableIntent::Migrated {
         return Ok(());
     }
-    let value: VariableValue = record.value()?;
+    let value = value_of(to, record)?;
     to.changes.set_whole(value.scope_key, &value.name);
     let (text, is_long) = shown(&value.value);
     let place = to.place(value.process_definition_key, 0);
@@ -31,6 +31,22 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
         "rootProcessInstanceKey": key(value.root_process_instance_key),
     });
     Ok(())
+}
+
+/// The body, read in place: few names occur, and need not be made anew for each variable.
+fn value_of(to: &mut Projection<'_>, record: &Record<'_>) -> Result<VariableValue, DecodeError> {
+    if record.version != VariableValue::VERSION {
+        return record.value();
+    }
+    let mut fields = record.fields();
+    Ok(VariableValue {
+        name: to.changes.name(fields.text()?),
+        value: fields.text()?.into(),
+        scope_key: fields.key()?,
+        process_instance_key: fields.key()?,
+        process_definition_key: fields.key()?,
+        root_process_instance_key: fields.key()?,
+    })
 }
 
 /// A value as rows have it, and whether lists show a part of it.

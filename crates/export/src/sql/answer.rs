@@ -1,12 +1,15 @@
 //! Answers to queries out of any database that understands SQL.
 
+use std::time::Duration;
+
 use skep_protocol::Key;
 use skep_query::entities::PROCESS_INSTANCE;
 use skep_query::{
-    Answer, Entity, Found, Groups, Query, QueryError, Row, Search, Start, groups, merge,
+    Answer, Entity, Found, Groups, Query, QueryError, Related, Row, Search, Start, groups, merge,
 };
 
-use super::{Sql, flows, page, select, statistics};
+use super::page::{self, Part, Way};
+use super::{Sql, flows, select, statistics};
 
 /// What queries are asked of.
 pub trait Database {
@@ -16,7 +19,24 @@ pub trait Database {
     /// The rows that a statement finds, with so many columns. No more than [`MAX_BYTES`](crate::bounded::MAX_BYTES) of texts, but one row
     /// in any case.
     fn rows(&self, sql: &Sql<'_>, columns: usize) -> Result<Vec<Row>, QueryError>;
+
+    /// The same as a try: nothing if it takes longer. A database that chooses its ways by what it knows of its rows is not tried.
+    fn rows_within(
+        &self,
+        _sql: &Sql<'_>,
+        _columns: usize,
+        _limit: Duration,
+    ) -> Result<Option<Vec<Row>>, QueryError> {
+        Ok(None)
+    }
 }
+
+/// What is related to other rows more often than this is not looked for first.
+const BROAD: u64 = 1000;
+/// What a way may take that would be short if it leads to the rows, and is long if it does not.
+const LOOK: Duration = Duration::from_millis(20);
+const WALK: Duration = Duration::from_millis(100);
+const COUNT: Duration = Duration::from_millis(250);
 
 pub fn answer(from: &impl Database, query: &Query) -> Result<Answer, QueryError> {
     match query {
@@ -47,14 +67,11 @@ pub fn answer(from: &impl Database, query: &Query) -> Result<Answer, QueryError>
 }
 
 fn search(from: &impl Database, search: &Search) -> Result<Found, QueryError> {
-    let counted = from.rows(&select::count(from.sql(), search), 1)?;
-    let counted = counted.first().and_then(|row| row.first()?.as_int());
-    let counted = u64::try_from(counted.unwrap_or_default()).unwrap_or_default();
+    let (counted, broad) = counted(from, search)?;
     let more = counted > merge::MAX_COUNTED;
     let (mut rows, mut left) = (Vec::new(), search.page.limit);
     for part in page::parts(search) {
-        let part = page::rows(from.sql(), search, *part, left, more);
-        rows.extend(from.rows(&part, search.entity.fields.len())?);
+        rows.extend(page(from, search, (*part, left), more, &broad)?);
         left = search
             .page
             .limit
@@ -74,6 +91,60 @@ fn search(from: &impl Database, search: &Search) -> Result<Found, QueryError> {
     })
 }
 
+/// The conditions on other entities that very many rows of those fulfil.
+fn broad<'a>(from: &impl Database, search: &'a Search) -> Result<Vec<&'a Related>, QueryError> {
+    let mut broad = Vec::new();
+    for related in page::related(&search.filter) {
+        let sql = select::count_related(from.sql(), related, BROAD + 1);
+        let found = from.rows_within(&sql, 1, LOOK)?;
+        if found.is_some_and(|rows| number(&rows) > BROAD) {
+            broad.push(related);
+        }
+    }
+    Ok(broad)
+}
+
+/// How many rows match, and the conditions that each of them was asked for.
+fn counted<'a>(
+    from: &impl Database,
+    search: &'a Search,
+) -> Result<(u64, Vec<&'a Related>), QueryError> {
+    let broad = broad(from, search)?;
+    if !broad.is_empty() {
+        let sql = select::count(from.sql(), search, &broad);
+        if let Some(rows) = from.rows_within(&sql, 1, COUNT)? {
+            return Ok((number(&rows), broad));
+        }
+    }
+    let rows = from.rows(&select::count(from.sql(), search, &[]), 1)?;
+    Ok((number(&rows), Vec::new()))
+}
+
+/// The rows of a part of the page.
+fn page(
+    from: &impl Database,
+    search: &Search,
+    part: (Part, u32),
+    many: bool,
+    broad: &[&Related],
+) -> Result<Vec<Row>, QueryError> {
+    let columns = search.entity.fields.len();
+    if many
+        && let Some(sql) = page::rows(from.sql(), search, part, &Way::Walked)
+        && let Some(rows) = from.rows_within(&sql, columns, WALK)?
+    {
+        return Ok(rows);
+    }
+    let sql = page::rows(from.sql(), search, part, &Way::Planned(broad));
+    sql.map_or(Ok(Vec::new()), |sql| from.rows(&sql, columns))
+}
+
+/// What a statement that counts found.
+fn number(rows: &[Row]) -> u64 {
+    let counted = rows.first().and_then(|row| row.first()?.as_int());
+    u64::try_from(counted.unwrap_or_default()).unwrap_or_default()
+}
+
 fn get(from: &impl Database, entity: &Entity, key: Key) -> Result<Option<Row>, QueryError> {
     let sql = select::get(from.sql(), entity, key.0);
     Ok(from.rows(&sql, entity.fields.len())?.pop())
@@ -87,4 +158,66 @@ fn grouped(from: &impl Database, groups: &Groups) -> Result<Vec<Row>, QueryError
         return Err(QueryError::TooMany { groups });
     }
     Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::{Connection, params_from_iter};
+
+    use super::*;
+    use crate::sql::Dialect;
+    use crate::sql::samples::{FILTERS, searches, tables};
+    use crate::sqlite::writer::Bound;
+
+    /// A database that is tried or not.
+    struct Tried<'a> {
+        connection: &'a Connection,
+        succeeds: bool,
+    }
+
+    impl Database for Tried<'_> {
+        fn sql(&self) -> Sql<'_> {
+            Sql::new(Dialect::Sqlite, "")
+        }
+
+        fn rows(&self, sql: &Sql<'_>, columns: usize) -> Result<Vec<Row>, QueryError> {
+            let mut statement = self.connection.prepare(&sql.text).expect("a statement");
+            let parameters = params_from_iter(sql.parameters.iter().map(Bound));
+            let rows = statement.query_map(parameters, |row| {
+                crate::sqlite::reader::values(row, columns)
+            });
+            Ok(rows.expect("rows").map(|row| row.expect("a row")).collect())
+        }
+
+        fn rows_within(
+            &self,
+            sql: &Sql<'_>,
+            columns: usize,
+            _limit: Duration,
+        ) -> Result<Option<Vec<Row>>, QueryError> {
+            self.succeeds.then(|| self.rows(sql, columns)).transpose()
+        }
+    }
+
+    #[test]
+    fn a_try_of_another_way_changes_no_answer() {
+        // More than are counted, of some filters.
+        let connection = tables(14_000);
+        let (mut many, mut broad_ones) = (0, 0);
+        for wanted in searches(&FILTERS, &["startDate", "endDate", ""]) {
+            let [tried, planned] = [true, false].map(|succeeds| {
+                let database = Tried {
+                    connection: &connection,
+                    succeeds,
+                };
+                let found = broad(&database, &wanted).expect("an answer");
+                broad_ones += found.len();
+                search(&database, &wanted).expect("an answer")
+            });
+            many += usize::from(tried.more);
+            assert_eq!(tried.rows, planned.rows, "{wanted:?}");
+            assert_eq!((tried.total, tried.more), (planned.total, planned.more));
+        }
+        assert!(many > 10 && broad_ones > 10, "{many} {broad_ones}");
+    }
 }

@@ -2,14 +2,17 @@
 
 pub mod answer;
 pub mod flows;
+mod like;
 pub mod page;
+#[cfg(test)]
+mod samples;
 pub mod select;
 pub mod statistics;
 pub mod upsert;
 
 use std::fmt::Write as _;
 
-use skep_query::{Entity, Field, Indexed, Kind, Value};
+use skep_query::{Entity, Field, Indexed, Kind, Related, Value};
 
 /// Characters of a text by which a database finds it that cannot have long texts in its indices.
 const INDEXED_CHARACTERS: usize = 200;
@@ -27,8 +30,12 @@ pub struct Sql<'a> {
     pub text: String,
     pub parameters: Vec<Value>,
     pub dialect: Dialect,
-    /// Rows are gone through in their order; conditions on fields with few values are only looked at.
-    walks: bool,
+    /// Rows are gone through in the order of this column; all other conditions are only looked at.
+    walks: Option<&'static str>,
+    /// Rows are asked one by one for what is related to them in these ways, as very much is.
+    broad: Vec<&'a Related>,
+    /// The columns of the index by which those that are asked for are found; other conditions on them are only looked at.
+    entered: Option<&'static [&'static str]>,
     /// What the names of all tables begin with.
     prefix: &'a str,
 }
@@ -39,7 +46,9 @@ impl<'a> Sql<'a> {
             text: String::new(),
             parameters: Vec::new(),
             dialect,
-            walks: false,
+            walks: None,
+            broad: Vec::new(),
+            entered: None,
             prefix,
         }
     }
@@ -122,6 +131,7 @@ pub fn table_script(dialect: Dialect, prefix: &str, entity: &Entity) -> String {
         let only = match rows.unwrap_or(Indexed::All) {
             Indexed::All => String::new(),
             Indexed::Present => format!(" WHERE {first} IS NOT NULL"),
+            Indexed::True => format!(" WHERE {first} = 1"),
             Indexed::While(other, value) => format!(" WHERE {} = '{value}'", column_name(other)),
             Indexed::Unlike(other) => format!(" WHERE {first} <> {}", column_name(other)),
         };

@@ -4,10 +4,12 @@
 //! page is asked for in parts: rows that have what is sorted by first, and those that have not, as far as they are needed.
 
 use skep_query::entities::PREVIEW;
-use skep_query::{Condition, Cursor, Entity, Indexed, Kind, Op, Search, Sort, Start, Value};
+use skep_query::{
+    Condition, Conditions, Cursor, Entity, Indexed, Op, Related, Search, Sort, Start, Value,
+};
 
+use super::Sql;
 use super::select::{columns, from};
-use super::{Dialect, Sql};
 
 /// Rows of a search, by what they have of the field that they are sorted by first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,21 +37,37 @@ pub fn parts(search: &Search) -> &'static [Part] {
     }
 }
 
-/// The first rows of a part of the page. Before a cursor they come in the reverse order. With `many` rows that match, those that
-/// match are soon found by going through all of them in the order of the sort.
-pub fn rows<'a>(mut sql: Sql<'a>, search: &Search, part: Part, limit: u32, many: bool) -> Sql<'a> {
-    sql.walks = many && sql.dialect == Dialect::Sqlite && can_walk(search);
+/// How rows are found.
+#[derive(Clone, Debug)]
+pub enum Way<'a> {
+    /// As the database thinks best; each is asked for what is related to it in these ways.
+    Planned(&'a [&'a Related]),
+    /// By going through all of them in the order of the sort, where an index has it. So the first of many that match are soon found.
+    Walked,
+}
+
+/// The first rows of a part of the page. Before a cursor they come in the reverse order. There is nothing to be walked along if this
+/// gives nothing.
+pub fn rows<'a>(
+    mut sql: Sql<'a>,
+    search: &Search,
+    (part, limit): (Part, u32),
+    way: &Way<'a>,
+) -> Option<Sql<'a>> {
+    match way {
+        Way::Planned(broad) => sql.broad = broad.to_vec(),
+        Way::Walked => sql.walks = Some(walked(search, part)?),
+    }
     sql.push("SELECT ");
     sql.push(&listed(search));
     from(&mut sql, search);
-    sql.walks = false;
     begin(&mut sql, search, part);
     order(&mut sql, search, part);
     sql.push(&format!(" LIMIT {limit}"));
     if let Start::Offset(from @ 1..) = search.page.start {
         sql.push(&format!(" OFFSET {from}"));
     }
-    sql
+    Some(sql)
 }
 
 /// What is sorted by, with the key at the end.
@@ -175,29 +193,51 @@ fn order(sql: &mut Sql<'_>, search: &Search, part: Part) {
     sql.push(&terms.join(", "));
 }
 
-/// Whether an index gives rows in the order of the sort, and no condition leads to few of them: such a one is worth more.
-fn can_walk(search: &Search) -> bool {
+/// The column along which an index gives all rows in the order of the sort. None as well if another one has those in this order
+/// for which some of the conditions hold: the database finds that by itself.
+fn walked(search: &Search, part: Part) -> Option<&'static str> {
     let entity = search.entity;
-    let begins_index = |field: usize| {
-        let name = entity.field(field).name;
-        let mut indices = entity.indices.iter();
-        let has = indices.any(|columns| columns.first() == Some(&name));
-        has && entity.field(field).indexed == Indexed::All
+    let Some(sort) = search.sort.first() else {
+        return Some(entity.key().name);
     };
-    let has_few_values = |field: usize| matches!(entity.field(field).kind, Kind::Enum(_));
-    let leads_nowhere = |condition: &Condition| match condition {
-        Condition::Field { field, op } => {
-            has_few_values(*field) || !matches!(op, Op::Eq(_) | Op::In(_))
+    let sorted = entity.field(sort.field);
+    let has_all = match sorted.indexed {
+        Indexed::All => true,
+        Indexed::Present => part == Part::Present,
+        Indexed::True | Indexed::While(..) | Indexed::Unlike(_) => false,
+    };
+    // Columns of an index before the one that is sorted by.
+    let before = |columns: &'static [&'static str]| {
+        let at = columns.iter().position(|column| *column == sorted.name)?;
+        columns.get(..at)
+    };
+    let mut along = entity.indices.iter().filter_map(|columns| before(columns));
+    let (mut has_order, mut is_planned) = (sort.field == 0, false);
+    for columns in &mut along {
+        has_order |= columns.is_empty();
+        is_planned |= !columns.is_empty() && columns.iter().all(|c| is_given(search, c));
+    }
+    (has_all && has_order && !is_planned).then_some(sorted.name)
+}
+
+/// Whether a condition gives the column one value.
+fn is_given(search: &Search, column: &str) -> bool {
+    let field = search.entity.index_of(column);
+    let gives = |condition: &Condition| match condition {
+        Condition::Field { field: of, op } => {
+            Some(*of) == field && matches!(op, Op::Eq(value) if *value != Value::Null)
         }
-        Condition::Item { .. } => true,
-        Condition::Within { .. } | Condition::Any(_) | Condition::Related(_) => false,
+        _ => false,
     };
-    search.any_of.is_empty()
-        && search
-            .sort
-            .first()
-            .is_some_and(|sort| begins_index(sort.field))
-        && search.filter.iter().all(leads_nowhere)
+    search.filter.iter().any(gives)
+}
+
+/// The conditions on other entities.
+pub fn related(conditions: &Conditions) -> impl Iterator<Item = &Related> {
+    conditions.iter().filter_map(|condition| match condition {
+        Condition::Related(related) => Some(&**related),
+        _ => None,
+    })
 }
 
 /// The columns of a list: without what it does not show, and of long values no more than their previews, so that a page of large
@@ -229,24 +269,11 @@ fn sorts_by(search: &Search, field: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use rusqlite::{Connection, params_from_iter};
-    use skep_query::entities::PROCESS_INSTANCE;
-    use skep_query::search;
 
     use super::*;
-    use crate::sql::table_script;
+    use crate::sql::Dialect;
+    use crate::sql::samples::{FILTERS, searches, tables};
     use crate::sqlite::writer::Bound;
-
-    fn table() -> Connection {
-        let connection = Connection::open_in_memory().expect("a database");
-        let script = table_script(Dialect::Sqlite, "", &PROCESS_INSTANCE);
-        connection.execute_batch(&script).expect("a table");
-        let insert = r#"INSERT INTO process_instance ("processInstanceKey", "processDefinitionId", "startDate", "state")
-            VALUES (?, 'p' || (?1 % 3), CASE WHEN ?1 % 7 > 0 THEN ?1 % 50 END, CASE WHEN ?1 % 5 > 0 THEN 'ACTIVE' ELSE 'COMPLETED' END)"#;
-        for key in 0..300 {
-            connection.execute(insert, [key]).expect("a row");
-        }
-        connection
-    }
 
     fn first_columns<T: rusqlite::types::FromSql>(
         connection: &Connection,
@@ -265,59 +292,68 @@ mod tests {
             .collect()
     }
 
-    /// Of the searches that lists make; cursors stand in the middle.
-    fn searches() -> Vec<Search> {
-        let mut all = Vec::new();
-        for filter in [
-            "{}",
-            r#"{"state": "ACTIVE"}"#,
-            r#"{"state": {"$in": ["ACTIVE"]}}"#,
-        ] {
-            for order in ["ASC", "DESC"] {
-                let cursor = Cursor(vec![Value::Int(25), Value::Int(150)]).encode();
-                for page in [
-                    r#""limit": 5"#.to_string(),
-                    format!(r#""limit": 5, "after": "{cursor}""#),
-                    format!(r#""limit": 5, "before": "{cursor}""#),
-                ] {
-                    let body = format!(
-                        r#"{{"filter": {filter}, "sort": [{{"field": "startDate", "order": "{order}"}}], "page": {{{page}}}}}"#
-                    );
-                    all.push(search(&PROCESS_INSTANCE, &body).expect("a search"));
-                }
-            }
-        }
-        all
+    fn statement<'a>(search: &Search, part: Part, way: &Way<'a>) -> Option<Sql<'a>> {
+        rows(Sql::new(Dialect::Sqlite, ""), search, (part, 5), way)
     }
 
     #[test]
     fn an_index_gives_many_rows_in_the_order_of_the_sort() {
-        let connection = table();
-        for search in searches() {
+        let connection = tables(300);
+        for search in searches(&FILTERS, &["startDate", "endDate", ""]) {
             let [part, ..] = parts(&search) else {
                 panic!("a page has parts");
             };
-            let sql = rows(Sql::new(Dialect::Sqlite, ""), &search, *part, 5, true);
+            let Some(sql) = statement(&search, *part, &Way::Walked) else {
+                // Those without an end are not in its index.
+                assert_eq!(*part, Part::Absent, "{search:?}");
+                continue;
+            };
             let plan: Vec<String> = first_columns(&connection, &sql, 3, "EXPLAIN QUERY PLAN ");
             let sorts = plan.iter().any(|step| step.contains("B-TREE FOR ORDER BY"));
-            let enters = plan.iter().any(|step| step.contains("startDate"));
+            let enters = plan
+                .iter()
+                .any(|step| step.contains("Date") || step.contains("INTEGER PRIMARY KEY"));
             let at_cursor = !matches!(search.page.start, Start::Offset(_));
             assert!(!sorts && enters | !at_cursor, "{}: {plan:?}", sql.text);
         }
     }
 
     #[test]
-    fn whatever_way_is_taken_the_rows_are_the_same() {
-        let connection = table();
-        for search in searches() {
+    fn an_index_that_has_the_rows_of_a_condition_in_order_is_not_passed_over() {
+        let filters = [
+            r#"{"processDefinitionId": "p1"}"#,
+            r#"{"processDefinitionKey": "7", "state": "ACTIVE"}"#,
+        ];
+        for search in searches(&filters, &["startDate"]) {
             for part in parts(&search) {
-                let found = [true, false].map(|many| {
-                    let sql = rows(Sql::new(Dialect::Sqlite, ""), &search, *part, 5, many);
-                    first_columns::<i64>(&connection, &sql, 0, "")
-                });
-                assert_eq!(found[0], found[1], "{search:?}");
-                assert!(!found[0].is_empty() || *part == Part::Absent, "{search:?}");
+                assert!(
+                    statement(&search, *part, &Way::Walked).is_none(),
+                    "{search:?}"
+                );
             }
         }
+    }
+
+    #[test]
+    fn whatever_way_is_taken_the_rows_are_the_same() {
+        let connection = tables(300);
+        let mut found_any = 0;
+        for search in searches(&FILTERS, &["startDate", "endDate", ""]) {
+            let broad: Vec<&Related> = related(&search.filter).collect();
+            for part in parts(&search) {
+                let ways = [Way::Planned(&[]), Way::Planned(&broad), Way::Walked];
+                let statements = ways.iter().filter_map(|way| statement(&search, *part, way));
+                let found: Vec<_> = statements
+                    .map(|sql| first_columns::<i64>(&connection, &sql, 0, ""))
+                    .collect();
+                assert!(found.len() > 1, "{search:?}");
+                found_any += usize::from(!found[0].is_empty());
+                assert!(
+                    found.windows(2).all(|two| two[0] == two[1]),
+                    "{search:?}: {found:?}"
+                );
+            }
+        }
+        assert!(found_any > 100, "{found_any}");
     }
 }

@@ -1,12 +1,12 @@
 //! Searches as SQL. Texts of requests only ever become parameters.
 
-use std::sync::Arc;
-
 use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE};
 use skep_query::{
-    Condition, Conditions, Entity, Field, Groups, Indexed, Kind, Measure, Op, Search, Value, merge,
+    Condition, Conditions, Entity, Field, Groups, Indexed, Kind, Measure, Op, Related, Search,
+    Value, merge,
 };
 
+use super::like::{self, glob};
 use super::{Dialect, INDEXED_CHARACTERS, Sql, begins, statistics};
 
 /// Columns of the rows for which the conditions hold.
@@ -78,11 +78,24 @@ pub fn groups<'a>(mut sql: Sql<'a>, groups: &Groups) -> Sql<'a> {
     sql
 }
 
-/// How many rows match, up to one more than are counted.
-pub fn count<'a>(mut sql: Sql<'a>, search: &Search) -> Sql<'a> {
+/// How many rows match, up to one more than are counted. Of the rows that are found otherwise, each is asked for what is related
+/// to it in a `broad` way.
+pub fn count<'a>(mut sql: Sql<'a>, search: &Search, broad: &[&'a Related]) -> Sql<'a> {
+    sql.broad = broad.to_vec();
     sql.push("SELECT count(*) FROM (SELECT 1");
     from(&mut sql, search);
     sql.push(&format!(" LIMIT {}) counted", merge::MAX_COUNTED + 1));
+    sql
+}
+
+/// How many rows are related in this way, up to a limit.
+pub fn count_related<'a>(mut sql: Sql<'a>, related: &Related, limit: u64) -> Sql<'a> {
+    let table = sql.table(related.entity);
+    sql.push(&format!(
+        "SELECT count(*) FROM (SELECT 1 FROM {table} r WHERE TRUE"
+    ));
+    all(&mut sql, "r", related.entity, &related.conditions);
+    sql.push(&format!(" LIMIT {limit}) counted"));
     sql
 }
 
@@ -164,17 +177,48 @@ fn one(sql: &mut Sql<'_>, table: &str, entity: &Entity, condition: &Condition) {
             within(sql);
         }
         Condition::Any(alternatives) => any(sql, table, entity, alternatives),
-        Condition::Related(related) => {
-            sql.push(&format!(
-                "{table}.\"{}\" IN (SELECT r.\"{}\" FROM {} r WHERE TRUE",
-                related.own,
-                related.link,
-                sql.table(related.entity)
-            ));
-            all(sql, "r", related.entity, &related.conditions);
-            sql.push(")");
-        }
+        Condition::Related(related) => of_related(sql, table, related),
     }
+}
+
+fn of_related(sql: &mut Sql<'_>, table: &str, related: &Related) {
+    let (own, link) = (related.own, related.link);
+    let others = sql.table(related.entity);
+    let mut broad = sql.broad.iter();
+    let is_asked = broad.any(|broad| std::ptr::eq(*broad, related)) || sql.walks.is_some();
+    let entered = link_index(related).filter(|_| is_asked && table == "t");
+    sql.push(&match entered {
+        Some(_) => {
+            format!("EXISTS (SELECT 1 FROM {others} r WHERE r.\"{link}\" = {table}.\"{own}\"")
+        }
+        None => format!("{table}.\"{own}\" IN (SELECT r.\"{link}\" FROM {others} r WHERE TRUE"),
+    });
+    let outside = std::mem::replace(&mut sql.entered, entered);
+    all(sql, "r", related.entity, &related.conditions);
+    sql.entered = outside;
+    sql.push(")");
+}
+
+/// The columns of the index by which what is related to one row is found.
+fn link_index(related: &Related) -> Option<&'static [&'static str]> {
+    let entity = related.entity;
+    let is_whole = |name| {
+        let field = entity.index_of(name).map(|at| entity.field(at));
+        field.is_some_and(|field| field.indexed == Indexed::All)
+    };
+    let mut indices = entity.indices.iter();
+    let index = indices.find(|columns| columns.first() == Some(&related.link))?;
+    is_whole(related.link).then_some(*index)
+}
+
+/// A column in a condition. One with a sign is to SQLite none by which an index would be entered.
+fn column_of(sql: &Sql<'_>, table: &str, name: &str) -> String {
+    let is_looked_at = match table {
+        "t" => sql.walks.is_some_and(|sorted| sorted != name),
+        _ => sql.entered.is_some_and(|columns| !columns.contains(&name)),
+    };
+    let sign = if is_looked_at { "+" } else { "" };
+    format!("{sign}{table}.\"{name}\"")
 }
 
 fn of_field(sql: &mut Sql<'_>, table: &str, (entity, field): (&Entity, usize), op: &Op) {
@@ -185,17 +229,16 @@ fn of_field(sql: &mut Sql<'_>, table: &str, (entity, field): (&Entity, usize), o
         kind,
         ..
     } = *described;
-    let mut column = format!("{table}.\"{name}\"");
-    if sql.walks && matches!(kind, Kind::Enum(_)) {
-        // To SQLite this is no condition by which an index would be entered.
-        column.insert(0, '+');
-    }
+    let column = column_of(sql, table, name);
     match (indexed, op) {
         (Indexed::Unlike(other), Op::Eq(_) | Op::In(_)) => {
-            let other = format!("{table}.\"{other}\"");
+            let other = column_of(sql, table, other);
             equal_to_either(sql, &column, &other, op);
         }
-        // A literal, so that an index of the rows in this state can be used.
+        // Literals, so that an index of the rows of which this holds can be used.
+        _ if let (Kind::Bool, Op::Eq(Value::Int(value))) = (kind, op) => {
+            sql.push(&format!("{column} = {value}"));
+        }
         _ if let (Kind::Enum(names), Op::Eq(value)) = (kind, op)
             && let Some(name) = names.iter().find(|name| value.as_text() == Some(name)) =>
         {
@@ -203,10 +246,16 @@ fn of_field(sql: &mut Sql<'_>, table: &str, (entity, field): (&Entity, usize), o
         }
         _ => operator(sql, &column, op),
     }
+    if column.starts_with('+') {
+        return;
+    }
+    // What else holds is said for indices, which know the beginnings of texts.
     if begins(sql.dialect, described) {
         beginning(sql, &column, op);
     }
-    // An index knows the beginnings of values.
+    if let (Op::Like(pattern), Kind::Text) = (op, kind) {
+        begins_like(sql, (table, entity), described, &like::prefix(pattern));
+    }
     if let (("variable", "value"), Op::Eq(value)) = ((entity.table, name), op) {
         sql.push(&format!(" AND substr({table}.value, 1, 64) = substr("));
         sql.bind(value);
@@ -238,6 +287,29 @@ fn beginning(sql: &mut Sql<'_>, column: &str, op: &Op) {
     let beginnings: Vec<Value> = values.iter().map(cut).collect();
     let before = format!(" AND left({column}, {INDEXED_CHARACTERS}) IN (");
     list(sql, &before, &beginnings, ")");
+}
+
+/// What else holds for texts that match a pattern which does not begin with a wildcard: they lie in one part of an index.
+fn begins_like(sql: &mut Sql<'_>, (table, entity): (&str, &Entity), field: &Field, prefix: &str) {
+    let name = field.name;
+    let (indexed, characters) = match (entity.table, name) {
+        ("variable", "value") => (format!("substr({table}.value, 1, 64)"), 64),
+        _ if begins(sql.dialect, field) => {
+            let beginning = format!("left({table}.\"{name}\", {INDEXED_CHARACTERS})");
+            (beginning, INDEXED_CHARACTERS)
+        }
+        _ => (format!("{table}.\"{name}\""), usize::MAX),
+    };
+    if prefix.is_empty() {
+        return;
+    }
+    let from: String = prefix.chars().take(characters).collect();
+    sql.push(&format!(" AND {indexed} >= "));
+    sql.bind(&Value::text(&from));
+    if let Some(to) = like::after_all_that_begin_with(&from) {
+        sql.push(&format!(" AND {indexed} < "));
+        sql.bind(&Value::text(&to));
+    }
 }
 
 /// Scopes have elements, and call activities have process instances, in the same partition.
@@ -289,7 +361,7 @@ fn operator(sql: &mut Sql<'_>, column: &str, op: &Op) {
             }
             Dialect::Postgres => {
                 sql.push(&format!("{column} LIKE "));
-                sql.bind(&Value::Text(like(pattern)));
+                sql.bind(&Value::Text(like::like(pattern)));
             }
         },
         Op::Exists(true) => sql.push(&format!("{column} IS NOT NULL")),
@@ -315,76 +387,4 @@ fn list(sql: &mut Sql<'_>, before: &str, values: &[Value], after: &str) {
         sql.bind(value);
     }
     sql.push(after);
-}
-
-/// The API's patterns as those of GLOB, which also knows sets in brackets.
-fn glob(pattern: &str) -> Arc<str> {
-    let mut out = String::with_capacity(pattern.len());
-    let mut characters = pattern.chars();
-    while let Some(c) = characters.next() {
-        let (c, literal) = match c {
-            '\\' => (characters.next().unwrap_or('\\'), true),
-            c => (c, false),
-        };
-        match c {
-            '*' | '?' if !literal => out.push(c),
-            '*' | '?' | '[' => {
-                out.push('[');
-                out.push(c);
-                out.push(']');
-            }
-            c => out.push(c),
-        }
-    }
-    out.into()
-}
-
-/// The API's patterns as those of LIKE.
-fn like(pattern: &str) -> Arc<str> {
-    let mut out = String::with_capacity(pattern.len());
-    let mut characters = pattern.chars();
-    while let Some(c) = characters.next() {
-        match c {
-            '*' => out.push('%'),
-            '?' => out.push('_'),
-            c => {
-                let literal = match c {
-                    '\\' => characters.next().unwrap_or('\\'),
-                    c => c,
-                };
-                if matches!(literal, '%' | '_' | '\\') {
-                    out.push('\\');
-                }
-                out.push(literal);
-            }
-        }
-    }
-    out.into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns() {
-        for (pattern, expected) in [
-            ("a*b?", "a*b?"),
-            (r"a\*b\?", "a[*]b[?]"),
-            ("[x]", "[[]x]"),
-            (r"\\", r"\"),
-            (r"end\", r"end\"),
-        ] {
-            assert_eq!(&*glob(pattern), expected, "{pattern}");
-        }
-        for (pattern, expected) in [
-            ("a*b?", "a%b_"),
-            (r"a\*b\?", "a*b?"),
-            ("10%_", r"10\%\_"),
-            (r"\\", r"\\"),
-            (r"end\", r"end\\"),
-        ] {
-            assert_eq!(&*like(pattern), expected, "{pattern}");
-        }
-    }
 }

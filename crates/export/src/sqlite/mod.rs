@@ -1,7 +1,7 @@
 //! The embedded store: one SQLite file for each partition.
 
 mod history;
-mod reader;
+pub(crate) mod reader;
 mod schema;
 pub(crate) mod writer;
 

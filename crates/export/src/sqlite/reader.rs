@@ -1,6 +1,7 @@
 //! Reading: a connection for each thread that answers queries. It never blocks the writer.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use rusqlite::types::ValueRef;
@@ -48,13 +49,16 @@ impl Reader {
                 opened.map_err(|error| cannot_read(&error))?
             }
         };
-        let deadline = Instant::now() + self.limit;
-        let is_over = move || Instant::now() >= deadline;
+        let (begun, ends) = (Instant::now(), Arc::new(AtomicU64::new(0)));
+        let seen = ends.clone();
+        let is_over = move || begun.elapsed() >= Duration::from_micros(seen.load(Relaxed));
         let _ = connection.progress_handler(STEPS, Some(is_over));
         Ok(Session {
             connection: self.connection.insert(connection),
             place: &self.place,
             limit: self.limit,
+            begun,
+            ends,
         })
     }
 }
@@ -64,10 +68,15 @@ struct Session<'a> {
     connection: &'a Connection,
     place: &'a Place,
     limit: Duration,
+    begun: Instant,
+    /// When the statement that runs is interrupted, in microseconds from then on.
+    ends: Arc<AtomicU64>,
 }
 
 impl Session<'_> {
-    fn read(&self, sql: &Sql<'_>, columns: usize) -> rusqlite::Result<Vec<Row>> {
+    fn read(&self, sql: &Sql<'_>, columns: usize, ends: Duration) -> rusqlite::Result<Vec<Row>> {
+        let ends = u64::try_from(ends.as_micros()).unwrap_or(u64::MAX);
+        self.ends.store(ends, Relaxed);
         let mut statement = self.connection.prepare_cached(&sql.text)?;
         let parameters = params_from_iter(sql.parameters.iter().map(Bound));
         let mut found = statement.query(parameters)?;
@@ -80,6 +89,16 @@ impl Session<'_> {
             })?;
         }
         Ok(rows.done())
+    }
+
+    fn judge(&self, error: rusqlite::Error) -> QueryError {
+        match error.sqlite_error_code() {
+            _ if is_interrupted(&error) => QueryError::TooLong {
+                seconds: self.limit.as_secs(),
+            },
+            Some(rusqlite::ErrorCode::TooBig) => TooLarge.into(),
+            _ => cannot_read(&self.place.error(error)),
+        }
     }
 }
 
@@ -99,15 +118,27 @@ impl Database for Session<'_> {
     }
 
     fn rows(&self, sql: &Sql<'_>, columns: usize) -> Result<Vec<Row>, QueryError> {
-        let read = self.read(sql, columns);
-        read.map_err(|error| match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::OperationInterrupted) => QueryError::TooLong {
-                seconds: self.limit.as_secs(),
-            },
-            Some(rusqlite::ErrorCode::TooBig) => TooLarge.into(),
-            _ => cannot_read(&self.place.error(error)),
-        })
+        let read = self.read(sql, columns, self.limit);
+        read.map_err(|error| self.judge(error))
     }
+
+    fn rows_within(
+        &self,
+        sql: &Sql<'_>,
+        columns: usize,
+        limit: Duration,
+    ) -> Result<Option<Vec<Row>>, QueryError> {
+        let ends = self.limit.min(self.begun.elapsed() + limit);
+        match self.read(sql, columns, ends) {
+            Ok(rows) => Ok(Some(rows)),
+            Err(error) if is_interrupted(&error) && ends < self.limit => Ok(None),
+            Err(error) => Err(self.judge(error)),
+        }
+    }
+}
+
+fn is_interrupted(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)
 }
 
 fn cannot_read(error: &SqliteError) -> QueryError {
@@ -115,7 +146,7 @@ fn cannot_read(error: &SqliteError) -> QueryError {
 }
 
 /// The first values of a row.
-pub(super) fn values(row: &rusqlite::Row<'_>, columns: usize) -> rusqlite::Result<Row> {
+pub(crate) fn values(row: &rusqlite::Row<'_>, columns: usize) -> rusqlite::Result<Row> {
     (0..columns).map(|at| Ok(value(row.get_ref(at)?))).collect()
 }
 

@@ -9,9 +9,17 @@ use crate::sql::{Dialect, table_script};
 /// Format of the file: another one is not touched.
 const FORMAT: i64 = 7;
 
+/// Bytes of a page. Larger ones are written with fewer calls while rows are added, but a row that changes alone takes its whole
+/// page along.
+const PAGE_BYTES: i64 = 8192;
+
 /// Makes the tables of a new file, or checks that the file is one of ours.
 pub fn prepare(connection: &Connection, place: &Place) -> Result<(), SqliteError> {
     let at = |e| place.error(e);
+    // Of a new file.
+    connection
+        .pragma_update(None, "page_size", PAGE_BYTES)
+        .map_err(at)?;
     connection
         .pragma_update(None, "journal_mode", "WAL")
         .map_err(at)?;

@@ -1,5 +1,6 @@
 //! Writing: one transaction for each window of changes, with the position.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -21,12 +22,15 @@ use crate::target::Target;
 
 /// KiB of pages that the writer keeps.
 const CACHE_KIB: u32 = 8 << 10;
+/// Rows that one statement puts where there are so many: indices are entered once for all of them. A statement takes memory for
+/// each.
+const MANY: usize = 32;
 
 pub struct Writer {
     connection: Connection,
     place: Place,
-    /// Texts of upserts, by entity and the set of columns.
-    upserts: FxHashMap<(usize, u64), String>,
+    /// Texts of upserts, by entity, the set of columns, and how many rows they put.
+    upserts: FxHashMap<(usize, u64, usize), String>,
 }
 
 impl Writer {
@@ -169,47 +173,81 @@ impl ToSql for Bound<'_> {
 
 fn store(
     transaction: &Transaction<'_>,
-    texts: &mut FxHashMap<(usize, u64), String>,
+    texts: &mut FxHashMap<(usize, u64, usize), String>,
     at: usize,
     rows: &Rows,
 ) -> rusqlite::Result<()> {
     // Few sets of columns occur: what a row costs is not the search for its statement.
-    let mut statements: Vec<(u64, CachedStatement<'_>)> = Vec::new();
+    let mut sets: Vec<(u64, Vec<&[Value]>)> = Vec::new();
     for row in rows.sorted() {
-        let known = statements.iter().position(|(mask, _)| *mask == row.mask);
-        let known = match known {
-            Some(known) => known,
-            None => {
-                let text = texts.entry((at, row.mask));
-                let sql = text.or_insert_with(|| upsert_text(rows.entity, row.mask));
-                statements.push((row.mask, transaction.prepare_cached(sql)?));
-                statements.len() - 1
-            }
-        };
-        let Some((_, statement)) = statements.get_mut(known) else {
-            continue;
-        };
-        let mut parameter = 0;
-        for (column, value) in row.values.iter().enumerate() {
-            if row.mask & (1 << column) != 0 {
-                parameter += 1;
-                statement.raw_bind_parameter(parameter, Bound(value))?;
-            }
+        match sets.iter_mut().find(|(mask, _)| *mask == row.mask) {
+            Some((_, rows)) => rows.push(row.values),
+            None => sets.push((row.mask, vec![row.values])),
         }
-        statement.raw_execute()?;
+    }
+    for (mask, values) in &sets {
+        let many = values.len() - values.len() % MANY;
+        let (many, few) = values.split_at_checked(many).unwrap_or_default();
+        for (each, values) in [(MANY, many), (1, few)] {
+            if values.is_empty() {
+                continue;
+            }
+            let text = texts.entry((at, *mask, each));
+            let sql = text.or_insert_with(|| upsert_text(rows.entity, *mask, each));
+            let mut putting = Putting {
+                mask: *mask,
+                statement: transaction.prepare_cached(sql)?,
+                bound: Vec::new(),
+            };
+            values.chunks(each).try_for_each(|rows| putting.put(rows))?;
+        }
     }
     Ok(())
 }
 
-fn upsert_text(entity: &'static Entity, mask: u64) -> String {
+/// Puts rows of which the same columns are set, always so many at a time.
+struct Putting<'s, 'r> {
+    mask: u64,
+    statement: CachedStatement<'s>,
+    /// What the parameters have from the rows before.
+    bound: Vec<&'r Value>,
+}
+
+impl<'r> Putting<'_, 'r> {
+    fn put(&mut self, rows: &[&'r [Value]]) -> rusqlite::Result<()> {
+        let is_set = |column: usize| self.mask & (1 << column) != 0;
+        let values = rows.iter().flat_map(|values| values.iter().enumerate());
+        let set = values.filter(|(column, _)| is_set(*column));
+        for (at, (_, value)) in set.enumerate() {
+            // Most of what rows have they have alike: a parameter keeps its value until it gets another one.
+            match self.bound.get_mut(at) {
+                Some(bound) if is_same(bound, value) => continue,
+                Some(bound) => *bound = value,
+                None => self.bound.push(value),
+            }
+            self.statement.raw_bind_parameter(at + 1, Bound(value))?;
+        }
+        self.statement.raw_execute().map(drop)
+    }
+}
+
+/// Whether two values are seen at a glance to be the same.
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Null, Value::Null) => true,
+        (Value::Int(a), Value::Int(b)) => a == b,
+        (Value::Text(a), Value::Text(b)) => Arc::ptr_eq(a, b),
+        _ => false,
+    }
+}
+
+/// Puts so many rows. Should it fail, the whole transaction is over: that leaves out a journal for the statement alone.
+fn upsert_text(entity: &'static Entity, mask: u64, rows: usize) -> String {
     let places = vec!["?"; upsert::columns(entity, mask).count()].join(", ");
-    upsert::statement(
-        Dialect::Sqlite,
-        "",
-        entity,
-        mask,
-        &format!("VALUES ({places})"),
-    )
+    let rows = vec![format!("({places})"); rows].join(", ");
+    let rows = format!("VALUES {rows}");
+    let statement = upsert::statement(Dialect::Sqlite, "", entity, mask, &rows);
+    statement.replacen("INSERT", "INSERT OR ROLLBACK", 1)
 }
 
 fn others(transaction: &Transaction<'_>, changes: &Changes) -> rusqlite::Result<()> {
@@ -228,4 +266,63 @@ fn others(transaction: &Transaction<'_>, changes: &Changes) -> rusqlite::Result<
             .execute(params![key.0, body])?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use skep_query::entities::{self, VARIABLE};
+
+    use super::*;
+
+    const NUMBER: usize = entities::number(&VARIABLE);
+    const NAME: usize = VARIABLE.column("name");
+    const TEXT: usize = VARIABLE.column("value");
+    const LONG: usize = VARIABLE.column("isTruncated");
+
+    fn stored(writer: &Writer) -> Vec<Row> {
+        let conditions = Vec::new();
+        let rows = writer.look_up(&VARIABLE, &conditions, &[0, NAME, TEXT, LONG]);
+        let mut rows = rows.expect("rows");
+        rows.sort_by_key(|row| row.first().and_then(Value::as_int));
+        rows
+    }
+
+    #[test]
+    fn many_rows_are_stored_as_one_by_one_whether_they_are_new_or_not() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let place = Place::new(&directory.path().join("query.sqlite"));
+        let mut writer = Writer::open(place).expect("a file");
+        let count = i64::try_from(2 * MANY + 3).expect("a number");
+        let name = |key: i64| Value::text(if key % 5 == 0 { "five" } else { "other" });
+        let mut changes = Changes::default();
+        // Older rows come after newer ones, and some have other columns.
+        for key in (1..=count).rev() {
+            let text = Value::text(&key.to_string());
+            changes.set(NUMBER, Key(key), [(NAME, name(key)), (TEXT, text)]);
+            if key % 7 == 0 {
+                changes.set(NUMBER, Key(key), [(LONG, Value::Int(1))]);
+            }
+        }
+        writer.write(&changes, Position::default()).expect("stored");
+        changes.clear();
+        for key in 3..=count {
+            changes.set(NUMBER, Key(key), [(TEXT, Value::text(&format!("-{key}")))]);
+        }
+        writer.write(&changes, Position::default()).expect("stored");
+        let expected = (1..=count).map(|key| {
+            let minus = if key >= 3 { "-" } else { "" };
+            let long = if key % 7 == 0 {
+                Value::Int(1)
+            } else {
+                Value::Null
+            };
+            vec![
+                Value::Int(key),
+                name(key),
+                Value::text(&format!("{minus}{key}")),
+                long,
+            ]
+        });
+        assert_eq!(stored(&writer), expected.collect::<Vec<_>>());
+    }
 }

@@ -173,7 +173,7 @@ impl Exporter for Filling {
         let began = Instant::now();
         settle(&mut self.changes, self.target.as_ref())?;
         self.target.write(&self.changes, to)?;
-        self.forgetting.wrote(began.elapsed());
+        self.forgetting.wrote((began, Instant::now()));
         self.freshness.count(&self.changes);
         self.rows_since_sync += self.changes.len();
         self.changes.clear();

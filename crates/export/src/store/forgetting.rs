@@ -4,6 +4,10 @@ use std::time::{Duration, Instant};
 
 /// Where nothing was old it is looked again after this.
 const EVERY: Duration = Duration::from_secs(1);
+/// Where nothing is written either, after this part of the time for which that is so, and this at most: what is there gets old, and
+/// leaves so much later than it might.
+const PART_OF_QUIET: u32 = 4;
+const RARELY: Duration = Duration::from_secs(60);
 /// Process instances that are deleted at a time: at first, at least and at most.
 const FIRST: usize = 200;
 const LEAST: usize = 20;
@@ -20,6 +24,10 @@ const BUSY: u32 = 3;
 #[derive(Debug)]
 pub struct Forgetting {
     next: Instant,
+    /// If something is written meanwhile, after this.
+    soon: Instant,
+    /// When something was written last.
+    wrote: Instant,
     /// Since when is summed up how long writing took.
     since: Instant,
     writing: Duration,
@@ -32,6 +40,8 @@ impl Forgetting {
     pub fn new(now: Instant, span: Duration) -> Forgetting {
         Forgetting {
             next: now + EVERY,
+            soon: now,
+            wrote: now,
             since: now,
             writing: Duration::ZERO,
             slice: FIRST,
@@ -39,9 +49,11 @@ impl Forgetting {
         }
     }
 
-    /// New rows were written, which took so long.
-    pub fn wrote(&mut self, took: Duration) {
-        self.writing += took;
+    /// New rows were written between these times.
+    pub fn wrote(&mut self, (began, ended): (Instant, Instant)) {
+        self.writing += ended.saturating_duration_since(began);
+        self.wrote = ended;
+        self.next = self.next.min(self.soon.max(ended + EVERY));
     }
 
     /// How many process instances are to be deleted now, or how long there is to wait.
@@ -57,14 +69,16 @@ impl Forgetting {
         let took = ended.saturating_duration_since(began);
         let busy = self.writing * BUSY > began.saturating_duration_since(self.since);
         let mut pause = took * if busy { PAUSES_WHILE_BUSY } else { PAUSES };
+        pause = pause.min(LONGEST);
+        self.soon = ended + pause;
         if count < self.slice {
-            pause = pause.max(EVERY);
+            let quiet = ended.saturating_duration_since(self.wrote) / PART_OF_QUIET;
+            pause = pause.max(quiet.clamp(EVERY, RARELY));
         } else {
             let fits = self.span.as_secs_f64() / took.as_secs_f64().max(1e-6);
             let slice = self.slice as f64 * fits.clamp(0.5, 2.0);
             self.slice = (slice as usize).clamp(LEAST, MOST);
         }
-        pause = pause.min(LONGEST);
         (self.next, self.since, self.writing) = (ended + pause, ended, Duration::ZERO);
         pause
     }
@@ -83,7 +97,7 @@ mod tests {
         let mut forgetting = Forgetting::new(begin, 10 * MS);
         let (mut now, mut spent, mut deleted) = (begin, Duration::ZERO, 0);
         while now < begin + 600_000 * MS {
-            forgetting.wrote(writes);
+            forgetting.wrote((now, now + writes));
             now += 100 * MS;
             if let Ok(slice) = forgetting.due(now) {
                 let took = each * u32::try_from(slice).unwrap();
@@ -133,7 +147,7 @@ mod tests {
         let begin = Instant::now();
         let mut forgetting = Forgetting::new(begin, 10 * MS);
         let now = begin + EVERY;
-        forgetting.wrote(EVERY);
+        forgetting.wrote((begin, now));
         let pause = forgetting.forgot(FIRST, (now, now + 60_000 * MS));
         assert_eq!(pause, LONGEST);
         assert_eq!(forgetting.due(now + 60_000 * MS + LONGEST), Ok(FIRST / 2));
@@ -149,5 +163,28 @@ mod tests {
         forgetting.forgot(0, (now, now + MS));
         assert_eq!(forgetting.due(now + EVERY), Err(MS));
         assert_eq!(forgetting.due(now + EVERY + MS), Ok(FIRST));
+    }
+
+    #[test]
+    fn where_nothing_is_written_it_is_looked_rarely() {
+        let begin = Instant::now();
+        let mut forgetting = Forgetting::new(begin, 10 * MS);
+        let (mut now, mut looks, day) = (begin, 0, 24 * 3600 * EVERY);
+        while now < begin + day {
+            match forgetting.due(now) {
+                Ok(_) => {
+                    looks += 1;
+                    let pause = forgetting.forgot(0, (now, now));
+                    let quiet = now - begin;
+                    assert!(pause <= (quiet / 4).max(EVERY), "{quiet:?}: {pause:?}");
+                }
+                Err(rest) => now += rest,
+            }
+        }
+        assert!(looks < 24 * 60 + 30, "{looks} looks in a day");
+        // What is written is looked after as before.
+        forgetting.forgot(0, (now, now));
+        forgetting.wrote((now, now + MS));
+        assert_eq!(forgetting.due(now + MS), Err(EVERY));
     }
 }

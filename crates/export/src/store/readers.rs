@@ -176,4 +176,33 @@ mod tests {
         assert_eq!(starts.recv(), Ok(true));
         readers.stop();
     }
+
+    #[test]
+    fn who_finds_too_many_waiting_is_refused_at_once() {
+        let readers = Readers::new(vec![Box::new(Nothing)], "readers");
+        let (started, starts) = bounded(1);
+        let (release, held) = bounded::<()>(0);
+        readers.submit(Box::new(move |_| {
+            let _ = started.send(());
+            let _ = held.recv();
+        }));
+        assert_eq!(starts.recv(), Ok(()));
+        let (told, answers) = bounded(MAX_WAITING + 1);
+        let submit = || {
+            let told = told.clone();
+            readers.submit(Box::new(move |source| {
+                let _ = told.send(source.map(drop));
+            }));
+        };
+        (0..MAX_WAITING).for_each(|_| submit());
+        assert!(answers.is_empty());
+        submit();
+        assert_eq!(answers.try_recv(), Ok(Err(QueryError::Busy)));
+        drop(release);
+        readers.stop();
+        assert_eq!(
+            answers.try_iter().filter(Result::is_ok).count(),
+            MAX_WAITING
+        );
+    }
 }

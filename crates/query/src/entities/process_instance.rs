@@ -37,7 +37,9 @@ pub static PROCESS_INSTANCE: Entity = Entity {
             .sortable()
             .sparse(),
         Field::new("state", Kind::Enum(STATES), Ops::ENUM).sortable(),
-        Field::new("hasIncident", Kind::Bool, Ops::PLAIN).sortable(),
+        Field::new("hasIncident", Kind::Bool, Ops::PLAIN)
+            .sortable()
+            .rarely_true(),
         Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
         Field::new("processDefinitionKey", Kind::Key, Ops::KEY).sortable(),
         Field::new("parentProcessInstanceKey", Kind::Key, Ops::KEY)
@@ -146,6 +148,7 @@ pub static PROCESS_INSTANCE: Entity = Entity {
         &["parentProcessInstanceKey"],
         &["parentElementInstanceKey"],
         &["businessId"],
+        &["hasIncident"],
     ],
     everywhere: false,
     leaves: Leaves::WithInstance,

@@ -1,0 +1,73 @@
+//! Rows and searches for tests: instances that differ in everything that searches ask for.
+
+use rusqlite::Connection;
+use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE, VARIABLE};
+use skep_query::{Cursor, Search, Value, search};
+
+use super::{Dialect, table_script};
+
+/// So many instances, each with a variable and most with an element.
+pub fn tables(instances: u32) -> Connection {
+    let connection = Connection::open_in_memory().expect("a database");
+    for entity in [&PROCESS_INSTANCE, &VARIABLE, &ELEMENT_INSTANCE] {
+        let script = table_script(Dialect::Sqlite, "", entity);
+        connection.execute_batch(&script).expect("a table");
+    }
+    let keys =
+        "WITH RECURSIVE keys(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM keys WHERE k + 1 < ?)";
+    for rows in [
+        r#"INSERT INTO process_instance ("processInstanceKey", "processDefinitionId", "startDate", "endDate", "state", "hasIncident")
+            SELECT k, 'p' || (k % 3), CASE WHEN k % 7 > 0 THEN k % 50 END, CASE WHEN k % 4 > 0 THEN k % 60 END,
+                CASE WHEN k % 5 > 0 THEN 'ACTIVE' ELSE 'COMPLETED' END, k % 11 = 0 FROM keys"#,
+        r#"INSERT INTO variable ("variableKey", "processInstanceKey", "name", "value")
+            SELECT 1000000 + k, k, 'n', '"v' || (k % 2) || '"' FROM keys"#,
+        r#"INSERT INTO element_instance ("elementInstanceKey", "processInstanceKey", "elementId", "state")
+            SELECT 2000000 + k, k, 'task', 'ACTIVE' FROM keys WHERE k % 6 > 0"#,
+    ] {
+        let insert = format!("{keys} {rows}");
+        connection.execute(&insert, [instances]).expect("rows");
+    }
+    connection
+}
+
+pub const FILTERS: [&str; 8] = [
+    "{}",
+    r#"{"state": "ACTIVE"}"#,
+    r#"{"state": {"$in": ["ACTIVE"]}}"#,
+    r#"{"hasIncident": false, "processDefinitionName": {"$exists": false}}"#,
+    r#"{"variables": [{"name": "n", "value": "\"v1\""}]}"#,
+    r#"{"elementId": "task", "elementInstanceState": "ACTIVE", "variables": [{"name": "n", "value": "\"v0\""}]}"#,
+    r#"{"processDefinitionId": {"$like": "p*"}, "state": "ACTIVE"}"#,
+    r#"{"$or": [{"processDefinitionId": "p0"}, {"processDefinitionId": "p2", "state": "ACTIVE"}]}"#,
+];
+
+/// Of the searches that lists make; cursors stand in the middle.
+pub fn searches(filters: &[&str], fields: &[&str]) -> Vec<Search> {
+    let mut all = Vec::new();
+    for (filter, field) in filters
+        .iter()
+        .flat_map(|f| fields.iter().map(move |s| (f, s)))
+    {
+        for order in ["ASC", "DESC"] {
+            let cursor = match field.is_empty() {
+                true => vec![Value::Int(150)],
+                false => vec![Value::Int(25), Value::Int(150)],
+            };
+            let cursor = Cursor(cursor).encode();
+            let sort = match field.is_empty() {
+                true => String::new(),
+                false => format!(r#"{{"field": "{field}", "order": "{order}"}}"#),
+            };
+            for page in [
+                r#""limit": 5"#.to_string(),
+                format!(r#""limit": 5, "after": "{cursor}""#),
+                format!(r#""limit": 5, "before": "{cursor}""#),
+            ] {
+                let body =
+                    format!(r#"{{"filter": {filter}, "sort": [{sort}], "page": {{{page}}}}}"#);
+                all.push(search(&PROCESS_INSTANCE, &body).expect("a search"));
+            }
+        }
+    }
+    all
+}
