@@ -59,7 +59,7 @@ clients: ## the official Camunda 8 clients against a real server
 	@.ci/setup rust clients
 	@.ci/test clients
 
-exporters: ## records exported to a real OpenSearch, with faults in between
+exporters: ## records exported to a real OpenSearch and Elasticsearch, with faults in between
 	@.ci/setup rust stores
 	@.ci/test exporters
 

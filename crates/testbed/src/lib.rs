@@ -5,17 +5,17 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod guarded;
-mod opensearch;
 mod postgres;
 mod proxy;
 mod s3;
+mod search_server;
 
 use std::io::Write;
 
-pub use opensearch::{OpenSearch, shared_opensearch};
 pub use postgres::{Postgres, shared_postgres};
 pub use proxy::Proxy;
 pub use s3::S3Server;
+pub use search_server::{Product, SearchServer, shared_search_server};
 
 /// Says that a test does not run here. Written past the capture of the harness, so that the summary finds it.
 fn not_run(kind: &str, why: &str) {

@@ -42,7 +42,7 @@ struct Nodes {
     /// Where each keeps what can be searched.
     store: fn(&Nodes) -> skep_export::Config,
     database: Option<&'static skep_testbed::Postgres>,
-    search_server: Option<&'static skep_testbed::OpenSearch>,
+    search_server: Option<&'static skep_testbed::SearchServer>,
     prefix: String,
     exporters: Vec<ExporterConfig>,
 }
@@ -617,7 +617,17 @@ async fn create_and_find(rigs: &[&Rig], count: usize, created: &mut HashSet<Key>
             entity: &PROCESS_INSTANCE,
             key,
         };
-        let answer = rig.broker.query(query, Consistency::ReadYourWrites).await;
+        let began = Instant::now();
+        let answer = loop {
+            let asked = rig.broker.query(query.clone(), Consistency::ReadYourWrites);
+            match asked.await {
+                // A search server may still be at work on an index that is new.
+                Err(QueryError::Unavailable(_)) if began.elapsed() < DEADLINE => {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+                answer => break answer,
+            }
+        };
         let found = matches!(answer, Ok((Answer::Row(Some(_)), 0)));
         assert!(found, "{key}: {answer:?}");
         created.insert(key);
@@ -649,7 +659,7 @@ async fn nodes_share_a_database_which_the_leaders_fill_each_entry_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_share_a_search_server_which_the_leaders_fill_each_entry_once() {
-    let Some(server) = skep_testbed::shared_opensearch() else {
+    let Some(server) = skep_testbed::shared_search_server(skep_testbed::Product::OpenSearch) else {
         return;
     };
     let nodes = Nodes {

@@ -4,7 +4,7 @@
 //! other values, until it has taken long enough to tell. Times are those that who asks waits for, so that they tell something
 //! only on a quiet machine; beside them stands the CPU time of the thread that answers and of the server, if there is one.
 //!
-//! `cargo run --release -p skep-export --example search [embedded|postgres|opensearch] [INSTANCES] [QUERIES]`
+//! `cargo run --release -p skep-export --example search [embedded|postgres|opensearch|elasticsearch] [INSTANCES] [QUERIES]`
 
 #[path = "../../tests/backend/mod.rs"]
 mod backend;

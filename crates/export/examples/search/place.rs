@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use skep_export::Place;
-use skep_testbed::{OpenSearch, Postgres};
+use skep_testbed::{Postgres, Product, SearchServer};
 
 use super::backend;
 
@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_millis(10);
 pub enum Where {
     Embedded,
     Postgres(Postgres),
-    OpenSearch(OpenSearch),
+    Indices(SearchServer),
 }
 
 impl Where {
@@ -25,8 +25,11 @@ impl Where {
         match name {
             "embedded" => Where::Embedded,
             "postgres" => Where::Postgres(Postgres::start_new().expect("PostgreSQL")),
-            "opensearch" => Where::OpenSearch(OpenSearch::start_new().expect("OpenSearch")),
-            other => panic!("'{other}': expected embedded, postgres or opensearch"),
+            "opensearch" => Where::Indices(search_server(Product::OpenSearch)),
+            "elasticsearch" => Where::Indices(search_server(Product::Elasticsearch)),
+            other => {
+                panic!("'{other}': expected embedded, postgres, opensearch or elasticsearch")
+            }
         }
     }
 
@@ -34,7 +37,7 @@ impl Where {
         match self {
             Where::Embedded => Place::Embedded,
             Where::Postgres(server) => backend::rdbms(server, &format!("{PREFIX}_")),
-            Where::OpenSearch(server) => backend::documents(server, PREFIX),
+            Where::Indices(server) => backend::documents(server, PREFIX),
         }
     }
 
@@ -42,7 +45,7 @@ impl Where {
     pub fn answers(&self) -> &'static str {
         match self {
             Where::Embedded => "query-1",
-            Where::Postgres(_) | Where::OpenSearch(_) => "query",
+            Where::Postgres(_) | Where::Indices(_) => "query",
         }
     }
 
@@ -53,7 +56,7 @@ impl Where {
             Where::Postgres(server) => {
                 server.sql("VACUUM ANALYZE").expect("a vacuum");
             }
-            Where::OpenSearch(server) => {
+            Where::Indices(server) => {
                 server.ask("POST", "/_refresh", "").expect("a refresh");
             }
         }
@@ -73,7 +76,7 @@ impl Where {
                 let bytes = server.sql(&sum).expect("the sizes of tables");
                 bytes.parse().expect("a number")
             }
-            Where::OpenSearch(server) => {
+            Where::Indices(server) => {
                 server.ask("POST", "/_flush", "").expect("a flush");
                 let stats = server.ask("GET", "/_stats/store", "").expect("statistics");
                 let stats: serde_json::Value = serde_json::from_str(&stats).expect("JSON");
@@ -82,6 +85,10 @@ impl Where {
             }
         }
     }
+}
+
+fn search_server(product: Product) -> SearchServer {
+    SearchServer::start_new(product).expect("a search server")
 }
 
 /// CPU time of all processes that this one has started and that are still there, and of those that these have waited for.

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use skep_export::{Config, Documents, DocumentsSettings, Place, Rdbms, RdbmsSettings};
-use skep_testbed::{OpenSearch, Postgres};
+use skep_testbed::{Postgres, Product, SearchServer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     Embedded,
     Postgres,
     OpenSearch,
+    Elasticsearch,
 }
 
 impl Backend {
@@ -30,6 +31,15 @@ impl Backend {
         match self {
             Backend::Embedded => 24,
             Backend::Postgres | Backend::OpenSearch => 5,
+            Backend::Elasticsearch => 3,
+        }
+    }
+
+    /// How many of them are searched at random: what queries are made of is the same for both search servers.
+    pub fn searched(self) -> u64 {
+        match self {
+            Backend::Embedded | Backend::Postgres | Backend::OpenSearch => 6,
+            Backend::Elasticsearch => 1,
         }
     }
 
@@ -38,11 +48,26 @@ impl Backend {
             Backend::Embedded => Place::Embedded,
             Backend::Postgres => skep_testbed::shared_postgres()
                 .map_or(Place::Embedded, |server| rdbms(server, &server.prefix())),
-            Backend::OpenSearch => skep_testbed::shared_opensearch()
-                .map_or(Place::Embedded, |server| {
+            Backend::OpenSearch | Backend::Elasticsearch => {
+                self.search_server().map_or(Place::Embedded, |server| {
                     documents(server, &server.prefix())
-                }),
+                })
+            }
         }
+    }
+
+    /// That of a back end that is one.
+    pub fn product(self) -> Product {
+        match self {
+            Backend::OpenSearch => Product::OpenSearch,
+            Backend::Elasticsearch => Product::Elasticsearch,
+            Backend::Embedded | Backend::Postgres => panic!("{self:?} is no search server"),
+        }
+    }
+
+    /// The one that tests share. `None`: there is none here, which was said.
+    pub fn search_server(self) -> Option<&'static SearchServer> {
+        skep_testbed::shared_search_server(self.product())
     }
 }
 
@@ -59,9 +84,18 @@ pub fn rdbms(server: &Postgres, prefix: &str) -> Place {
 }
 
 /// Indices of a server, by their prefix.
-pub fn documents(server: &OpenSearch, prefix: &str) -> Place {
-    let mut settings = DocumentsSettings::new("camunda.data.secondary-storage.opensearch");
-    settings.urls = vec![server.url()];
-    settings.index_prefix = prefix.to_string();
+pub fn documents(server: &SearchServer, prefix: &str) -> Place {
+    let settings = document_settings(server.product(), server.url(), prefix);
     Place::Documents(Arc::new(Documents::new(settings).expect("settings")))
+}
+
+/// Settings as a configuration of this product makes them.
+pub fn document_settings(product: Product, url: String, prefix: &str) -> DocumentsSettings {
+    let mut settings = DocumentsSettings::new(match product {
+        Product::OpenSearch => "camunda.data.secondary-storage.opensearch",
+        Product::Elasticsearch => "camunda.data.secondary-storage.elasticsearch",
+    });
+    settings.urls = vec![url];
+    settings.index_prefix = prefix.to_string();
+    settings
 }

@@ -236,7 +236,7 @@ fn random_searches_find_what_is_there() {
         None => {
             let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
             let _ = writeln!(std::io::stderr(), "random searches: fresh seed {now}");
-            (0..number("SKEP_SEEDS").unwrap_or(6))
+            (0..number("SKEP_SEEDS").unwrap_or(super::BACKEND.searched()))
                 .chain([now])
                 .collect()
         }

@@ -51,7 +51,7 @@ impl Front {
 
 #[test]
 fn a_search_server_is_reached_by_https_if_its_authority_and_name_are_right() {
-    let Some(server) = skep_testbed::shared_opensearch() else {
+    let Some(server) = super::BACKEND.search_server() else {
         return;
     };
     let (named, other) = (Certificates::of("127.0.0.1"), Certificates::of("elsewhere"));

@@ -21,6 +21,7 @@ mod embedded {
     mod fuzz;
     mod history;
     mod job_statistics;
+    mod limits;
     mod property;
     mod store;
     mod story;
@@ -36,6 +37,7 @@ mod postgres {
     mod fuzz;
     mod history;
     mod job_statistics;
+    mod limits;
     mod outage;
     mod outages;
     mod property;
@@ -54,6 +56,25 @@ mod opensearch {
     mod history;
     mod https;
     mod job_statistics;
+    mod limits;
+    mod outage;
+    mod property;
+    mod search_server;
+    mod store;
+    mod story;
+    mod usage;
+}
+
+#[path = "."]
+mod elasticsearch {
+    const BACKEND: crate::backend::Backend = crate::backend::Backend::Elasticsearch;
+
+    mod audit_log;
+    mod entities;
+    mod fuzz;
+    mod history;
+    mod job_statistics;
+    mod limits;
     mod outage;
     mod property;
     mod search_server;

@@ -8,13 +8,16 @@ use skep_query::{Query, QueryError, search};
 
 use super::store::Filled;
 
+/// How long is waited for what comes about; a loaded machine takes its time.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+
 pub fn filled(place: Place) -> Filled {
     Filled::at(place, 1, Duration::from_millis(1))
 }
 
 /// Waits until everything is stored and nothing is in the way any more.
 pub fn recover(store: &Filled) {
-    let deadline = Instant::now() + Duration::from_secs(120);
+    let deadline = Instant::now() + PATIENCE;
     while store.durable() < store.committed() || store.fault().is_some() {
         assert!(Instant::now() < deadline, "{:?}", store.fault());
         std::thread::sleep(Duration::from_millis(10));
@@ -23,7 +26,7 @@ pub fn recover(store: &Filled) {
 
 /// Waits until this is in the way.
 pub fn fault(store: &Filled, told: &str) {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + PATIENCE;
     while !store.fault().is_some_and(|fault| fault.contains(told)) {
         assert!(Instant::now() < deadline, "{told}: {:?}", store.fault());
         std::thread::sleep(Duration::from_millis(5));

@@ -14,18 +14,16 @@ use skep_query::entities::{
     ELEMENT_INSTANCE, INCIDENT, JOB, JOB_STATISTICS, PROCESS_INSTANCE, VARIABLE,
 };
 use skep_query::{Answer, Consistency, Entity, Query, QueryError, answer, search};
-use skep_testbed::OpenSearch;
+use skep_testbed::SearchServer;
 
-use super::outage::{fault, filled, recover, refused};
+use super::BACKEND;
+use super::outage::{PATIENCE, fault, filled, recover, refused};
 use super::store::{Filled, follow};
-use crate::backend::documents;
+use crate::backend::{document_settings, documents};
 use crate::one_task::{create, rig};
 
 pub fn settings(url: String, prefix: &str) -> DocumentsSettings {
-    let mut settings = DocumentsSettings::new("camunda.data.secondary-storage.opensearch");
-    settings.urls = vec![url];
-    settings.index_prefix = prefix.to_string();
-    settings
+    document_settings(BACKEND.product(), url, prefix)
 }
 
 pub fn place(settings: DocumentsSettings) -> Place {
@@ -49,7 +47,7 @@ fn created_jobs(store: &Filled) -> i64 {
 
 #[test]
 fn a_server_that_comes_late_gets_everything() {
-    let Some(mut server) = OpenSearch::start_new() else {
+    let Some(mut server) = SearchServer::start_new(BACKEND.product()) else {
         return;
     };
     server.kill();
@@ -86,20 +84,20 @@ fn a_server_that_comes_late_gets_everything() {
 }
 
 /// The place of a partition, as a document.
-fn place_of(server: &OpenSearch, prefix: &str) -> Json {
+fn place_of(server: &SearchServer, prefix: &str) -> Json {
     let path = format!("/{prefix}-skep-state/_doc/position-1");
     let found: Json = serde_json::from_str(&server.ask("GET", &path, "").unwrap()).unwrap();
     found["_source"].clone()
 }
 
-fn set_place(server: &OpenSearch, prefix: &str, place: &Json) {
+fn set_place(server: &SearchServer, prefix: &str, place: &Json) {
     let path = format!("/{prefix}-skep-state/_doc/position-1?refresh=true");
     server.ask("PUT", &path, &place.to_string()).unwrap();
 }
 
 #[test]
 fn a_window_that_is_there_already_is_written_once_more_and_adds_nothing() {
-    let Some(server) = skep_testbed::shared_opensearch() else {
+    let Some(server) = BACKEND.search_server() else {
         return;
     };
     let prefix = server.prefix();
@@ -161,7 +159,7 @@ fn a_window_that_is_there_already_is_written_once_more_and_adds_nothing() {
 
 #[test]
 fn who_was_given_up_writes_no_more() {
-    let Some(server) = skep_testbed::shared_opensearch() else {
+    let Some(server) = BACKEND.search_server() else {
         return;
     };
     let prefix = server.prefix();
@@ -186,7 +184,7 @@ fn who_was_given_up_writes_no_more() {
 
 #[test]
 fn indices_of_another_cluster_are_not_touched() {
-    let Some(server) = skep_testbed::shared_opensearch() else {
+    let Some(server) = BACKEND.search_server() else {
         return;
     };
     let prefix = server.prefix();
@@ -204,7 +202,7 @@ fn indices_of_another_cluster_are_not_touched() {
 
 #[test]
 fn fields_that_are_new_are_added() {
-    let Some(server) = skep_testbed::shared_opensearch() else {
+    let Some(server) = BACKEND.search_server() else {
         return;
     };
     let prefix = server.prefix();
@@ -226,7 +224,7 @@ fn fields_that_are_new_are_added() {
 
 #[test]
 fn an_index_that_takes_no_writes_is_waited_for() {
-    let Some(server) = skep_testbed::shared_opensearch() else {
+    let Some(server) = BACKEND.search_server() else {
         return;
     };
     let prefix = server.prefix();
@@ -293,6 +291,15 @@ impl Proxy {
             let _ = stream.shutdown(std::net::Shutdown::Both);
         }
     }
+
+    /// Waits for one that came since.
+    fn await_connection(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.open.lock().unwrap().is_empty() {
+            assert!(Instant::now() < deadline, "nobody connects");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
 }
 
 fn serve(mut client: TcpStream, to: u16, mode: u8) {
@@ -331,7 +338,7 @@ fn serve(mut client: TcpStream, to: u16, mode: u8) {
 
 #[test]
 fn refusals_are_told_and_waited_for_and_a_stop_waits_for_nobody() {
-    let Some(server) = skep_testbed::shared_opensearch() else {
+    let Some(server) = BACKEND.search_server() else {
         return;
     };
     let prefix = server.prefix();
@@ -343,9 +350,12 @@ fn refusals_are_told_and_waited_for_and_a_stop_waits_for_nobody() {
     let mut rig = rig();
     create(&mut rig, 2);
     follow(&mut rig, &store);
-    let hint = "see camunda.data.secondary-storage.opensearch.username and";
-    fault(&store, hint);
-    let told = refused(&store, hint);
+    let hint = format!(
+        "see camunda.data.secondary-storage.{}.username and",
+        server.product().name()
+    );
+    fault(&store, &hint);
+    let told = refused(&store, &hint);
     assert!(!told.contains("wrong"), "{told}");
     proxy.set(TOO_MANY);
     fault(&store, "429 Too Many Requests");
@@ -356,12 +366,11 @@ fn refusals_are_told_and_waited_for_and_a_stop_waits_for_nobody() {
     create(&mut rig, 2);
     follow(&mut rig, &store);
     // Something is on its way when the node stops.
-    std::thread::sleep(Duration::from_millis(50));
-    let began = Instant::now();
-    drop(store);
+    proxy.await_connection();
+    let told = store.stop().unwrap_or_default();
     assert!(
-        began.elapsed() < Duration::from_secs(30),
-        "the stop has waited for the server"
+        !told.contains("does not answer"),
+        "the stop has waited for the server: {told}"
     );
     let store = filled(documents(server, &prefix));
     assert_eq!(created_jobs(&store), 2);
@@ -369,7 +378,7 @@ fn refusals_are_told_and_waited_for_and_a_stop_waits_for_nobody() {
 
 #[test]
 fn long_texts_are_found_by_their_beginnings_and_as_a_whole() {
-    let Some(server) = skep_testbed::shared_opensearch() else {
+    let Some(server) = BACKEND.search_server() else {
         return;
     };
     let store = filled(documents(server, &server.prefix()));
@@ -390,7 +399,7 @@ fn long_texts_are_found_by_their_beginnings_and_as_a_whole() {
 
 #[test]
 fn a_pattern_that_the_server_cannot_look_for_is_refused_with_its_cause() {
-    let Some(server) = skep_testbed::shared_opensearch() else {
+    let Some(server) = BACKEND.search_server() else {
         return;
     };
     let store = filled(documents(server, &server.prefix()));
@@ -426,7 +435,7 @@ fn page(store: &Filled, body: &str) -> Json {
 
 #[test]
 fn what_too_many_other_rows_decide_is_gone_through() {
-    let Some(server) = skep_testbed::shared_opensearch() else {
+    let Some(server) = BACKEND.search_server() else {
         return;
     };
     let mut narrow = settings(server.url(), &server.prefix());

@@ -1,7 +1,7 @@
 //! A store that is filled from what a rig's engines write.
 
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde_json::Value as Json;
@@ -96,6 +96,13 @@ impl Filled {
         self.progress.committed()
     }
 
+    /// Stops the store; what was in its way then.
+    #[allow(dead_code)] // The embedded store has no outages.
+    pub fn stop(self) -> Option<String> {
+        self.store.stop();
+        self.fault()
+    }
+
     pub fn try_ask(&self, query: Query) -> Result<(Answer, u64), QueryError> {
         let (done, answer) = mpsc::channel();
         self.query(query, Consistency::ReadYourWrites, move |answered| {
@@ -114,8 +121,21 @@ impl Filled {
         self.store.query(query, consistency, done);
     }
 
+    /// On a busy machine a server takes longer to make an index, and to answer, than a query waits: it is asked again.
     pub fn ask(&self, query: Query) -> Answer {
-        let (answer, behind) = self.try_ask(query).expect("an answer");
+        let deadline = Instant::now() + Duration::from_secs(600);
+        let is_busy = |error: &QueryError| match error {
+            QueryError::Unavailable(reason) => reason.contains("503 Service Unavailable"),
+            error => matches!(error, QueryError::TooLong { .. }),
+        };
+        let (answer, behind) = loop {
+            match self.try_ask(query.clone()) {
+                Err(error) if is_busy(&error) && Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                answered => break answered.expect("an answer"),
+            }
+        };
         let fault = self.store.status().fault().map(|fault| fault.reason);
         assert_eq!((behind, fault), (0, None));
         answer

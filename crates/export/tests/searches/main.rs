@@ -33,6 +33,13 @@ mod opensearch {
     mod suite;
 }
 
+#[path = "."]
+mod elasticsearch {
+    const BACKEND: crate::backend::Backend = crate::backend::Backend::Elasticsearch;
+
+    mod suite;
+}
+
 #[test]
 fn a_file_of_another_format_is_not_touched() {
     let directory = tempfile::tempdir().expect("a directory");

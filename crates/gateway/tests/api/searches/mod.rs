@@ -20,7 +20,12 @@ use crate::schema::differences;
 use crate::store::Filled;
 use crate::story::{STEPS, Story};
 
-const BACKENDS: [Backend; 3] = [Backend::Embedded, Backend::Postgres, Backend::OpenSearch];
+const BACKENDS: [Backend; 4] = [
+    Backend::Embedded,
+    Backend::Postgres,
+    Backend::OpenSearch,
+    Backend::Elasticsearch,
+];
 /// Bodies for each operation and seed.
 const BODIES: usize = 6;
 

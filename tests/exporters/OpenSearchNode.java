@@ -3,7 +3,7 @@ import java.util.concurrent.CountDownLatch;
 import org.codelibs.opensearch.runner.OpenSearchRunner;
 
 /** One OpenSearch node. Arguments: directory, HTTP port. It runs until it is killed. */
-public final class SearchNode {
+public final class OpenSearchNode {
   public static void main(String[] args) throws Exception {
     int port = Integer.parseInt(args[1]);
     String transport;

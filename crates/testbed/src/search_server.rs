@@ -1,4 +1,4 @@
-//! OpenSearch servers, each with a directory and a port of its own.
+//! OpenSearch and Elasticsearch servers, each with a directory and a port of its own.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -15,9 +15,55 @@ use super::not_run;
 const START_LIMIT: Duration = Duration::from_secs(240);
 const ANSWER_LIMIT: Duration = Duration::from_secs(180);
 
+/// Who made the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Product {
+    OpenSearch,
+    Elasticsearch,
+}
+
+impl Product {
+    /// Its name in settings, and of its directory in `.cache`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Product::OpenSearch => "opensearch",
+            Product::Elasticsearch => "elasticsearch",
+        }
+    }
+
+    /// What `tests/exporters/setup` makes.
+    fn files(self) -> PathBuf {
+        root().join(".cache").join(self.name())
+    }
+
+    /// Arguments of Java.
+    fn arguments(self) -> Vec<String> {
+        let files = self.files().display().to_string();
+        let program = |name: &str| {
+            let program = root().join("tests/exporters").join(name);
+            program.display().to_string()
+        };
+        match self {
+            Product::OpenSearch => vec![
+                "-cp".to_string(),
+                format!("{files}/*"),
+                program("OpenSearchNode.java"),
+            ],
+            Product::Elasticsearch => vec![
+                "-Dorg.elasticsearch.nativeaccess.enableVectorLibrary=false".to_string(),
+                format!("--module-path={files}/lib"),
+                "--add-modules=jdk.net,jdk.management,ALL-MODULE-PATH".to_string(),
+                program("ElasticsearchNode.java"),
+                format!("{files}/home"),
+            ],
+        }
+    }
+}
+
 /// A server of one node. It ends when it goes out of scope, and with the test at the latest.
 #[derive(Debug)]
-pub struct OpenSearch {
+pub struct SearchServer {
+    product: Product,
     directory: tempfile::TempDir,
     port: u16,
     process: Option<Guarded>,
@@ -25,35 +71,43 @@ pub struct OpenSearch {
 
 /// One server for all tests of a program, which keep out of each other's way by prefixes. `None`: there is none here, which was
 /// said.
-pub fn shared_opensearch() -> Option<&'static OpenSearch> {
-    static SHARED: OnceLock<Option<OpenSearch>> = OnceLock::new();
-    SHARED.get_or_init(OpenSearch::start_new).as_ref()
+pub fn shared_search_server(product: Product) -> Option<&'static SearchServer> {
+    static SHARED: [OnceLock<Option<SearchServer>>; 2] = [OnceLock::new(), OnceLock::new()];
+    let [opensearch, elasticsearch] = &SHARED;
+    let shared = match product {
+        Product::OpenSearch => opensearch,
+        Product::Elasticsearch => elasticsearch,
+    };
+    shared
+        .get_or_init(|| SearchServer::start_new(product))
+        .as_ref()
 }
 
-impl OpenSearch {
+impl SearchServer {
     /// Starts a server of its own. `None`: it cannot be done here, which was said.
-    pub fn start_new() -> Option<OpenSearch> {
-        let made = OpenSearch::make().and_then(|mut server| {
+    pub fn start_new(product: Product) -> Option<SearchServer> {
+        let made = SearchServer::make(product).and_then(|mut server| {
             server.start()?;
             Ok(server)
         });
         match made {
             Ok(server) => Some(server),
             Err(why) => {
-                not_run("opensearch", &why);
+                not_run(product.name(), &why);
                 None
             }
         }
     }
 
-    fn make() -> Result<OpenSearch, String> {
-        if !jars().is_dir() {
+    fn make(product: Product) -> Result<SearchServer, String> {
+        if !product.files().is_dir() {
             return Err(format!(
-                "its jars are not in {} (.ci/setup stores)",
-                jars().display()
+                "it is not in {} (.ci/setup stores)",
+                product.files().display()
             ));
         }
-        Ok(OpenSearch {
+        Ok(SearchServer {
+            product,
             directory: tempfile::tempdir().map_err(|e| e.to_string())?,
             port: free_port().map_err(|e| e.to_string())?,
             process: None,
@@ -65,21 +119,16 @@ impl OpenSearch {
     /// # Errors
     /// What it said.
     pub fn start(&mut self) -> Result<(), String> {
-        let command = [
+        let mut command = vec![
             "java".to_string(),
             "-Xms256m".to_string(),
             "-Xmx1g".to_string(),
             "-XX:+UseSerialGC".to_string(),
             "-XX:TieredStopAtLevel=1".to_string(),
-            "-cp".to_string(),
-            format!("{}/*", jars().display()),
-            root()
-                .join("tests/exporters/SearchNode.java")
-                .display()
-                .to_string(),
-            self.directory.path().display().to_string(),
-            self.port.to_string(),
         ];
+        command.extend(self.product.arguments());
+        command.push(self.directory.path().display().to_string());
+        command.push(self.port.to_string());
         let log = self.directory.path().join("log");
         let file = File::options().create(true).append(true).open(&log);
         let file = file.map_err(|e| e.to_string())?;
@@ -98,7 +147,8 @@ impl OpenSearch {
                 let last = lines
                     .get(lines.len().saturating_sub(20)..)
                     .unwrap_or_default();
-                Err(format!("OpenSearch does not start: {}", last.join("\n")))
+                let name = self.product.name();
+                Err(format!("{name} does not start: {}", last.join("\n")))
             }
         }
     }
@@ -148,6 +198,10 @@ impl OpenSearch {
         }
     }
 
+    pub fn product(&self) -> Product {
+        self.product
+    }
+
     /// Where clients find it.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
@@ -164,7 +218,7 @@ impl OpenSearch {
     }
 }
 
-impl Drop for OpenSearch {
+impl Drop for SearchServer {
     fn drop(&mut self) {
         self.kill();
     }
@@ -173,9 +227,4 @@ impl Drop for OpenSearch {
 fn root() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.ancestors().nth(2).unwrap_or(own).to_path_buf()
-}
-
-/// Where `.ci/setup` puts them.
-fn jars() -> PathBuf {
-    root().join(".cache/opensearch")
 }

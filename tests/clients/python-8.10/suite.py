@@ -1,0 +1,141 @@
+"""camunda-orchestration-sdk (PyPI, REST of 8.10), unchanged: what it can read of the answers of 8.9, and what is of 8.10.
+
+Not asked over it: process instances, jobs, user tasks, message subscriptions, decision instances, cluster variables and the audit
+log. It refuses their answers without members that are newer than 8.9.
+"""
+
+import json
+import os
+import sys
+import time
+from io import BytesIO
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+sys.dont_write_bytecode = True
+
+import camunda_orchestration_sdk as sdk  # noqa: E402
+from camunda_orchestration_sdk import CamundaClient  # noqa: E402
+from camunda_orchestration_sdk.types import File  # noqa: E402
+from checks import Fixture, finish, report, wanted  # noqa: E402
+
+CHECKS = []
+FORM = {"id": "order", "type": "default", "schemaVersion": 16, "components": []}
+SCRIPT = {"id": "robot", "executionPlatform": "Camunda Cloud", "script": "*** Tasks ***\n"}
+
+
+def check(function):
+    CHECKS.append(function)
+    return function
+
+
+def only(answer):
+    assert len(answer.items) == 1, answer.items
+    return answer.items[0]
+
+
+def query(kind, **filters):
+    return getattr(sdk, kind).from_dict({"filter": filters})
+
+
+def deploy(c, name: str) -> Fixture:
+    fixture = Fixture(name)
+    c.deploy_resources_from_files(fixture.paths)
+    return fixture
+
+
+def create(c, process_id: str, variables: dict) -> str:
+    body = {"processDefinitionId": process_id, "variables": variables}
+    created = c.create_process_instance(data=sdk.ProcessCreationById.from_dict(body))
+    return created.process_instance_key
+
+
+@check
+def processes_and_what_is_in_their_instances(c):
+    f = deploy(c, "one-task")
+    instance = create(c, f.id, {"amount": 12.5})
+    definition = only(c.search_process_definitions(data=query("ProcessDefinitionSearchQuery", processDefinitionId=f.id)))
+    assert c.get_process_definition(definition.process_definition_key) == definition
+    assert f.id in c.get_process_definition_xml(definition.process_definition_key)
+    assert c.get_process_definition_statistics(definition.process_definition_key).items
+    assert c.get_process_definition_instance_statistics().items
+    own = {"processInstanceKey": instance}
+    element = only(c.search_element_instances(data=query("ElementInstanceSearchQuery", elementId="task", **own)))
+    assert c.get_element_instance(element.element_instance_key) == element
+    assert [flow.element_id for flow in c.get_process_instance_sequence_flows(instance).items] == ["start-to-task"]
+    assert c.get_process_instance_statistics(instance).items
+    variable = only(c.search_variables(data=query("VariableSearchQuery", name="amount", **own)))
+    assert c.get_variable(variable.variable_key).value == "12.5"
+
+
+@check
+def what_is_waited_for_and_names_of_variables(c):
+    f = deploy(c, "one-task")
+    instance = create(c, f.id, {"amount": 12.5, "customer": "Anna"})
+    waits = only(c.get_process_instance_wait_state_statistics(instance))
+    assert (waits.element_id, waits.waiting_count) == ("task", 1), waits
+    definition = only(c.search_process_definitions(data=query("ProcessDefinitionSearchQuery", processDefinitionId=f.id)))
+    names = c.search_process_definition_variable_names(definition.process_definition_key)
+    assert {item.name for item in names.items} == {"amount", "customer"}, names
+
+
+@check
+def incidents(c):
+    f = deploy(c, "exclusive-without-default")
+    instance = create(c, f.id, {"amount": -1})
+    incident = only(c.search_incidents(data=query("IncidentSearchQuery", state="ACTIVE", processInstanceKey=instance)))
+    assert c.get_incident(incident.incident_key) == incident
+    assert only(c.search_process_instance_incidents(instance)) == incident
+    assert c.get_process_instance_statistics_by_error().items
+
+
+@check
+def decisions(c):
+    f = deploy(c, "dish.dmn")
+    found = c.search_decision_definitions(data=query("DecisionDefinitionSearchQuery", decisionDefinitionId=f.name("dish")))
+    decision = only(found)
+    assert c.get_decision_definition(decision.decision_definition_key) == decision
+    assert f.name("dish") in c.get_decision_definition_xml(decision.decision_definition_key)
+    assert c.search_decision_requirements().items
+
+
+@check
+def forms_and_other_resources(c):
+    Path("order.form").write_text(json.dumps(FORM))
+    Path("robot.rpa").write_text(json.dumps(SCRIPT))
+    deployed = c.deploy_resources_from_files(["order.form", "robot.rpa"])
+    form = deployed.forms[0]
+    assert c.get_form_by_key(form.form_key).form_id == "order"
+    resource = only(c.search_resources(data=query("ResourceSearchQuery", resourceId="robot")))
+    assert c.get_resource_content_binary(resource.resource_key).payload.read() == Path("robot.rpa").read_bytes()
+
+
+@check
+def documents(c):
+    metadata = sdk.DocumentMetadata.from_dict({"fileName": "Zettel.txt", "customProperties": {"pages": 1}})
+    file = File(payload=BytesIO(b"some content"), file_name="note.txt", mime_type="text/plain")
+    reference = c.create_document(data=sdk.CreateDocumentData(file=file, metadata=metadata))
+    assert reference.metadata.custom_properties.to_dict() == {"pages": 1}
+    content = c.get_document(reference.document_id, content_hash=reference.content_hash)
+    assert content.payload.read() == b"some content"
+    c.delete_document(reference.document_id)
+
+
+def main() -> int:
+    configuration = {"CAMUNDA_REST_ADDRESS": os.environ["SKEP_REST"], "CAMUNDA_AUTH_STRATEGY": "NONE"}
+    with CamundaClient(configuration=configuration) as client:
+        for function in CHECKS:
+            name = function.__name__.replace("_", " ")
+            if not wanted(name):
+                continue
+            started, error = time.monotonic(), None
+            try:
+                function(client)
+            except Exception as caught:
+                error = caught
+            report(name, started, error)
+    return finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
