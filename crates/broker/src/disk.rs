@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use skep_storage::space::{SpaceLevel, SpaceMonitor, SpaceProbe, Watermarks};
 
 use crate::config::DiskConfig;
+use crate::shared::Shared;
 
 /// The newest finding, shared with the router.
 #[derive(Debug, Default)]
@@ -34,56 +35,56 @@ impl DiskSpace {
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
+
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
 }
 
 /// While the disk is nearly full its users are reminded to make room after so many looks.
 const REMIND_AFTER: u32 = 10;
 
-/// Looks once, then goes on looking in a thread of its own. `tell` hears of a disk that is nearly full (`true`), at once and
-/// again and again, and once that it has room again. `note` hears of each look how many bytes are
-/// free.
-pub fn watch(
-    config: &DiskConfig,
-    probe: Box<dyn SpaceProbe>,
-    shared: Arc<crate::shared::Shared>,
-) -> Arc<DiskSpace> {
-    let space = Arc::new(DiskSpace::default());
-    let told = shared.clone();
-    let (tell, note) = (
-        move |low| told.disk_is(low),
-        move |free| shared.disk_has(free),
-    );
-    if !config.monitoring_enabled {
-        return space;
+/// The looks at the disk, and what partitions hear of them.
+pub struct DiskWatch {
+    monitor: SpaceMonitor,
+    space: Arc<DiskSpace>,
+    told: Told,
+    interval: Duration,
+    next: Instant,
+}
+
+impl DiskWatch {
+    /// Nothing, if the disk is not to be watched.
+    pub fn new(
+        config: &DiskConfig,
+        probe: Box<dyn SpaceProbe>,
+        space: Arc<DiskSpace>,
+    ) -> Option<DiskWatch> {
+        let watermarks = Watermarks {
+            processing: config.processing,
+            replication: config.replication,
+        };
+        config.monitoring_enabled.then(|| DiskWatch {
+            monitor: SpaceMonitor::new(probe, watermarks),
+            space,
+            told: Told::default(),
+            interval: config.monitoring_interval,
+            next: Instant::now(),
+        })
     }
-    let watermarks = Watermarks {
-        processing: config.processing,
-        replication: config.replication,
-    };
-    let mut monitor = SpaceMonitor::new(probe, watermarks);
-    look(&mut monitor, &space);
-    note(space.free.load(Ordering::Relaxed));
-    let mut told = Told::default();
-    told.tell(&space, &tell);
-    let (shared, interval) = (
-        space.clone(),
-        config.monitoring_interval.max(Duration::from_millis(10)),
-    );
-    let run = move || {
-        while !shared.stop.load(Ordering::Relaxed) {
-            std::thread::sleep(interval);
-            look(&mut monitor, &shared);
-            note(shared.free.load(Ordering::Relaxed));
-            told.tell(&shared, &tell);
+
+    /// Looks if it is time to, and tells how many bytes are free; of a disk that is nearly full at once and again and again, and once that it has room
+    /// again.
+    pub fn look(&mut self, shared: &Shared) {
+        let now = Instant::now();
+        if now < self.next {
+            return;
         }
-    };
-    if let Err(error) = std::thread::Builder::new()
-        .name("disk-space".into())
-        .spawn(run)
-    {
-        tracing::error!(code = "DISK_NOT_WATCHED", %error, "free disk space is not watched");
+        self.next = now + self.interval;
+        look(&mut self.monitor, &self.space);
+        shared.disk_has(self.space.free.load(Ordering::Relaxed));
+        self.told.tell(&self.space, &|low| shared.disk_is(low));
     }
-    space
 }
 
 /// What was told last, and how many looks ago.

@@ -200,13 +200,9 @@ impl Hosting {
 
     /// Ends replicas that the state does not know any more. One that is newer than the state that is known here stays.
     fn give_up(&self, shared: &Arc<Shared>, state: &State) {
-        if !state.is_founded() {
-            return;
-        }
         for handle in shared.partitions() {
             let (partition, own) = (handle.status.partition, handle.status.member());
-            let wanted = state.replica_of(self.config.node_id, partition);
-            if wanted == Some(own) || own == 0 || own >> 32 > state.revision {
+            if own == 0 || !state.has_given_up(own, partition) {
                 continue;
             }
             tracing::info!(partition, "this node gives its copy of the partition up");

@@ -25,6 +25,7 @@ mod queries;
 mod replica_file;
 mod router;
 mod shared;
+mod watch;
 
 pub use config::{BrokerConfig, ClusterConfig};
 pub use hosted::Partitions;

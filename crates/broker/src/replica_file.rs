@@ -55,12 +55,14 @@ impl ReplicaOf {
         };
         let Members {
             index,
+            plan,
+            confirmed,
             voters,
             learners,
         } = &self.members;
         let (voters, learners) = (list(voters), list(learners));
         let text = format!(
-            "member {}\nentry {index}\nvoters {voters}\nlearners {learners}\n",
+            "member {}\nentry {index}\nplan {plan}\nconfirmed {confirmed}\nvoters {voters}\nlearners {learners}\n",
             self.own
         );
         write_durably(&directory.join(NAME), text.as_bytes())
@@ -78,6 +80,8 @@ fn parse(text: &str) -> Option<ReplicaOf> {
         own: line("member")?.parse().ok()?,
         members: Members {
             index: line("entry")?.parse().ok()?,
+            plan: line("plan")?.parse().ok()?,
+            confirmed: line("confirmed")?.parse().ok()?,
             voters: list(line("voters")?)?,
             learners: list(line("learners")?)?,
         },
@@ -96,6 +100,8 @@ mod tests {
             own: (7 << 32) + 3,
             members: Members {
                 index: 12,
+                plan: 7,
+                confirmed: 6,
                 voters: vec![1, 2],
                 learners: vec![(7 << 32) + 3],
             },

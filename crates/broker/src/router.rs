@@ -16,7 +16,6 @@ use skep_query::QueryError;
 use skep_service::{
     self, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply, Topology,
 };
-use skep_storage::space::StatvfsProbe;
 
 use crate::arriving::Arriving;
 use crate::clock::Clock;
@@ -24,7 +23,7 @@ use crate::cluster::founding::Founding;
 use crate::cluster::{self, Cluster};
 use crate::config::BrokerConfig;
 use crate::directory;
-use crate::disk::{self, DiskSpace};
+use crate::disk::DiskSpace;
 use crate::hosted::Partitions;
 use crate::hosting::Hosting;
 use crate::job_streams::StreamHub;
@@ -33,6 +32,7 @@ use crate::partition::thread;
 use crate::partition::{Message, PartitionHandle};
 use crate::preparation::Preparation;
 use crate::shared::Shared;
+use crate::watch;
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -149,9 +149,7 @@ impl Broker {
         if !config.is_gateway() {
             hosting.open_all(&state)?;
         }
-        let probe = Box::new(StatvfsProbe::new(&config.directory));
-        let watched = shared.clone();
-        let disk = disk::watch(&config.disk, probe, watched);
+        let disk = watch::watch(&config, shared.clone());
         let _ = shared.disk.set(disk.clone());
         if let Some(cluster) = shared.cluster.get() {
             let (tell, told) = crossbeam_channel::bounded(64);

@@ -8,57 +8,25 @@ mod sim;
 use std::sync::Mutex;
 
 use sim::Mutation;
-use sim::world::World;
-
-/// What runs did, so that a test can tell that they did something.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tally {
-    steps: u64,
-    acknowledged: u64,
-    pushed: u64,
-    remote: u64,
-    restarts: u64,
-    rebuilds: u64,
-    checkpoints: u64,
-    compactions: u64,
-    installs: u64,
-    panics: u64,
-    pauses: u64,
-    clock_jumps: u64,
-    slow_disks: u64,
-    handed_out: u64,
-}
+use sim::tally::Tally;
+use sim::world::{Kind, World};
 
 fn run(seed: u64, mutation: Mutation, tally: &Mutex<Tally>) {
-    let mut world = World::new(seed, mutation);
+    live(World::new(seed, mutation), tally);
+}
+
+fn live(mut world: World, all: &Mutex<Tally>) {
     world.run_until(2_000_000);
     world.heal_and_check();
-    let mut tally = tally.lock().unwrap();
-    tally.steps += world.steps();
-    tally.pauses += world.pauses;
-    tally.clock_jumps += world.clock_jumps;
-    tally.slow_disks += world.slow_disks;
-    tally.handed_out += world.jobs.handed_out;
-    tally.acknowledged += world.clients.acknowledged;
-    tally.pushed += world.clients.pushed;
-    tally.remote += world.clients.remote;
-    tally.restarts += world.restarts;
-    for node in world.nodes.values() {
-        tally.rebuilds += node.rebuilds;
-        tally.checkpoints += node.checkpoints;
-        tally.compactions += node.compactions;
-        tally.installs += node.installs;
-        tally.panics += node.panics;
-    }
+    all.lock().unwrap().add(&world.tally);
 }
 
 #[test]
 fn replicated_partitions_stay_correct_whatever_happens_and_make_progress_when_it_ends() {
     let tally = Mutex::default();
-    let worlds = if std::env::var_os("CI").is_some() {
-        160
-    } else {
-        8
+    let worlds = match std::env::var_os("CI") {
+        Some(_) => 120,
+        None => 8,
     };
     let seeds = skep_sim::chosen(worlds);
     let failed = skep_sim::search(&seeds, |seed| run(seed, Mutation::None, &tally));
@@ -79,10 +47,14 @@ fn replicated_partitions_stay_correct_whatever_happens_and_make_progress_when_it
     if seeds > 100 {
         let kinds = [tally.pauses, tally.clock_jumps, tally.slow_disks];
         assert!(kinds.iter().all(|count| *count > seeds / 4), "{tally:?}");
+        let changes = [tally.changes, tally.joined, tally.given_up, tally.rests];
+        assert!(changes.iter().all(|count| *count > seeds / 2), "{tally:?}");
+        assert!(tally.cancelled > seeds / 16, "{tally:?}");
+        assert!(tally.lost_disks > seeds / 60, "{tally:?}");
         assert!(tally.steps > 1_000_000, "{tally:?}");
     }
     assert!(
-        tally.restarts > seeds / 2 && tally.rebuilds > seeds / 2 && tally.checkpoints > seeds,
+        tally.restarts > seeds / 2 && tally.step_downs > seeds / 2 && tally.checkpoints > seeds / 2,
         "{tally:?}"
     );
 }
@@ -108,12 +80,33 @@ fn the_checks_catch_partitions_that_are_driven_wrongly() {
     for mutation in [
         Mutation::PersistedBeforeFlush,
         Mutation::EffectBeforeCommit,
+        Mutation::StepDownWithoutUndo,
         Mutation::RebuildWithoutLog,
         Mutation::SpeculativeCheckpoint,
         Mutation::SnapshotWithoutState,
     ] {
         let seeds: Vec<u64> = (1..=200).collect();
         let caught = skep_sim::search(&seeds, |seed| run(seed, mutation, &Mutex::default()));
+        assert!(caught.is_some(), "{mutation:?} was not caught");
+        println!("{mutation:?}: {caught:?}");
+    }
+}
+
+/// As above, of the code that changes the cluster.
+#[test]
+fn the_checks_catch_a_cluster_that_changes_wrongly() {
+    let kind = Kind {
+        changes: true,
+        ..Kind::default()
+    };
+    for mutation in [
+        Mutation::ChangesEarly,
+        Mutation::RemovedStillCounts,
+        Mutation::GivesUpEarly,
+    ] {
+        let seeds: Vec<u64> = (1..=100).collect();
+        let run = |seed| live(World::of(kind, seed, mutation), &Mutex::default());
+        let caught = skep_sim::search(&seeds, run);
         assert!(caught.is_some(), "{mutation:?} was not caught");
         println!("{mutation:?}: {caught:?}");
     }

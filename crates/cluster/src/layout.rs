@@ -38,6 +38,11 @@ pub fn node_of(member: u64) -> Option<u32> {
     u32::try_from((member & u64::from(u32::MAX)).checked_sub(1)?).ok()
 }
 
+/// The revision of the state that made it a member; 0: it is one of those with which the group began.
+pub fn generation(member: u64) -> u64 {
+    member >> 32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,5 +62,6 @@ mod tests {
         assert_eq!(node_of(member(3, 7)), Some(3));
         assert_eq!(member(3, 0), 4);
         assert_eq!(node_of(0), None);
+        assert_eq!(generation(member(3, 7)), 7);
     }
 }

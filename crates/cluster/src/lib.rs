@@ -13,7 +13,7 @@ mod plan;
 mod state;
 
 pub use apply::Entry;
-pub use layout::{Layout, member, node_of};
+pub use layout::{Layout, generation, member, node_of};
 pub use operation::Operation;
 pub use plan::{Planned, Refusal, Request};
 pub use state::{Finished, Node, NodeState, Outcome, Replica, ReplicaState, Running, State};

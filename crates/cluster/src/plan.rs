@@ -142,7 +142,7 @@ impl State {
                 replication_factor,
             } => self.spread(&brokers.iter().copied().collect(), *replication_factor),
             Request::ForceRemove { brokers } => self.force_remove(brokers),
-            Request::AddBroker(broker) if self.nodes.contains_key(broker) => Ok(Vec::new()),
+            Request::AddBroker(broker) if self.is_ready(*broker) => Ok(Vec::new()),
             Request::AddBroker(broker) => {
                 self.check_brokers(&self.nodes.keys().chain([broker]).copied().collect())?;
                 Ok(vec![Operation::BrokerAdd { broker_id: *broker }])
@@ -155,6 +155,12 @@ impl State {
             } => self.join(*broker, *partition, *priority),
             Request::Leave { broker, partition } => self.leave(*broker, *partition),
         }
+    }
+
+    /// It is one of the cluster's. Not so if its coming or going was given up half-way.
+    fn is_ready(&self, broker: u32) -> bool {
+        let node = self.nodes.get(&broker);
+        node.is_some_and(|node| node.state == crate::NodeState::Active)
     }
 
     fn check_brokers(&self, brokers: &BTreeSet<u32>) -> Result<(), Refusal> {
@@ -192,11 +198,7 @@ impl State {
             copies,
             partitions: self.partitions,
         };
-        let ready = |broker: &u32| {
-            let node = self.nodes.get(broker);
-            node.is_some_and(|node| node.state == crate::NodeState::Active)
-        };
-        let add = brokers.iter().filter(|broker| !ready(broker));
+        let add = brokers.iter().filter(|broker| !self.is_ready(**broker));
         let mut operations: Vec<Operation> = add
             .map(|broker| Operation::BrokerAdd { broker_id: *broker })
             .collect();
@@ -311,6 +313,11 @@ impl State {
 
     fn join(&self, broker: u32, partition: u32, priority: u32) -> Result<Vec<Operation>, Refusal> {
         let node = self.place(broker, partition)?;
+        if !self.is_ready(broker) {
+            return invalid(format!(
+                "broker {broker} has not come or not gone: a change was given up half-way. Add it again first"
+            ));
+        }
         match node.partitions.get(&partition) {
             Some(there) if there.state == crate::ReplicaState::Active => {
                 let change = Operation::PartitionReconfigurePriority {
@@ -337,9 +344,13 @@ impl State {
                 "broker {broker} has no copy of partition {partition}"
             ));
         }
-        if self.replicas(partition).len() == 1 {
+        let is_whole = |(id, node): (&u32, &crate::Node)| {
+            let replica = node.partitions.get(&partition);
+            *id != broker && replica.is_some_and(|it| it.state == crate::ReplicaState::Active)
+        };
+        if !self.nodes.iter().any(is_whole) {
             return invalid(format!(
-                "broker {broker} has the only copy of partition {partition}; let another broker join it first"
+                "broker {broker} has the only whole copy of partition {partition}; let another broker join it first"
             ));
         }
         Ok(vec![Operation::PartitionLeave {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::layout::{Layout, member};
+use crate::layout::{Layout, generation, member, node_of};
 use crate::operation::Operation;
 
 /// Changes that are remembered after their end.
@@ -152,6 +152,12 @@ impl State {
     pub fn replica_of(&self, node: u32, partition: u32) -> Option<u64> {
         let replica = self.nodes.get(&node)?.partitions.get(&partition)?;
         Some(member(node, replica.generation))
+    }
+
+    /// This member of the partition's group was given up. One that is newer than this state was not.
+    pub fn has_given_up(&self, member: u64, partition: u32) -> bool {
+        let wanted = node_of(member).and_then(|node| self.replica_of(node, partition));
+        self.is_founded() && wanted != Some(member) && generation(member) <= self.revision
     }
 
     /// The node as a member of the cluster's own group.

@@ -7,7 +7,7 @@ use crate::convert::proposal;
 use crate::entries::TAG_MEMBERS;
 use crate::error::ChangeError;
 use crate::group::Group;
-use crate::members::{Change, Members};
+use crate::members::{Change, Members, Planned};
 use crate::output::{Committed, Event};
 
 /// Entries that a member may lack and still be about as far as the leader.
@@ -54,11 +54,11 @@ impl Group {
         members.voters.len() + members.learners.len() == 1
     }
 
-    /// Proposes a change, as leader. It takes effect with [`Event::Members`].
+    /// Proposes a change, as leader, for the plan of this number. It takes effect with [`Event::Members`].
     ///
     /// # Errors
     /// It cannot be made now, or at all.
-    pub fn change_members(&mut self, change: Change) -> Result<(), ChangeError> {
+    pub fn change_members(&mut self, change: Change, plan: u64) -> Result<(), ChangeError> {
         let library = &self.raft.raft;
         let not_leader = ChangeError::NotLeader {
             leader: self.leader().filter(|leader| *leader != self.config.node),
@@ -75,16 +75,21 @@ impl Group {
         if is_busy || self.changing.is_some() {
             return Err(ChangeError::Busy);
         }
-        self.check(change).map_err(ChangeError::Impossible)?;
-        let message = proposal(self.config.node, TAG_MEMBERS, change.encode());
+        let planned = Planned { change, plan };
+        self.check(planned).map_err(ChangeError::Impossible)?;
+        let message = proposal(self.config.node, TAG_MEMBERS, planned.encode());
         self.raft.step(message).map_err(|_| not_leader)?;
-        self.changing = Some((self.last_index(), change));
+        self.changing = Some((self.last_index(), planned));
         Ok(())
     }
 
-    fn check(&self, change: Change) -> Result<(), &'static str> {
+    fn check(&self, Planned { change, plan }: Planned) -> Result<(), &'static str> {
         let members = self.members();
         match change {
+            _ if plan < members.plan => Err("the group was changed for a newer plan"),
+            Change::Confirm(member) if member != self.config.node => {
+                Err("a leader confirms the members, of itself")
+            }
             Change::AddLearner(member) if member == 0 || members.contains(member) => {
                 Err("it is a member already")
             }
@@ -125,7 +130,7 @@ impl Group {
     /// An entry as the owner gets it, unless its state holds it.
     pub(crate) fn hand_out(&mut self, entry: Entry) {
         if entry.tag == TAG_MEMBERS
-            && let Some(change) = Change::decode(entry.payload.clone())
+            && let Some(change) = Planned::decode(entry.payload.clone())
         {
             self.apply_change(entry.index, change);
         }
@@ -145,13 +150,13 @@ impl Group {
     }
 
     /// A change is committed. One that these members know already came with a snapshot, or was stored before a crash.
-    pub(crate) fn apply_change(&mut self, index: u64, change: Change) {
+    pub(crate) fn apply_change(&mut self, index: u64, change: Planned) {
         if index <= self.members().index {
             return;
         }
         // The library refuses what would leave no voter; nobody has proposed that.
         if let Ok(state) = self.raft.apply_conf_change(&change.to_library()) {
-            self.members_are(Members::of(index, state));
+            self.members_are(self.members().after(index, change, state));
         }
     }
 

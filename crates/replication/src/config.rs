@@ -88,11 +88,14 @@ impl GroupConfig {
         })
     }
 
-    /// The members as they were stored; those of the settings if nothing was.
+    /// The members as they were stored; those of the settings if nothing was, or if these are newer.
     pub(crate) fn members_of(&self, stored: &HardState) -> Result<Members, GroupError> {
         match &stored.members {
             None => Ok(self.members.clone()),
-            Some((own, members)) if *own == self.node => Ok(members.clone()),
+            Some((own, members)) if *own == self.node => {
+                let newer = self.members.index > members.index;
+                Ok(if newer { &self.members } else { members }.clone())
+            }
             Some((own, _)) => Err(GroupError::Config {
                 group: self.group,
                 reason: format!("the log is that of member {own}, and this is {}", self.node),
@@ -113,6 +116,8 @@ impl GroupConfig {
             pre_vote: true,
             // The library's own merging of appends can join entries to a message that ends before them; see `merge`.
             batch_append: false,
+            // See `commit`.
+            skip_bcast_commit: true,
             priority: self.priority,
             max_uncommitted_size: raft::NO_LIMIT,
             max_committed_size_per_ready: 1 << 20,

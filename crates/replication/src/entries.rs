@@ -14,7 +14,7 @@ use skep_storage::StorageError;
 use skep_storage::log::{Entry, EntryId};
 
 use crate::config::EntrySource;
-use crate::members::{Change, Members};
+use crate::members::{Members, Planned};
 
 /// An entry proposed through [`crate::Group::propose`].
 pub(crate) const TAG_NORMAL: u8 = 0;
@@ -239,7 +239,7 @@ impl Entries {
 /// The library's entry as it is in our log and on the wire: tag and payload.
 pub(crate) fn stored(entry: &eraftpb::Entry) -> (u8, Bytes) {
     if entry.get_entry_type() == eraftpb::EntryType::EntryConfChangeV2
-        && let Some(change) = Change::of_library(&entry.data)
+        && let Some(change) = Planned::of_library(&entry.data)
     {
         return (TAG_MEMBERS, change.encode());
     }
@@ -256,7 +256,7 @@ pub(crate) fn is_entry(tag: u8, payload: &Bytes) -> bool {
     match tag {
         TAG_NORMAL => !payload.is_empty(),
         TAG_INTERNAL => payload.is_empty(),
-        TAG_MEMBERS => Change::decode(payload.clone()).is_some(),
+        TAG_MEMBERS => Planned::decode(payload.clone()).is_some(),
         _ => false,
     }
 }
@@ -269,7 +269,7 @@ pub(crate) fn raft_entry(index: u64, term: u64, tag: u8, payload: Bytes) -> eraf
         ..Default::default()
     };
     if tag == TAG_MEMBERS
-        && let Some(change) = Change::decode(payload.clone())
+        && let Some(change) = Planned::decode(payload.clone())
     {
         entry.set_entry_type(eraftpb::EntryType::EntryConfChangeV2);
         entry.data = change.library_bytes();

@@ -13,7 +13,7 @@ use crate::convert::proposal;
 use crate::entries::{Entries, TAG_NORMAL};
 use crate::error::{GroupError, ProposeError};
 use crate::majority::Heard;
-use crate::members::{Change, Members};
+use crate::members::{Members, Planned};
 use crate::message::{Kind, Message};
 use crate::output::{Append, Event, Role};
 use crate::rest::Rest;
@@ -53,6 +53,8 @@ pub struct Group {
     pub(crate) delivered: u64,
     /// Entries up to here are committed and durable here.
     pub(crate) committed: u64,
+    /// As leader: what the others were told to be committed by a message that tells nothing else.
+    pub(crate) told_commit: u64,
     /// The owner's state goes up to here: ahead of the log, as long as that follows a snapshot.
     pub(crate) known: u64,
     pub(crate) written_state: HardState,
@@ -69,7 +71,7 @@ pub struct Group {
     /// The members that came with a snapshot which the library takes.
     pub(crate) arriving_members: Option<Members>,
     /// An own change of the members, with its entry, that is not committed.
-    pub(crate) changing: Option<(u64, Change)>,
+    pub(crate) changing: Option<(u64, Planned)>,
     /// As leader: who answers.
     pub(crate) heard: Heard,
     pub(crate) members_on_disk: OnDisk,
@@ -193,6 +195,7 @@ impl Group {
             leadership: None,
             delivered: checkpoint.index,
             committed: checkpoint.index,
+            told_commit: 0,
             known,
             written_state: stored,
             waiting: VecDeque::new(),
@@ -413,8 +416,8 @@ impl Group {
         let store = self.raft.store();
         let mut index = index.min(self.delivered);
         if store.members.index > self.members_on_disk.durable {
-            // The entry that made the members what they are is all that is left of them after a crash.
-            index = index.min(store.members.index - 1);
+            // After a crash the members are those that are stored, and what the entries behind them change: there may be several.
+            index = index.min(self.members_on_disk.durable);
         }
         if index <= store.base().index {
             return None;

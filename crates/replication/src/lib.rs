@@ -12,6 +12,7 @@
 
 mod changing;
 mod codec;
+mod commit;
 mod config;
 mod convert;
 mod entries;

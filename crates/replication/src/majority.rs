@@ -1,4 +1,4 @@
-//! A leader that no majority answers gives up, and says so.
+//! A leader that no majority answers gives up, and says so; so does one that is no member any more.
 //!
 //! The library looks only once in an election time whether a majority was heard since the last look, so a silence can last nearly two of
 //! them before it is noticed: it is measured here. And a leader that hears nobody may be heard itself. The others would wait for its
@@ -47,13 +47,28 @@ impl Group {
         }
         let library = &self.raft.raft;
         if led && library.state != StateRole::Leader && library.term == term {
-            for (rank, other) in (0..).zip(others) {
-                let mut message = self.message(Kind::Resignation, other);
-                message.hint = rank;
-                self.messages.push(message);
-            }
+            self.tell_resignation(others);
         }
         self.draw_timeout();
+    }
+
+    /// A member can come to lead while its own removal is on its way. It would stay the leader, and could propose nothing.
+    pub(crate) fn resign_if_removed(&mut self) {
+        let leads = self.raft.raft.state == StateRole::Leader;
+        if leads && !self.members().voters.contains(&self.config.node) {
+            let (term, others) = (self.raft.raft.term, self.by_log());
+            self.raft.raft.become_follower(term, INVALID_ID);
+            self.tell_resignation(others);
+            self.draw_timeout();
+        }
+    }
+
+    fn tell_resignation(&mut self, others: Vec<u64>) {
+        for (rank, other) in (0..).zip(others) {
+            let mut message = self.message(Kind::Resignation, other);
+            message.hint = rank;
+            self.messages.push(message);
+        }
     }
 
     /// The other voters, as far as this leader knows: who has most of the log comes first.

@@ -3,9 +3,12 @@
 //! A change is an entry of the log and takes effect when it is applied. The library refuses the next one until then, so that any two
 //! majorities of successive memberships share a member; that is why no joint membership is needed.
 //!
+//! Whoever leads the group carries out what somebody else has planned, and may know an old plan only. So plans have numbers that grow,
+//! and once a change for one has taken effect, none for an older one is made any more.
+//!
 //! ```text
-//! change:  version u8 = 1 | kind u8 (1 learner, 2 voter, 3 none) | member
-//! members: index | number of voters | voter* | number of learners | learner*       (numbers are LEB128)
+//! change:  version u8 = 1 | kind u8 (1 learner, 2 voter, 3 none, 4 confirmed) | member | plan
+//! members: index | plan | confirmed | number of voters | voter* | number of learners | learner*       (numbers are LEB128)
 //! ```
 
 use bytes::Bytes;
@@ -24,6 +27,10 @@ const MAX_MEMBERS: u64 = 64;
 pub struct Members {
     /// The entry that made it so; 0 for the members with which the group began.
     pub index: u64,
+    /// The newest plan for which there was a change. None is made for an older one.
+    pub plan: u64,
+    /// The newest plan that the members are [confirmed](Change::Confirm) to be as.
+    pub confirmed: u64,
     /// They elect the leader and decide what is committed. Ascending.
     pub voters: Vec<u64>,
     /// They get all entries and decide nothing. Ascending.
@@ -39,6 +46,17 @@ pub enum Change {
     Promote(u64),
     /// It does not belong to the group any more. It does not hear of it from the group.
     Remove(u64),
+    /// Nobody comes or goes: the members are as planned. Said by the leader, of itself. With it the change before is stored by a group
+    /// of one: who is removed, and may be needed by a leader that has forgotten it in a crash, may go from then on.
+    Confirm(u64),
+}
+
+/// An entry that changes the members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Planned {
+    pub(crate) change: Change,
+    /// The plan for which it is made.
+    pub(crate) plan: u64,
 }
 
 impl Members {
@@ -46,6 +64,8 @@ impl Members {
     pub fn founding(voters: Vec<u64>) -> Self {
         Self {
             index: 0,
+            plan: 0,
+            confirmed: 0,
             voters,
             learners: Vec::new(),
         }
@@ -63,12 +83,20 @@ impl Members {
         state
     }
 
-    pub(crate) fn of(index: u64, mut state: ConfState) -> Self {
+    /// These, after the entry of this index.
+    pub(crate) fn after(&self, index: u64, planned: Planned, mut state: ConfState) -> Self {
+        let plan = self.plan.max(planned.plan);
+        let confirmed = match planned.change {
+            Change::Confirm(_) => plan,
+            _ => self.confirmed,
+        };
         let (mut voters, mut learners) = (state.take_voters(), state.take_learners());
         voters.sort_unstable();
         learners.sort_unstable();
         Self {
             index,
+            plan,
+            confirmed,
             voters,
             learners,
         }
@@ -77,6 +105,8 @@ impl Members {
     /// Its bytes, for the stored state and for members that are to join.
     pub fn encode_into(&self, out: &mut Vec<u8>) {
         put_number(out, self.index);
+        put_number(out, self.plan);
+        put_number(out, self.confirmed);
         for members in [&self.voters, &self.learners] {
             put_number(out, members.len() as u64);
             for member in members {
@@ -91,7 +121,8 @@ impl Members {
     /// The bytes are something else.
     pub fn decode(bytes: Bytes) -> Result<Self, MessageError> {
         let mut cursor = Cursor(bytes);
-        let index = cursor.number()?;
+        let (index, plan) = (cursor.number()?, cursor.number()?);
+        let confirmed = cursor.number()?;
         let mut list = || {
             let count = cursor.number()?;
             if count > MAX_MEMBERS {
@@ -106,6 +137,8 @@ impl Members {
         };
         Ok(Self {
             index,
+            plan,
+            confirmed,
             voters: list()?,
             learners: list()?,
         })
@@ -116,7 +149,10 @@ impl Change {
     /// The member that it concerns.
     pub fn member(self) -> u64 {
         match self {
-            Change::AddLearner(member) | Change::Promote(member) | Change::Remove(member) => member,
+            Change::AddLearner(member)
+            | Change::Promote(member)
+            | Change::Remove(member)
+            | Change::Confirm(member) => member,
         }
     }
 
@@ -125,13 +161,17 @@ impl Change {
             Change::AddLearner(_) => 1,
             Change::Promote(_) => 2,
             Change::Remove(_) => 3,
+            Change::Confirm(_) => 4,
         }
     }
+}
 
+impl Planned {
     /// The payload of its entry, in the log and between members.
     pub(crate) fn encode(self) -> Bytes {
-        let mut out = vec![VERSION, self.kind()];
-        put_number(&mut out, self.member());
+        let mut out = vec![VERSION, self.change.kind()];
+        put_number(&mut out, self.change.member());
+        put_number(&mut out, self.plan);
         out.into()
     }
 
@@ -139,24 +179,29 @@ impl Change {
         let mut cursor = Cursor(payload);
         let (version, kind) = (cursor.byte().ok()?, cursor.byte().ok()?);
         let member = cursor.number().ok().filter(|member| *member != 0)?;
-        match (version, kind) {
-            (VERSION, 1) => Some(Change::AddLearner(member)),
-            (VERSION, 2) => Some(Change::Promote(member)),
-            (VERSION, 3) => Some(Change::Remove(member)),
-            _ => None,
-        }
+        let plan = cursor.number().ok()?;
+        let change = match (version, kind) {
+            (VERSION, 1) => Change::AddLearner(member),
+            (VERSION, 2) => Change::Promote(member),
+            (VERSION, 3) => Change::Remove(member),
+            (VERSION, 4) => Change::Confirm(member),
+            _ => return None,
+        };
+        Some(Self { change, plan })
     }
 
     pub(crate) fn to_library(self) -> ConfChangeV2 {
         let mut single = ConfChangeSingle::default();
-        single.set_change_type(match self {
+        single.set_change_type(match self.change {
             Change::AddLearner(_) => ConfChangeType::AddLearnerNode,
-            Change::Promote(_) => ConfChangeType::AddNode,
+            // A leader has a vote: that it gets one changes nothing.
+            Change::Promote(_) | Change::Confirm(_) => ConfChangeType::AddNode,
             Change::Remove(_) => ConfChangeType::RemoveNode,
         });
-        single.node_id = self.member();
+        single.node_id = self.change.member();
         let mut change = ConfChangeV2::default();
         change.set_changes(vec![single].into());
+        change.context = self.encode();
         change
     }
 
@@ -171,15 +216,7 @@ impl Change {
     pub(crate) fn of_library(data: &[u8]) -> Option<Self> {
         let mut change = ConfChangeV2::default();
         change.merge_from_bytes(data).ok()?;
-        let [single] = change.get_changes() else {
-            return None;
-        };
-        let member = single.node_id;
-        Some(match single.get_change_type() {
-            ConfChangeType::AddLearnerNode => Change::AddLearner(member),
-            ConfChangeType::AddNode => Change::Promote(member),
-            ConfChangeType::RemoveNode => Change::Remove(member),
-        })
+        Self::decode(change.context)
     }
 }
 
@@ -191,6 +228,8 @@ mod tests {
     fn members_and_changes_survive_their_bytes() {
         let members = Members {
             index: 700,
+            plan: 300,
+            confirmed: 299,
             voters: vec![1, 2, (5 << 32) + 3],
             learners: vec![9],
         };
@@ -200,26 +239,39 @@ mod tests {
         for end in 0..bytes.len() {
             assert!(Members::decode(Bytes::copy_from_slice(&bytes[..end])).is_err());
         }
-        assert_eq!(Members::of(700, members.conf_state()), members);
+        let confirms = Planned {
+            change: Change::Confirm(1),
+            plan: 301,
+        };
+        let confirmed = members.after(701, confirms, members.conf_state());
+        assert_eq!((confirmed.plan, confirmed.confirmed), (301, 301));
+        assert_eq!(confirmed.voters, members.voters);
         for change in [
             Change::AddLearner(3),
             Change::Promote(5 << 32),
             Change::Remove(1),
+            Change::Confirm(2),
         ] {
-            assert_eq!(Change::decode(change.encode()), Some(change));
-            assert_eq!(Change::of_library(&change.library_bytes()), Some(change));
+            let planned = Planned { change, plan: 300 };
+            assert_eq!(Planned::decode(planned.encode()), Some(planned));
+            assert_eq!(Planned::of_library(&planned.library_bytes()), Some(planned));
         }
         for bad in [
             &b""[..],
             b"\x01",
-            b"\x01\x04\x01",
-            b"\x02\x01\x01",
-            b"\x01\x01\0",
+            b"\x01\x01\x01",
+            b"\x01\x05\x01\0",
+            b"\x02\x01\x01\0",
+            b"\x01\x01\0\0",
         ] {
-            assert_eq!(Change::decode(Bytes::from_static(bad)), None);
+            assert_eq!(Planned::decode(Bytes::from_static(bad)), None);
         }
         // Not ascending, twice the same, number 0.
-        for bad in [&b"\0\x02\x02\x01\0"[..], b"\0\x02\x01\x01\0", b"\0\x01\0\0"] {
+        for bad in [
+            &b"\0\0\0\x02\x02\x01\0"[..],
+            b"\0\0\0\x02\x01\x01\0",
+            b"\0\0\0\x01\0\0",
+        ] {
             assert!(Members::decode(Bytes::from_static(bad)).is_err());
         }
     }

@@ -23,6 +23,7 @@ impl Group {
                 return Err(error);
             }
             self.deliver(out)?;
+            self.tell_commit();
             out.appends.append(&mut self.appends);
             if self.installing.is_some() || !self.raft.has_ready() {
                 break;
@@ -262,6 +263,9 @@ impl Group {
             let persisted = self.raft.raft.raft_log.persisted;
             self.raft.advance_apply_to(self.delivered);
             self.raft.mut_store().release(persisted.min(self.delivered));
+        }
+        if moved {
+            self.resign_if_removed();
         }
         Ok(())
     }

@@ -1,85 +1,14 @@
 //! The bytes between nodes and of the stored state, and what happens with bytes that are wrong.
 
+mod groups;
+
 use bytes::Bytes;
+use groups::{NoLog, drive, elected, group, settle};
 use proptest::prelude::*;
 use skep_replication::{
     EntryId, Event, Group, GroupConfig, Message, MessageError, Output, RecoveredLog, Role,
 };
-use skep_storage::StorageError;
-use skep_storage::log::{Entry, Frame, Recovered};
-
-/// A log that is never read from, because everything fits into the cache.
-struct NoLog;
-
-impl skep_replication::EntrySource for NoLog {
-    fn read(&self, from: u64, _to: u64, _max: usize) -> Result<Vec<Entry>, StorageError> {
-        Err(StorageError::Compacted {
-            index: from,
-            first: from + 1,
-        })
-    }
-}
-
-fn group(node: u64) -> Group {
-    let recovered = RecoveredLog {
-        log: Recovered::default(),
-        checkpoint: EntryId::default(),
-        source: Box::new(NoLog),
-    };
-    Group::open(GroupConfig::new(7, node, vec![1, 2, 3]), recovered).unwrap()
-}
-
-/// Polls, and says at once that everything is on disk.
-fn drive(group: &mut Group) -> (Vec<Message>, Vec<Event>, Vec<Frame>) {
-    let mut all = (Vec::new(), Vec::new(), Vec::new());
-    loop {
-        let mut out = Output::default();
-        group.poll(&mut out).unwrap();
-        if out.is_empty() {
-            return all;
-        }
-        for append in out.appends {
-            all.2.extend(append.frames);
-            group.persisted(append.number);
-        }
-        all.0.append(&mut out.messages);
-        all.1.append(&mut out.events);
-    }
-}
-
-/// Three members without faults, until one leads. Returns them with every message that was sent.
-fn elected() -> (Vec<Group>, Vec<Message>) {
-    let mut groups: Vec<Group> = (1..=3).map(group).collect();
-    let mut sent = Vec::new();
-    for _ in 0..100 {
-        for group in &mut groups {
-            group.tick();
-        }
-        settle(&mut groups, &mut sent);
-        if groups
-            .iter()
-            .any(|group| matches!(group.role(), Role::Leader { .. }))
-        {
-            return (groups, sent);
-        }
-    }
-    panic!("nobody was elected");
-}
-
-fn settle(groups: &mut [Group], sent: &mut Vec<Message>) {
-    loop {
-        let messages: Vec<Message> = groups.iter_mut().flat_map(|group| drive(group).0).collect();
-        if messages.is_empty() {
-            return;
-        }
-        for message in messages {
-            let (from, to) = (message.from(), message.to() as usize);
-            let bytes = message.encode();
-            groups[to - 1].receive(from, Message::decode(bytes).unwrap());
-            sent.push(message);
-        }
-    }
-}
+use skep_storage::log::{Frame, Recovered};
 
 #[test]
 fn messages_are_encoded_as_they_always_were() {

@@ -7,7 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, unbounded};
 use skep_replication::{
-    EntryId, Event, Group, GroupConfig, GroupError, Output, ProposeError, RecoveredLog, Role,
+    Change, ChangeError, EntryId, Event, Group, GroupConfig, GroupError, Output, ProposeError,
+    RecoveredLog, Role,
 };
 use skep_storage::disk::RealDisk;
 use skep_storage::log::{Log, LogConfig, LogReader, LogWriter, Report, WriterConfig};
@@ -242,4 +243,28 @@ impl skep_replication::EntrySource for NoLog {
             first: from + 1,
         })
     }
+}
+
+/// Whoever leads may know an old plan only.
+#[test]
+fn a_change_for_an_older_plan_than_the_last_is_refused_also_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let refused = |member: &mut Member| {
+        let change = member.group.change_members(Change::Confirm(1), 6);
+        matches!(change, Err(ChangeError::Impossible(_)))
+    };
+    let mut member = Member::open(directory.path(), EntryId::default());
+    member.lead();
+    member.group.change_members(Change::Confirm(1), 7).unwrap();
+    member.until(|member| member.group.members().plan == 7);
+    assert_eq!(member.group.members().voters, [1], "nobody came or went");
+    assert!(refused(&mut member));
+    let before = member.group.members().index;
+    member.group.change_members(Change::Confirm(1), 7).unwrap();
+    member.until(|member| member.group.members().index > before);
+    drop(member);
+    let mut member = Member::open(directory.path(), EntryId::default());
+    member.lead();
+    assert!(refused(&mut member));
+    member.group.change_members(Change::Confirm(1), 8).unwrap();
 }

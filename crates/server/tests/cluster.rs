@@ -14,6 +14,8 @@ mod gateways;
 mod majority;
 #[path = "cluster/room.rs"]
 mod room;
+#[path = "cluster/secured.rs"]
+mod secured;
 mod support;
 
 use std::net::TcpListener;

@@ -46,7 +46,8 @@ struct CommittedEntry {
 #[derive(Debug, Default)]
 pub struct Oracle {
     nodes: BTreeMap<u64, Durable>,
-    leaders: BTreeMap<u64, u64>,
+    /// By term: who leads, and what was committed when that was seen first.
+    leaders: BTreeMap<u64, (u64, u64)>,
     /// By index and term: the sum over the log up to there. Equal on all nodes, or logs do not match.
     chains: BTreeMap<(u64, u64), u64>,
     committed: BTreeMap<u64, CommittedEntry>,
@@ -106,16 +107,19 @@ impl Oracle {
             "node {node} went back from term {before} to {term}"
         );
         if leads {
-            let leader = *self.leaders.entry(term).or_insert(node);
-            assert_eq!(leader, node, "two leaders in term {term}");
+            let committed = self.commit_index();
+            let leader = self.leaders.entry(term).or_insert((node, committed));
+            assert_eq!(leader.0, node, "two leaders in term {term}");
         }
     }
 
-    /// Leader completeness: whoever leads has every committed entry on its disk.
+    /// Leader completeness: whoever takes up leading has every entry on its disk that was committed when it was elected. If it was paused
+    /// in between, there may be a newer leader with more.
     pub fn leads(&mut self, node: u64, term: u64) {
         self.saw_term(node, term, true);
+        let (_, committed) = self.leaders[&term];
         let durable = self.nodes.entry(node).or_default();
-        for (index, entry) in &self.committed {
+        for (index, entry) in self.committed.range(..=committed) {
             assert!(
                 durable.holds(*index, entry.term),
                 "node {node} leads term {term} without committed entry {index} of term {}",

@@ -11,6 +11,7 @@ use skep_transport::Class;
 use tokio::runtime::Handle;
 
 use super::Cluster;
+use super::own_group::Told;
 use crate::partition::Message;
 use crate::partition::thread::HEARTBEAT_TICKS;
 
@@ -102,11 +103,10 @@ impl Cluster {
     }
 
     fn tell_silent(&self, is_silent: impl Fn(u32, Duration) -> bool) {
-        let Some(broker) = self.broker() else {
-            return;
-        };
         for (node, since) in self.heartbeats.fall_silent(is_silent) {
-            for handle in broker.partitions() {
+            self.own_group_told(Told::NotHeard { node, since });
+            let broker = self.broker();
+            for handle in broker.iter().flat_map(|broker| broker.partitions()) {
                 handle.inbox.send(Message::NotHeard { node, since });
             }
         }

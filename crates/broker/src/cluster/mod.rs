@@ -7,12 +7,14 @@ mod heartbeats;
 mod management;
 mod members;
 mod own_group;
+pub mod own_member;
 mod queries;
 mod questions;
 mod rebalance;
 mod requests;
 mod shares;
 mod state;
+pub mod steps;
 mod stores;
 mod streams;
 mod wanted;
@@ -146,7 +148,6 @@ impl Cluster {
                 };
                 cluster.abort_overtaken();
                 cluster.go_on_with_change();
-                cluster.look_after_replicas();
                 looks += 1;
                 if looks.is_multiple_of(LOOKS_A_SECOND) {
                     cluster.tell_status();

@@ -111,6 +111,13 @@ impl Cluster {
         Some((leader, own.own))
     }
 
+    /// The node that leads the group which holds this state, as far as is known here, and whether the member here rests.
+    pub fn led_by(&self) -> Option<(u32, bool)> {
+        let own = self.known.own.lock();
+        let own = own.as_ref()?;
+        Some((node_of(own.leader()?)?, own.rests()))
+    }
+
     pub(super) fn own_group_told(&self, told: Told) {
         let own = self.known.own.lock().clone();
         if let Some(own) = own {

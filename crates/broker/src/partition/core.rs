@@ -68,6 +68,7 @@ pub struct Released {
 
 struct Proposed {
     index: u64,
+    term: u64,
     bytes: Option<usize>,
     effects: Effects,
     next_position: u64,
@@ -82,9 +83,12 @@ pub struct Polled {
     pub released: Vec<Released>,
     /// The node became leader: it may take commands.
     pub became_leader: bool,
-    /// The node lost leadership: the speculative state is void. Call [`PartitionCore::rebuild`] with an engine that holds
-    /// everything up to [`PartitionCore::applied`], and tell all waiting clients.
+    /// The node lost leadership: tell all waiting clients. What was not committed was taken back, unless the state
+    /// [`is void`](PartitionCore::is_void): then call [`PartitionCore::rebuild`] with an engine that holds everything up to
+    /// [`PartitionCore::applied`].
     pub lost_leadership: bool,
+    /// The entry up to which the state stayed when leadership was lost. What was captured behind it is void.
+    pub kept: u64,
 }
 
 pub struct PartitionCore {
@@ -101,14 +105,21 @@ pub struct PartitionCore {
     /// The entry up to which the (speculative) state goes, and its term.
     evaluated: u64,
     evaluated_term: u64,
-    committed_position: u64,
+    /// What was evaluated behind it may have to be taken back.
+    settled: Settled,
     replayed: u64,
 }
 
 impl PartitionCore {
     /// `checkpoint`: index and term of the last entry that the engine's state holds.
     pub fn new(engine: Engine, group: Group, checkpoint: (u64, u64)) -> PartitionCore {
-        let committed_position = engine.next_position().saturating_sub(1);
+        let settled = Settled {
+            id: EntryId {
+                index: checkpoint.0,
+                term: checkpoint.1,
+            },
+            next_position: engine.next_position(),
+        };
         PartitionCore {
             engine,
             group,
@@ -119,7 +130,7 @@ impl PartitionCore {
             applied: checkpoint.0,
             evaluated: checkpoint.0,
             evaluated_term: checkpoint.1,
-            committed_position,
+            settled,
             replayed: 0,
         }
     }
@@ -173,7 +184,7 @@ impl PartitionCore {
 
     /// Position of the newest committed record.
     pub fn committed_position(&self) -> u64 {
-        self.committed_position
+        self.settled.next_position.saturating_sub(1)
     }
 
     pub fn process(
@@ -238,6 +249,9 @@ impl PartitionCore {
             return self.offer(batch, effects, next_position);
         }
         let (batch, effects) = self.engine.take_batch();
+        // Who is the only one can only go on leading; and what others have evaluated is committed.
+        let can_lose = self.leader && !self.group.is_alone();
+        self.engine.keep_undo(can_lose);
         let next_position = self.engine.next_position();
         match batch {
             Some(batch) => self.offer(Bytes::from(batch), effects, next_position),
@@ -247,6 +261,7 @@ impl PartitionCore {
                 let index = self.evaluated.max(self.applied);
                 self.proposed.push_back(Proposed {
                     index,
+                    term: self.evaluated_term,
                     bytes: None,
                     effects,
                     next_position,
@@ -268,18 +283,19 @@ impl PartitionCore {
                 (self.evaluated, self.evaluated_term) = (id.index, id.term);
                 self.proposed.push_back(Proposed {
                     index: id.index,
+                    term: id.term,
                     bytes: Some(bytes),
                     effects,
                     next_position,
                 });
                 Ok(Some(id.index))
             }
-            // The next poll reports the loss of leadership, and the state is rebuilt.
-            Err(ProposeError::NotLeader { .. }) => {
-                self.stale = true;
-                Ok(None)
-            }
-            Err(ProposeError::Transferring { .. } | ProposeError::TooMuchUncommitted { .. }) => {
+            // Of one that leads no more the next poll says so, and takes this batch back.
+            Err(
+                ProposeError::NotLeader { .. }
+                | ProposeError::Transferring { .. }
+                | ProposeError::TooMuchUncommitted { .. },
+            ) => {
                 self.refused = Some((batch, effects, next_position));
                 Ok(None)
             }
@@ -307,6 +323,7 @@ impl PartitionCore {
                 }
                 Event::Role(Role::Leader { .. }) => {
                     self.engine.promote()?;
+                    self.engine.keep_undo(!self.group.is_alone());
                     self.leader = true;
                     polled.became_leader = true;
                 }
@@ -314,15 +331,8 @@ impl PartitionCore {
                     if std::mem::replace(&mut self.leader, false) {
                         polled.lost_leadership = true;
                         // What comes after this event may stand in the place of what was proposed.
-                        release(
-                            &mut self.proposed,
-                            self.applied,
-                            &mut self.committed_position,
-                            &mut polled.released,
-                        );
-                        self.proposed.clear();
-                        self.refused = None;
-                        self.stale = true;
+                        self.release(&mut polled.released);
+                        polled.kept = self.take_back();
                     }
                 }
                 Event::InstallSnapshot { .. } => self.stale = true,
@@ -333,12 +343,7 @@ impl PartitionCore {
                 | Event::Members(_) => {}
             }
         }
-        release(
-            &mut self.proposed,
-            self.applied,
-            &mut self.committed_position,
-            &mut polled.released,
-        );
+        self.release(&mut polled.released);
         if !self.stale
             && let Some(fault) = self.engine.fault()
         {
@@ -373,13 +378,63 @@ impl PartitionCore {
     pub fn rebuild(&mut self, engine: Engine, term: u64) {
         self.engine = engine;
         self.stale = false;
-        self.committed_position = self.engine.next_position() - 1;
+        self.settle(EntryId {
+            index: self.applied,
+            term,
+        });
         (self.evaluated, self.evaluated_term) = (self.applied, term);
+    }
+
+    /// Everything up to this entry, which is all that is in the state, is committed.
+    fn settle(&mut self, id: EntryId) {
+        self.settled = Settled {
+            id,
+            next_position: self.engine.next_position(),
+        };
+    }
+
+    /// Leadership is lost: takes back what is not committed. Returns the entry up to which the state stays.
+    fn take_back(&mut self) -> u64 {
+        self.proposed.clear();
+        self.refused = None;
+        let Settled { id, next_position } = self.settled;
+        if !self.stale && self.engine.undo(next_position) {
+            self.engine.keep_undo(false);
+            (self.evaluated, self.evaluated_term) = (id.index, id.term);
+        } else {
+            self.stale = true;
+        }
+        id.index
+    }
+
+    fn release(&mut self, released: &mut Vec<Released>) {
+        let mut settled = None;
+        while let Some(first) = self.proposed.pop_front_if(|p| p.index <= self.applied) {
+            if first.bytes.is_some() {
+                let (index, term) = (first.index, first.term);
+                settled = Some(Settled {
+                    id: EntryId { index, term },
+                    next_position: first.next_position,
+                });
+            }
+            released.push(Released {
+                index: first.index,
+                bytes: first.bytes,
+                effects: first.effects,
+            });
+        }
+        if let Some(settled) = settled {
+            self.settled = settled;
+            self.engine.settle(settled.next_position);
+        }
     }
 
     /// Applies entries that this node did not evaluate. A void state gets them when it is rebuilt.
     fn apply<'e>(&mut self, entries: impl Iterator<Item = &'e Committed>) -> Result<(), CoreError> {
+        // Their changes would count as part of the batch in which this node may lead next, and would not be taken back with it.
+        debug_assert!(!self.engine.keeps_undo(), "a follower notes changes");
         let mut batches = Vec::new();
+        let before = self.engine.next_position();
         for entry in entries {
             self.applied = entry.index;
             (self.evaluated, self.evaluated_term) = (entry.index, entry.term);
@@ -388,9 +443,12 @@ impl PartitionCore {
             }
         }
         apply(&mut self.engine, &batches)?;
-        if !batches.is_empty() {
-            self.replayed += self.engine.next_position() - 1 - self.committed_position;
-            self.committed_position = self.engine.next_position() - 1;
+        self.replayed += self.engine.next_position() - before;
+        if !self.stale {
+            self.settle(EntryId {
+                index: self.evaluated,
+                term: self.evaluated_term,
+            });
         }
         Ok(())
     }
@@ -415,6 +473,15 @@ impl PartitionCore {
     }
 }
 
+/// Up to where the state is committed.
+#[derive(Clone, Copy)]
+struct Settled {
+    /// The last entry that was evaluated or applied.
+    id: EntryId,
+    /// Of the record behind it.
+    next_position: u64,
+}
+
 /// Applies the payloads of committed entries that follow each other, each with its index in the log.
 pub(super) fn apply(engine: &mut Engine, entries: &[(u64, &[u8])]) -> Result<(), CoreError> {
     let batches: Vec<&[u8]> = entries.iter().map(|(_, batch)| *batch).collect();
@@ -429,21 +496,5 @@ fn entry(event: &Event) -> Option<&Committed> {
     match event {
         Event::Apply(entry) => Some(entry),
         _ => None,
-    }
-}
-
-fn release(
-    proposed: &mut VecDeque<Proposed>,
-    applied: u64,
-    committed_position: &mut u64,
-    released: &mut Vec<Released>,
-) {
-    while let Some(first) = proposed.pop_front_if(|p| p.index <= applied) {
-        *committed_position = first.next_position - 1;
-        released.push(Released {
-            index: first.index,
-            bytes: first.bytes,
-            effects: first.effects,
-        });
     }
 }

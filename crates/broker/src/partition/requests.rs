@@ -47,6 +47,10 @@ impl Requests {
         Some(waiting)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.free.len() == self.slots.len()
+    }
+
     /// Takes out all requests but these.
     pub fn drain_except(&mut self, keep: &FxHashSet<RequestId>) -> Vec<Waiting> {
         let mut drained = Vec::new();

@@ -3,6 +3,7 @@
 //! with nothing behind it is written and flushed here.
 
 mod checkpoints;
+mod checks;
 mod choosing;
 mod exporters;
 mod inbox;
@@ -30,6 +31,7 @@ use skep_engine::{Engine, EngineConfig, Noted, Prepared, RequestId, Sent, Stream
 use skep_export::LogProgress;
 use skep_metrics::Gauge;
 use skep_protocol::command::{Command, Request};
+use skep_protocol::value::ExportingValue;
 use skep_protocol::{Failure, Key, Response};
 use skep_query::Query;
 use skep_replication::{Change, Group, GroupConfig, RecoveredLog};
@@ -54,15 +56,16 @@ use crate::flow_control::{Place, RequestLimit, WriteLimit};
 use crate::job_streams::{Stream, StreamRegistry};
 use crate::metrics::{Context, PartitionMetrics, WorkCounter, nanos};
 
+use self::checks::Checks;
 use self::choosing::Choosing;
 pub use self::exporters::ExporterBoard;
 use self::exporters::{Exporters, is_for_exporters, open_exporters};
 pub use self::inbox::Inbox;
 use self::inbox::Incoming;
-pub use self::open::HEARTBEAT_TICKS;
 pub use self::open::STACK_BYTES;
 use self::open::open_engine;
 pub(crate) use self::open::start;
+pub use self::open::{HEARTBEAT_TICKS, REST_AFTER_TICKS};
 use self::panics::Panics;
 use self::replica::{HandingOver, IncomingSnapshot};
 pub use self::replica_metrics::ReplicaMetrics;
@@ -125,8 +128,11 @@ pub enum Message {
     },
     /// A copy of secondary storage has come from another node.
     StoreArrived,
-    /// Change who belongs to the group, as its leader.
-    ChangeMembers(Change),
+    /// Change who belongs to the group, as its leader, for this revision of the cluster's state.
+    ChangeMembers {
+        change: Change,
+        plan: u64,
+    },
     /// Let one of these replicas lead, the first that can.
     HandOver(Vec<u64>),
     /// Make a checkpoint now; the sender hears when it is done.
@@ -251,6 +257,8 @@ struct Inflight {
 struct CapturedCheckpoint {
     number: u64,
     meta: CheckpointMeta,
+    /// What the state says of exporters.
+    exporting: ExportingValue,
     started: Instant,
     /// The thread that stores it, once its entry is committed.
     storing: Option<std::thread::JoinHandle<()>>,
@@ -289,7 +297,7 @@ pub struct Partition {
     last_checkpoint: Instant,
     log_bytes_since_checkpoint: u64,
     next_tick: Instant,
-    next_check: Instant,
+    checks: Checks,
     due_at: Option<i64>,
     /// Nothing is due before: the partition is under pressure.
     rest_until: i64,
@@ -372,6 +380,7 @@ impl Partition {
             reported = true;
         }
         if reported {
+            self.checks.works();
             return Ok(());
         }
         let started = Instant::now();
@@ -388,6 +397,9 @@ impl Partition {
         {
             self.handle(first)?;
             taken += 1;
+        }
+        if taken > 0 {
+            self.checks.works();
         }
         // The time of a turn does not begin with what was waited for.
         let started = if taken == 1 { Instant::now() } else { started };
@@ -445,9 +457,9 @@ impl Partition {
             }
             Message::NotHeard { node, since } => self.not_heard(node, since),
             Message::StoreArrived => self.store_arrived(),
-            Message::ChangeMembers(change) => self.change_members(change),
+            Message::ChangeMembers { change, plan } => self.change_members(change, plan),
             Message::HandOver(to) => self.hand_over_to(&to),
-            Message::Wake => self.next_check = Instant::now(),
+            Message::Wake => self.checks.hurry(Instant::now()),
             Message::Stop => {
                 self.stopping = true;
                 self.report_exported(true)?;

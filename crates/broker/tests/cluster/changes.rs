@@ -150,7 +150,8 @@ async fn a_node_is_added_and_another_one_removed_under_load() {
     });
     let working: Vec<_> = working.collect();
     // Each partition has three copies on four nodes: some node lacks it.
-    assert!(rigs.iter().all(|rig| partitions_of(rig).len() < 4));
+    let lack_one = || rigs.iter().all(|rig| partitions_of(rig).len() < 4);
+    wait_until("nodes to give up what they had", lack_one).await;
     let planned = change(&[&rigs[2], &rigs[0], &rigs[3]], scale(&[], &[1], None)).await;
     assert!(
         planned
@@ -260,4 +261,26 @@ async fn a_change_that_is_stuck_outlives_restarts_and_can_be_given_up_and_taken_
     assert_eq!(state.nodes[&3].state, NodeState::Joining);
     let fourth = nodes_waiting(&nodes, &rigs, 3, scale(&[3], &[], Some(3))).await;
     assert_eq!(fourth.broker.topology().cluster_size, 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_group_that_holds_the_state_rests_and_notices_that_its_leader_is_gone() {
+    let nodes = Nodes::new(3, 1);
+    let mut rigs = nodes.all().await;
+    let led_by = |rig: &Rig| rig.broker.cluster().unwrap().led_by();
+    let all_rest = |rigs: &[Rig]| {
+        rigs.iter()
+            .all(|rig| matches!(led_by(rig), Some((_, true))))
+    };
+    wait_until("the group to rest", || all_rest(&rigs)).await;
+    let leader = led_by(&rigs[0]).unwrap().0;
+    stop(rigs.remove(leader as usize)).await;
+    let another = |rig: &Rig| led_by(rig).is_some_and(|(node, rests)| node != leader && !rests);
+    wait_until("another leader", || rigs.iter().all(another)).await;
+    rigs.push(nodes.open(leader as usize).await);
+    wait_until("the group to rest again", || all_rest(&rigs)).await;
+    // One of them is asked, whoever leads, while all rest.
+    let fewer_copies = scale(&[], &[], Some(2));
+    change(&rigs.iter().collect::<Vec<_>>(), fewer_copies).await;
+    wait_until("the group to rest after a change", || all_rest(&rigs)).await;
 }

@@ -9,7 +9,7 @@ use skep_broker::partition::core::{PartitionCore, Polled};
 use skep_engine::state::{State, VariableNames, table::EmptyStore};
 use skep_engine::{Effects, Engine, EngineConfig, JobStreams, Reservation};
 use skep_replication::{
-    Append, EntryId, Event, Group, GroupConfig, Message, RecoveredLog, Role, SnapshotPoll,
+    Append, EntryId, Event, Group, GroupConfig, Members, Message, RecoveredLog, Role, SnapshotPoll,
     SnapshotSource,
 };
 use skep_storage::disk::MemoryDisk;
@@ -19,7 +19,7 @@ use super::oracle::{Durable, Oracle, Stored};
 use super::store::Store;
 use super::{Mutation, Random, hash};
 
-const VOTERS: [u64; 3] = [1, 2, 3];
+pub const VOTERS: [u64; 3] = [1, 2, 3];
 /// Entries that stay in the log before a checkpoint.
 const KEEP: u64 = 10;
 
@@ -81,18 +81,17 @@ pub struct Node {
     /// Counts starts, so that what was meant for an earlier life is dropped.
     pub life: u64,
     pub rebuilds: u64,
+    pub step_downs: u64,
     pub checkpoints: u64,
     pub compactions: u64,
     pub installs: u64,
     pub panics: u64,
-    /// Nothing happens on it until then: its process is stopped, or its machine is busy with something else.
-    pub paused_until: u64,
-    /// Microseconds that a flush takes at most: the slower disk counts.
-    pub slow_disk: u64,
-    /// Milliseconds that its clock is ahead.
-    pub clock: i64,
     mutation: Mutation,
     seed: u64,
+    /// With which members it began.
+    members: Members,
+    /// Ticks without work after which its group rests.
+    rest_after: Option<usize>,
 }
 
 /// What left a node.
@@ -102,6 +101,8 @@ pub struct Left {
     pub effects: Vec<Effects>,
     /// What it has learned to be committed.
     pub committed: Vec<(u64, Bytes)>,
+    /// Members that took effect.
+    pub members: Vec<Members>,
 }
 
 fn digest(engine: &Engine) -> u64 {
@@ -161,7 +162,13 @@ fn rebuilt(store: &Store, reader: &LogReader, to: u64, replay: bool) -> (Engine,
 }
 
 impl Node {
-    pub fn new(id: u64, seed: u64, mutation: Mutation) -> Self {
+    pub fn new(
+        id: u64,
+        members: Members,
+        rest_after: Option<usize>,
+        seed: u64,
+        mutation: Mutation,
+    ) -> Self {
         Self {
             id,
             disk: MemoryDisk::new(),
@@ -169,15 +176,15 @@ impl Node {
             running: None,
             life: 0,
             rebuilds: 0,
+            step_downs: 0,
             checkpoints: 0,
             compactions: 0,
             installs: 0,
             panics: 0,
-            paused_until: 0,
-            slow_disk: 0,
-            clock: 0,
             mutation,
             seed,
+            members,
+            rest_after,
         }
     }
 
@@ -193,8 +200,9 @@ impl Node {
         oracle.reopened(self.id, found(&log, oracle));
         self.store.forget();
         let (engine, meta) = open_engine(&self.store);
-        let mut config = GroupConfig::new(1, self.id, VOTERS.to_vec());
+        let mut config = GroupConfig::joining(1, self.id, self.members.clone());
         config.election_ticks = 10;
+        config.rest_after_ticks = self.rest_after;
         config.seed = hash(&[self.seed, self.id, self.life], &[]);
         config.max_cached_bytes = 2000;
         config.max_message_bytes = 2000;
@@ -380,6 +388,13 @@ impl Node {
             return false;
         };
         let mut polled = std::mem::take(&mut running.polled);
+        // What these do is seen where the state comes from the disk.
+        if matches!(
+            mutation,
+            Mutation::RebuildWithoutLog | Mutation::SpeculativeCheckpoint
+        ) {
+            running.core.engine_mut().keep_undo(false);
+        }
         running.core.poll(&mut polled).unwrap();
         for append in polled.output.appends.drain(..) {
             if mutation == Mutation::PersistedBeforeFlush {
@@ -411,8 +426,16 @@ impl Node {
             running.install(at, &self.store, mutation);
             oracle.moved_to(id, running.reported);
         } else if polled.lost_leadership || running.panicked && !running.core.is_in_flight() {
-            self.rebuilds += 1;
-            running.rebuild(&self.store, mutation);
+            running.forget(polled.kept);
+            if running.core.is_void() {
+                self.rebuilds += 1;
+                running.rebuild(&self.store, mutation);
+            } else {
+                self.step_downs += 1;
+                if mutation == Mutation::StepDownWithoutUndo {
+                    running.keep_what_is_proposed();
+                }
+            }
         }
         running.check(id, oracle);
         let busy = polled.output.more || !polled.output.events.is_empty();
@@ -428,11 +451,17 @@ impl Running {
             if let Frame::Entry {
                 index,
                 term,
+                tag,
                 payload,
-                ..
             } = frame
             {
-                self.entries.insert(*index, (*term, payload.clone()));
+                // Replication's own have no content.
+                let content = if *tag == 0 {
+                    payload.clone()
+                } else {
+                    Bytes::new()
+                };
+                self.entries.insert(*index, (*term, content));
             }
         }
         self.queue.push_back(append);
@@ -473,7 +502,11 @@ impl Running {
                 self.chunks.push(bytes.clone());
             }
             Event::DiscardSnapshot => self.chunks.clear(),
-            Event::Role(_) | Event::Members(_) | Event::InstallSnapshot { .. } => {}
+            Event::Members(members) => {
+                oracle.voters_are(members.index, members.voters.clone());
+                left.members.push(members.clone());
+            }
+            Event::Role(_) | Event::InstallSnapshot { .. } => {}
         }
     }
 
@@ -491,18 +524,18 @@ impl Running {
         group.offer_snapshot(to, begin, Box::new(Chunks(store.chunks())));
     }
 
-    /// What was evaluated and is not committed is gone.
-    fn forget(&mut self) {
+    /// What was evaluated and is not committed is gone: what is behind the entry `kept`.
+    fn forget(&mut self, kept: u64) {
         self.proposed.clear();
         self.speculative.clear();
-        self.checkpoint = None;
+        self.checkpoint.take_if(|meta| meta.index > kept);
         self.checked = 0;
         self.panicked = false;
     }
 
     /// `begin`: behind which the log begins.
     fn install(&mut self, begin: EntryId, store: &Store, mutation: Mutation) {
-        self.forget();
+        self.forget(0);
         store.install(std::mem::take(&mut self.chunks));
         let (engine, meta) = open_engine(store);
         let at = EntryId {
@@ -518,8 +551,15 @@ impl Running {
         self.core.installed(engine, at);
     }
 
+    /// Does what a deposed leader must not.
+    fn keep_what_is_proposed(&mut self) {
+        for (_, payload) in self.entries.values() {
+            let _ = self.core.engine_mut().apply(payload);
+        }
+    }
+
     fn rebuild(&mut self, store: &Store, mutation: Mutation) {
-        self.forget();
+        self.forget(0);
         store.forget();
         let replay = mutation != Mutation::RebuildWithoutLog;
         let applied = self.core.applied();
@@ -539,7 +579,7 @@ impl Running {
 }
 
 /// What a reopened log holds, in the oracle's terms.
-fn found(log: &Log, oracle: &Oracle) -> Durable {
+pub fn found(log: &Log, oracle: &Oracle) -> Durable {
     let base = log.base();
     let mut durable = Durable {
         base: (base.index, base.term),

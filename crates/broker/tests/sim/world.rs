@@ -2,68 +2,124 @@
 
 use std::collections::BTreeMap;
 
+use skep_cluster::{Layout, State, node_of};
 use skep_engine::{Effects, Sent};
+use skep_replication::{Members, Role};
 
 use super::agenda::Agenda;
+use super::changes::Told;
 use super::clients::{Clients, JOB_TYPE};
+use super::host::Host;
 use super::jobs::Jobs;
 use super::network::{Flight, Network};
-use super::node::Node;
+use super::node::{Node, VOTERS};
+use super::operators::Operators;
 use super::oracle::Oracle;
+use super::own::{Heard, Own};
+use super::tally::Tally;
 use super::{Mutation, Random};
 
 /// Microseconds between two ticks of a node, more or less.
-const TICK: u64 = 10_000;
+pub const TICK: u64 = 10_000;
 /// The engine's time when the world begins, in milliseconds.
 const EPOCH: i64 = 1_700_000_000_000;
+/// Microseconds without a sign of life after which a node is not heard any more.
+const SILENT_AFTER: u64 = 5 * TICK;
+/// Machines of a world in which the cluster changes.
+const HOSTS: u32 = 5;
 
 #[derive(Debug)]
-enum Happening {
+pub enum Happening {
+    /// A message between replicas.
     Arrive(Flight),
+    /// One between members of the cluster's own group.
+    Own(Flight),
+    /// What nodes say to each other about changes of the cluster.
+    Told(u32, Box<Told>),
     Remote(Sent),
-    Tick { node: u64, life: u64 },
-    DiskDone { node: u64, life: u64 },
+    Tick {
+        host: u32,
+        life: u64,
+    },
+    DiskDone {
+        node: u64,
+        life: u64,
+    },
     Client,
+    Operator,
     Fault,
 }
 
+/// What is in a world besides faults and clients.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kind {
+    /// Nodes come and go, and replicas.
+    pub changes: bool,
+    /// Disks are lost for good; there are three copies at least.
+    pub lost_disks: bool,
+    /// Replicas without work rest.
+    pub rest: bool,
+}
+
+impl Kind {
+    /// Of each kind there are some.
+    pub fn of(seed: u64) -> Self {
+        Self {
+            changes: seed.is_multiple_of(2),
+            lost_disks: seed.is_multiple_of(4),
+            rest: seed % 6 < 3,
+        }
+    }
+}
+
 pub struct World {
+    pub seed: u64,
+    pub mutation: Mutation,
+    pub kind: Kind,
     pub random: Random,
     pub oracle: Oracle,
+    /// Of the cluster's own group.
+    pub own_oracle: Oracle,
+    pub hosts: BTreeMap<u32, Host>,
+    /// Replicas of the partition.
     pub nodes: BTreeMap<u64, Node>,
+    /// The newest members of the partition's group that took effect anywhere.
+    pub members: Members,
     pub clients: Clients,
+    pub operators: Operators,
     pub jobs: Jobs,
-    network: Network,
-    agenda: Agenda<Happening>,
+    pub network: Network,
+    pub agenda: Agenda<Happening>,
     /// Microseconds that a flush takes at most.
     flush: u64,
-    faults: bool,
+    pub faults: bool,
     /// Nothing new happens any more.
-    quiet: bool,
+    pub quiet: bool,
     releases: u64,
-    pub restarts: u64,
-    pub pauses: u64,
-    pub clock_jumps: u64,
-    pub slow_disks: u64,
+    pub tally: Tally,
 }
 
 impl World {
     pub fn new(seed: u64, mutation: Mutation) -> Self {
+        Self::of(Kind::of(seed), seed, mutation)
+    }
+
+    pub fn of(kind: Kind, seed: u64, mutation: Mutation) -> Self {
         let mut random = Random(seed);
-        let mut oracle = Oracle::new(1..=3);
-        let mut nodes = BTreeMap::new();
-        for id in 1..=3 {
-            let mut node = Node::new(id, seed, mutation);
-            node.start(&mut oracle);
-            nodes.insert(id, node);
-        }
         let network = Network::random(&mut random);
         let flush = 200 + random.below(3) * 15_000;
         let mut world = Self {
+            seed,
+            mutation,
+            kind,
             random,
-            oracle,
-            nodes,
+            oracle: Oracle::new(VOTERS),
+            own_oracle: Oracle::new(VOTERS),
+            hosts: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            members: Members::founding(VOTERS.to_vec()),
             clients: Clients::default(),
+            operators: Operators::default(),
             jobs: Jobs::default(),
             network,
             agenda: Agenda::default(),
@@ -71,29 +127,95 @@ impl World {
             faults: true,
             quiet: false,
             releases: 0,
-            restarts: 0,
-            pauses: 0,
-            clock_jumps: 0,
-            slow_disks: 0,
+            tally: Tally::default(),
         };
-        for id in 1..=3 {
-            world.after(TICK, Happening::Tick { node: id, life: 1 });
-        }
+        world.found();
         world.after(1000, Happening::Client);
         world.after(200_000, Happening::Fault);
+        if kind.changes {
+            world.after(300_000, Happening::Operator);
+        }
         world
     }
 
-    pub fn steps(&self) -> u64 {
-        self.agenda.steps
+    /// A world in which nothing goes wrong and nobody asks for anything.
+    pub fn calm(kind: Kind, seed: u64, mutation: Mutation) -> Self {
+        let mut world = Self::of(kind, seed, mutation);
+        world.faults = false;
+        world.network.heal();
+        world.flush = 500;
+        world
+            .agenda
+            .retain(|happening| !matches!(happening, Happening::Client));
+        world
     }
 
-    /// The time on the clock of a node.
-    fn millis(&self, node: u64) -> i64 {
-        EPOCH + (self.agenda.now / 1000) as i64 + self.nodes[&node].clock
+    /// The replica that leads, with its term: the newest of several.
+    pub fn leading_member(&self) -> Option<(u64, u64)> {
+        let groups = self.nodes.values().filter_map(|node| {
+            let running = node.running.as_ref()?;
+            Some((running.core.group(), node.id))
+        });
+        let leading = groups.filter(|(group, _)| matches!(group.role(), Role::Leader { .. }));
+        leading.map(|(group, id)| (group.term(), id)).max()
     }
 
-    fn after(&mut self, delay: u64, happening: Happening) {
+    /// Three nodes begin, each with a copy; where the cluster changes there are machines without anything on their disks.
+    fn found(&mut self) {
+        let layout = Layout {
+            nodes: vec![0, 1, 2],
+            copies: 3,
+            partitions: 1,
+        };
+        let first = State::founded("simulated".to_string(), &layout, 0);
+        for host in 0..if self.kind.changes { HOSTS } else { 3 } {
+            let mut fresh = Host::default();
+            if let Some(member) = first.member(host) {
+                let replica = self.replica(member, self.members.clone());
+                self.nodes.insert(member, replica);
+                fresh.replica = Some(member);
+                if self.kind.changes {
+                    fresh.own = Some(Own::new(member, self.members.clone(), Some(first.clone())));
+                } else {
+                    fresh.known = first.clone();
+                }
+            }
+            self.hosts.insert(host, fresh);
+            self.start(host);
+        }
+    }
+
+    /// A replica that begins, on an empty disk.
+    pub fn replica(&self, member: u64, members: Members) -> Node {
+        let rest_after = self.kind.rest.then_some(6);
+        Node::new(member, members, rest_after, self.seed, self.mutation)
+    }
+
+    pub fn host(&mut self, host: u32) -> &mut Host {
+        self.hosts.get_mut(&host).unwrap()
+    }
+
+    /// The machine of a member.
+    pub fn host_of(&mut self, member: u64) -> &mut Host {
+        self.host(node_of(member).unwrap())
+    }
+
+    pub fn ids(&self) -> Vec<u64> {
+        self.nodes.keys().copied().collect()
+    }
+
+    /// One of the machines.
+    pub fn any(&mut self) -> u32 {
+        let at = self.random.below(self.hosts.len() as u64);
+        u32::try_from(at).unwrap()
+    }
+
+    /// The time on the clock of a replica's machine.
+    pub fn millis(&mut self, node: u64) -> i64 {
+        EPOCH + (self.agenda.now / 1000) as i64 + self.host_of(node).clock
+    }
+
+    pub fn after(&mut self, delay: u64, happening: Happening) {
         self.agenda.after(delay, happening);
     }
 
@@ -103,33 +225,36 @@ impl World {
         }
     }
 
-    fn lives(&self, node: u64, life: u64) -> bool {
-        let node = &self.nodes[&node];
-        node.life == life && node.running.is_some()
+    pub fn run_for(&mut self, time: u64) {
+        self.run_until(self.agenda.now + time);
     }
 
-    fn node(&mut self, id: u64) -> &mut Node {
-        self.nodes.get_mut(&id).unwrap()
-    }
-
-    /// How long the node does nothing from now on.
-    fn pause_of(&self, happening: &Happening) -> u64 {
-        let node = match happening {
-            Happening::Arrive(flight) => flight.to,
-            Happening::Tick { node, .. } | Happening::DiskDone { node, .. } => *node,
-            Happening::Remote(_) | Happening::Client | Happening::Fault => return 0,
+    /// How long the machine does nothing from now on.
+    fn pause_of(&mut self, happening: &Happening) -> u64 {
+        let host = match happening {
+            Happening::Arrive(flight) | Happening::Own(flight) => node_of(flight.to).unwrap(),
+            Happening::DiskDone { node, .. } => node_of(*node).unwrap(),
+            Happening::Tick { host, .. } | Happening::Told(host, _) => *host,
+            Happening::Remote(_) | Happening::Client | Happening::Operator | Happening::Fault => {
+                return 0;
+            }
         };
-        self.nodes[&node]
-            .paused_until
-            .saturating_sub(self.agenda.now)
+        let now = self.agenda.now;
+        self.host(host).paused_until.saturating_sub(now)
     }
 
-    /// The node that takes commands, if it does anything at all.
+    /// The replica that takes commands, if any does anything at all.
     fn leader(&mut self, first: u64) -> Option<u64> {
         let now = self.agenda.now;
-        (0..3).map(|n| 1 + (first + n) % 3).find(|id| {
-            let node = self.node(*id);
-            node.paused_until <= now && node.leading().is_some()
+        let mut ids = self.ids();
+        let turn = first as usize % ids.len().max(1);
+        ids.rotate_left(turn);
+        ids.into_iter().find(|id| {
+            self.host_of(*id).paused_until <= now
+                && self
+                    .nodes
+                    .get_mut(id)
+                    .is_some_and(|it| it.leading().is_some())
         })
     }
 
@@ -140,52 +265,41 @@ impl World {
         }
         match happening {
             Happening::Arrive(flight) => {
-                self.node(flight.to).receive(flight.from, flight.bytes);
+                let Some(node) = self.nodes.get_mut(&flight.to) else {
+                    return;
+                };
+                node.receive(flight.from, flight.bytes);
                 // Work may come between a message and the next poll.
                 if self.random.below(8) == 0 {
                     self.due(flight.to);
                 }
                 self.settle(flight.to);
             }
-            Happening::Remote(command) => {
-                let Some(id) = self.leader(0) else {
+            Happening::Own(flight) => self.own_arrives(flight),
+            Happening::Told(host, told) => self.told(host, *told),
+            Happening::Remote(command) => self.remote(&command),
+            Happening::Tick { host, life } => self.tick(host, life),
+            Happening::DiskDone { node, life } => {
+                let Some(it) = self.nodes.get_mut(&node).filter(|it| it.life == life) else {
                     return;
                 };
-                let now = self.millis(id);
-                if let Some(running) = self.node(id).leading() {
-                    let streams = &mut running.streams;
-                    running.core.process_remote(now, &command, streams);
-                }
-                self.propose(id);
-                self.settle(id);
-            }
-            Happening::Tick { node, life } => {
-                if !self.lives(node, life) {
-                    return;
-                }
-                if let Some(running) = &mut self.node(node).running {
-                    running.core.group_mut().tick();
-                }
-                self.due(node);
-                self.settle(node);
-                let pace = TICK - 500 + self.random.below(1000);
-                self.after(pace, Happening::Tick { node, life });
-            }
-            Happening::DiskDone { node, life } => {
-                if !self.lives(node, life) {
-                    return;
-                }
                 let count = 1 + self.random.below(3) as usize;
-                self.nodes
-                    .get_mut(&node)
-                    .unwrap()
-                    .disk_done(count, &mut self.oracle);
+                it.disk_done(count, &mut self.oracle);
                 self.settle(node);
             }
             Happening::Client => {
                 self.client();
-                let pause = 2000 + self.random.below(40_000);
+                let pause = match self.random.below(30) {
+                    // Long enough for a group to come to rest.
+                    0 if self.kind.rest && self.faults => 150_000 + self.random.below(200_000),
+                    _ => 2000 + self.random.below(40_000),
+                };
                 self.after(pause, Happening::Client);
+            }
+            Happening::Operator => {
+                self.operate();
+                let pause = 20_000 + self.random.below(200_000);
+                self.after(pause, Happening::Operator);
             }
             Happening::Fault => {
                 if self.faults {
@@ -197,6 +311,82 @@ impl World {
         }
     }
 
+    fn remote(&mut self, command: &Sent) {
+        let Some(id) = self.leader(0) else {
+            return;
+        };
+        let now = self.millis(id);
+        if let Some(running) = self.leading(id) {
+            let streams = &mut running.streams;
+            running.core.process_remote(now, command, streams);
+        }
+        self.propose(id);
+        self.settle(id);
+    }
+
+    /// The replica, if it takes commands.
+    pub fn leading(&mut self, id: u64) -> Option<&mut super::node::Running> {
+        self.nodes.get_mut(&id)?.leading()
+    }
+
+    fn tick(&mut self, host: u32, life: u64) {
+        let here = self.host(host);
+        if !here.up || here.life != life {
+            return;
+        }
+        here.ticks += 1;
+        let replica = here.replica;
+        let goes_on = here.ticks.is_multiple_of(3);
+        if self.kind.rest {
+            self.beat(host);
+        }
+        self.own_hears(host, Heard::Tick);
+        if let Some(id) = replica {
+            if self.kind.rest {
+                self.tell_silence(host, id);
+            }
+            if let Some(running) = self.nodes.get_mut(&id).and_then(|it| it.running.as_mut()) {
+                running.core.group_mut().tick();
+                self.due(id);
+                self.settle(id);
+            }
+        }
+        if goes_on && self.kind.changes {
+            self.go_on_with_change(host);
+        }
+        let pace = TICK - 500 + self.random.below(1000);
+        self.after(pace, Happening::Tick { host, life });
+    }
+
+    /// The node tells all others that it is there.
+    fn beat(&mut self, from: u32) {
+        let now = self.agenda.now;
+        for (to, host) in &mut self.hosts {
+            let (a, b) = (u64::from(from), u64::from(*to));
+            let arrives = !self.network.deliveries(&mut self.random, a, b).is_empty();
+            if arrives && host.up {
+                host.heard.insert(from, now);
+            }
+        }
+    }
+
+    /// The node tells its replica who is not heard.
+    fn tell_silence(&mut self, host: u32, id: u64) {
+        let now = self.agenda.now;
+        let heard = &self.hosts[&host].heard;
+        let silence = |member: u64| {
+            let last = node_of(member).and_then(|node| heard.get(&node));
+            now - last.copied().unwrap_or_default()
+        };
+        if let Some(running) = self.nodes.get_mut(&id).and_then(|it| it.running.as_mut()) {
+            let group = running.core.group_mut();
+            self.tally.rests += u64::from(group.rests());
+            let ticks = group.leader().map_or(0, silence) / TICK;
+            let ticks = usize::try_from(ticks).unwrap_or(usize::MAX);
+            group.not_heard(|of| silence(of) > SILENT_AFTER, ticks);
+        }
+    }
+
     /// What is due, and pushes to a stream that has room again.
     fn due(&mut self, id: u64) {
         if self.quiet {
@@ -204,7 +394,7 @@ impl World {
         }
         let now = self.millis(id);
         let room = self.random.below(6) == 0;
-        if let Some(running) = self.node(id).leading() {
+        if let Some(running) = self.leading(id) {
             running.core.run_due(now, false, &mut running.streams);
             if running.core.engine().has_work() {
                 running.core.run_work(now, &mut running.streams);
@@ -220,13 +410,16 @@ impl World {
     }
 
     fn propose(&mut self, id: u64) {
-        let node = self.nodes.get_mut(&id).unwrap();
-        node.propose(&mut self.oracle, &mut self.releases);
+        if let Some(node) = self.nodes.get_mut(&id) {
+            node.propose(&mut self.oracle, &mut self.releases);
+        }
     }
 
-    /// Lets a node do what follows from what happened to it.
-    fn settle(&mut self, id: u64) {
-        let node = self.nodes.get_mut(&id).unwrap();
+    /// Lets a replica do what follows from what happened to it.
+    pub fn settle(&mut self, id: u64) {
+        let Some(node) = self.nodes.get_mut(&id) else {
+            return;
+        };
         let left = node.poll(&mut self.oracle, &mut self.releases);
         let life = node.life;
         if let Some(running) = &mut node.running
@@ -234,30 +427,46 @@ impl World {
             && !running.queue.is_empty()
         {
             running.disk_busy = true;
-            let slowest = self.flush.max(node.slow_disk);
+            let slowest = self.flush.max(self.host_of(id).slow_disk);
             let delay = 50 + self.random.below(slowest);
             self.after(delay, Happening::DiskDone { node: id, life });
         }
         for (index, payload) in left.committed {
             self.jobs.committed(index, &payload);
         }
+        for members in left.members {
+            if members.index > self.members.index {
+                self.members = members;
+            }
+        }
         for effects in left.effects {
             self.released(effects);
         }
         for message in left.messages {
-            let (to, bytes) = (message.to(), message.encode());
-            for delay in self.network.deliveries(&mut self.random, id, to) {
-                let bytes = bytes.clone();
-                self.after(
-                    delay,
-                    Happening::Arrive(Flight {
-                        from: id,
-                        to,
-                        bytes,
-                    }),
-                );
-            }
+            self.fly(id, message.to(), message.encode(), Happening::Arrive);
         }
+    }
+
+    /// Sends bytes from member to member.
+    pub fn fly(
+        &mut self,
+        from: u64,
+        to: u64,
+        bytes: bytes::Bytes,
+        arrives: impl Fn(Flight) -> Happening,
+    ) {
+        let hosts = (node_of(from).unwrap(), node_of(to).unwrap());
+        for delay in self.deliveries(hosts.0, hosts.1) {
+            let bytes = bytes.clone();
+            let flight = Flight { from, to, bytes };
+            self.after(delay, arrives(flight));
+        }
+    }
+
+    /// The delays after which copies of a message between two machines arrive.
+    pub fn deliveries(&mut self, from: u32, to: u32) -> Vec<u64> {
+        let (from, to) = (u64::from(from), u64::from(to));
+        self.network.deliveries(&mut self.random, from, to)
     }
 
     fn released(&mut self, effects: Effects) {
@@ -281,7 +490,7 @@ impl World {
     }
 
     /// A burst of commands to somebody who believes to lead.
-    fn client(&mut self) {
+    pub fn client(&mut self) {
         let first = self.random.below(3);
         let Some(id) = self.leader(first) else {
             return;
@@ -290,7 +499,7 @@ impl World {
         for _ in 0..=self.random.below(4) {
             let (request, command) = self.clients.command(&mut self.random);
             let together = self.random.below(2) == 0;
-            let Some(running) = self.nodes.get_mut(&id).unwrap().leading() else {
+            let Some(running) = self.leading(id) else {
                 break;
             };
             let command = command.into();
@@ -305,94 +514,43 @@ impl World {
         self.settle(id);
     }
 
-    fn fault(&mut self) {
-        let id = 1 + self.random.below(3);
-        let to = 1 + self.random.below(3);
-        match self.random.below(20) {
-            0..3 => self.nodes.get_mut(&id).unwrap().crash(&mut self.random),
-            3..6 => self.restart_all(),
-            6 => {
-                // One direction.
-                self.network.cut.insert((id, to));
-            }
-            7 | 8 => {
-                // Nobody reaches this node, nor it anybody.
-                self.network.isolate(id, 1..=3);
-            }
-            9 | 10 => self.network.cut.clear(),
-            11 => {
-                for node in self.nodes.values_mut() {
-                    if let Some(running) = &mut node.running {
-                        running.core.group_mut().transfer_leadership(to);
-                    }
-                }
-                // Commands while leadership is handed over.
-                self.client();
-                for id in 1..=3 {
-                    self.settle(id);
-                }
-            }
-            12 => {
-                // Within a burst of commands, some of which are not proposed yet.
-                let (request, command) = self.clients.command(&mut self.random);
-                let command = command.into();
-                for id in 1..=3 {
-                    let now = self.millis(id);
-                    if let Some(running) = self.node(id).leading() {
-                        let streams = &mut running.streams;
-                        running.core.process(now, Some(request), &command, streams);
-                        self.node(id).panic();
-                        self.settle(id);
-                    }
-                }
-            }
-            13 | 14 => {
-                let length = 50_000 + self.random.below(900_000);
-                self.node(id).paused_until = self.agenda.now + length;
-                self.pauses += 1;
-            }
-            15 => {
-                self.node(id).clock = self.random.below(6_000) as i64 - 3_000;
-                self.clock_jumps += 1;
-            }
-            16 => {
-                // So slow that it could as well be full.
-                self.node(id).slow_disk = self.random.below(600_000);
-                self.slow_disks += 1;
-            }
-            _ => {
-                self.node(id).capture_checkpoint();
-                self.settle(id);
-            }
+    /// Starts a machine with what is on its disk.
+    pub fn start(&mut self, host: u32) {
+        let here = self.hosts.get_mut(&host).unwrap();
+        here.up = true;
+        here.life += 1;
+        let life = here.life;
+        if self.kind.changes {
+            here.known = State::default();
         }
+        if let Some(own) = &mut here.own {
+            let seed = super::hash(&[self.seed, u64::from(host), life], &[]);
+            own.start(seed, &mut self.own_oracle);
+            here.known = own.stored_state().unwrap_or_default();
+        }
+        self.open_replica(host);
+        self.after(TICK, Happening::Tick { host, life });
     }
 
-    fn restart_all(&mut self) {
-        for id in 1..=3 {
-            let node = self.nodes.get_mut(&id).unwrap();
-            if node.running.is_none() {
-                self.restarts += 1;
-                node.start(&mut self.oracle);
-                let life = node.life;
-                self.settle(id);
-                self.after(TICK, Happening::Tick { node: id, life });
-            }
-        }
-    }
-
-    /// Ends all faults. Then the group must elect a leader, commit new commands, and become equal on all nodes.
+    /// Ends all faults. Then changes must end, the group must elect a leader, commit new commands, and become equal on all nodes.
     pub fn heal_and_check(&mut self) {
         self.faults = false;
         self.network.heal();
         self.flush = 500;
-        for node in self.nodes.values_mut() {
-            (node.paused_until, node.slow_disk, node.clock) = (0, 0, 0);
+        for host in self.hosts.values_mut() {
+            (host.paused_until, host.slow_disk, host.clock) = (0, 0, 0);
+            if let Some(own) = &mut host.own {
+                own.fuse = None;
+            }
         }
         self.restart_all();
+        if self.kind.changes {
+            self.finish_changes();
+        }
         // What was to happen on a node that paused happens within a second.
-        self.run_until(self.agenda.now + 1_600_000);
+        self.run_for(1_600_000);
         let before = self.clients.acknowledged;
-        self.run_until(self.agenda.now + 200_000);
+        self.run_for(200_000);
         assert!(
             self.clients.acknowledged > before,
             "no progress after the network healed"
@@ -400,11 +558,14 @@ impl World {
         // Without new commands everybody catches up, and what is due happens, also by a clock that was three seconds ahead.
         self.agenda
             .retain(|happening| !matches!(happening, Happening::Client));
-        self.run_until(self.agenda.now + 2_500_000);
+        self.run_for(2_500_000);
         self.quiet = true;
-        self.run_until(self.agenda.now + 200_000);
+        self.run_for(200_000);
         let leaders = self.nodes.values_mut().filter_map(Node::leading).count();
         assert_eq!(leaders, 1, "exactly one leader when all is well");
+        if self.kind.changes {
+            self.check_cluster();
+        }
         let commit = self.oracle.commit_index();
         let mut dump = None;
         for (id, node) in &mut self.nodes {
@@ -418,5 +579,6 @@ impl World {
             );
             self.clients.check(*id, core.engine_mut());
         }
+        self.count();
     }
 }

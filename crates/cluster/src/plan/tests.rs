@@ -166,7 +166,7 @@ fn what_is_impossible_is_refused_with_the_reason() {
         );
     }
     let last = refused(&cluster(&[0, 1], 1, 1), &leave(0, 1));
-    assert!(last.to_string().contains("the only copy"), "{last}");
+    assert!(last.to_string().contains("the only whole copy"), "{last}");
 }
 
 #[test]
@@ -209,4 +209,48 @@ fn what_is_as_wanted_needs_nothing() {
     assert_eq!(names(&state, &Request::RemoveBroker(5)), [""; 0]);
     assert_eq!(names(&state, &Request::AddBroker(2)), [""; 0]);
     assert_eq!(state.nodes[&0].state, NodeState::Active);
+}
+
+fn given_up(state: &mut State, operations: Vec<Operation>) {
+    let revision = state.revision;
+    let begin = Entry::Begin {
+        revision,
+        operations,
+        now: 0,
+    };
+    assert!(state.apply(begin));
+    let change = state.changes;
+    assert!(state.apply(Entry::Cancel { change, now: 0 }));
+}
+
+#[test]
+fn a_broker_whose_coming_was_given_up_gets_no_copies_before_it_is_added_again() {
+    let mut state = cluster(&[0, 1], 2, 1);
+    given_up(&mut state, vec![Operation::BrokerAdd { broker_id: 2 }]);
+    let join = Request::Join {
+        broker: 2,
+        partition: 1,
+        priority: 1,
+    };
+    let reason = refused(&state, &join).to_string();
+    assert!(reason.contains("Add it again first"), "{reason}");
+    assert_eq!(names(&state, &Request::AddBroker(2)), ["add 2"]);
+}
+
+#[test]
+fn the_only_copy_that_is_whole_does_not_leave() {
+    let mut state = cluster(&[0, 1], 1, 1);
+    let join = Operation::PartitionJoin {
+        broker_id: 1,
+        partition_id: 1,
+        priority: 2,
+    };
+    given_up(&mut state, vec![join]);
+    let leave = |broker| Request::Leave {
+        broker,
+        partition: 1,
+    };
+    let reason = refused(&state, &leave(0)).to_string();
+    assert!(reason.contains("the only whole copy"), "{reason}");
+    assert_eq!(names(&state, &leave(1)), ["1 leaves 1"]);
 }

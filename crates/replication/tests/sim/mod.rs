@@ -25,4 +25,8 @@ pub enum Mutation {
     SpeculativeCheckpoint,
     /// Rest without a look at the nodes of the others.
     WatchNobody,
+    /// A member whose disk is lost comes back as the same member.
+    LostDiskComesBack,
+    /// A member that joins takes itself for a voter from the beginning.
+    VotesEarly,
 }

@@ -138,12 +138,17 @@ impl Node {
         node
     }
 
+    /// Who leads, as far as it knows.
+    pub fn leader(&self) -> Option<u64> {
+        self.running.as_ref()?.group.leader()
+    }
+
     /// A change of the members, if this node leads.
     pub fn change(&mut self, change: Change) -> bool {
         let Some(running) = &mut self.running else {
             return false;
         };
-        let changes = running.group.change_members(change).is_ok();
+        let changes = running.group.change_members(change, 0).is_ok();
         if changes {
             let id = EntryId {
                 index: running.group.last_index(),

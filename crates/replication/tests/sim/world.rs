@@ -58,7 +58,10 @@ pub struct World {
     /// The members change now and then; the newest that took effect anywhere.
     members: Option<Members>,
     next_member: u64,
+    /// A voter without a disk, which the others have to do without until it is removed.
+    lost: Option<u64>,
     pub changes: u64,
+    pub lost_disks: u64,
     pub snapshots: u64,
     pub restarts: u64,
     pub transfers: u64,
@@ -92,7 +95,9 @@ impl World {
             rests: 0,
             members: None,
             next_member: 4,
+            lost: None,
             changes: 0,
+            lost_disks: 0,
             snapshots: 0,
             restarts: 0,
             transfers: 0,
@@ -161,7 +166,13 @@ impl World {
             if self.nodes.contains_key(learner) {
                 continue;
             }
-            let mut node = Node::joining(*learner, self.seed, self.mutation, members.clone());
+            let mut begins = members.clone();
+            if self.mutation == Mutation::VotesEarly {
+                begins.voters.push(*learner);
+                begins.voters.sort_unstable();
+                begins.learners.clear();
+            }
+            let mut node = Node::joining(*learner, self.seed, self.mutation, begins);
             node.start(&mut self.oracle);
             self.nodes.insert(*learner, node);
             let tick = Happening::Tick {
@@ -171,6 +182,28 @@ impl World {
             self.after(TICK, tick);
         }
         self.nodes.retain(|id, _| members.contains(*id));
+        self.lost = self.lost.filter(|lost| members.contains(*lost));
+    }
+
+    /// A voter's disk is gone for good, if the others are a majority without it.
+    fn lose_disk(&mut self) {
+        let Some(members) = self.members.clone() else {
+            return;
+        };
+        let at = self.random.below(members.voters.len() as u64) as usize;
+        let voter = members.voters[at];
+        let are_enough = members.voters.len() > 2;
+        if self.lost.is_some() || !are_enough || self.nodes.remove(&voter).is_none() {
+            return;
+        }
+        self.lost_disks += 1;
+        if self.mutation == Mutation::LostDiskComesBack {
+            self.oracle.is_gone(voter);
+            let node = Node::joining(voter, self.seed, self.mutation, members);
+            self.nodes.insert(voter, node);
+        } else {
+            self.lost = Some(voter);
+        }
     }
 
     /// Whoever leads changes the members, one at a time.
@@ -187,12 +220,13 @@ impl World {
                 let group = node.running.as_ref().map(|running| &running.group);
                 group.is_some_and(|group| group.has_caught_up(*learner))
             };
-            let change = match members.learners.first() {
-                Some(learner) if caught_up(learner) => Change::Promote(*learner),
-                Some(learner) if self.random.below(8) == 0 => Change::Remove(*learner),
-                Some(_) => continue,
-                None if members.voters.len() <= 3 => Change::AddLearner(self.next_member),
-                None => {
+            let change = match (self.lost, members.learners.first()) {
+                (Some(lost), _) => Change::Remove(lost),
+                (_, Some(learner)) if caught_up(learner) => Change::Promote(*learner),
+                (_, Some(learner)) if self.random.below(8) == 0 => Change::Remove(*learner),
+                (_, Some(_)) => continue,
+                _ if members.voters.len() <= 3 => Change::AddLearner(self.next_member),
+                _ => {
                     let at = self.random.below(members.voters.len() as u64) as usize;
                     Change::Remove(members.voters[at])
                 }
@@ -384,8 +418,12 @@ impl World {
     }
 
     fn fault(&mut self) {
-        if self.members.is_some() && self.random.below(2) == 0 {
-            return self.change_members();
+        if self.members.is_some() {
+            match self.random.below(20) {
+                0..10 => return self.change_members(),
+                10 => return self.lose_disk(),
+                _ => {}
+            }
         }
         let id = self.any();
         match self.random.below(12) {
@@ -455,6 +493,14 @@ impl World {
         self.network.isolate(id, others);
     }
 
+    /// The leader proposes that a member goes.
+    pub fn remove(&mut self, leader: u64, member: u64) {
+        if let Some(node) = self.nodes.get_mut(&leader) {
+            assert!(node.change(Change::Remove(member)));
+        }
+        self.settle(leader);
+    }
+
     pub fn crash(&mut self, id: u64) {
         if let Some(node) = self.nodes.get_mut(&id) {
             node.crash(&mut self.random);
@@ -486,6 +532,13 @@ impl World {
         for _ in 0..3 {
             self.run_until(self.agenda.now + 300_000);
             // A change that was on its way may have taken effect.
+            self.follow_members();
+        }
+        let patience = self.agenda.now + 2_000_000;
+        while self.lost.is_some() {
+            assert!(self.agenda.now < patience, "a lost member was not removed");
+            self.change_members();
+            self.run_for(100_000);
             self.follow_members();
         }
         let before = self.oracle.acknowledged.len();

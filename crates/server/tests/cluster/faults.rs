@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use skep_testbed::Proxy;
 
 use super::*;
@@ -30,26 +29,13 @@ impl Net {
             links: links.collect(),
             nodes,
         };
-        net.make_certificates();
+        let names: Vec<String> = (0..SIZE).map(|node| node.to_string()).collect();
+        secured::make_certificates(net.nodes.data.path(), "authority.pem", &names);
         net
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.nodes.data.path().join(name)
-    }
-
-    fn make_certificates(&self) {
-        let mut params = CertificateParams::new([]).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        std::fs::write(self.path("authority.pem"), authority.pem()).unwrap();
-        for node in 0..SIZE {
-            let key = KeyPair::generate().unwrap();
-            let params = CertificateParams::new([format!("node-{node}")]).unwrap();
-            let certificate = params.signed_by(&key, &authority).unwrap();
-            std::fs::write(self.path(&format!("{node}.pem")), certificate.pem()).unwrap();
-            std::fs::write(self.path(&format!("{node}.key")), key.serialize_pem()).unwrap();
-        }
     }
 
     fn arguments(&self, node: usize) -> Vec<String> {
@@ -60,8 +46,8 @@ impl Net {
         let points: Vec<String> = (0..SIZE)
             .map(|to| format!("127.0.0.1:{}", port(to)))
             .collect();
-        let file = |name: String| self.path(&name).display().to_string();
-        let tls = "camunda.cluster.network.transport-layer-security.cluster";
+        let directory = self.nodes.data.path();
+        let tls = secured::settings(directory, "authority.pem", &node.to_string());
         let mut arguments = self.nodes.arguments(node);
         for (name, value) in [
             (
@@ -73,20 +59,10 @@ impl Net {
                 "camunda.cluster.network.internal-api.advertised-port".to_string(),
                 "1".to_string(),
             ),
-            (format!("{tls}.enabled"), "true".to_string()),
-            (
-                format!("{tls}.certificate-chain-path"),
-                file(format!("{node}.pem")),
-            ),
-            (
-                format!("{tls}.certificate-private-key-path"),
-                file(format!("{node}.key")),
-            ),
-            (
-                "skep.cluster.tls.certificate-authority-path".to_string(),
-                file("authority.pem".to_string()),
-            ),
-        ] {
+        ]
+        .into_iter()
+        .chain(tls)
+        {
             arguments.extend(["--set".to_string(), format!("{name}={value}")]);
         }
         arguments

@@ -8,7 +8,7 @@ use super::*;
 
 impl Nodes {
     /// A gateway with this number, on a port of its own. Starting it takes a thread: it waits for a cluster.
-    fn gateway(&self, number: usize) -> tokio::task::JoinHandle<Server> {
+    pub fn gateway(&self, number: usize) -> tokio::task::JoinHandle<Server> {
         let points: Vec<String> = self
             .ports
             .iter()
@@ -29,7 +29,8 @@ impl Nodes {
         let arguments = [
             "--role", "gateway", "--set", &id, "--set", &points, "--set", &port,
         ];
-        let arguments = arguments.map(str::to_string);
+        let arguments = arguments.iter().map(ToString::to_string);
+        let arguments: Vec<String> = arguments.chain(self.more.iter().cloned()).collect();
         let directory = self.data.path().join("nothing");
         let log = self.data.path().join(format!("gateway-{number}.log"));
         tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! Taking checkpoints, and going back to one when leadership is lost.
+//! Taking checkpoints, and what becomes of the state when leadership is lost.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -27,7 +27,7 @@ impl Partition {
             .engine_mut()
             .state
             .checkpoint(&mut self.pending_rows.capture());
-        self.exporters.captured(&self.core.engine().state);
+        let exporting = self.core.engine().state.exporting.value().clone();
         let meta = CheckpointMeta {
             index,
             term,
@@ -43,6 +43,7 @@ impl Partition {
         self.checkpoint = Some(CapturedCheckpoint {
             number: self.captures,
             meta,
+            exporting,
             started,
             storing: None,
         });
@@ -99,6 +100,7 @@ impl Partition {
         match &result {
             Ok(meta) => {
                 self.pending_rows.clear();
+                self.exporters.stored(captured.exporting);
                 self.status.checkpoint_is(*meta);
                 self.status
                     .checkpoint_time
@@ -130,18 +132,38 @@ impl Partition {
                 }
             }
             Err(reason) => {
-                // The rows stay readable in memory and go with the next checkpoint, which must not wait for a whole
-                // period: the log grows meanwhile.
-                let period = self.config.snapshot_period.saturating_sub(RETRY_AFTER);
-                self.last_checkpoint = Instant::now()
-                    .checked_sub(period)
-                    .unwrap_or(self.last_checkpoint);
+                self.checkpoint_again();
                 tracing::error!(code = "CHECKPOINT_FAILED", partition = self.status.partition, %reason, "checkpoint failed");
             }
         }
         for waiter in self.checkpoint_waiters.drain(..) {
             let _ = waiter.send(result.clone().map(|_| ()));
         }
+    }
+
+    /// The rows stay readable in memory and go with the next checkpoint, which must not wait for a whole period: the log grows
+    /// meanwhile.
+    fn checkpoint_again(&mut self) {
+        let period = self.config.snapshot_period.saturating_sub(RETRY_AFTER);
+        let then = Instant::now().checked_sub(period);
+        self.last_checkpoint = then.unwrap_or(self.last_checkpoint);
+    }
+
+    /// The node leads no more. `kept`: the entry up to which the state is what it was.
+    pub(super) fn loses_what_is_not_committed(&mut self, kept: u64) -> Result<(), CoreError> {
+        const WHY: &str = "the node is no longer the leader of this partition";
+        if self.core.is_void() {
+            return self.rebuild(WHY);
+        }
+        self.abort_all(WHY);
+        let is_void = |captured: &mut CapturedCheckpoint| {
+            captured.storing.is_none() && captured.meta.index > kept
+        };
+        if self.checkpoint.take_if(is_void).is_some() {
+            self.checkpoint_again();
+        }
+        self.state_is_another();
+        Ok(())
     }
 
     /// Replaces a void state by that of the last committed entry, from the checkpoint and the log.
@@ -174,6 +196,12 @@ impl Partition {
         }
         engine.promote()?;
         self.core.rebuild(engine, term);
+        self.state_is_another();
+        Ok(())
+    }
+
+    /// Forgets what was known of the state.
+    fn state_is_another(&mut self) {
         self.shown_bans = None;
         self.exporters.state_is_new();
         let job_types = self.streams.forget_reservations();
@@ -182,6 +210,5 @@ impl Partition {
             self.backlog.extend(have_room);
         }
         self.due_at = Some(0);
-        Ok(())
     }
 }

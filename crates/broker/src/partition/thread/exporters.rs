@@ -113,6 +113,8 @@ pub struct Exporters {
     running: bool,
     /// The nodes of the cluster share secondary storage: who leads the partition fills it, from the position in the state on.
     is_shared: bool,
+    /// Other nodes may lead the partition.
+    has_others: bool,
     /// The revision of the state that was looked at last.
     seen: Option<u64>,
     interval: Duration,
@@ -120,7 +122,7 @@ pub struct Exporters {
     /// Position of the record with the last report.
     reported_at: u64,
     /// The positions that are in the last checkpoint.
-    captured: ExportingValue,
+    stored: ExportingValue,
     pub metrics: ExportMetrics,
 }
 
@@ -161,6 +163,7 @@ pub fn open_exporters(
         is_broken: false,
         known: Some(known),
         running: false,
+        has_others: config.cluster.is_some(),
         is_shared: config.cluster.is_some()
             && config
                 .secondary_storage
@@ -170,7 +173,7 @@ pub fn open_exporters(
         interval: config.export_interval,
         next_report: Instant::now(),
         reported_at: 0,
-        captured: engine.state.exporting.value().clone(),
+        stored: engine.state.exporting.value().clone(),
         metrics: of.metrics.clone(),
     };
     exporters.with_secondary(&secondary);
@@ -183,6 +186,7 @@ impl Exporters {
         // What the state says of exporters is to reach this one too.
         self.seen = None;
         if let Secondary::Open(store) = secondary {
+            store.status().set_leisure(self.has_others && !self.running);
             self.board.running.lock().push(Running {
                 status: store.status().clone(),
                 thread: None,
@@ -199,7 +203,7 @@ impl Exporters {
     /// The partition is led here from now on, and its state is there.
     pub fn lead(&mut self, state: &mut State, committed: Position) {
         self.running = true;
-        self.store_is_elsewhere(false);
+        self.store_serves(true);
         self.seen = None;
         self.follow(state, committed);
     }
@@ -207,16 +211,18 @@ impl Exporters {
     /// Another node leads it: that one exports.
     pub fn step_down(&mut self) {
         self.running = false;
-        self.store_is_elsewhere(self.is_shared);
+        self.store_serves(false);
         for config in &self.configs {
             self.board.end(&config.id);
         }
     }
 
-    fn store_is_elsewhere(&self, elsewhere: bool) {
+    /// Clients of the partition find what they did in secondary storage here, or at the node that leads it.
+    fn store_serves(&self, serves: bool) {
         for status in self.board.exporters() {
             if status.id == SECONDARY_STORAGE {
-                status.set_elsewhere(elsewhere);
+                status.set_elsewhere(self.is_shared && !serves);
+                status.set_leisure(!serves);
             }
         }
     }
@@ -303,11 +309,19 @@ impl Exporters {
     /// What is to be written down of how far the exporters of records have got, if it is time to, or if it `must` be now.
     pub fn report(&mut self, state: &State, must: bool) -> Vec<ExporterValue> {
         let now = Instant::now();
-        let nobody = self.configs.is_empty() && !self.is_shared;
-        if !self.running || nobody || (now < self.next_report && !must) {
+        if now < self.next_report && !must {
             return Vec::new();
         }
         self.next_report = now + self.interval;
+        self.news(state)
+    }
+
+    /// What the state does not know yet of how far they have got.
+    fn news(&self, state: &State) -> Vec<ExporterValue> {
+        let nobody = self.configs.is_empty() && !self.is_shared;
+        if !self.running || nobody {
+            return Vec::new();
+        }
         let value = state.exporting.value();
         let mut reports = Vec::new();
         for status in self.board.exporters() {
@@ -334,14 +348,24 @@ impl Exporters {
         reports
     }
 
+    /// Everything up to this entry was exported, and the state knows it.
+    pub fn are_done(&self, state: &State, entry: u64) -> bool {
+        let mut working = self.board.working().into_iter();
+        let all = working.all(|status| {
+            let stopped = !status.is_enabled() || status.phase() == Phase::Paused;
+            stopped || status.exported_entry() >= entry && status.fault().is_none()
+        });
+        all && self.news(state).is_empty()
+    }
+
     /// The last report is the record at this position.
     pub fn reported(&mut self, position: u64) {
         self.reported_at = position;
     }
 
-    /// The state becomes a checkpoint: what it says of positions is durable with it.
-    pub fn captured(&mut self, state: &State) {
-        self.captured = state.exporting.value().clone();
+    /// A checkpoint is stored, and what it says of positions with it.
+    pub fn stored(&mut self, value: ExportingValue) {
+        self.stored = value;
     }
 
     /// Up to where the log may be compacted, of `index`, up to which the state is stored.
@@ -359,7 +383,7 @@ impl Exporters {
 
     /// Up to which entry, `index` at most, nobody needs the log who leads next: exporters go on from what the state says.
     pub fn needed_elsewhere(&self, index: u64) -> u64 {
-        let of = |id: &str| match self.captured.exporter(id) {
+        let of = |id: &str| match self.stored.exporter(id) {
             Some(stored) if !stored.is_enabled => index,
             Some(stored) => stored.position.entry,
             None => 0,

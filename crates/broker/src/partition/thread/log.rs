@@ -73,7 +73,7 @@ impl Partition {
                 self.status.set_role(PartitionRole::Follower);
                 self.inflight.clear();
                 self.exporters.step_down();
-                self.rebuild("the node is no longer the leader of this partition")?;
+                self.loses_what_is_not_committed(polled.kept)?;
                 self.steps_down();
             }
             // Before answers leave: who has one and then asks finds what it told of.

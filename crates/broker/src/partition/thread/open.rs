@@ -77,7 +77,7 @@ pub(crate) fn start(
         last_checkpoint: now,
         log_bytes_since_checkpoint: 0,
         next_tick: now,
-        next_check: now,
+        checks: Checks::new(config.check_interval, now),
         due_at: None,
         rest_until: i64::MIN,
         wakes: Wakes::default(),
@@ -202,7 +202,7 @@ fn follow(
 /// Ticks between two heartbeats of a leader.
 pub const HEARTBEAT_TICKS: u32 = 4;
 /// Ticks without work after which replicas rest.
-const REST_AFTER_TICKS: usize = 30;
+pub const REST_AFTER_TICKS: usize = 30;
 
 fn group_config(partition: u32, replica: &ReplicaOf) -> GroupConfig {
     let mut group = GroupConfig::joining(partition, replica.own, replica.members.clone());

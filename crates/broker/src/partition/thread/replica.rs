@@ -89,14 +89,14 @@ impl Partition {
     }
 
     /// One that cannot be made now is asked for again.
-    pub(super) fn change_members(&mut self, change: Change) {
+    pub(super) fn change_members(&mut self, change: Change, plan: u64) {
         if let Change::Promote(member) = change
             && !self.core.group().has_caught_up(member)
         {
             return;
         }
         if self.handing_over.is_none() {
-            let _ = self.core.group_mut().change_members(change);
+            let _ = self.core.group_mut().change_members(change, plan);
         }
     }
 

@@ -7,9 +7,6 @@ const MAX_WORK_INFLIGHT: usize = 2 << 20;
 /// Between two checkpoints that are made because rows fill the memory.
 const CROWDED_PAUSE: Duration = Duration::from_secs(5);
 
-/// A follower that rests looks around this many times more rarely: nothing comes but by messages.
-const RESTING_CHECKS: u32 = 5;
-
 /// Changed rows may fill this part of the memory for rows, then a checkpoint is taken.
 const DIRTY_PART: usize = 8;
 
@@ -25,9 +22,10 @@ impl Partition {
             self.replica_metrics.tick(!self.core.is_leader());
             self.replica_metrics.pauses(self.handing_over.is_some());
         }
-        if self.follows() && now >= self.next_check {
-            let pause = if rests { RESTING_CHECKS } else { 1 };
-            self.next_check = now + self.config.check_interval * pause;
+        let check = self.checks.is_due(now);
+        if check && self.follows() {
+            let rest = self.may_rest();
+            self.checks.begins(now, rest);
             self.publish_status();
             // Operators tell all replicas of a store what they tell one.
             self.follow_exporting();
@@ -38,13 +36,16 @@ impl Partition {
             return Ok(());
         }
         let time = self.clock.now();
-        let check = now >= self.next_check;
         if check {
-            self.next_check = now + self.config.check_interval;
+            let rest = self.may_rest();
+            self.checks.begins(now, rest);
             self.look_after()?;
         }
         let due = check || self.due_at.is_some_and(|due| due <= time);
         if due && self.can_process() {
+            if !check {
+                self.checks.works();
+            }
             let pressure = self.under_pressure();
             self.work.accepted(Context::Scheduled);
             let due = self.guarded(None, |core, streams| core.run_due(time, pressure, streams))?;
@@ -68,6 +69,7 @@ impl Partition {
     /// One turn of work that went over the budget of its command.
     pub(super) fn run_work(&mut self) -> Result<(), CoreError> {
         if self.has_work() && self.can_process() {
+            self.checks.works();
             let time = self.clock.now();
             self.work.accepted(Context::Internal);
             self.guarded(None, |core, streams| core.run_work(time, streams))?;
@@ -99,6 +101,41 @@ impl Partition {
     pub(super) fn under_pressure(&self) -> bool {
         self.backlog.len() > MAX_BATCH_COMMANDS
             || self.status.limit.inflight() >= self.status.limit.limit()
+    }
+
+    /// If nothing is to be looked after before there is a message or something is due: how long that may last at most.
+    fn may_rest(&self) -> Option<Duration> {
+        let group = self.core.group();
+        let engine = self.core.engine();
+        let entry = self.core.applied();
+        let rests = group.rests() || self.core.is_leader() && group.is_alone();
+        let nothing_waits = self.backlog.is_empty()
+            && self.requests.is_empty()
+            && self.inflight.is_empty()
+            && self.checkpoint.is_none()
+            && self.handing_over.is_none()
+            && !self.core.is_void();
+        let leads = self.core.is_leader();
+        // Of a limit the router hears what is looked after here.
+        let is_calm = !leads
+            || !self.has_work()
+                && !engine.awaits_answers()
+                && engine.state.batch_operations.to_choose().next().is_none()
+                && self.status.writes.limit().is_none()
+                && self.exporters.are_done(&engine.state, entry);
+        if !rests || !nothing_waits || !is_calm {
+            return None;
+        }
+        let saved = self.status.checkpoint_index.load(Ordering::Relaxed);
+        let until_checkpoint = self
+            .config
+            .snapshot_period
+            .saturating_sub(self.last_checkpoint.elapsed());
+        Some(if entry > saved {
+            until_checkpoint
+        } else {
+            Duration::MAX
+        })
     }
 
     /// Once per check interval.
@@ -234,11 +271,11 @@ impl Partition {
         let group = self.core.group();
         // A single member has no one to send heartbeats to, and nothing to elect. Who rests has time.
         let tick = if self.core.is_leader() && group.is_alone() || group.rests() {
-            self.next_check
+            self.checks.next()
         } else {
             self.next_tick
         };
-        let mut wait = tick.min(self.next_check).saturating_duration_since(now);
+        let mut wait = tick.min(self.checks.next()).saturating_duration_since(now);
         // What cannot be processed now is woken by what makes it possible: a written log, an operator.
         if let Some(due) = self.due_at.filter(|_| self.can_process() && !self.stopping) {
             let millis = u64::try_from(due.saturating_sub(self.clock.now())).unwrap_or(0);

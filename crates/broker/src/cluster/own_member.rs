@@ -1,0 +1,362 @@
+//! A member of the group that holds what the cluster knows of itself, without threads and files. A simulation drives this very code.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use skep_cluster::{Entry, State, node_of};
+use skep_replication::{
+    Change, EntryId, EntrySource, Event, Group, GroupConfig, Members, Message as ReplicaMessage,
+    Output, RecoveredLog, Role, SnapshotPoll, SnapshotSource,
+};
+use skep_storage::log::{Frame, Recovered};
+
+use super::steps::{Next, next};
+
+/// The number of the group among those of the partitions.
+pub const GROUP: u32 = 0;
+
+/// The member could not be started, or cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[error("the cluster's own state: {0}")]
+pub struct OwnGroupError(String);
+
+/// Something of the member's has failed.
+pub fn failed(error: impl std::fmt::Display) -> OwnGroupError {
+    OwnGroupError(error.to_string())
+}
+
+/// What a node is told that becomes one of the cluster.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    /// The member that it is.
+    pub member: u64,
+    /// Those of the group, as [`Members::encode_into`] writes them.
+    pub members: Vec<u8>,
+    pub state: State,
+}
+
+/// What the member needs of its node.
+pub trait Surroundings {
+    /// To another member. It may be lost.
+    fn send(&mut self, message: ReplicaMessage);
+    /// Writes frames to the log, durably. Waits for room if there is none.
+    ///
+    /// # Errors
+    /// The member cannot go on.
+    fn append(&mut self, frames: &[Frame]) -> Result<(), OwnGroupError>;
+    /// Puts the state in the place of the one before, durably. Waits for room if there is none.
+    ///
+    /// # Errors
+    /// The member cannot go on.
+    fn keep(&mut self, stored: &[u8]) -> Result<(), OwnGroupError>;
+    /// The log may forget entries up to this one, now or later.
+    ///
+    /// # Errors
+    /// The member cannot go on.
+    fn compact(&mut self, upto: EntryId) -> Result<(), OwnGroupError>;
+    /// The state is stored: everybody here may go by it.
+    fn state_is(&mut self, state: &State);
+    /// Tells a node that it is one of the cluster. It may be lost.
+    fn admit(&mut self, node: u32, admission: Admission);
+    /// Milliseconds since 1970: what operators read, and nothing depends on it.
+    fn now(&self) -> i64;
+}
+
+/// The state with the entry up to which it goes.
+#[derive(Default, Serialize, Deserialize)]
+struct Stored {
+    index: u64,
+    term: u64,
+    state: State,
+    /// Those of the group after that entry, encoded: the log may have stored older ones.
+    #[serde(default)]
+    members: Vec<u8>,
+}
+
+/// The state that was stored last, if it can be read: whoever has to know says so if not.
+pub fn stored_state(bytes: &[u8]) -> Option<State> {
+    let stored: Stored = serde_json::from_slice(bytes).ok()?;
+    Some(stored.state).filter(State::is_founded)
+}
+
+/// See the top of this file.
+pub struct OwnMember {
+    group: Group,
+    state: State,
+    applied: EntryId,
+    /// Own entries that are not committed.
+    proposed: VecDeque<(u64, Entry)>,
+    /// How the cluster begins, if it has not.
+    first: Option<State>,
+    arriving: Vec<u8>,
+}
+
+/// What is on the disk of a member.
+pub struct OnDisk {
+    pub log: Recovered,
+    pub source: Box<dyn EntrySource>,
+    /// What [`Surroundings::keep`] has stored last.
+    pub stored: Option<Vec<u8>>,
+}
+
+impl OwnMember {
+    /// Settings of a member.
+    pub fn config(own: u64, members: Members) -> GroupConfig {
+        GroupConfig::joining(GROUP, own, members)
+    }
+
+    /// Starts a member. `first` is how the cluster begins if it has not.
+    ///
+    /// # Errors
+    /// What is on the disk cannot be understood.
+    pub fn open(
+        mut config: GroupConfig,
+        found: OnDisk,
+        first: Option<State>,
+    ) -> Result<OwnMember, OwnGroupError> {
+        let stored = match found.stored {
+            Some(bytes) => serde_json::from_slice(&bytes).map_err(failed)?,
+            None => Stored::default(),
+        };
+        let applied = EntryId {
+            index: stored.index,
+            term: stored.term,
+        };
+        if let Ok(members) = Members::decode(stored.members.into())
+            && members.contains(config.node)
+        {
+            config.members = members;
+        }
+        let recovered = RecoveredLog {
+            log: found.log,
+            checkpoint: applied,
+            source: found.source,
+        };
+        let is_first = config.members.voters.first() == Some(&config.node);
+        let begins = first.is_some() && is_first && recovered.log.last.index == 0;
+        // Nobody leads a group that begins: its first member need not wait until that is noticed.
+        let patience = if begins { 2 * config.election_ticks } else { 0 };
+        let mut group = Group::open(config, recovered).map_err(failed)?;
+        (0..patience).for_each(|_| group.tick());
+        Ok(OwnMember {
+            group,
+            state: stored.state,
+            applied,
+            proposed: VecDeque::new(),
+            first,
+            arriving: Vec::new(),
+        })
+    }
+
+    /// The replica of the group.
+    pub fn group(&self) -> &Group {
+        &self.group
+    }
+
+    /// What was agreed on, as far as this member knows.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Nothing is to be done until something is told.
+    pub fn rests(&self) -> bool {
+        self.group.rests() && self.state.next_operation().is_none()
+    }
+
+    /// See [`Group::not_heard`].
+    pub fn not_heard(&mut self, silent: impl Fn(u64) -> bool, ticks: usize) {
+        self.group.not_heard(silent, ticks);
+    }
+
+    /// A message of another member.
+    pub fn receive(&mut self, message: ReplicaMessage) {
+        self.group.receive(message.from(), message);
+    }
+
+    /// Lets time pass. A leader does what has to be done, again and again until it has come about.
+    pub fn tick(&mut self, around: &mut impl Surroundings) {
+        self.group.tick();
+        let leads = matches!(self.group.role(), Role::Leader { .. });
+        if !leads || !self.proposed.is_empty() {
+            return;
+        }
+        if self.state.is_founded() {
+            self.carry_out(around);
+        } else if let Some(first) = self.first.clone() {
+            self.propose(Entry::Found(Box::new(first)));
+        }
+    }
+
+    /// If this member leads. Otherwise it is lost, and whoever waits for it does so in vain.
+    pub fn propose(&mut self, entry: Entry) {
+        if let Ok(id) = self.group.propose(entry.encode().into()) {
+            self.proposed.push_back((id.index, entry));
+        }
+    }
+
+    fn carry_out(&mut self, around: &mut impl Surroundings) {
+        let Some((change, operation)) = self.state.next_operation() else {
+            return;
+        };
+        if operation.partition().is_some() {
+            return;
+        }
+        let operation = operation.clone();
+        let own = self.group.config().node;
+        let plan = self.state.revision;
+        match next(&self.state, &operation, self.group.members(), own) {
+            Next::Done => {
+                let now = around.now();
+                self.propose(Entry::Done {
+                    change,
+                    operation,
+                    now,
+                });
+            }
+            Next::Change(Change::Promote(member)) if !self.group.has_caught_up(member) => {
+                self.admit(member, around);
+            }
+            // Refused while an earlier one is on its way: it is tried again.
+            Next::Change(change) => drop(self.group.change_members(change, plan)),
+            Next::HandOver => {
+                if let Some(to) = self.group.successor() {
+                    self.group.transfer_leadership(to);
+                }
+            }
+        }
+    }
+
+    fn admit(&self, member: u64, around: &mut impl Surroundings) {
+        let Some(node) = node_of(member) else {
+            return;
+        };
+        let mut members = Vec::new();
+        self.group.members().encode_into(&mut members);
+        let admission = Admission {
+            member,
+            members,
+            state: self.state.clone(),
+        };
+        around.admit(node, admission);
+    }
+
+    /// Does what there is to do. `out` is scratch.
+    ///
+    /// # Errors
+    /// The member cannot go on.
+    pub fn poll(
+        &mut self,
+        out: &mut Output,
+        around: &mut impl Surroundings,
+    ) -> Result<(), OwnGroupError> {
+        let before = self.applied;
+        loop {
+            out.clear();
+            self.group.poll(out).map_err(failed)?;
+            let idle = out.is_empty();
+            for message in out.messages.drain(..) {
+                around.send(message);
+            }
+            for append in out.appends.drain(..) {
+                around.append(&append.frames)?;
+                self.group.persisted(append.number);
+            }
+            for event in std::mem::take(&mut out.events) {
+                self.handle(event, around)?;
+            }
+            if idle {
+                break;
+            }
+        }
+        if self.applied != before {
+            self.keep(around)?;
+        }
+        Ok(())
+    }
+
+    fn handle(
+        &mut self,
+        event: Event,
+        around: &mut impl Surroundings,
+    ) -> Result<(), OwnGroupError> {
+        match event {
+            Event::Committed { index } => {
+                while let Some((_, entry)) = self.proposed.pop_front_if(|(at, _)| *at <= index) {
+                    self.state.apply(entry);
+                }
+                self.applied_is(index);
+            }
+            Event::Apply(committed) => {
+                if !committed.payload.is_empty() {
+                    self.state
+                        .apply(Entry::decode(&committed.payload).map_err(failed)?);
+                }
+                self.applied_is(committed.index);
+            }
+            Event::Role(Role::Leader { .. }) => {}
+            // What was proposed and is committed comes again as an entry of the log.
+            Event::Role(_) => self.proposed.clear(),
+            Event::Members(members) => tracing::debug!(?members, "members of the cluster's state"),
+            Event::ProduceSnapshot { to } => {
+                let whole = self.encoded()?.into();
+                self.group
+                    .offer_snapshot(to, self.applied, Box::new(Whole(Some(whole))));
+            }
+            Event::SnapshotChunk { first, bytes, .. } => {
+                if first {
+                    self.arriving.clear();
+                }
+                self.arriving.extend_from_slice(&bytes);
+            }
+            Event::DiscardSnapshot => self.arriving.clear(),
+            Event::InstallSnapshot { id } => {
+                let whole = std::mem::take(&mut self.arriving);
+                let stored: Stored = serde_json::from_slice(&whole).map_err(failed)?;
+                self.state = stored.state;
+                self.applied = id;
+                self.keep(around)?;
+                self.group.snapshot_installed(id.index);
+            }
+        }
+        Ok(())
+    }
+
+    fn applied_is(&mut self, index: u64) {
+        let term = self.group.term_at(index).unwrap_or(self.applied.term);
+        self.applied = EntryId { index, term };
+    }
+
+    fn encoded(&self) -> Result<Vec<u8>, OwnGroupError> {
+        let stored = Stored {
+            index: self.applied.index,
+            term: self.applied.term,
+            state: self.state.clone(),
+            members: {
+                let mut members = Vec::new();
+                self.group.members().encode_into(&mut members);
+                members
+            },
+        };
+        serde_json::to_vec_pretty(&stored).map_err(failed)
+    }
+
+    /// There is nothing to recover but what came last.
+    fn keep(&mut self, around: &mut impl Surroundings) -> Result<(), OwnGroupError> {
+        around.keep(&self.encoded()?)?;
+        if let Some(id) = self.group.compact(self.applied.index) {
+            around.compact(id)?;
+        }
+        around.state_is(&self.state);
+        Ok(())
+    }
+}
+
+/// A snapshot that is one chunk.
+struct Whole(Option<Bytes>);
+
+impl SnapshotSource for Whole {
+    fn poll_chunk(&mut self) -> SnapshotPoll {
+        self.0.take().map_or(SnapshotPoll::End, SnapshotPoll::Chunk)
+    }
+}

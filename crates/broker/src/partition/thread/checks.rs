@@ -1,0 +1,105 @@
+//! When a partition looks after what no message tells of: once per interval while it works, and rarely while it rests.
+
+use std::time::{Duration, Instant};
+
+/// One that rests is woken by whatever concerns it. This is for what nobody has thought of.
+const RARELY: Duration = Duration::from_secs(60);
+
+#[derive(Debug)]
+pub(super) struct Checks {
+    interval: Duration,
+    next: Instant,
+    /// Something was done since the last check.
+    works: bool,
+}
+
+impl Checks {
+    /// The first one is due.
+    pub(super) fn new(interval: Duration, now: Instant) -> Checks {
+        Checks {
+            interval,
+            next: now,
+            works: true,
+        }
+    }
+
+    /// Something was done: the next check is due within the interval.
+    pub(super) fn works(&mut self) {
+        self.works = true;
+    }
+
+    /// The next check is due now.
+    pub(super) fn hurry(&mut self, now: Instant) {
+        self.next = now;
+    }
+
+    pub(super) fn next(&self) -> Instant {
+        self.next
+    }
+
+    pub(super) fn is_due(&mut self, now: Instant) -> bool {
+        if self.works {
+            self.next = self.next.min(now + self.interval);
+        }
+        now >= self.next
+    }
+
+    /// A check begins. `rest`: if nothing is to be looked after soon, for how long at most.
+    pub(super) fn begins(&mut self, now: Instant, rest: Option<Duration>) {
+        let works = std::mem::take(&mut self.works);
+        let pause = match rest {
+            Some(rest) if !works => rest.min(RARELY).max(self.interval),
+            _ => self.interval,
+        };
+        self.next = now + pause;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// How many checks there are in this time.
+    fn count(checks: &mut Checks, begin: Instant, time: Duration, rest: Option<Duration>) -> u32 {
+        let (mut now, mut count) = (begin, 0);
+        while now < begin + time {
+            if checks.is_due(now) {
+                count += 1;
+                checks.begins(now, rest);
+            }
+            now = checks.next().max(now);
+        }
+        count
+    }
+
+    #[test]
+    fn who_rests_hardly_checks_anything_and_who_works_or_cannot_rest_does() {
+        let now = Instant::now();
+        let hour = 3600 * SECOND;
+        let checks = || Checks::new(SECOND, now);
+        assert_eq!(count(&mut checks(), now, hour, None), 3600);
+        let rests = count(&mut checks(), now, hour, Some(Duration::MAX));
+        assert!(rests <= 62, "{rests}");
+        let with_a_date = count(&mut checks(), now, hour, Some(10 * SECOND));
+        assert!((350..=362).contains(&with_a_date), "{with_a_date}");
+    }
+
+    #[test]
+    fn work_ends_the_rest_and_is_looked_after_twice() {
+        let now = Instant::now();
+        let mut checks = Checks::new(SECOND, now);
+        count(&mut checks, now, 300 * SECOND, Some(Duration::MAX));
+        let later = now + 299 * SECOND;
+        assert!(!checks.is_due(later), "it rests");
+        checks.works();
+        assert!(!checks.is_due(later));
+        assert_eq!(checks.next(), later + SECOND);
+        assert!(checks.is_due(later + SECOND));
+        checks.begins(later + SECOND, Some(Duration::MAX));
+        assert_eq!(checks.next(), later + 2 * SECOND);
+        checks.hurry(later);
+        assert!(checks.is_due(later));
+    }
+}

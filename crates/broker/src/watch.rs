@@ -1,0 +1,97 @@
+//! What a node looks at once a second for all of its partitions, which rest meanwhile: the disk, the time, damaged stores.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use skep_storage::space::StatvfsProbe;
+
+use crate::config::BrokerConfig;
+use crate::disk::{DiskSpace, DiskWatch};
+use crate::partition::Message;
+use crate::partition::thread::Secondary;
+use crate::shared::Shared;
+
+/// Between two looks at most.
+const LONGEST: Duration = Duration::from_secs(1);
+/// The system's time is ahead of what has passed by more than this: it was set, or the machine has slept.
+const JUMP: Duration = Duration::from_millis(100);
+
+/// The system's time and how much has passed. Partitions sleep until something is due, and would sleep too long if it was set forward.
+struct Time {
+    at: Instant,
+    told: SystemTime,
+}
+
+impl Time {
+    fn has_jumped(&mut self, at: Instant, told: SystemTime) -> bool {
+        let passed = at.saturating_duration_since(self.at);
+        let ahead = told.duration_since(self.told + passed);
+        *self = Time { at, told };
+        ahead.is_ok_and(|ahead| ahead > JUMP)
+    }
+}
+
+/// Looks once, then goes on looking in a thread of its own.
+pub fn watch(config: &BrokerConfig, shared: Arc<Shared>) -> Arc<DiskSpace> {
+    let space = Arc::new(DiskSpace::default());
+    let probe = Box::new(StatvfsProbe::new(&config.directory));
+    let mut disk = DiskWatch::new(&config.disk, probe, space.clone());
+    let mut look = move |shared: &Shared| {
+        if let Some(disk) = &mut disk {
+            disk.look(shared);
+        }
+    };
+    look(&shared);
+    let interval = config.disk.monitoring_interval;
+    let interval = interval.clamp(Duration::from_millis(10), LONGEST);
+    let stopped = space.clone();
+    let run = move || {
+        let mut time = Time {
+            at: Instant::now(),
+            told: SystemTime::now(),
+        };
+        while !stopped.is_stopped() {
+            std::thread::sleep(interval);
+            look(&shared);
+            let jumped = time.has_jumped(Instant::now(), SystemTime::now());
+            wake(&shared, jumped);
+        }
+    };
+    let thread = std::thread::Builder::new().name("watch".into());
+    if let Err(error) = thread.spawn(run) {
+        tracing::error!(code = "DISK_NOT_WATCHED", %error, "free disk space is not watched");
+    }
+    space
+}
+
+/// Partitions look again: all of them, or those whose stores are damaged and can be had from another node.
+fn wake(shared: &Shared, all: bool) {
+    let has_others = shared.cluster.get().is_some();
+    for handle in shared.partitions() {
+        let is_damaged = has_others
+            && matches!(handle.secondary.get(), Secondary::Open(store) if store.is_damaged());
+        if all || is_damaged {
+            handle.inbox.send(Message::Wake);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_that_was_set_forward_is_noticed_once() {
+        let (at, told) = (Instant::now(), SystemTime::now());
+        let mut time = Time { at, told };
+        let second = Duration::from_secs(1);
+        assert!(!time.has_jumped(at + second, told + second));
+        // Late, and the time with it.
+        assert!(!time.has_jumped(at + 9 * second, told + 9 * second));
+        assert!(time.has_jumped(at + 10 * second, told + 3600 * second));
+        assert!(!time.has_jumped(at + 11 * second, told + 3601 * second));
+        // Set back: what is due comes when the time has come again.
+        assert!(!time.has_jumped(at + 12 * second, told));
+        assert!(!time.has_jumped(at + 13 * second, told + second));
+    }
+}
