@@ -16,6 +16,7 @@ use h2::{PingPong, client::SendRequest};
 use http::{Request, Response};
 
 use super::Endpoint;
+use super::farewell::{LastStream, Listening};
 use crate::Error;
 
 const PING_EVERY: Duration = Duration::from_secs(30);
@@ -64,7 +65,7 @@ struct Slot {
 
 #[derive(Debug, Default)]
 struct Open {
-    sender: Option<SendRequest<Bytes>>,
+    sender: Option<(SendRequest<Bytes>, LastStream)>,
     /// Counts connections, so that the end of an old one does not remove its successor.
     generation: u64,
 }
@@ -91,28 +92,31 @@ impl Http2Channel {
         };
         let mut retried = false;
         loop {
-            let (sender, generation) = self.sender(slot).await?;
-            // Failing up to here means that nothing was sent: a new connection may try it.
+            let (sender, last, generation) = self.sender(slot).await?;
+            // Failing up to here means that not all was sent: a new connection may try it.
             let answer = match sender.ready().await {
                 Ok(mut sender) => match sender.send_request(request()?, body.is_empty()) {
-                    Ok((answer, mut upload)) => {
-                        if !body.is_empty() {
-                            upload
-                                .send_data(body.clone(), true)
-                                .map_err(Error::broken)?;
-                        }
-                        Ok(answer)
-                    }
+                    Ok((answer, mut upload)) => match body.is_empty() {
+                        true => Ok(answer),
+                        false => upload.send_data(body.clone(), true).map(|()| answer),
+                    },
                     Err(error) => Err(error),
                 },
                 Err(error) => Err(error),
             };
             let failure = match answer {
-                Ok(answer) => match answer.await {
-                    Ok(response) => return Ok(response),
-                    Err(error) if error.reason() == Some(h2::Reason::REFUSED_STREAM) => error,
-                    Err(error) => return Err(Error::broken(error)),
-                },
+                Ok(answer) => {
+                    let stream = answer.stream_id();
+                    match answer.await {
+                        Ok(response) => return Ok(response),
+                        Err(error) if error.reason() == Some(h2::Reason::REFUSED_STREAM) => error,
+                        Err(error) if last.excludes(stream) => {
+                            forget(&slot.open, generation);
+                            error
+                        }
+                        Err(error) => return Err(Error::broken(error)),
+                    }
+                }
                 Err(error) => {
                     forget(&slot.open, generation);
                     error
@@ -125,7 +129,7 @@ impl Http2Channel {
         }
     }
 
-    async fn sender(&self, slot: &Slot) -> Result<(SendRequest<Bytes>, u64), Error> {
+    async fn sender(&self, slot: &Slot) -> Result<(SendRequest<Bytes>, LastStream, u64), Error> {
         if let Some(found) = current(&slot.open) {
             return Ok(found);
         }
@@ -133,7 +137,7 @@ impl Http2Channel {
         if let Some(found) = current(&slot.open) {
             return Ok(found);
         }
-        let stream = self.endpoint.connect(None).await?;
+        let (stream, last) = Listening::new(self.endpoint.connect(None).await?);
         let handshake = h2::client::Builder::new()
             .initial_window_size(self.windows.stream)
             .initial_connection_window_size(self.windows.connection)
@@ -146,7 +150,7 @@ impl Http2Channel {
         let generation = {
             let mut open = slot.open.lock().unwrap_or_else(PoisonError::into_inner);
             open.generation += 1;
-            open.sender = Some(sender.clone());
+            open.sender = Some((sender.clone(), last.clone()));
             open.generation
         };
         let open = Arc::downgrade(&slot.open);
@@ -161,7 +165,7 @@ impl Http2Channel {
                 forget(&open, generation);
             }
         });
-        Ok((sender, generation))
+        Ok((sender, last, generation))
     }
 }
 
@@ -175,9 +179,10 @@ impl Drop for Http2Channel {
     }
 }
 
-fn current(open: &Mutex<Open>) -> Option<(SendRequest<Bytes>, u64)> {
+fn current(open: &Mutex<Open>) -> Option<(SendRequest<Bytes>, LastStream, u64)> {
     let open = open.lock().unwrap_or_else(PoisonError::into_inner);
-    Some((open.sender.clone()?, open.generation))
+    let (sender, last) = open.sender.clone()?;
+    Some((sender, last, open.generation))
 }
 
 fn forget(open: &Mutex<Open>, generation: u64) {
