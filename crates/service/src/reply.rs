@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
@@ -12,7 +13,11 @@ use skep_protocol::response::Response;
 
 /// What both ends share. Like a oneshot channel, but that the sender may leave the waking to [`Wakes`].
 #[derive(Debug, Default)]
-struct Letter(Mutex<State>);
+struct Letter {
+    state: Mutex<State>,
+    /// The command may have been carried out, whatever comes of the answer.
+    begun: AtomicBool,
+}
 
 #[derive(Debug, Default)]
 enum State {
@@ -29,7 +34,7 @@ enum State {
 
 impl Letter {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -47,6 +52,13 @@ pub fn reply_channel() -> (Responder, Reply) {
 }
 
 impl Responder {
+    /// From now on the command may be carried out. Without an answer, nobody knows whether it was.
+    pub fn begins(&self) {
+        if let Some(letter) = &self.0 {
+            letter.begun.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Hands the answer over; it comes back when the client has gone away.
     pub fn send(self, answer: Answer) -> Result<(), Box<Answer>> {
         if let Some(sleeper) = self.put(answer)? {
@@ -100,10 +112,14 @@ impl Drop for Responder {
 impl Reply {
     /// An answer that is known at once.
     pub fn ready(result: Result<Response, Failure>) -> Reply {
-        Reply(Arc::new(Letter(Mutex::new(State::Arrived(Answer {
+        let answer = Answer {
             result,
             timings: Timings::default(),
-        })))))
+        };
+        Reply(Arc::new(Letter {
+            state: Mutex::new(State::Arrived(answer)),
+            begun: AtomicBool::new(true),
+        }))
     }
 
     /// Takes an answer that has arrived and was not polled for. For those who must not lose it when they are dropped.
@@ -128,7 +144,10 @@ impl Future for Reply {
                     return Poll::Ready(answer);
                 }
             }
-            State::Closed | State::Orphaned => return Poll::Ready(no_answer()),
+            State::Orphaned if !self.0.begun.load(Ordering::Relaxed) => {
+                return Poll::Ready(answer_of(not_begun()));
+            }
+            State::Closed | State::Orphaned => return Poll::Ready(answer_of(in_doubt())),
         }
         Poll::Pending
     }
@@ -142,15 +161,22 @@ impl Drop for Reply {
     }
 }
 
-fn no_answer() -> Answer {
+fn answer_of(failure: Failure) -> Answer {
     Answer {
-        result: Err(Failure::Aborted(
-            "The partition stopped before it answered; the command may or may not have been carried out. \
-             Read the state, then send the command again if it is not there."
-                .to_string(),
-        )),
+        result: Err(failure),
         timings: Timings::default(),
     }
+}
+
+fn in_doubt() -> Failure {
+    let text = "The partition stopped before it answered; the command may or may not have been carried out. \
+                Read the state, then send the command again if it is not there.";
+    Failure::Aborted(text.to_string())
+}
+
+fn not_begun() -> Failure {
+    let text = "The partition stopped before it began with the command. Nothing was done; send the request again after a moment.";
+    Failure::Unavailable(text.to_string())
 }
 
 #[cfg(test)]
@@ -226,15 +252,26 @@ mod tests {
     }
 
     #[test]
-    fn a_responder_that_goes_away_says_so() {
-        let (responder, mut reply) = reply_channel();
-        let count = Arc::<Count>::default();
-        assert!(poll(&mut reply, &count).is_pending());
-        drop(responder);
-        assert_eq!(count.0.load(Ordering::SeqCst), 1);
-        let Poll::Ready(answer) = poll(&mut reply, &count) else {
-            panic!("it waits for nobody");
-        };
-        assert!(matches!(answer.result, Err(Failure::Aborted(_))));
+    fn a_responder_that_goes_away_says_whether_the_command_was_begun() {
+        for begun in [false, true] {
+            let (responder, mut reply) = reply_channel();
+            let count = Arc::<Count>::default();
+            assert!(poll(&mut reply, &count).is_pending());
+            if begun {
+                responder.begins();
+            }
+            drop(responder);
+            assert_eq!(count.0.load(Ordering::SeqCst), 1);
+            let Poll::Ready(answer) = poll(&mut reply, &count) else {
+                panic!("it waits for nobody");
+            };
+            match answer.result {
+                Err(Failure::Aborted(_)) if begun => {}
+                Err(Failure::Unavailable(text)) if !begun => {
+                    assert!(text.contains("Nothing was done"))
+                }
+                result => panic!("{result:?}"),
+            }
+        }
     }
 }

@@ -125,6 +125,8 @@ impl Cluster {
         };
         let message = message.encode();
         let (responder, reply) = reply_channel();
+        // It is the other node that begins with it, or not.
+        responder.begins();
         let pending = Pending {
             to: leader,
             partition,

@@ -26,7 +26,9 @@ pub struct Requests {
 }
 
 impl Requests {
+    /// The partition begins with a request.
     pub fn insert(&mut self, waiting: Waiting) -> RequestId {
+        waiting.responder.begins();
         if let Some(index) = self.free.pop()
             && let Some(slot) = self.slots.get_mut(index)
         {
