@@ -82,11 +82,7 @@ impl Cluster {
 
     /// A broker presents itself to a gateway, which belongs to the first cluster that it finds.
     pub(super) fn meets_as_gateway(&self, other: &Greeting) -> Result<(), String> {
-        let known = self.founding.identity().cluster_id;
-        let wanted = match known.is_empty() {
-            true => self.config.cluster_id.clone().unwrap_or_default(),
-            false => known,
-        };
+        let wanted = self.wanted_cluster();
         if !wanted.is_empty() && !other.cluster_id.is_empty() && wanted != other.cluster_id {
             return Err(format!(
                 "node {} is of the cluster {}, and gateway {} of {wanted}",
@@ -99,6 +95,30 @@ impl Cluster {
             self.founding.admitted(&other.cluster_id)?;
         }
         Ok(())
+    }
+
+    /// The cluster that this gateway belongs to, or is to belong to. Empty: any.
+    fn wanted_cluster(&self) -> String {
+        let known = self.founding.identity().cluster_id;
+        match known.is_empty() {
+            true => self.config.cluster_id.clone().unwrap_or_default(),
+            false => known,
+        }
+    }
+
+    /// A broker tells what the cluster knows of itself, once. A gateway may hear that before the greeting that says that there is a
+    /// cluster.
+    pub(super) fn hears_state(&self, state: &State) {
+        if self.is_gateway() {
+            let wanted = self.wanted_cluster();
+            if wanted.is_empty() || wanted == state.cluster_id {
+                // It keeps nothing that could fail.
+                let _ = self.founding.admitted(&state.cluster_id);
+            }
+        }
+        if state.cluster_id == self.founding.identity().cluster_id {
+            self.state_is(state);
+        }
     }
 
     /// A gateway has come: it hears what the cluster knows of itself.
@@ -126,5 +146,80 @@ impl Cluster {
         let state = self.state();
         let mut nodes = state.nodes.keys().copied();
         nodes.find(|node| self.is_gateway() && self.is_connected(*node, Class::Requests))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use skep_cluster::Layout;
+    use skep_transport::Owner;
+
+    use super::*;
+    use crate::cluster::founding::{Founding, Identity};
+    use crate::config::{BrokerConfig, ClusterConfig};
+    use crate::metrics::BrokerMetrics;
+
+    /// A gateway that has found nobody yet.
+    fn gateway(wanted: Option<&str>) -> Arc<Cluster> {
+        let cluster = ClusterConfig {
+            gateway: true,
+            size: 3,
+            replication_factor: 3,
+            listen: "127.0.0.1:0".parse().unwrap(),
+            advertised: "127.0.0.1:1".to_string(),
+            contact_points: Vec::new(),
+            election_timeout: Duration::from_secs(1),
+            tls: None,
+        };
+        let config = BrokerConfig {
+            node_id: FIRST_GATEWAY,
+            cluster_id: wanted.map(str::to_string),
+            cluster: Some(cluster.clone()),
+            ..BrokerConfig::default()
+        };
+        let founding = Founding::new(
+            config.node_id,
+            config.layout(),
+            config.cluster_id.clone(),
+            Identity::default(),
+            Box::new(|_| Ok(())),
+        );
+        let metrics = BrokerMetrics::default();
+        Cluster::open(config, cluster, founding, metrics.messaging.clone()).unwrap()
+    }
+
+    fn is_told_of(gateway: &Arc<Cluster>, cluster: &str) {
+        let layout = Layout {
+            nodes: vec![0, 1, 2],
+            copies: 3,
+            partitions: 3,
+        };
+        let state = State::founded(cluster.to_string(), &layout, 0).encode();
+        let message = NodeMessage::Cluster(ClusterMessage::State { state });
+        gateway.received(0, Class::Requests, message.encode());
+    }
+
+    #[test]
+    fn a_gateway_that_hears_of_the_cluster_before_it_is_greeted_by_one_is_of_it() {
+        let gateway = gateway(None);
+        is_told_of(&gateway, "a");
+        assert_eq!(gateway.state().cluster_id, "a");
+        assert_eq!(gateway.founding().wait().unwrap(), "a");
+        is_told_of(&gateway, "another");
+        assert_eq!(gateway.state().cluster_id, "a");
+        gateway.stop();
+    }
+
+    #[test]
+    fn a_gateway_is_not_of_a_cluster_that_it_is_not_configured_for() {
+        let gateway = gateway(Some("b"));
+        is_told_of(&gateway, "a");
+        assert!(gateway.founding().identity().cluster_id.is_empty());
+        is_told_of(&gateway, "b");
+        assert_eq!(gateway.founding().identity().cluster_id, "b");
+        gateway.stop();
     }
 }

@@ -487,10 +487,8 @@ impl Cluster {
             ClusterMessage::Ask { id, ask } => self.operator_asked(from, id, &ask),
             ClusterMessage::Told { id, outcome } => self.operator_told(id, &outcome),
             ClusterMessage::State { state } => {
-                if let Ok(state) = State::decode(&state)
-                    && state.cluster_id == self.founding.identity().cluster_id
-                {
-                    self.state_is(&state);
+                if let Ok(state) = State::decode(&state) {
+                    self.hears_state(&state);
                 }
             }
         }

@@ -156,7 +156,7 @@ pub enum ClusterMessage {
         id: u64,
         outcome: Vec<u8>,
     },
-    /// The cluster's state, for a node that is not one of it any more.
+    /// The cluster's state, for gateways and for a node that is not one of it any more.
     State {
         state: Vec<u8>,
     },
