@@ -86,16 +86,19 @@ impl<'a> Start<'a> {
             .env("RUST_LOG", "error")
             .spawn()
             .expect("the binary starts");
-        let mut banner = BufReader::new(child.stdout.take().expect("its output"));
-        let mut read = String::new();
-        while !read.contains("What to do next") {
-            let bytes = banner.read_line(&mut read).expect("its output is text");
-            if bytes == 0 {
+        let banner = BufReader::new(child.stdout.take().expect("its output"));
+        let reading = tokio::task::spawn_blocking(move || read_banner(banner));
+        let started = tokio::time::timeout(PATIENCE, reading).await;
+        let (banner, read) = match started.map(Result::unwrap) {
+            Ok((banner, read)) if read.contains(UP) => (banner, read),
+            ended => {
+                let said = ended.map(|(_, read)| read);
+                let _ = child.kill();
                 let status = child.wait().expect("the child can be asked");
                 let log = self.log.as_deref().map(std::fs::read_to_string);
-                panic!("the server ended with {status} instead of starting: {read}{log:?}");
+                panic!("the server has not started ({status}); it said {said:?}; {log:?}");
             }
-        }
+        };
         let port = |interface: &str| -> u16 {
             let line = read.lines().find(|line| line.trim().starts_with(interface));
             let address = line.and_then(|line| line.split_whitespace().last());
@@ -116,6 +119,16 @@ impl<'a> Start<'a> {
         server.wait_until_ready().await;
         server
     }
+}
+
+/// The server has started when it says this.
+const UP: &str = "What to do next";
+
+/// What the server says until it is up, or ends.
+fn read_banner(mut banner: BufReader<ChildStdout>) -> (BufReader<ChildStdout>, String) {
+    let mut read = String::new();
+    while !read.contains(UP) && banner.read_line(&mut read).expect("its output is text") > 0 {}
+    (banner, read)
 }
 
 impl Server {
@@ -183,6 +196,7 @@ impl Server {
             "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );
+        stream.set_read_timeout(Some(PATIENCE)).ok()?;
         stream.write_all(request.as_bytes()).ok()?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
