@@ -149,6 +149,8 @@ pub enum Completion {
     /// The root process instance.
     CorrelatedMessageSubscription(Key),
     /// The process instance.
+    SignalWait(Key),
+    /// The root process instance.
     EventWait(Key),
     /// Name and version of its decision requirements.
     DecisionDefinition(Key),

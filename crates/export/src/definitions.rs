@@ -9,6 +9,8 @@ use skep_protocol::value::ProcessValue;
 use skep_protocol::{DEFAULT_TENANT, Key};
 use skep_query::Value;
 
+use crate::project::word;
+
 /// What rows say of a definition and its elements.
 #[derive(Debug)]
 pub struct Definition {
@@ -150,6 +152,13 @@ impl Place {
 
     pub fn element_id(&self) -> Value {
         Value::opt_text(self.element().map(|element| &element.id))
+    }
+
+    pub fn element_type(&self) -> Value {
+        word(
+            self.element()
+                .map_or("UNKNOWN", |e| e.element_type.as_str()),
+        )
     }
 }
 

@@ -200,7 +200,7 @@ static OF_CORRELATED: Taking = Taking {
 };
 
 /// A scope that is the process itself is no element instance.
-static OF_WAIT: Taking = Taking {
+static OF_SIGNAL: Taking = Taking {
     into: &EVENT_WAIT,
     by: EVENT_WAIT.column("elementInstanceKey"),
     from: &ELEMENT_INSTANCE,
@@ -209,6 +209,17 @@ static OF_WAIT: Taking = Taking {
         ELEMENT_INSTANCE.column("processInstanceKey"),
     )],
     or_key: true,
+};
+
+static OF_WAIT: Taking = Taking {
+    into: &EVENT_WAIT,
+    by: EVENT_WAIT.column("processInstanceKey"),
+    from: &PROCESS_INSTANCE,
+    columns: &[(
+        EVENT_WAIT.column("rootProcessInstanceKey"),
+        PROCESS_INSTANCE.column("rootProcessInstanceKey"),
+    )],
+    or_key: false,
 };
 
 static OF_DECISION: Taking = Taking {
@@ -229,13 +240,14 @@ static OF_DECISION: Taking = Taking {
 };
 
 fn complete(changes: &mut Changes, stored: &dyn Stored) -> Result<(), String> {
-    let mut rows: [Vec<Key>; 5] = Default::default();
+    let mut rows: [Vec<Key>; 6] = Default::default();
     for completion in std::mem::take(&mut changes.completions) {
-        let [tasks, subscriptions, correlated, waits, decisions] = &mut rows;
+        let [tasks, subscriptions, correlated, signals, waits, decisions] = &mut rows;
         let (of_kind, row) = match completion {
             Completion::UserTask(row) => (tasks, row),
             Completion::MessageSubscription(row) => (subscriptions, row),
             Completion::CorrelatedMessageSubscription(row) => (correlated, row),
+            Completion::SignalWait(row) => (signals, row),
             Completion::EventWait(row) => (waits, row),
             Completion::DecisionDefinition(row) => (decisions, row),
         };
@@ -245,6 +257,8 @@ fn complete(changes: &mut Changes, stored: &dyn Stored) -> Result<(), String> {
         &OF_TASK,
         &OF_SUBSCRIPTION,
         &OF_CORRELATED,
+        // It says of which instance the wait is.
+        &OF_SIGNAL,
         &OF_WAIT,
         &OF_DECISION,
     ];

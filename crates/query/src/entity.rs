@@ -83,6 +83,8 @@ pub enum Indexed {
     All,
     /// Those that have the field: most have not.
     Present,
+    /// Those that have it not: most have.
+    Absent,
     /// Those in which it is true: in most it is not.
     True,
     /// Those in which another field has this value.
@@ -247,6 +249,12 @@ impl Field {
     /// See [`Indexed::Present`].
     pub const fn sparse(mut self) -> Field {
         self.indexed = Indexed::Present;
+        self
+    }
+
+    /// See [`Indexed::Absent`].
+    pub const fn rarely_absent(mut self) -> Field {
+        self.indexed = Indexed::Absent;
         self
     }
 

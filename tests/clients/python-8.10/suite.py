@@ -74,6 +74,11 @@ def what_is_waited_for_and_names_of_variables(c):
     instance = create(c, f.id, {"amount": 12.5, "customer": "Anna"})
     waits = only(c.get_process_instance_wait_state_statistics(instance))
     assert (waits.element_id, waits.waiting_count) == ("task", 1), waits
+    own = query("ElementInstanceWaitStateQuery", processInstanceKey=instance, waitStateType="JOB", elementType="SERVICE_TASK")
+    state = only(c.search_element_instance_wait_states(data=own))
+    element = only(c.search_element_instances(data=query("ElementInstanceSearchQuery", elementId="task", processInstanceKey=instance)))
+    assert (state.element_instance_key, state.bpmn_process_id) == (element.element_instance_key, f.id), state
+    assert isinstance(state.details, sdk.JobWaitStateDetails) and state.details.retries == 3, state
     definition = only(c.search_process_definitions(data=query("ProcessDefinitionSearchQuery", processDefinitionId=f.id)))
     names = c.search_process_definition_variable_names(definition.process_definition_key)
     assert {item.name for item in names.items} == {"amount", "customer"}, names

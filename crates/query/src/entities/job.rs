@@ -1,5 +1,6 @@
 //! Jobs, waiting, with workers and ended.
 
+use super::element_instance::ELEMENT_TYPES;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 const KINDS: &[&str] = &[
@@ -41,7 +42,9 @@ pub static JOB: Entity = Entity {
         Field::new("deniedReason", Kind::Text, Ops::TEXT).sortable(),
         Field::new("elementId", Kind::Text, Ops::TEXT).sortable(),
         Field::new("elementInstanceKey", Kind::Key, Ops::KEY).sortable(),
-        Field::new("endTime", Kind::Time, Ops::ORDERED).sortable(),
+        Field::new("endTime", Kind::Time, Ops::ORDERED)
+            .sortable()
+            .rarely_absent(),
         Field::new("errorCode", Kind::Text, Ops::TEXT).sortable(),
         Field::new("errorMessage", Kind::Text, Ops::TEXT).sortable(),
         Field::new("hasFailedWithRetriesLeft", Kind::Bool, Ops::PLAIN).sortable(),
@@ -63,6 +66,7 @@ pub static JOB: Entity = Entity {
         Field::new("failureTime", Kind::Time, Ops::NONE)
             .hidden()
             .sparse(),
+        Field::new("elementType", Kind::Enum(ELEMENT_TYPES), Ops::NONE).hidden(),
     ],
     related: &[],
     items: &[],
@@ -70,6 +74,8 @@ pub static JOB: Entity = Entity {
         &["processInstanceKey"],
         &["type", "state"],
         &["failureTime"],
+        // Those that are open.
+        &["endTime"],
     ],
     everywhere: false,
     leaves: Leaves::WithInstance,

@@ -1,5 +1,6 @@
 //! Where process instances wait, or waited, for messages.
 
+use super::element_instance::ELEMENT_TYPES;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 const STATES: &[&str] = &["CORRELATED", "CREATED", "DELETED", "MIGRATED"];
@@ -20,10 +21,19 @@ pub static MESSAGE_SUBSCRIPTION: Entity = Entity {
         Field::new("messageName", Kind::Text, Ops::TEXT).sortable(),
         Field::new("correlationKey", Kind::Text, Ops::TEXT).sortable(),
         Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("elementType", Kind::Enum(ELEMENT_TYPES), Ops::NONE).hidden(),
+        // One that does not interrupt still waits when it has got a message.
+        Field::new("isOpen", Kind::Bool, Ops::NONE)
+            .hidden()
+            .rarely_true(),
     ],
     related: &[],
     items: &[],
-    indices: &[&["processInstanceKey"], &["messageName", "correlationKey"]],
+    indices: &[
+        &["processInstanceKey"],
+        &["messageName", "correlationKey"],
+        &["isOpen"],
+    ],
     everywhere: false,
     leaves: Leaves::WithInstance,
 };
