@@ -148,6 +148,8 @@ pub enum Completion {
     MessageSubscription(Key),
     /// The root process instance.
     CorrelatedMessageSubscription(Key),
+    /// What belongs to its process instance.
+    DecisionInstance(Key),
     /// The process instance.
     SignalWait(Key),
     /// The root process instance.

@@ -51,7 +51,8 @@ pub struct Field {
     /// Which rows an index has that begins with it: what no filter looks for costs nothing to write.
     pub indexed: Indexed,
     pub merged: Merged,
-    /// The key of nothing stands in answers as -1, which clients of 8.9 read, and not as null, which they do not.
+    /// The key of nothing stands in answers as -1, which clients of 8.9 read, and not as null, which they do not. A number that is
+    /// absent is 0 there.
     pub never_null: bool,
 }
 

@@ -75,6 +75,12 @@ fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessMessageS
         "messageName": Value::Text(value.message_name.clone()),
         "correlationKey": Value::Text(value.correlation_key.clone()),
         "tenantId": place.tenant(),
+        "messageSubscriptionType": word("PROCESS_EVENT"),
+        "processDefinitionName": place.process_name(),
+        "processDefinitionVersion": place.version(),
+        "toolName": place.property("io.camunda.tool:name"),
+        "toolProperties": place.properties("io.camunda.tool:"),
+        "inboundConnectorType": place.property("inbound.type"),
     });
 }
 

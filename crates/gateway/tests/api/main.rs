@@ -15,6 +15,7 @@ mod large_jobs;
 mod long_texts;
 mod metrics;
 mod modification;
+mod newer_members;
 mod openapi;
 mod overload;
 mod path_escapes;

@@ -60,13 +60,18 @@ pub static JOB: Entity = Entity {
         Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
         Field::new("type", Kind::Text, Ops::TEXT).sortable(),
         Field::new("worker", Kind::Text, Ops::TEXT).sortable(),
-        Field::new("creationTime", Kind::Time, Ops::ORDERED),
+        Field::new("creationTime", Kind::Time, Ops::ORDERED).sortable(),
         Field::new("lastUpdateTime", Kind::Time, Ops::ORDERED),
         // Of the last failure or error.
         Field::new("failureTime", Kind::Time, Ops::NONE)
             .hidden()
             .sparse(),
         Field::new("elementType", Kind::Enum(ELEMENT_TYPES), Ops::NONE).hidden(),
+        // Of 8.10. Jobs have no priority yet; the other is that of the process instance, which answers look up.
+        Field::new("priority", Kind::Int, Ops::ORDERED)
+            .sortable()
+            .never_null(),
+        Field::new("businessId", Kind::Text, Ops::NONE),
     ],
     related: &[],
     items: &[],

@@ -5,6 +5,9 @@ use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 const STATES: &[&str] = &["CORRELATED", "CREATED", "DELETED", "MIGRATED"];
 
+/// Those that begin instances are not told.
+const TYPES: &[&str] = &["START_EVENT", "PROCESS_EVENT"];
+
 pub static MESSAGE_SUBSCRIPTION: Entity = Entity {
     title: "Message Subscription",
     table: "message_subscription",
@@ -26,6 +29,14 @@ pub static MESSAGE_SUBSCRIPTION: Entity = Entity {
         Field::new("isOpen", Kind::Bool, Ops::NONE)
             .hidden()
             .rarely_true(),
+        // Of 8.10: that of the process instance, and what follows from the element.
+        Field::new("businessId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("messageSubscriptionType", Kind::Enum(TYPES), Ops::ENUM).sortable(),
+        Field::new("processDefinitionName", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("processDefinitionVersion", Kind::Int, Ops::ORDERED).sortable(),
+        Field::new("toolName", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("toolProperties", Kind::Json, Ops::NONE),
+        Field::new("inboundConnectorType", Kind::Text, Ops::TEXT).sortable(),
     ],
     related: &[],
     items: &[],

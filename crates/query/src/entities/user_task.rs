@@ -45,6 +45,8 @@ pub static USER_TASK: Entity = Entity {
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
         Field::new("formKey", Kind::Key, Ops::NONE),
         Field::new("tags", Kind::Json, Ops::NONE),
+        // Of 8.10: that of the process instance.
+        Field::new("businessId", Kind::Text, Ops::TEXT).sortable(),
     ],
     related: &[
         RelatedFilter {
