@@ -148,7 +148,11 @@ pub enum Completion {
     MessageSubscription(Key),
     /// The root process instance.
     CorrelatedMessageSubscription(Key),
+    /// What belongs to its process instance.
+    DecisionInstance(Key),
     /// The process instance.
+    SignalWait(Key),
+    /// The root process instance.
     EventWait(Key),
     /// Name and version of its decision requirements.
     DecisionDefinition(Key),

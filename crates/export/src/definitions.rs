@@ -9,6 +9,8 @@ use skep_protocol::value::ProcessValue;
 use skep_protocol::{DEFAULT_TENANT, Key};
 use skep_query::Value;
 
+use crate::project::word;
+
 /// What rows say of a definition and its elements.
 #[derive(Debug)]
 pub struct Definition {
@@ -59,6 +61,8 @@ pub struct Element {
     pub element_type: ElementType,
     /// The text of a JSON object.
     pub headers: Arc<str>,
+    /// Names and values that the model gives the element for those who ask.
+    pub properties: Vec<(Arc<str>, Arc<str>)>,
 }
 
 impl Definition {
@@ -76,6 +80,9 @@ impl Definition {
                     .and_then(|element| element.headers_json())
                     .unwrap_or(&none)
                     .clone(),
+                properties: compiled
+                    .map(|element| element.properties.clone())
+                    .unwrap_or_default(),
             }
         };
         let elements: Vec<Element> = value.elements.iter().enumerate().map(element).collect();
@@ -94,7 +101,10 @@ impl Definition {
     fn weight(&self) -> usize {
         let of = |element: &Element| {
             let name = element.name.as_ref().map_or(0, |name| name.len());
-            size_of::<Element>() + element.id.len() + name + element.headers.len()
+            let properties = element.properties.iter();
+            let properties = properties.map(|(name, value)| name.len() + value.len());
+            let texts = element.id.len() + name + element.headers.len();
+            size_of::<Element>() + texts + properties.sum::<usize>()
         };
         size_of::<Definition>() + self.id.len() + self.elements.iter().map(of).sum::<usize>()
     }
@@ -150,6 +160,32 @@ impl Place {
 
     pub fn element_id(&self) -> Value {
         Value::opt_text(self.element().map(|element| &element.id))
+    }
+
+    /// The value of a property of this name.
+    pub fn property(&self, name: &str) -> Value {
+        let mut properties = self.element().into_iter().flat_map(|e| &e.properties);
+        let found = properties.find(|(known, _)| &**known == name);
+        found.map_or(Value::Null, |(_, value)| Value::Text(value.clone()))
+    }
+
+    /// Those whose names begin so, as a JSON object; absent if there are none.
+    pub fn properties(&self, beginning: &str) -> Value {
+        let properties = self.element().into_iter().flat_map(|e| &e.properties);
+        let found = properties.filter(|(name, _)| name.starts_with(beginning));
+        let found = found.map(|(name, value)| (name.to_string(), value.to_string().into()));
+        let found: serde_json::Map<String, serde_json::Value> = found.collect();
+        match found.is_empty() {
+            true => Value::Null,
+            false => Value::text(&serde_json::Value::Object(found).to_string()),
+        }
+    }
+
+    pub fn element_type(&self) -> Value {
+        word(
+            self.element()
+                .map_or("UNKNOWN", |e| e.element_type.as_str()),
+        )
     }
 }
 

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use skep_protocol::Key;
 use skep_query::entities::{
-    CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION, DECISION_REQUIREMENTS, ELEMENT_INSTANCE,
-    EVENT_WAIT, MESSAGE_SUBSCRIPTION, PROCESS_INSTANCE, USER_TASK,
+    CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION, DECISION_INSTANCE, DECISION_REQUIREMENTS,
+    ELEMENT_INSTANCE, EVENT_WAIT, MESSAGE_SUBSCRIPTION, PROCESS_INSTANCE, USER_TASK,
 };
 use skep_query::{Condition, Conditions, Entity, Op, Row, Value};
 
@@ -169,11 +169,16 @@ struct Taking {
     or_key: bool,
 }
 
+const BUSINESS_ID: usize = PROCESS_INSTANCE.column("businessId");
+
 static OF_TASK: Taking = Taking {
     into: &USER_TASK,
     by: USER_TASK.column("processInstanceKey"),
     from: &PROCESS_INSTANCE,
-    columns: &[(USER_TASK.column("tags"), PROCESS_INSTANCE.column("tags"))],
+    columns: &[
+        (USER_TASK.column("tags"), PROCESS_INSTANCE.column("tags")),
+        (USER_TASK.column("businessId"), BUSINESS_ID),
+    ],
     or_key: false,
 };
 
@@ -181,10 +186,13 @@ static OF_SUBSCRIPTION: Taking = Taking {
     into: &MESSAGE_SUBSCRIPTION,
     by: MESSAGE_SUBSCRIPTION.column("processInstanceKey"),
     from: &PROCESS_INSTANCE,
-    columns: &[(
-        MESSAGE_SUBSCRIPTION.column("rootProcessInstanceKey"),
-        PROCESS_INSTANCE.column("rootProcessInstanceKey"),
-    )],
+    columns: &[
+        (
+            MESSAGE_SUBSCRIPTION.column("rootProcessInstanceKey"),
+            PROCESS_INSTANCE.column("rootProcessInstanceKey"),
+        ),
+        (MESSAGE_SUBSCRIPTION.column("businessId"), BUSINESS_ID),
+    ],
     or_key: false,
 };
 
@@ -192,15 +200,29 @@ static OF_CORRELATED: Taking = Taking {
     into: &CORRELATED_MESSAGE_SUBSCRIPTION,
     by: CORRELATED_MESSAGE_SUBSCRIPTION.column("processInstanceKey"),
     from: &PROCESS_INSTANCE,
-    columns: &[(
-        CORRELATED_MESSAGE_SUBSCRIPTION.column("rootProcessInstanceKey"),
-        PROCESS_INSTANCE.column("rootProcessInstanceKey"),
-    )],
+    columns: &[
+        (
+            CORRELATED_MESSAGE_SUBSCRIPTION.column("rootProcessInstanceKey"),
+            PROCESS_INSTANCE.column("rootProcessInstanceKey"),
+        ),
+        (
+            CORRELATED_MESSAGE_SUBSCRIPTION.column("businessId"),
+            BUSINESS_ID,
+        ),
+    ],
+    or_key: false,
+};
+
+static OF_EVALUATION: Taking = Taking {
+    into: &DECISION_INSTANCE,
+    by: DECISION_INSTANCE.column("processInstanceKey"),
+    from: &PROCESS_INSTANCE,
+    columns: &[(DECISION_INSTANCE.column("businessId"), BUSINESS_ID)],
     or_key: false,
 };
 
 /// A scope that is the process itself is no element instance.
-static OF_WAIT: Taking = Taking {
+static OF_SIGNAL: Taking = Taking {
     into: &EVENT_WAIT,
     by: EVENT_WAIT.column("elementInstanceKey"),
     from: &ELEMENT_INSTANCE,
@@ -209,6 +231,17 @@ static OF_WAIT: Taking = Taking {
         ELEMENT_INSTANCE.column("processInstanceKey"),
     )],
     or_key: true,
+};
+
+static OF_WAIT: Taking = Taking {
+    into: &EVENT_WAIT,
+    by: EVENT_WAIT.column("processInstanceKey"),
+    from: &PROCESS_INSTANCE,
+    columns: &[(
+        EVENT_WAIT.column("rootProcessInstanceKey"),
+        PROCESS_INSTANCE.column("rootProcessInstanceKey"),
+    )],
+    or_key: false,
 };
 
 static OF_DECISION: Taking = Taking {
@@ -229,13 +262,23 @@ static OF_DECISION: Taking = Taking {
 };
 
 fn complete(changes: &mut Changes, stored: &dyn Stored) -> Result<(), String> {
-    let mut rows: [Vec<Key>; 5] = Default::default();
+    let mut rows: [Vec<Key>; 7] = Default::default();
     for completion in std::mem::take(&mut changes.completions) {
-        let [tasks, subscriptions, correlated, waits, decisions] = &mut rows;
+        let [
+            tasks,
+            subscriptions,
+            correlated,
+            evaluations,
+            signals,
+            waits,
+            decisions,
+        ] = &mut rows;
         let (of_kind, row) = match completion {
             Completion::UserTask(row) => (tasks, row),
             Completion::MessageSubscription(row) => (subscriptions, row),
             Completion::CorrelatedMessageSubscription(row) => (correlated, row),
+            Completion::DecisionInstance(row) => (evaluations, row),
+            Completion::SignalWait(row) => (signals, row),
             Completion::EventWait(row) => (waits, row),
             Completion::DecisionDefinition(row) => (decisions, row),
         };
@@ -245,6 +288,9 @@ fn complete(changes: &mut Changes, stored: &dyn Stored) -> Result<(), String> {
         &OF_TASK,
         &OF_SUBSCRIPTION,
         &OF_CORRELATED,
+        &OF_EVALUATION,
+        // It says of which instance the wait is.
+        &OF_SIGNAL,
         &OF_WAIT,
         &OF_DECISION,
     ];

@@ -80,12 +80,12 @@ pub fn write_value(field: &Field, value: &Value, out: &mut String) {
     match (field.kind, value) {
         (Kind::Json, Value::Text(text)) => out.push_str(text),
         // Lists are there, if empty.
-        (Kind::Json, _) => out.push_str(if field.name == "customHeaders" {
-            "{}"
-        } else {
-            "[]"
+        (Kind::Json, _) => out.push_str(match field.name {
+            "customHeaders" | "metadata" | "toolProperties" => "{}",
+            _ => "[]",
         }),
         (Kind::Key, Value::Null) if field.never_null => out.push_str("\"-1\""),
+        (Kind::Int, Value::Null) if field.never_null => out.push('0'),
         (_, Value::Null) => out.push_str("null"),
         (Kind::Bool, Value::Int(number)) => {
             out.push_str(if *number != 0 { "true" } else { "false" })

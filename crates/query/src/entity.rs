@@ -51,7 +51,8 @@ pub struct Field {
     /// Which rows an index has that begins with it: what no filter looks for costs nothing to write.
     pub indexed: Indexed,
     pub merged: Merged,
-    /// The key of nothing stands in answers as -1, which clients of 8.9 read, and not as null, which they do not.
+    /// The key of nothing stands in answers as -1, which clients of 8.9 read, and not as null, which they do not. A number that is
+    /// absent is 0 there.
     pub never_null: bool,
 }
 
@@ -83,6 +84,8 @@ pub enum Indexed {
     All,
     /// Those that have the field: most have not.
     Present,
+    /// Those that have it not: most have.
+    Absent,
     /// Those in which it is true: in most it is not.
     True,
     /// Those in which another field has this value.
@@ -247,6 +250,12 @@ impl Field {
     /// See [`Indexed::Present`].
     pub const fn sparse(mut self) -> Field {
         self.indexed = Indexed::Present;
+        self
+    }
+
+    /// See [`Indexed::Absent`].
+    pub const fn rarely_absent(mut self) -> Field {
+        self.indexed = Indexed::Absent;
         self
     }
 

@@ -1,5 +1,6 @@
 //! A search, checked against its entity.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -80,6 +81,54 @@ pub enum Op {
     Like(Arc<str>),
 }
 
+impl Op {
+    /// Whether it holds for a value that is there.
+    pub fn holds_for(&self, value: &Value) -> bool {
+        let order = |other: &Value| (*other != Value::Null).then(|| value.compare(other, false));
+        match self {
+            Op::Eq(other) => value == other,
+            Op::Neq(other) => value != other,
+            Op::Exists(exists) => *exists,
+            Op::Gt(other) => order(other).is_some_and(Ordering::is_gt),
+            Op::Gte(other) => order(other).is_some_and(Ordering::is_ge),
+            Op::Lt(other) => order(other).is_some_and(Ordering::is_lt),
+            Op::Lte(other) => order(other).is_some_and(Ordering::is_le),
+            Op::In(others) => others.contains(value),
+            Op::NotIn(others) => !others.contains(value),
+            Op::Like(pattern) => value.as_text().is_some_and(|text| is_like(text, pattern)),
+        }
+    }
+}
+
+/// Whether a text is as a pattern says, by way of the places in the text up to which the pattern so far goes: no pattern takes
+/// longer than text and pattern together are long, multiplied.
+fn is_like(text: &str, pattern: &str) -> bool {
+    let text: Vec<char> = text.chars().collect();
+    let mut reached = vec![false; text.len() + 1];
+    if let Some(first) = reached.first_mut() {
+        *first = true;
+    }
+    let mut pattern = pattern.chars();
+    while let Some(sign) = pattern.next() {
+        let (sign, is_literal) = match sign {
+            '\\' => (pattern.next().unwrap_or('\\'), true),
+            sign => (sign, false),
+        };
+        if sign == '*' && !is_literal {
+            let mut any = false;
+            for place in &mut reached {
+                any |= *place;
+                *place = any;
+            }
+            continue;
+        }
+        let fits = |c: &char| *c == sign || (sign == '?' && !is_literal);
+        let next = reached.iter().zip(&text).map(|(here, c)| *here && fits(c));
+        reached = std::iter::once(false).chain(next).collect();
+    }
+    reached.last().copied().unwrap_or_default()
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sort {
     pub field: usize,
@@ -114,6 +163,54 @@ impl Search {
             },
             details: false,
             whole_texts: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_have_any_run_and_any_character() {
+        let like =
+            |text: &str, pattern: &str| Op::Like(pattern.into()).holds_for(&Value::text(text));
+        for pattern in [
+            "JOB", "*", "J*", "*B", "J?B", "*O*", "???", "J\\OB", "**J**OB*",
+        ] {
+            assert!(like("JOB", pattern), "{pattern}");
+        }
+        for pattern in ["", "job", "JO", "J?", "????", "\\*", "J\\?B", "*X*", "JOB?"] {
+            assert!(!like("JOB", pattern), "{pattern}");
+        }
+        assert!(like("a*\\", r"a\*\"), "a backslash at the end is one");
+        assert!(like("", "") && like("", "*") && !like("", "?"));
+        assert!(!like(
+            &"a".repeat(2_000),
+            &format!("{}b", "*a".repeat(1_000))
+        ));
+    }
+
+    #[test]
+    fn operators_hold_for_what_is_there() {
+        let (two, three) = (Value::Int(2), Value::Int(3));
+        for (op, for_two) in [
+            (Op::Eq(two.clone()), true),
+            (Op::Neq(two.clone()), false),
+            (Op::Exists(true), true),
+            (Op::Exists(false), false),
+            (Op::Gt(two.clone()), false),
+            (Op::Gte(two.clone()), true),
+            (Op::Lt(three.clone()), true),
+            (Op::Lte(three.clone()), true),
+            (Op::Gt(Value::Null), false),
+            (Op::Lt(Value::Null), false),
+            (Op::In(vec![three.clone(), two.clone()]), true),
+            (Op::In(Vec::new()), false),
+            (Op::NotIn(vec![two.clone()]), false),
+            (Op::NotIn(vec![three]), true),
+        ] {
+            assert_eq!(op.holds_for(&two), for_two, "{op:?}");
         }
     }
 }

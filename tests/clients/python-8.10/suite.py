@@ -1,7 +1,7 @@
-"""camunda-orchestration-sdk (PyPI, REST of 8.10), unchanged: what it can read of the answers of 8.9, and what is of 8.10.
+"""camunda-orchestration-sdk (PyPI, REST of 8.10), unchanged: searches and gets, whose answers have the members of 8.10 too, and
+what is of 8.10.
 
-Not asked over it: process instances, jobs, user tasks, message subscriptions, decision instances, cluster variables and the audit
-log. It refuses their answers without members that are newer than 8.9.
+Not asked over it: the activation of jobs and the configuration, whose answers it refuses without other members of 8.10.
 """
 
 import json
@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 import camunda_orchestration_sdk as sdk  # noqa: E402
 from camunda_orchestration_sdk import CamundaClient  # noqa: E402
 from camunda_orchestration_sdk.types import File  # noqa: E402
-from checks import Fixture, finish, report, wanted  # noqa: E402
+from checks import Fixture, finish, report, until, wanted  # noqa: E402
 
 CHECKS = []
 FORM = {"id": "order", "type": "default", "schemaVersion": 16, "components": []}
@@ -44,8 +44,8 @@ def deploy(c, name: str) -> Fixture:
     return fixture
 
 
-def create(c, process_id: str, variables: dict) -> str:
-    body = {"processDefinitionId": process_id, "variables": variables}
+def create(c, process_id: str, variables: dict, **more) -> str:
+    body = {"processDefinitionId": process_id, "variables": variables, **more}
     created = c.create_process_instance(data=sdk.ProcessCreationById.from_dict(body))
     return created.process_instance_key
 
@@ -69,11 +69,57 @@ def processes_and_what_is_in_their_instances(c):
 
 
 @check
+def what_is_found_has_the_members_of_8_10(c):
+    f = deploy(c, "one-task")
+    own = {"processInstanceKey": create(c, f.id, {"amount": 1}, businessId=f.id)}
+    instance = only(c.search_process_instances(data=query("ProcessInstanceSearchQuery", **own)))
+    assert (instance.business_id, instance.suspended_date) == (f.id, None), instance
+    assert c.get_process_instance(instance.process_instance_key) == instance
+    job = only(c.search_jobs(data=query("JobSearchQuery", **own)))
+    assert (job.business_id, job.priority) == (f.id, 0), job
+
+    f = deploy(c, "search-user-task")
+    instance = create(c, f.id, {}, businessId=f.id)
+    tasks = query("UserTaskSearchQuery", businessId=f.id)
+    task = only(c.search_user_tasks(data=tasks))
+    assert (task.process_instance_key, task.business_id) == (instance, f.id), task
+    assert c.get_user_task(task.user_task_key) == task
+
+    f = deploy(c, "message-catch")
+    instance = create(c, f.id, {"orderId": "8.10"}, businessId=f.id)
+    waiting = only(c.search_message_subscriptions(data=query("MessageSubscriptionSearchQuery", businessId=f.id)))
+    told = (waiting.process_instance_key, waiting.process_definition_version, waiting.tool_name)
+    assert told == (instance, 1, None), waiting
+    message = {"name": waiting.message_name, "correlationKey": waiting.correlation_key}
+    c.publish_message(data=sdk.MessagePublicationRequest.from_dict(message))
+    correlated = query("CorrelatedMessageSubscriptionSearchQuery", businessId=f.id)
+    found = until("the message is correlated", lambda: c.search_correlated_message_subscriptions(data=correlated).items)
+    assert [item.process_instance_key for item in found] == [instance], found
+
+
+@check
+def variables_of_the_cluster_and_what_users_did(c):
+    data = sdk.CreateClusterVariableRequest.from_dict({"name": "limits", "value": {"most": 7}})
+    made = c.create_global_cluster_variable(data=data)
+    assert (made.kind, made.metadata.to_dict()) == ("JSON", {}), made
+    found = only(c.search_cluster_variables(data=query("ClusterVariableSearchQueryRequest", name="limits")))
+    assert json.loads(found.value) == {"most": 7}, found
+    entries = c.search_audit_logs().items
+    assert all(entry.inbound_channel_type is None for entry in entries), entries
+    assert c.get_topology().brokers[0].broker_id == "0"
+
+
+@check
 def what_is_waited_for_and_names_of_variables(c):
     f = deploy(c, "one-task")
     instance = create(c, f.id, {"amount": 12.5, "customer": "Anna"})
     waits = only(c.get_process_instance_wait_state_statistics(instance))
     assert (waits.element_id, waits.waiting_count) == ("task", 1), waits
+    own = query("ElementInstanceWaitStateQuery", processInstanceKey=instance, waitStateType="JOB", elementType="SERVICE_TASK")
+    state = only(c.search_element_instance_wait_states(data=own))
+    element = only(c.search_element_instances(data=query("ElementInstanceSearchQuery", elementId="task", processInstanceKey=instance)))
+    assert (state.element_instance_key, state.bpmn_process_id) == (element.element_instance_key, f.id), state
+    assert isinstance(state.details, sdk.JobWaitStateDetails) and state.details.retries == 3, state
     definition = only(c.search_process_definitions(data=query("ProcessDefinitionSearchQuery", processDefinitionId=f.id)))
     names = c.search_process_definition_variable_names(definition.process_definition_key)
     assert {item.name for item in names.items} == {"amount", "customer"}, names
@@ -97,6 +143,10 @@ def decisions(c):
     assert c.get_decision_definition(decision.decision_definition_key) == decision
     assert f.name("dish") in c.get_decision_definition_xml(decision.decision_definition_key)
     assert c.search_decision_requirements().items
+    data = {"decisionDefinitionId": f.name("dish"), "variables": {"month": 12, "guests": 4}}
+    c.evaluate_decision(data=sdk.DecisionEvaluationByID.from_dict(data))
+    evaluations = query("DecisionInstanceSearchQuery", decisionDefinitionId=f.name("dish"))
+    assert only(c.search_decision_instances(data=evaluations)).business_id is None
 
 
 @check

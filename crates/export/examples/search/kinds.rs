@@ -231,6 +231,20 @@ impl<'a> Asking<'a> {
                 r#"{"filter":{"elementId":"task","elementInstanceState":"ACTIVE"},
                     "sort":[{"field":"startDate","order":"DESC"}],"page":{"limit":50}}"#,
             ),
+            (
+                "the same, the oldest first",
+                r#"{"filter":{"elementId":"task","elementInstanceState":"ACTIVE"},"sort":[{"field":"startDate"}],"page":{"limit":50}}"#,
+            ),
+            (
+                "the same of one process, the oldest first",
+                r#"{"filter":{"elementId":"task","elementInstanceState":"ACTIVE","processDefinitionId":"one-task-1"},
+                    "sort":[{"field":"startDate"}],"page":{"limit":50}}"#,
+            ),
+            (
+                "50 that have left an element, by startDate DESC",
+                r#"{"filter":{"elementId":"task","elementInstanceState":"COMPLETED"},
+                    "sort":[{"field":"startDate","order":"DESC"}],"page":{"limit":50}}"#,
+            ),
         ] {
             self.measure_search(what, &PROCESS_INSTANCE, |_| body.to_string());
         }
@@ -324,6 +338,10 @@ impl<'a> Asking<'a> {
     fn of_other_entities(&self) {
         self.measure_search("50 open jobs of a type", &JOB, |_| {
             r#"{"filter":{"type":"work","state":"CREATED"},"page":{"limit":50}}"#.to_string()
+        });
+        self.measure_search("50 open jobs of an element, by element instance", &JOB, |_| {
+            r#"{"filter":{"elementId":"task","endTime":{"$exists":false}},"sort":[{"field":"elementInstanceKey"}],"page":{"limit":50}}"#
+                .to_string()
         });
         self.measure_search("50 active element instances of an element, by start", &ELEMENT_INSTANCE, |_| {
             r#"{"filter":{"elementId":"task","state":"ACTIVE"},"sort":[{"field":"startDate"}],"page":{"limit":50}}"#.to_string()

@@ -9,7 +9,7 @@ use skep_query::{Condition, Conditions, Groups, Kind, Measure, Op, Row, Search, 
 
 use super::document::{self, may_stand_in};
 use super::filter::{all_of, named, told};
-use super::related::{Resolver, too_many};
+use super::related::{Loose, Resolver, too_many};
 use super::server::{Failure, Server, strange};
 
 /// Groups that are read at a time.
@@ -25,7 +25,7 @@ pub fn groups(server: &Server, groups: &Groups) -> Result<Option<Vec<Row>>, Fail
             aggregations.insert(format!("m{n}"), aggregation);
         }
     }
-    if resolver.is_relaxed {
+    if resolver.loose != Loose::Nothing {
         return Err(too_many(server));
     }
     let mut found: Vec<Row> = Vec::new();

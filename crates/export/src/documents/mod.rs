@@ -12,6 +12,7 @@ mod reader;
 mod related;
 mod schema;
 mod server;
+mod walk;
 mod writer;
 
 use std::sync::Arc;

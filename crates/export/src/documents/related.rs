@@ -1,12 +1,12 @@
 //! Conditions that ask for rows of other entities. Search servers do not join: the keys are looked up first, and become a list.
 //!
 //! A list that would be too long is not made. Then the rows are gone through in the order of the search, some thousands at a
-//! time, and for those the keys are few again ([`Chunk`]); see [`super::pages`].
+//! time, and for those the keys are few again ([`Chunk`]); see [`super::walk`].
 
 use serde_json::{Value as Json, json};
 use skep_protocol::Key;
-use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE};
-use skep_query::{Condition, Conditions, Entity, Query, Related, Row, Search, Value};
+use skep_query::entities::{ELEMENT_INSTANCE, INCIDENT, PROCESS_INSTANCE};
+use skep_query::{Condition, Conditions, Entity, Op, Query, Related, Row, Search, Value, merge};
 
 use super::filter::{all_of, among, everything, field, item, nothing, one_of};
 use super::server::{Failure, FailureKind, Server, strange};
@@ -17,12 +17,22 @@ const PAGE: usize = 10_000;
 /// Rows for which conditions are to be judged: of others nothing need be known.
 pub type Chunk<'a> = Option<&'a [Row]>;
 
+/// Conditions that would have been too long lists, and were taken to hold as far as a row itself does not tell otherwise. Not
+/// allowed within a chunk, where none is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Loose {
+    Nothing,
+    /// These, which all must hold.
+    All(Vec<Related>),
+    /// Some that stand within others.
+    Within,
+}
+
 /// Makes queries of conditions.
 pub struct Resolver<'a> {
     server: &'a Server,
     chunk: Chunk<'a>,
-    /// Some condition would have been too long a list and was taken to hold; not allowed within a chunk, where none is.
-    pub is_relaxed: bool,
+    pub loose: Loose,
 }
 
 impl<'a> Resolver<'a> {
@@ -30,15 +40,30 @@ impl<'a> Resolver<'a> {
         Resolver {
             server,
             chunk,
-            is_relaxed: false,
+            loose: Loose::Nothing,
         }
     }
 
     /// What a search looks for, without its cursor.
     pub fn of_search(&mut self, search: &Search) -> Result<Json, Failure> {
-        let mut query = self.each(search.entity, &search.filter)?;
+        let mut query = Vec::new();
+        let mut loose = Vec::new();
+        for condition in &search.filter {
+            if let Condition::Related(related) = condition {
+                let keys = self.keys_of(search.entity, related)?;
+                if keys.is_none() {
+                    loose.push((**related).clone());
+                }
+                query.push(restricted(search.entity, related, keys));
+            } else {
+                query.push(self.one(search.entity, condition)?);
+            }
+        }
         if !search.any_of.is_empty() {
             query.push(self.any(search.entity, &search.any_of)?);
+        }
+        if self.loose == Loose::Nothing && !loose.is_empty() {
+            self.loose = Loose::All(loose);
         }
         Ok(all_of(query))
     }
@@ -84,9 +109,22 @@ impl<'a> Resolver<'a> {
     }
 
     fn related(&mut self, entity: &'static Entity, related: &Related) -> Result<Json, Failure> {
+        let keys = self.keys_of(entity, related)?;
+        if keys.is_none() {
+            self.loose = Loose::Within;
+        }
+        Ok(restricted(entity, related, keys))
+    }
+
+    /// What our own column may have for a condition to hold. `None`: too much.
+    pub fn keys_of(
+        &self,
+        entity: &'static Entity,
+        related: &Related,
+    ) -> Result<Option<Vec<Value>>, Failure> {
         let mut others = Resolver::new(self.server, None);
         let mut query = others.each(related.entity, &related.conditions)?;
-        let of_others = others.is_relaxed;
+        let of_others = others.loose != Loose::Nothing;
         if let Some(rows) = self.chunk {
             let own = entity.index_of(related.own);
             let owners = rows
@@ -106,14 +144,65 @@ impl<'a> Resolver<'a> {
                 keys(self.server, link, &all_of(query), limit)?
             }
         };
-        match keys {
-            Some(keys) => Ok(among(related.own, &keys)),
-            None if self.chunk.is_some() => Err(too_many(self.server)),
-            None => {
-                self.is_relaxed = true;
-                Ok(everything())
-            }
+        match self.chunk {
+            Some(_) if keys.is_none() => Err(too_many(self.server)),
+            _ => Ok(keys),
         }
+    }
+
+    /// How many rows a condition holds for, up to one more than are counted, if its rows tell: each of ours has a key that they
+    /// know.
+    pub fn holders(
+        &self,
+        entity: &'static Entity,
+        related: &Related,
+    ) -> Result<Option<u64>, Failure> {
+        let mut others = Resolver::new(self.server, None);
+        let query = others.each(related.entity, &related.conditions)?;
+        if related.own != entity.key().name || others.loose != Loose::Nothing {
+            return Ok(None);
+        }
+        let link = (related.entity, related.link);
+        let most = merge::MAX_COUNTED as usize + 1;
+        let keys = first_keys(self.server, link, &all_of(query), most)?;
+        Ok(Some(keys.len().min(most) as u64))
+    }
+}
+
+/// For our own rows: the column has one of these keys. Where there are too many, what the condition says of a row all the same.
+fn restricted(entity: &Entity, related: &Related, keys: Option<Vec<Value>>) -> Json {
+    match keys {
+        Some(keys) => among(related.own, &keys),
+        None => implied(entity, related),
+    }
+}
+
+/// What is true of a process instance if something in it is as a condition says: most have ended, and few have incidents.
+fn implied(entity: &Entity, related: &Related) -> Json {
+    const OWN: &str = "processInstanceKey";
+    let of_instance = std::ptr::eq(entity, &PROCESS_INSTANCE);
+    if !of_instance || (related.own, related.link) != (OWN, OWN) {
+        return everything();
+    }
+    let asks = |name: &str, value: Value| {
+        let at = related.entity.index_of(name);
+        related.conditions.iter().any(|condition| match condition {
+            Condition::Field { field, op } => Some(*field) == at && *op == Op::Eq(value.clone()),
+            _ => false,
+        })
+    };
+    let is_active = asks("state", Value::text("ACTIVE"));
+    let of_elements = std::ptr::eq(related.entity, &ELEMENT_INSTANCE);
+    let has_incident = match of_elements {
+        true => asks("hasIncident", Value::from(true)),
+        false => is_active && std::ptr::eq(related.entity, &INCIDENT),
+    };
+    if has_incident {
+        field("hasIncident", &Op::Eq(Value::from(true)))
+    } else if is_active && of_elements {
+        field("state", &Op::Eq(Value::text("ACTIVE")))
+    } else {
+        everything()
     }
 }
 
@@ -138,12 +227,23 @@ pub fn keys(
             return Ok(None);
         }
     }
+    first_keys(server, (entity, column), query, usize::MAX).map(Some)
+}
+
+/// The first of the different values of a column, in their order: as many as are needed, and some more.
+fn first_keys(
+    server: &Server,
+    (entity, column): (&'static Entity, &str),
+    query: &Json,
+    needed: usize,
+) -> Result<Vec<Value>, Failure> {
+    let index = server.documents.index(entity.table);
     let kind = entity
         .index_of(column)
         .map(|at| entity.field(at).kind)
         .unwrap_or(skep_query::Kind::Key);
     let (mut found, mut after) = (Vec::new(), Json::Null);
-    loop {
+    while found.len() < needed {
         let mut composite = json!({
             "size": PAGE, "sources": [{"key": {"terms": {"field": column}}}],
         });
@@ -156,7 +256,7 @@ pub fn keys(
         let mut answer = server.search(&index, &body)?;
         let Some(buckets) = answer.pointer("/aggregations/keys/buckets") else {
             // There is no such index yet.
-            return Ok(Some(found));
+            break;
         };
         let buckets = buckets
             .as_array()
@@ -165,17 +265,16 @@ pub fn keys(
             .iter()
             .filter_map(|bucket| bucket.pointer("/key/key"));
         found.extend(values.map(|value| super::filter::told(kind, value)));
-        if buckets.len() < PAGE {
-            return Ok(Some(found));
-        }
+        let is_last = buckets.len() < PAGE;
         after = answer
             .pointer_mut("/aggregations/keys/after_key")
             .map(Json::take)
             .unwrap_or_default();
-        if after.is_null() {
-            return Ok(Some(found));
+        if is_last || after.is_null() {
+            break;
         }
     }
+    Ok(found)
 }
 
 /// How many rows an answer counts.

@@ -20,6 +20,7 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
         "tenantId": value.tenant.map_or(Value::Null, |tenant| Value::text(tenant.as_str())),
         "isTruncated": Value::from(is_long),
         "isDeleted": Value::from(is_deleted),
+        "kind": word("JSON"),
     });
     Ok(())
 }

@@ -10,7 +10,7 @@ use skep_query::entities::{self, DECISION_INSTANCE};
 use skep_query::{Value, answer};
 
 use super::{Projection, intent_of, key, usage, word};
-use crate::changes::set;
+use crate::changes::{Completion, set};
 
 pub fn evaluated(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let intent = intent_of::<DecisionEvaluationValue>(record)?;
@@ -36,6 +36,10 @@ fn instance(
     let (row, _) = to
         .changes
         .text_row(const { entities::number(&DECISION_INSTANCE) }, &id);
+    if value.process_instance_key.some().is_some() {
+        let completions = &mut to.changes.completions;
+        completions.push(Completion::DecisionInstance(row));
+    }
     // Those before the one that failed were evaluated.
     let is_last = at + 1 == value.evaluated_decisions.len();
     let failure = value.failure.as_ref();

@@ -40,7 +40,7 @@ pub fn of_definition(
         "processDefinitionId": place.process_id(),
         "elementId": id,
         "elementName": name,
-        "type": word(element.map_or("UNKNOWN", |e| e.element_type.as_str())),
+        "type": place.element_type(),
         "processDefinitionKey": key(value.process_definition_key),
     });
     place

@@ -1,13 +1,38 @@
 //! Timers, signals and conditions that element instances wait for.
 
+use skep_protocol::Key;
 use skep_protocol::intent::{ConditionalSubscriptionIntent, SignalSubscriptionIntent, TimerIntent};
 use skep_protocol::record::{DecodeError, Record};
 use skep_protocol::value::{ConditionalSubscriptionValue, SignalSubscriptionValue, TimerValue};
 use skep_query::Value;
 use skep_query::entities::EVENT_WAIT;
 
-use super::{Projection, intent_of, key, word};
-use crate::changes::{Completion, set};
+use super::{Projection, intent_of, json_list, key, word};
+use crate::changes::{At, Completion, set};
+
+/// What waits: the event, which stands at an element instance.
+fn begins(to: &mut Projection<'_>, record: &Record<'_>, event: At, waits_at: Key) {
+    to.changes
+        .completions
+        .push(Completion::EventWait(record.key));
+    of_definition(to, record.key, event);
+    set!(to.changes, EVENT_WAIT, record.key, {
+        "elementInstanceKey": key(waits_at),
+        "creationTime": Value::Int(record.timestamp),
+        "isOpen": Value::from(true),
+    });
+}
+
+/// What follows from the element: that of a migrated instance is one of another definition.
+fn of_definition(to: &mut Projection<'_>, row: Key, (definition, element): At) {
+    let place = to.place(definition, element);
+    set!(to.changes, EVENT_WAIT, row, {
+        "elementId": place.element_id(),
+        "elementType": place.element_type(),
+        "processDefinitionId": place.process_id(),
+        "tenantId": place.tenant(),
+    });
+}
 
 pub fn timer(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let intent = intent_of::<TimerValue>(record)?;
@@ -18,20 +43,21 @@ pub fn timer(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeE
     }
     match intent {
         TimerIntent::Created => {
-            let place = to.place(value.process_definition_key, value.target_element);
+            let at = (value.process_definition_key, value.target_element);
+            begins(to, record, at, value.element_instance_key);
             set!(to.changes, EVENT_WAIT, record.key, {
                 "kind": word("TIMER"),
-                "elementInstanceKey": key(value.element_instance_key),
                 "processInstanceKey": key(value.process_instance_key),
-                "elementId": place.element_id(),
                 "dueDate": Value::Int(value.due_date),
-                "creationTime": Value::Int(record.timestamp),
-                "isOpen": Value::from(true),
+                "repetitions": Value::Int(value.repetitions.into()),
             });
         }
         TimerIntent::Migrated => {
-            let place = to.place(value.process_definition_key, value.target_element);
-            set!(to.changes, EVENT_WAIT, record.key, { "elementId": place.element_id() });
+            of_definition(
+                to,
+                record.key,
+                (value.process_definition_key, value.target_element),
+            );
         }
         TimerIntent::Triggered | TimerIntent::Canceled => {
             set!(to.changes, EVENT_WAIT, record.key, { "isOpen": Value::from(false) });
@@ -49,22 +75,21 @@ pub fn signal(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decode
     }
     match intent {
         SignalSubscriptionIntent::Created => {
-            let place = to.place(value.process_definition_key, value.catch_event);
-            to.changes
-                .completions
-                .push(Completion::EventWait(record.key));
+            let at = (value.process_definition_key, value.catch_event);
+            begins(to, record, at, value.catch_event_instance_key);
+            let completions = &mut to.changes.completions;
+            completions.push(Completion::SignalWait(record.key));
             set!(to.changes, EVENT_WAIT, record.key, {
                 "kind": word("SIGNAL"),
-                "elementInstanceKey": key(value.catch_event_instance_key),
-                "elementId": place.element_id(),
                 "signalName": Value::Text(value.signal_name),
-                "creationTime": Value::Int(record.timestamp),
-                "isOpen": Value::from(true),
             });
         }
         SignalSubscriptionIntent::Migrated => {
-            let place = to.place(value.process_definition_key, value.catch_event);
-            set!(to.changes, EVENT_WAIT, record.key, { "elementId": place.element_id() });
+            of_definition(
+                to,
+                record.key,
+                (value.process_definition_key, value.catch_event),
+            );
         }
         SignalSubscriptionIntent::Deleted => {
             set!(to.changes, EVENT_WAIT, record.key, { "isOpen": Value::from(false) });
@@ -82,20 +107,25 @@ pub fn condition(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Dec
     }
     match intent {
         ConditionalSubscriptionIntent::Created => {
-            let place = to.place(value.process_definition_key, value.catch_event);
+            let at = (value.process_definition_key, value.catch_event);
+            begins(to, record, at, value.element_instance_key);
+            let events = match value.variable_events.is_empty() {
+                true => json_list(&["create", "update"]),
+                false => json_list(&value.variable_events),
+            };
             set!(to.changes, EVENT_WAIT, record.key, {
                 "kind": word("CONDITION"),
-                "elementInstanceKey": key(value.element_instance_key),
                 "processInstanceKey": key(value.process_instance_key),
-                "elementId": place.element_id(),
                 "condition": Value::Text(value.condition),
-                "creationTime": Value::Int(record.timestamp),
-                "isOpen": Value::from(true),
+                "conditionEvents": events,
             });
         }
         ConditionalSubscriptionIntent::Migrated => {
-            let place = to.place(value.process_definition_key, value.catch_event);
-            set!(to.changes, EVENT_WAIT, record.key, { "elementId": place.element_id() });
+            of_definition(
+                to,
+                record.key,
+                (value.process_definition_key, value.catch_event),
+            );
         }
         ConditionalSubscriptionIntent::Deleted => {
             set!(to.changes, EVENT_WAIT, record.key, { "isOpen": Value::from(false) });

@@ -43,6 +43,7 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
             let place = to.place(value.process_definition_key, value.element);
             set!(to.changes, JOB, record.key, {
                 "elementId": place.element_id(),
+                "elementType": place.element_type(),
                 "processDefinitionId": place.process_id(),
                 "processDefinitionKey": key(value.process_definition_key),
             });
@@ -64,6 +65,7 @@ fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &JobValue) {
     set!(to.changes, JOB, record.key, {
         "customHeaders": own.map_or_else(|| word("{}"), |headers| Value::Text(headers.clone())),
         "elementId": place.element_id(),
+        "elementType": place.element_type(),
         "elementInstanceKey": key(value.element_instance_key),
         "hasFailedWithRetriesLeft": Value::from(false),
         "kind": word(value.kind().name()),

@@ -27,6 +27,10 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
         _ => return Ok(()),
     };
     let value: ProcessMessageSubscriptionValue = record.value()?;
+    let is_open = match intent {
+        Intent::Correlated => !value.interrupting,
+        _ => intent != Intent::Deleting,
+    };
     if matches!(intent, Intent::Creating | Intent::Migrated) {
         created(to, record, &value);
     }
@@ -50,6 +54,7 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
     }
     set!(to.changes, MESSAGE_SUBSCRIPTION, record.key, {
         "messageSubscriptionState": word(state),
+        "isOpen": Value::from(is_open),
         "lastUpdatedDate": Value::Int(record.timestamp),
     });
     Ok(())
@@ -65,10 +70,17 @@ fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessMessageS
         "processDefinitionKey": key(value.process_definition_key),
         "processInstanceKey": key(value.process_instance_key),
         "elementId": place.element_id(),
+        "elementType": place.element_type(),
         "elementInstanceKey": key(value.element_instance_key),
         "messageName": Value::Text(value.message_name.clone()),
         "correlationKey": Value::Text(value.correlation_key.clone()),
         "tenantId": place.tenant(),
+        "messageSubscriptionType": word("PROCESS_EVENT"),
+        "processDefinitionName": place.process_name(),
+        "processDefinitionVersion": place.version(),
+        "toolName": place.property("io.camunda.tool:name"),
+        "toolProperties": place.properties("io.camunda.tool:"),
+        "inboundConnectorType": place.property("inbound.type"),
     });
 }
 

@@ -133,7 +133,7 @@ fn json_list<T: AsRef<str>>(texts: &[T]) -> Value {
 }
 
 /// One of few fixed texts, shared.
-fn word(text: &'static str) -> Value {
+pub fn word(text: &'static str) -> Value {
     use std::cell::RefCell;
     thread_local! {
         /// By the places where the texts stand in the program, which are sooner looked at than the texts.

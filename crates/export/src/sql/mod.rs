@@ -131,6 +131,7 @@ pub fn table_script(dialect: Dialect, prefix: &str, entity: &Entity) -> String {
         let only = match rows.unwrap_or(Indexed::All) {
             Indexed::All => String::new(),
             Indexed::Present => format!(" WHERE {first} IS NOT NULL"),
+            Indexed::Absent => format!(" WHERE {first} IS NULL"),
             Indexed::True => format!(" WHERE {first} = 1"),
             Indexed::While(other, value) => format!(" WHERE {} = '{value}'", column_name(other)),
             Indexed::Unlike(other) => format!(" WHERE {first} <> {}", column_name(other)),

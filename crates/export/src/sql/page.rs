@@ -204,7 +204,7 @@ fn walked(search: &Search, part: Part) -> Option<&'static str> {
     let has_all = match sorted.indexed {
         Indexed::All => true,
         Indexed::Present => part == Part::Present,
-        Indexed::True | Indexed::While(..) | Indexed::Unlike(_) => false,
+        Indexed::Absent | Indexed::True | Indexed::While(..) | Indexed::Unlike(_) => false,
     };
     // Columns of an index before the one that is sorted by.
     let before = |columns: &'static [&'static str]| {

@@ -7,7 +7,7 @@ use super::{Place, SqliteError};
 use crate::sql::{Dialect, table_script};
 
 /// Format of the file: another one is not touched.
-const FORMAT: i64 = 7;
+const FORMAT: i64 = 8;
 
 /// Bytes of a page. Larger ones are written with fewer calls while rows are added, but a row that changes alone takes its whole
 /// page along.

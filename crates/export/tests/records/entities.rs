@@ -598,3 +598,68 @@ fn what_was_deleted_is_marked() {
     let id = &found.rows[0][RESOURCE.column("resourceId")];
     assert_eq!((found.total, id), (1, &Value::text("script")));
 }
+
+/// Members of 8.10.
+#[test]
+fn what_belongs_to_an_instance_has_its_business_id() {
+    let (mut rig, store) = rig();
+    let tool = r#"<zeebe:properties><zeebe:property name="io.camunda.tool:name" value="pay"/>
+        <zeebe:property name="io.camunda.tool:unit" value="EUR"/><zeebe:property name="inbound.type" value="webhook"/>
+        <zeebe:property name="other" value="x"/></zeebe:properties>"#;
+    rig.deployed(vec![("a.dmn", decision("file", "d", "1"))]);
+    rig.deploy(
+        Bpmn::process("p")
+            .name("Payment")
+            .start("start")
+            .decision("decide", "d", "result")
+            .user_task("ask")
+            .boundary_message("paid", "ask", "paid", "=order")
+            .extension(tool)
+            .end("e1")
+            .from("ask")
+            .end("e2"),
+    );
+    for (order, business_id) in [("o-1", Some("B-7")), ("o-2", None)] {
+        let mut creation = Rig::creation("p", &format!(r#"{{"order": "{order}"}}"#));
+        creation.business_id = business_id.map(str::to_string);
+        rig.send(Command::CreateProcessInstance(creation)).unwrap();
+    }
+    evaluate(&mut rig, "d", "{}");
+    follow(&mut rig, &store);
+    // What comes later has it as well.
+    rig.publish("paid", "o-1", 0, "{}");
+    follow(&mut rig, &store);
+    let of_business = r#"{"businessId": {"$like": "B-*"}}"#;
+    for entity in [
+        &USER_TASK,
+        &DECISION_INSTANCE,
+        &MESSAGE_SUBSCRIPTION,
+        &CORRELATED_MESSAGE_SUBSCRIPTION,
+    ] {
+        assert_eq!(
+            store.one(entity, of_business)["businessId"],
+            "B-7",
+            "{}",
+            entity.title
+        );
+    }
+    let without = store.find(&DECISION_INSTANCE, r#"{"businessId": {"$exists": false}}"#);
+    assert_eq!(without.len(), 2);
+    let waiting = store.one(
+        &MESSAGE_SUBSCRIPTION,
+        r#"{"toolName": "pay", "correlationKey": "o-2"}"#,
+    );
+    for (name, value) in [
+        ("messageSubscriptionType", json!("PROCESS_EVENT")),
+        ("processDefinitionName", json!("Payment")),
+        ("processDefinitionVersion", json!(1)),
+        (
+            "toolProperties",
+            json!({"io.camunda.tool:name": "pay", "io.camunda.tool:unit": "EUR"}),
+        ),
+        ("inboundConnectorType", json!("webhook")),
+        ("businessId", Json::Null),
+    ] {
+        assert_eq!(waiting[name], value, "{name}");
+    }
+}

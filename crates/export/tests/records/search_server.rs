@@ -21,6 +21,7 @@ use super::outage::{PATIENCE, fault, filled, recover, refused};
 use super::store::{Filled, follow};
 use crate::backend::{document_settings, documents};
 use crate::one_task::{create, rig};
+use crate::support::Rig;
 
 pub fn settings(url: String, prefix: &str) -> DocumentsSettings {
     document_settings(BACKEND.product(), url, prefix)
@@ -433,18 +434,33 @@ fn page(store: &Filled, body: &str) -> Json {
     }
 }
 
+/// Instances of which some have ended, and some have an incident.
+fn with_ended_and_failed() -> Rig {
+    let mut rig = rig();
+    for n in 0..23 {
+        rig.create("p", &format!(r#"{{"n": {}, "m": {n}}}"#, n % 3));
+        rig.advance(1_000 * (n % 4));
+    }
+    for (n, job) in rig.jobs("work").iter().enumerate() {
+        rig.advance(500);
+        match n % 5 {
+            0 => rig.complete(job, "{}"),
+            1 | 2 => rig.fail(job, 0, 0),
+            _ => {}
+        }
+    }
+    rig
+}
+
 #[test]
 fn what_too_many_other_rows_decide_is_gone_through() {
     let Some(server) = BACKEND.search_server() else {
         return;
     };
     let mut narrow = settings(server.url(), &server.prefix());
-    narrow.joined_keys = 3;
+    narrow.joined_keys = 5;
     let (narrow, plain) = (filled(place(narrow)), filled(Place::Embedded));
-    let mut rig = rig();
-    for n in 0..23 {
-        rig.create("p", &format!(r#"{{"n": {}, "m": {n}}}"#, n % 3));
-    }
+    let rig = with_ended_and_failed();
     rig.batches.iter().for_each(|batch| {
         narrow.follow(std::slice::from_ref(batch));
         plain.follow(std::slice::from_ref(batch));
@@ -454,15 +470,28 @@ fn what_too_many_other_rows_decide_is_gone_through() {
         format!(r#"{{"variables": [{}]}}"#, n(1)),
         r#"{"variables": [{"name": "m", "value": "7"}]}"#.to_string(),
         r#"{"elementId": "task", "elementInstanceState": "ACTIVE"}"#.to_string(),
+        r#"{"elementId": "task", "elementInstanceState": "ACTIVE", "hasIncident": false}"#.to_string(),
+        r#"{"elementId": {"$like": "t*k"}, "hasElementInstanceIncident": true}"#.to_string(),
+        r#"{"elementId": "task", "elementInstanceState": {"$neq": "ACTIVE"}, "startDate": {"$exists": true}}"#.to_string(),
+        r#"{"errorMessage": {"$exists": true}}"#.to_string(),
+        format!(r#"{{"errorMessage": {{"$exists": true}}, "variables": [{}]}}"#, n(0)),
         format!(r#"{{"variables": [{}, {}]}}"#, n(1), n(2)),
         format!(
             r#"{{"$or": [{{"variables": [{}]}}, {{"variables": [{{"name": "m", "value": "3"}}]}}], "elementId": "task"}}"#,
             n(2)
         ),
     ];
+    // Some of which many rows have not, and some of which they have the same.
+    let sorts = [
+        ("processInstanceKey", "DESC"),
+        ("endDate", "ASC"),
+        ("endDate", "DESC"),
+        ("startDate", "DESC"),
+        ("processDefinitionVersionTag", "ASC"),
+    ];
     for filter in &filters {
-        for order in ["ASC", "DESC"] {
-            let sort = format!(r#"[{{"field": "processInstanceKey", "order": "{order}"}}]"#);
+        for (field, order) in sorts {
+            let sort = format!(r#"[{{"field": "{field}", "order": "{order}"}}]"#);
             let body = |page: &str| {
                 format!(r#"{{"filter": {filter}, "sort": {sort}, "page": {{{page}}}}}"#)
             };

@@ -115,6 +115,8 @@ pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>
                 o.array("warnings", &warnings, |out, warning| {
                     Object::write(out, |o| o.text("message", warning));
                 });
+                // There are no secrets to refer to.
+                o.raw("referencedSecrets", "[]");
             });
         }
     }
@@ -189,6 +191,8 @@ fn cluster_variable(out: &mut String, variable: &ClusterVariableValue) {
         o.text("scope", scope);
         o.optional_text("tenantId", variable.tenant.as_ref().map(|t| t.as_str()));
         o.text("value", &variable.value);
+        o.text("kind", "JSON");
+        o.raw("metadata", "{}");
     });
 }
 
@@ -281,6 +285,7 @@ pub fn topology(topology: &Topology) -> HttpResponse<RestBody> {
 fn broker(out: &mut String, broker: &BrokerInfo) {
     Object::write(out, |o| {
         o.number("nodeId", i64::from(broker.node_id));
+        o.text("brokerId", &broker.node_id.to_string());
         o.text("host", &broker.host);
         o.number("port", i64::from(broker.port));
         o.array("partitions", &broker.partitions, partition);
@@ -294,6 +299,10 @@ fn partition(out: &mut String, partition: &PartitionInfo) {
         PartitionRole::Follower => "follower",
         PartitionRole::Inactive => "inactive",
     };
+    let state = match partition.role {
+        PartitionRole::Leader | PartitionRole::Follower => "active",
+        PartitionRole::Inactive => "unknown",
+    };
     let health = match partition.health {
         PartitionHealth::Healthy => "healthy",
         PartitionHealth::Unhealthy => "unhealthy",
@@ -303,6 +312,7 @@ fn partition(out: &mut String, partition: &PartitionInfo) {
         o.number("partitionId", i64::from(partition.partition_id));
         o.text("role", role);
         o.text("health", health);
+        o.text("state", state);
     });
 }
 

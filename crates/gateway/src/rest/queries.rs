@@ -15,7 +15,7 @@ use skep_query::entities::{
     VARIABLE,
 };
 use skep_query::{
-    Answer, Condition, Consistency, Entity, Query, QueryError, Row, Search, Value, answer,
+    Answer, Condition, Consistency, Entity, Found, Query, QueryError, Row, Search, Value, answer,
 };
 
 use self::job_statistics::{JobStatistics, time_parameter};
@@ -30,6 +30,7 @@ mod job_statistics;
 mod related;
 mod statistics;
 mod usage;
+mod wait_states;
 mod waiting;
 
 /// `eventual`: the answer is what is there now, without waiting for what was acknowledged before.
@@ -82,6 +83,7 @@ enum What {
     Statistics(Statistics),
     JobStatistics(JobStatistics),
     Usage(usage::Usage),
+    WaitStates(Search),
     WaitingStates(Key),
     WaitStateStatistics(Key),
     CallHierarchy(Key),
@@ -104,12 +106,7 @@ pub fn decode(
         search.filter.push(Condition::Within { field, key });
         Ok(What::PageOf { owner, key, search })
     };
-    let one = |entity, name| {
-        Ok(What::One {
-            entity,
-            key: key(name)?,
-        })
-    };
+    let one = |entity, name| Ok(key(name).map(|key| What::One { entity, key })?);
     let of_key = |name, what: fn(Key) -> What| key(name).map(what).map_err(Problem::from);
     let page = |entity| read(entity, body, parts).map(What::Page);
     let content = |entity, name, field, content_type| {
@@ -180,6 +177,7 @@ pub fn decode(
             };
             content(&RESOURCE, "resourceKey", at, content_type)
         }
+        Op::SearchWaitStates => read(&wait_states::WAIT_STATE, body, parts).map(What::WaitStates),
         Op::GetWaitingStates => of_key("processInstanceKey", What::WaitingStates),
         Op::GetWaitStateStatistics => of_key("processInstanceKey", What::WaitStateStatistics),
         Op::GetStartForm => of_key("processDefinitionKey", What::StartForm),
@@ -325,6 +323,7 @@ pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody
         ),
         What::StartForm(key) => related::form(ask.start_form(key).await?),
         What::UserTaskForm(key) => related::form(ask.user_task_form(key).await?),
+        What::WaitStates(search) => encode::json(ask.wait_states(&search).await?),
         What::WaitingStates(key) => encode::json(ask.waiting_states(key).await?),
         What::WaitStateStatistics(key) => encode::json(ask.wait_state_statistics(key).await?),
         What::Statistics(asked) => encode::json(ask.statistics(asked).await?),
@@ -398,10 +397,11 @@ impl Ask<'_> {
     }
 
     async fn page(&mut self, search: Search) -> Result<String, Problem> {
-        match self.answer(Query::Search(search.clone())).await? {
-            Answer::Found(found) => Ok(answer::page(&search, &found)),
-            other => Err(unexpected(&other)),
+        let mut found = self.counted(search.clone()).await?;
+        if std::ptr::eq(search.entity, &JOB) {
+            self.tell_business_ids(&mut found.rows).await?;
         }
+        Ok(answer::page(&search, &found))
     }
 
     async fn rows(&mut self, query: Query) -> Result<Vec<Row>, Problem> {
@@ -419,11 +419,15 @@ impl Ask<'_> {
         }
     }
 
-    async fn found(&mut self, search: Search) -> Result<Vec<Row>, Problem> {
+    async fn counted(&mut self, search: Search) -> Result<Found, Problem> {
         match self.answer(Query::Search(search)).await? {
-            Answer::Found(found) => Ok(found.rows),
+            Answer::Found(found) => Ok(found),
             other => Err(unexpected(&other)),
         }
+    }
+
+    async fn found(&mut self, search: Search) -> Result<Vec<Row>, Problem> {
+        Ok(self.counted(search).await?.rows)
     }
 
     /// The process instance and those that it was called from, the outermost first.

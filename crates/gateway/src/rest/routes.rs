@@ -72,6 +72,7 @@ pub enum Op {
     GetUserTask,
     SearchUserTasks,
     GetWaitingStates,
+    SearchWaitStates,
     GetWaitStateStatistics,
     IncidentsByError,
     IncidentsByDefinition,
@@ -327,6 +328,7 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/system/usage-metrics" getUsageMetrics => GetUsageMetrics;
 
     // of 8.10
+    POST "/v2/element-instances/wait-states/search" searchElementInstanceWaitStates => SearchWaitStates;
     GET "/v2/forms/{formKey}" getFormByKey => GetForm;
     POST "/v2/resources/search" searchResources => SearchResources;
     POST "/v2/process-definitions/{processDefinitionKey}/variable-names/search" searchProcessDefinitionVariableNames => SearchVariableNames;

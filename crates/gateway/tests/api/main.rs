@@ -15,6 +15,7 @@ mod large_jobs;
 mod long_texts;
 mod metrics;
 mod modification;
+mod newer_members;
 mod openapi;
 mod overload;
 mod path_escapes;
@@ -27,6 +28,7 @@ mod spans;
 mod statistics;
 mod streams;
 mod unreadable_variables;
+mod wait_states;
 mod waiting_at_shutdown;
 mod wrong_values;
 

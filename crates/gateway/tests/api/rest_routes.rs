@@ -20,7 +20,7 @@ async fn topology_names_nodes_and_partitions() {
     let topology = answer.json();
     assert_eq!(
         topology["brokers"][0]["partitions"][0],
-        json!({"partitionId": 1, "role": "leader", "health": "healthy"})
+        json!({"partitionId": 1, "role": "leader", "health": "healthy", "state": "active"})
     );
     assert_eq!(
         (&topology["clusterSize"], &topology["clusterId"]),
@@ -641,7 +641,7 @@ async fn cluster_variables_are_created_changed_and_deleted() {
             json!("<default>"),
         ),
     ] {
-        let expected = |value: &str| json!({"name": "limit", "scope": scope, "tenantId": tenant, "value": value});
+        let expected = |value: &str| json!({"name": "limit", "scope": scope, "tenantId": tenant, "value": value, "kind": "JSON", "metadata": {}});
         let answer = post(gateway.rest, path, body).await;
         assert_eq!(answer.status, 200);
         assert_eq!(answer.json(), expected("[1, 2.50]"));
@@ -696,7 +696,8 @@ async fn expressions_are_evaluated() {
     let answer = post(gateway.rest, "/v2/expression/evaluation", body).await;
     assert_eq!(
         answer.json(),
-        json!({"expression": "=x + \"1\"", "result": [1, 2.5], "warnings": [{"message": "no variable 'x'"}]})
+        json!({"expression": "=x + \"1\"", "result": [1, 2.5], "warnings": [{"message": "no variable 'x'"}],
+            "referencedSecrets": []})
     );
 }
 

@@ -73,6 +73,9 @@ pub static AUDIT_LOG: Entity = Entity {
         Field::new("relatedEntityKey", Kind::Text, Ops::BASIC_TEXT),
         Field::new("relatedEntityType", Kind::Enum(AUDITED_ENTITIES), Ops::ENUM),
         Field::new("entityDescription", Kind::Text, Ops::TEXT),
+        // Of 8.10; there are no channels beside the API yet.
+        Field::new("inboundChannelType", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("inboundChannelToolName", Kind::Text, Ops::TEXT).sortable(),
     ],
     related: &[],
     items: &[],

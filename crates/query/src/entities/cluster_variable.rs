@@ -13,6 +13,9 @@ pub static CLUSTER_VARIABLE: Entity = Entity {
         Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
         Field::new("isTruncated", Kind::Bool, Ops::PLAIN),
         Field::new("isDeleted", Kind::Bool, Ops::NONE).hidden(),
+        // Of 8.10; there are no references to secrets yet, and nothing that is noted about a variable.
+        Field::new("kind", Kind::Enum(&["JSON", "SECRET_REFERENCE"]), Ops::ENUM),
+        Field::new("metadata", Kind::Json, Ops::NONE),
     ],
     related: &[],
     items: &[],

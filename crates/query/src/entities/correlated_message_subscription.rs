@@ -21,6 +21,8 @@ pub static CORRELATED_MESSAGE_SUBSCRIPTION: Entity = Entity {
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
         Field::new("subscriptionKey", Kind::Key, Ops::KEY).sortable(),
         Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
+        // Of 8.10: that of the process instance.
+        Field::new("businessId", Kind::Text, Ops::TEXT).sortable(),
     ],
     related: &[],
     items: &[],

@@ -42,6 +42,8 @@ pub static DECISION_INSTANCE: Entity = Entity {
         Field::new("result", Kind::Text, Ops::NONE),
         Field::new("evaluatedInputs", Kind::Json, Ops::NONE).detail(),
         Field::new("matchedRules", Kind::Json, Ops::NONE).detail(),
+        // Of 8.10: that of the process instance.
+        Field::new("businessId", Kind::Text, Ops::TEXT).sortable(),
     ],
     related: &[],
     items: &[],

@@ -3,7 +3,8 @@
 use super::process_instance::STATES;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
-const TYPES: &[&str] = &[
+/// What elements are.
+pub const ELEMENT_TYPES: &[&str] = &[
     "UNSPECIFIED",
     "PROCESS",
     "SUB_PROCESS",
@@ -45,7 +46,7 @@ pub static ELEMENT_INSTANCE: Entity = Entity {
             .sortable()
             .indexed_while("state", "ACTIVE"),
         Field::new("elementName", Kind::Text, Ops::PLAIN).sortable(),
-        Field::new("type", Kind::Enum(TYPES), Ops::PLAIN).sortable(),
+        Field::new("type", Kind::Enum(ELEMENT_TYPES), Ops::PLAIN).sortable(),
         Field::new("state", Kind::Enum(STATES), Ops::ENUM).sortable(),
         Field::new("hasIncident", Kind::Bool, Ops::PLAIN),
         Field::new("tenantId", Kind::Text, Ops::PLAIN).sortable(),

@@ -1,5 +1,6 @@
 //! Jobs, waiting, with workers and ended.
 
+use super::element_instance::ELEMENT_TYPES;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 const KINDS: &[&str] = &[
@@ -41,7 +42,9 @@ pub static JOB: Entity = Entity {
         Field::new("deniedReason", Kind::Text, Ops::TEXT).sortable(),
         Field::new("elementId", Kind::Text, Ops::TEXT).sortable(),
         Field::new("elementInstanceKey", Kind::Key, Ops::KEY).sortable(),
-        Field::new("endTime", Kind::Time, Ops::ORDERED).sortable(),
+        Field::new("endTime", Kind::Time, Ops::ORDERED)
+            .sortable()
+            .rarely_absent(),
         Field::new("errorCode", Kind::Text, Ops::TEXT).sortable(),
         Field::new("errorMessage", Kind::Text, Ops::TEXT).sortable(),
         Field::new("hasFailedWithRetriesLeft", Kind::Bool, Ops::PLAIN).sortable(),
@@ -57,12 +60,18 @@ pub static JOB: Entity = Entity {
         Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
         Field::new("type", Kind::Text, Ops::TEXT).sortable(),
         Field::new("worker", Kind::Text, Ops::TEXT).sortable(),
-        Field::new("creationTime", Kind::Time, Ops::ORDERED),
+        Field::new("creationTime", Kind::Time, Ops::ORDERED).sortable(),
         Field::new("lastUpdateTime", Kind::Time, Ops::ORDERED),
         // Of the last failure or error.
         Field::new("failureTime", Kind::Time, Ops::NONE)
             .hidden()
             .sparse(),
+        Field::new("elementType", Kind::Enum(ELEMENT_TYPES), Ops::NONE).hidden(),
+        // Of 8.10. Jobs have no priority yet; the other is that of the process instance, which answers look up.
+        Field::new("priority", Kind::Int, Ops::ORDERED)
+            .sortable()
+            .never_null(),
+        Field::new("businessId", Kind::Text, Ops::NONE),
     ],
     related: &[],
     items: &[],
@@ -70,6 +79,8 @@ pub static JOB: Entity = Entity {
         &["processInstanceKey"],
         &["type", "state"],
         &["failureTime"],
+        // Those that are open.
+        &["endTime"],
     ],
     everywhere: false,
     leaves: Leaves::WithInstance,

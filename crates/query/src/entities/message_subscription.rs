@@ -1,8 +1,12 @@
 //! Where process instances wait, or waited, for messages.
 
+use super::element_instance::ELEMENT_TYPES;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 const STATES: &[&str] = &["CORRELATED", "CREATED", "DELETED", "MIGRATED"];
+
+/// Those that begin instances are not told.
+const TYPES: &[&str] = &["START_EVENT", "PROCESS_EVENT"];
 
 pub static MESSAGE_SUBSCRIPTION: Entity = Entity {
     title: "Message Subscription",
@@ -20,10 +24,27 @@ pub static MESSAGE_SUBSCRIPTION: Entity = Entity {
         Field::new("messageName", Kind::Text, Ops::TEXT).sortable(),
         Field::new("correlationKey", Kind::Text, Ops::TEXT).sortable(),
         Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("elementType", Kind::Enum(ELEMENT_TYPES), Ops::NONE).hidden(),
+        // One that does not interrupt still waits when it has got a message.
+        Field::new("isOpen", Kind::Bool, Ops::NONE)
+            .hidden()
+            .rarely_true(),
+        // Of 8.10: that of the process instance, and what follows from the element.
+        Field::new("businessId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("messageSubscriptionType", Kind::Enum(TYPES), Ops::ENUM).sortable(),
+        Field::new("processDefinitionName", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("processDefinitionVersion", Kind::Int, Ops::ORDERED).sortable(),
+        Field::new("toolName", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("toolProperties", Kind::Json, Ops::NONE),
+        Field::new("inboundConnectorType", Kind::Text, Ops::TEXT).sortable(),
     ],
     related: &[],
     items: &[],
-    indices: &[&["processInstanceKey"], &["messageName", "correlationKey"]],
+    indices: &[
+        &["processInstanceKey"],
+        &["messageName", "correlationKey"],
+        &["isOpen"],
+    ],
     everywhere: false,
     leaves: Leaves::WithInstance,
 };

@@ -29,7 +29,7 @@ pub use correlated_message_subscription::CORRELATED_MESSAGE_SUBSCRIPTION;
 pub use decision_definition::DECISION_DEFINITION;
 pub use decision_instance::DECISION_INSTANCE;
 pub use decision_requirements::DECISION_REQUIREMENTS;
-pub use element_instance::ELEMENT_INSTANCE;
+pub use element_instance::{ELEMENT_INSTANCE, ELEMENT_TYPES};
 pub use event_wait::EVENT_WAIT;
 pub use form::FORM;
 pub use global_task_listener::GLOBAL_TASK_LISTENER;

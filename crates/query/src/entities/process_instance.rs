@@ -55,6 +55,8 @@ pub static PROCESS_INSTANCE: Entity = Entity {
             .sparse(),
         Field::new("activeIncidents", Kind::Int, Ops::NONE).hidden(),
         Field::new("takenFlows", Kind::Text, Ops::NONE).hidden(),
+        // Of 8.10; nothing suspends an instance yet.
+        Field::new("suspendedDate", Kind::Time, Ops::ORDERED).sortable(),
     ],
     related: &[
         batch_operation("batchOperationKey"),

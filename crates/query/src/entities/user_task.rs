@@ -28,7 +28,9 @@ pub static USER_TASK: Entity = Entity {
         Field::new("candidateUsers", Kind::Json, Ops::NONE),
         Field::new("processDefinitionId", Kind::Text, Ops::PLAIN),
         Field::new("creationDate", Kind::Time, Ops::ORDERED).sortable(),
-        Field::new("completionDate", Kind::Time, Ops::ORDERED).sortable(),
+        Field::new("completionDate", Kind::Time, Ops::ORDERED)
+            .sortable()
+            .rarely_absent(),
         Field::new("followUpDate", Kind::Time, Ops::ORDERED).sortable(),
         Field::new("dueDate", Kind::Time, Ops::ORDERED).sortable(),
         Field::new("tenantId", Kind::Text, Ops::TEXT),
@@ -43,6 +45,8 @@ pub static USER_TASK: Entity = Entity {
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
         Field::new("formKey", Kind::Key, Ops::NONE),
         Field::new("tags", Kind::Json, Ops::NONE),
+        // Of 8.10: that of the process instance.
+        Field::new("businessId", Kind::Text, Ops::TEXT).sortable(),
     ],
     related: &[
         RelatedFilter {
@@ -77,6 +81,8 @@ pub static USER_TASK: Entity = Entity {
         &["processInstanceKey"],
         &["state", "assignee"],
         &["creationDate"],
+        // Those that are open.
+        &["completionDate"],
     ],
     everywhere: false,
     leaves: Leaves::WithInstance,

@@ -1,7 +1,7 @@
 //! What is found by way of something else: the forms of tasks and processes, the variables that a task sees, the file of a
 //! decision.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use http::request::Parts;
 use http::{Response, StatusCode};
@@ -9,13 +9,15 @@ use serde_json::{Map, Value as Json};
 use skep_protocol::{Failure, Key};
 use skep_query::entities::{
     AUDIT_LOG, CLUSTER_VARIABLE, DECISION_DEFINITION, DECISION_REQUIREMENTS, ELEMENT_INSTANCE,
-    FORM, GLOBAL_TASK_LISTENER, PROCESS_DEFINITION, RESOURCE, USER_TASK, VARIABLE,
+    FORM, GLOBAL_TASK_LISTENER, JOB, PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE, USER_TASK,
+    VARIABLE,
 };
 use skep_query::{
     Condition, Entity, Field, Kind, Leaves, Op, Ops, Row, Search, Sort, Value, answer,
 };
 
 use super::statistics::members;
+use super::waiting::is;
 use super::{Ask, invalid, not_found, read};
 use crate::rest::decode::cluster_variables;
 use crate::rest::problem::Problem;
@@ -228,6 +230,42 @@ impl Ask<'_> {
         search.details = true;
         let row = self.found(search).await?.pop();
         row.ok_or_else(|| not_found(entity, key))
+    }
+
+    /// Jobs are not stored with what their process instances are called: most instances have no such name, and there are more jobs
+    /// than anything else.
+    pub(super) async fn tell_business_ids(&mut self, jobs: &mut [Row]) -> Result<(), Problem> {
+        const NAMED: usize = PROCESS_INSTANCE.column("businessId");
+        const INSTANCE: usize = JOB.column("processInstanceKey");
+        let keys: BTreeSet<i64> = jobs
+            .iter()
+            .filter_map(|job| job.get(INSTANCE)?.as_int())
+            .collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let limit = u32::try_from(keys.len()).unwrap_or(u32::MAX);
+        let filter = vec![
+            is(0, Op::In(keys.into_iter().map(Value::Int).collect())),
+            is(NAMED, Op::Exists(true)),
+        ];
+        let instances = self
+            .found(Search::all(&PROCESS_INSTANCE, filter, limit))
+            .await?;
+        let names: HashMap<Option<i64>, &Value> = instances
+            .iter()
+            .filter_map(|row| Some((row.first()?.as_int(), row.get(NAMED)?)))
+            .collect();
+        for job in jobs {
+            let of = column(job, INSTANCE).as_int();
+            if let (Some(name), Some(place)) = (
+                names.get(&of),
+                job.get_mut(const { JOB.column("businessId") }),
+            ) {
+                *place = (*name).clone();
+            }
+        }
+        Ok(())
     }
 
     pub(super) async fn decision_requirements(&mut self, decision: Key) -> Result<Row, Problem> {

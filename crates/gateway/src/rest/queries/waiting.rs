@@ -11,6 +11,7 @@ use skep_query::entities::{
 use skep_query::{Condition, Entity, Groups, Measure, Op, Query, Row, Search, Value, answer};
 
 use super::Ask;
+use super::wait_states::{open_events, open_jobs, open_messages, open_user_tasks};
 use crate::rest::problem::Problem;
 
 /// Things of each kind that one answer tells of.
@@ -31,7 +32,7 @@ struct Kind {
     told: &'static [&'static str],
 }
 
-fn is(field: usize, op: Op) -> Condition {
+pub(super) fn is(field: usize, op: Op) -> Condition {
     Condition::Field { field, op }
 }
 
@@ -56,7 +57,7 @@ const KINDS: [Kind; 6] = [
         entity: &JOB,
         instance: JOB.column("processInstanceKey"),
         element: JOB.column("elementInstanceKey"),
-        open: || is(const { JOB.column("endTime") }, Op::Exists(false)),
+        open: open_jobs,
         since: "creationTime",
         told: &[
             "jobKey",
@@ -74,12 +75,7 @@ const KINDS: [Kind; 6] = [
         entity: &USER_TASK,
         instance: USER_TASK.column("processInstanceKey"),
         element: USER_TASK.column("elementInstanceKey"),
-        open: || {
-            is(
-                const { USER_TASK.column("completionDate") },
-                Op::Exists(false),
-            )
-        },
+        open: open_user_tasks,
         since: "creationDate",
         told: &[
             "userTaskKey",
@@ -95,13 +91,7 @@ const KINDS: [Kind; 6] = [
         entity: &MESSAGE_SUBSCRIPTION,
         instance: MESSAGE_SUBSCRIPTION.column("processInstanceKey"),
         element: MESSAGE_SUBSCRIPTION.column("elementInstanceKey"),
-        open: || {
-            let state = const { MESSAGE_SUBSCRIPTION.column("messageSubscriptionState") };
-            is(
-                state,
-                Op::In(vec![Value::text("CREATED"), Value::text("MIGRATED")]),
-            )
-        },
+        open: open_messages,
         since: "lastUpdatedDate",
         told: &[
             "messageSubscriptionKey",
@@ -115,12 +105,7 @@ const KINDS: [Kind; 6] = [
         entity: &EVENT_WAIT,
         instance: EVENT_WAIT.column("processInstanceKey"),
         element: EVENT_WAIT.column("elementInstanceKey"),
-        open: || {
-            is(
-                const { EVENT_WAIT.column("isOpen") },
-                Op::Eq(Value::from(true)),
-            )
-        },
+        open: open_events,
         since: "creationTime",
         told: &["key", "elementId", "dueDate", "signalName", "condition"],
     },
@@ -156,7 +141,7 @@ fn told(kind: &Kind, row: &Row) -> Json {
     Json::Object(found)
 }
 
-fn members(entity: &Entity, row: &Row) -> Map<String, Json> {
+pub(super) fn members(entity: &Entity, row: &Row) -> Map<String, Json> {
     serde_json::from_str(&answer::row(entity, row)).unwrap_or_default()
 }
 

@@ -39,7 +39,8 @@ const NO_KEYS: [&str; 6] = [
     "9223372036854775808",
 ];
 
-struct Stored(Filled);
+/// What a gateway asks is asked of this store.
+pub struct Stored(pub Filled);
 
 impl Storage for Stored {
     fn query(

@@ -1,0 +1,221 @@
+//! Pages of searches that cannot say at once which rows they want: conditions on other entities find too much for a list of keys.
+//!
+//! What the rest of the search finds is gone through in the order of the search, and judged chunk by chunk: of a few thousand rows
+//! the others can be asked for. Most of these searches find many rows, of which the first chunk holds a page.
+
+use serde_json::{Value as Json, json};
+use skep_query::{Condition, Conditions, Entity, Related, Row, Search, Start, Value};
+
+use super::document;
+use super::filter::{all_of, order, told};
+use super::pages::{self, COUNTED, cursor, whole};
+use super::related::{Loose, Resolver, rows_of};
+use super::server::{Failure, Server, strange};
+
+/// Rows that are looked at together, at least and at most.
+const FIRST_CHUNK: usize = 500;
+const CHUNK: usize = 5_000;
+
+/// The rows of the page, and how many there are in all. `query` finds them and others: those for which only `loose` does not hold.
+pub fn page(
+    server: &Server,
+    search: &Search,
+    query: Json,
+    loose: &Loose,
+) -> Result<(Vec<Row>, u64), Failure> {
+    let walk = Walk {
+        server,
+        search,
+        loose,
+    };
+    let told = walk.told_count()?;
+    let limit = search.page.limit as usize;
+    let (wanted, counted) = match search.page.start {
+        Start::Offset(from) => {
+            let from = from as usize;
+            let counted = if told.is_some() { 0 } else { COUNTED as usize };
+            let found = walk.matching(query, false, counted.max(from + limit))?;
+            let counted = told.unwrap_or(found.len() as u64);
+            (found.into_iter().skip(from).take(limit).collect(), counted)
+        }
+        Start::After(_) | Start::Before(_) => {
+            let counted = match told {
+                Some(told) => told,
+                None => walk.matching(query.clone(), false, COUNTED as usize)?.len() as u64,
+            };
+            let beside = std::iter::once(query).chain(cursor(search));
+            let reversed = matches!(search.page.start, Start::Before(_));
+            let found = walk.matching(all_of(beside.collect()), reversed, limit)?;
+            (found, counted)
+        }
+    };
+    let mut found = whole(server, search, &wanted)?;
+    if matches!(search.page.start, Start::Before(_)) {
+        found.reverse();
+    }
+    Ok((found, counted))
+}
+
+struct Walk<'a> {
+    server: &'a Server,
+    search: &'a Search,
+    loose: &'a Loose,
+}
+
+/// Rows of which no more is known than what others know of them, and the place in the order behind them.
+struct Chunk {
+    rows: Vec<Row>,
+    end: Json,
+}
+
+impl Walk<'_> {
+    /// How many rows the search finds, if there is a condition that tells: it is the only one.
+    fn told_count(&self) -> Result<Option<u64>, Failure> {
+        match (self.loose, self.search.filter.as_slice()) {
+            (Loose::All(loose), [_]) if self.search.any_of.is_empty() => match loose.as_slice() {
+                [related] => Resolver::new(self.server, None).holders(self.search.entity, related),
+                _ => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    /// The first rows that match, as far as they are needed to go on; in the order of the search, or in the reverse one.
+    fn matching(&self, query: Json, reversed: bool, most: usize) -> Result<Vec<Row>, Failure> {
+        let largest = CHUNK.min(self.server.documents.settings.joined_keys);
+        let mut size = most.clamp(FIRST_CHUNK, CHUNK).min(largest);
+        let (mut found, mut after) = (Vec::new(), None);
+        while found.len() < most {
+            let chunk = self.chunk(&query, reversed, size, after)?;
+            let is_last = chunk.rows.len() < size;
+            found.append(&mut self.judged(chunk.rows)?);
+            if is_last {
+                break;
+            }
+            after = Some(chunk.end);
+            size = (size * 2).min(largest);
+        }
+        found.truncate(most);
+        Ok(found)
+    }
+
+    /// Rows that the query finds, in order, without what stands in them: keys and places in the order come from the index.
+    fn chunk(
+        &self,
+        query: &Json,
+        reversed: bool,
+        size: usize,
+        after: Option<Json>,
+    ) -> Result<Chunk, Failure> {
+        let entity = self.search.entity;
+        let known = owners(self.search);
+        let names: Vec<&str> = known.iter().map(|at| entity.field(*at).name).collect();
+        let mut body = json!({
+            "size": size,
+            "query": query,
+            "sort": order(self.search, reversed),
+            "_source": false,
+            "docvalue_fields": names,
+            "track_total_hits": false,
+        });
+        if let (Some(after), Json::Object(body)) = (after, &mut body) {
+            body.insert("search_after".to_string(), after);
+        }
+        let index = self.server.documents.index(entity.table);
+        let mut answer = self.server.search(&index, &body)?;
+        let hits = answer
+            .pointer_mut("/hits/hits")
+            .and_then(Json::as_array_mut);
+        let hits = hits.ok_or_else(|| strange("a search"))?;
+        let rows = hits.iter().map(|hit| row(entity, &known, hit)).collect();
+        let end = hits.last_mut().and_then(|hit| hit.get_mut("sort"));
+        Ok(Chunk {
+            rows,
+            end: end.map(Json::take).unwrap_or_default(),
+        })
+    }
+
+    /// Those of the rows that match.
+    fn judged(&self, rows: Vec<Row>) -> Result<Vec<Row>, Failure> {
+        let Loose::All(loose) = self.loose else {
+            return self.searched(rows);
+        };
+        let mut rows = rows;
+        for related in loose {
+            rows = self.related(related, rows)?;
+        }
+        Ok(rows)
+    }
+
+    /// Those of which something related is as a condition says.
+    fn related(&self, related: &Related, mut rows: Vec<Row>) -> Result<Vec<Row>, Failure> {
+        let entity = self.search.entity;
+        if rows.is_empty() {
+            return Ok(rows);
+        }
+        let keys = Resolver::new(self.server, Some(&rows)).keys_of(entity, related)?;
+        let keys: std::collections::HashSet<String> =
+            keys.iter().flatten().map(document::id_of).collect();
+        let own = entity.index_of(related.own).unwrap_or_default();
+        rows.retain(|row| {
+            let own = row.get(own).map(document::id_of);
+            own.is_some_and(|own| keys.contains(&own))
+        });
+        Ok(rows)
+    }
+
+    /// Those that the whole search finds, in which each list of keys is one about these rows.
+    fn searched(&self, rows: Vec<Row>) -> Result<Vec<Row>, Failure> {
+        let entity = self.search.entity;
+        let query = Resolver::new(self.server, Some(&rows)).of_search(self.search)?;
+        let body = json!({
+            "size": rows.len(),
+            "query": all_of(vec![rows_of(entity, &rows), query]),
+            "_source": [entity.key().name],
+            "sort": ["_doc"],
+            "track_total_hits": false,
+        });
+        let index = self.server.documents.index(entity.table);
+        let matching = pages::rows(entity, &self.server.search(&index, &body)?)?;
+        let key = |row: &Row| row.first().map(document::id_of);
+        let keys: std::collections::HashSet<_> = matching.iter().map(key).collect();
+        let is_one = |row: &Row| keys.contains(&key(row));
+        Ok(rows.into_iter().filter(is_one).collect())
+    }
+}
+
+fn row(entity: &Entity, known: &[usize], hit: &Json) -> Row {
+    let mut row = vec![Value::Null; entity.fields.len()];
+    for at in known {
+        let field = entity.field(*at);
+        let value = hit.get("fields").and_then(|fields| fields.get(field.name));
+        let value = value.and_then(|values| values.get(0));
+        if let (Some(place), Some(value)) = (row.get_mut(*at), value) {
+            *place = told(field.kind, value);
+        }
+    }
+    row
+}
+
+/// The columns by which rows are judged: the key, and those that other entities know.
+fn owners(search: &Search) -> Vec<usize> {
+    let mut columns = vec![0];
+    let all = std::iter::once(&search.filter).chain(&search.any_of);
+    all.for_each(|conditions| owners_of(search.entity, conditions, &mut columns));
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
+
+fn owners_of(entity: &Entity, conditions: &Conditions, columns: &mut Vec<usize>) {
+    for condition in conditions {
+        match condition {
+            Condition::Related(related) => columns.extend(entity.index_of(related.own)),
+            Condition::Any(alternatives) => {
+                let conditions = alternatives.iter();
+                conditions.for_each(|conditions| owners_of(entity, conditions, columns));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Members of 8.10 that answers have beside those of 8.9.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use skep_model::builder::Bpmn;
+use skep_protocol::command::Command;
+
+use crate::fake::{Running, start_over};
+use crate::http::post;
+use crate::searches::Stored;
+use crate::store::Filled;
+use crate::support::Rig;
+
+/// A job of an instance with a business id, and one of an instance without.
+async fn gateway() -> Running {
+    let mut rig = Rig::new();
+    rig.record_batches();
+    rig.deploy(
+        Bpmn::process("p")
+            .start("s")
+            .service_task("work", "job")
+            .end("e"),
+    );
+    let mut named = Rig::creation("p", "{}");
+    named.business_id = Some("B-7".to_string());
+    rig.send(Command::CreateProcessInstance(named))
+        .expect("an instance");
+    rig.create("p", "{}");
+    let store = Filled::new(1, Duration::from_millis(5));
+    store.follow(&std::mem::take(&mut rig.batches));
+    start_over(Arc::new(Stored(store)), |_| {}).await
+}
+
+async fn items(gateway: &Running, path: &str, body: Value) -> Vec<Value> {
+    let found = post(gateway.rest, path, &body.to_string()).await;
+    assert_eq!(found.status, 200, "{body}: {}", found.text);
+    found.json()["items"].as_array().expect("items").clone()
+}
+
+#[tokio::test]
+async fn jobs_tell_the_business_id_of_their_instance_and_no_priority() {
+    let gateway = gateway().await;
+    let path = "/v2/jobs/search";
+    for order in ["ASC", "DESC"] {
+        let sort = json!([{"field": "priority", "order": order}, {"field": "creationTime"}]);
+        let jobs = items(&gateway, path, json!({"sort": sort})).await;
+        let told: Vec<_> = jobs
+            .iter()
+            .map(|job| (&job["businessId"], &job["priority"]))
+            .collect();
+        assert_eq!(
+            told,
+            [(&json!("B-7"), &json!(0)), (&Value::Null, &json!(0))]
+        );
+    }
+    // One that was never given is found by no value.
+    for (filter, count) in [(json!(0), 0), (json!({"$exists": false}), 2)] {
+        let jobs = items(&gateway, path, json!({"filter": {"priority": filter}})).await;
+        assert_eq!(jobs.len(), count, "{filter}");
+    }
+}
+
+#[tokio::test]
+async fn no_instance_is_suspended() {
+    let gateway = gateway().await;
+    let path = "/v2/process-instances/search";
+    for (filter, count) in [
+        (json!({}), 2),
+        (json!({"suspendedDate": {"$exists": true}}), 0),
+    ] {
+        let sort = json!([{"field": "suspendedDate"}]);
+        let found = items(&gateway, path, json!({"filter": filter, "sort": sort})).await;
+        assert_eq!(found.len(), count, "{filter}");
+        assert!(found.iter().all(|one| one["suspendedDate"] == Value::Null));
+    }
+}
