@@ -8,9 +8,7 @@
 //! end:  0 u8 | number of rows u64
 //! ```
 
-use std::collections::VecDeque;
-
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use super::{KvView, Row, Table, TableRows};
 use crate::StorageError;
@@ -99,7 +97,7 @@ impl<'a> StreamWriter<'a> {
 /// rows; both verify what they read. A stream that ends early is an error.
 pub struct StreamReader<I> {
     chunks: I,
-    buffer: VecDeque<u8>,
+    buffer: Bytes,
     meta: Option<Vec<u8>>,
     count: u64,
     ended: bool,
@@ -114,23 +112,23 @@ impl<I: Iterator<Item = Result<Bytes, StorageError>>> StreamReader<I> {
     pub fn new(chunks: I) -> Result<Self, StorageError> {
         let mut reader = Self {
             chunks,
-            buffer: VecDeque::new(),
+            buffer: Bytes::new(),
             meta: None,
             count: 0,
             ended: false,
         };
-        if reader.content(MAGIC.len())? != MAGIC {
+        if *reader.content(MAGIC.len())? != *MAGIC {
             return Err(damaged("it does not begin like a snapshot"));
         }
         let version = reader.content(2)?;
-        if version != VERSION.to_le_bytes() {
+        if *version != VERSION.to_le_bytes() {
             return Err(StorageError::Snapshot(format!(
                 "version {version:?} of the format is not known; use the version of skep that wrote it"
             )));
         }
         if reader.byte()? == 1 {
             let length = reader.length()?;
-            reader.meta = Some(reader.content(length)?);
+            reader.meta = Some(reader.content(length)?.to_vec());
         }
         Ok(reader)
     }
@@ -140,24 +138,37 @@ impl<I: Iterator<Item = Result<Bytes, StorageError>>> StreamReader<I> {
         self.meta.as_deref()
     }
 
-    fn content(&mut self, count: usize) -> Result<Vec<u8>, StorageError> {
-        while self.buffer.len() < count {
-            let chunk = self
-                .chunks
-                .next()
-                .ok_or_else(|| damaged("it ends too early"))??;
-            let (header, content) = chunk
-                .split_at_checked(CHUNK_HEADER)
-                .ok_or_else(|| damaged("a chunk is too short"))?;
-            let mut expected = crc32fast::hash(content).to_le_bytes().to_vec();
-            let length = u32::try_from(content.len()).unwrap_or(u32::MAX);
-            expected.extend_from_slice(&length.to_le_bytes());
-            if header != expected {
-                return Err(damaged("the checksum of a chunk does not match"));
-            }
-            self.buffer.extend(content);
+    /// The next bytes, without their chunks. Most lie within one.
+    fn content(&mut self, count: usize) -> Result<Bytes, StorageError> {
+        if self.buffer.len() >= count {
+            return Ok(self.buffer.split_to(count));
         }
-        Ok(self.buffer.drain(..count).collect())
+        let mut all = BytesMut::from(std::mem::take(&mut self.buffer));
+        while all.len() < count {
+            let chunk = self.chunk()?;
+            all.extend_from_slice(&chunk);
+        }
+        self.buffer = all.freeze();
+        Ok(self.buffer.split_to(count))
+    }
+
+    /// The content of the next chunk.
+    fn chunk(&mut self) -> Result<Bytes, StorageError> {
+        let mut chunk = self
+            .chunks
+            .next()
+            .ok_or_else(|| damaged("it ends too early"))??;
+        if chunk.len() < CHUNK_HEADER {
+            return Err(damaged("a chunk is too short"));
+        }
+        let header = chunk.split_to(CHUNK_HEADER);
+        let mut expected = crc32fast::hash(&chunk).to_le_bytes().to_vec();
+        let length = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
+        expected.extend_from_slice(&length.to_le_bytes());
+        if header != expected {
+            return Err(damaged("the checksum of a chunk does not match"));
+        }
+        Ok(chunk)
     }
 
     fn byte(&mut self) -> Result<u8, StorageError> {
@@ -167,6 +178,7 @@ impl<I: Iterator<Item = Result<Bytes, StorageError>>> StreamReader<I> {
     fn length(&mut self) -> Result<usize, StorageError> {
         let bytes = self.content(4)?;
         let bytes: [u8; 4] = bytes
+            .as_ref()
             .try_into()
             .map_err(|_| damaged("a length is missing"))?;
         Ok(u32::from_le_bytes(bytes) as usize)
@@ -175,7 +187,7 @@ impl<I: Iterator<Item = Result<Bytes, StorageError>>> StreamReader<I> {
     fn row(&mut self) -> Result<Option<(Table, Row)>, StorageError> {
         if self.byte()? == 0 {
             let count = self.content(8)?;
-            if count != self.count.to_le_bytes() {
+            if count.as_ref() != self.count.to_le_bytes() {
                 return Err(damaged("the number of rows does not match"));
             }
             return Ok(None);
@@ -183,7 +195,8 @@ impl<I: Iterator<Item = Result<Bytes, StorageError>>> StreamReader<I> {
         let table = self.byte()?;
         let (key, value) = (self.length()?, self.length()?);
         self.count += 1;
-        Ok(Some((table, (self.content(key)?, self.content(value)?))))
+        let (key, value) = (self.content(key)?, self.content(value)?);
+        Ok(Some((table, (key.to_vec(), value.to_vec()))))
     }
 }
 
