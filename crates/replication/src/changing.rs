@@ -5,7 +5,7 @@ use skep_storage::log::{Entry, Frame};
 
 use crate::convert::proposal;
 use crate::entries::TAG_MEMBERS;
-use crate::error::ChangeError;
+use crate::error::{ChangeError, GroupError};
 use crate::group::Group;
 use crate::members::{Change, Members, Planned};
 use crate::output::{Committed, Event};
@@ -141,6 +141,25 @@ impl Group {
                 payload: entry.content(),
             }));
         }
+    }
+
+    /// At the start: changes of the members that the state holds, and that were not stored with the members before a crash.
+    pub(crate) fn learn_members(&mut self, tagged: &[u64]) -> Result<(), GroupError> {
+        let group = self.config.group;
+        for index in tagged {
+            let stored = self.members().index.max(self.base().index);
+            if *index <= stored || *index > self.delivered {
+                continue;
+            }
+            let entry = self.raft.store().read(*index, index + 1, 1);
+            let entry = entry.map_err(|source| GroupError::Log { group, source })?;
+            for entry in entry.into_iter().filter(|e| e.tag == TAG_MEMBERS) {
+                if let Some(change) = Planned::decode(entry.payload) {
+                    self.apply_change(entry.index, change);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The members are these from now on.

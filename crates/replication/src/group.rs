@@ -133,6 +133,7 @@ impl Group {
         }
         let members = config.members_of(&stored)?;
         let single = members.voters == [config.node];
+        let changes = log.tagged.clone();
         let known = checkpoint.index;
         let checkpoint = log_goes_on_at(&log, checkpoint, single);
         let most = log.last.index.max(checkpoint.index);
@@ -229,7 +230,8 @@ impl Group {
                 messages: Vec::new(),
             });
         }
-        if single {
+        this.learn_members(&changes)?;
+        if this.members().voters == [this.config.node] {
             this.raft.campaign().map_err(refused)?;
         }
         this.draw_timeout();

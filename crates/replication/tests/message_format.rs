@@ -139,6 +139,7 @@ fn a_checkpoint_ahead_of_the_log_of_one_of_several_members_takes_its_place() {
                 last,
                 state: Some(Bytes::from_static(state)),
                 terms,
+                ..Recovered::default()
             },
             checkpoint: id(20, 4),
             source: Box::new(NoLog),
@@ -170,6 +171,7 @@ fn a_log_that_is_behind_the_checkpoint_of_one_of_several_members_goes_on_where_i
             last: id(9, 2),
             state: Some(Bytes::from_static(state)),
             terms: vec![id(6, 2)],
+            ..Recovered::default()
         },
         checkpoint: id(20, 4),
         source: Box::new(NoLog),

@@ -268,3 +268,25 @@ fn a_change_for_an_older_plan_than_the_last_is_refused_also_after_a_restart() {
     assert!(refused(&mut member));
     member.group.change_members(Change::Confirm(1), 8).unwrap();
 }
+
+/// A checkpoint may hold a change that no append has stored the members of yet.
+#[test]
+fn a_change_that_the_checkpoint_holds_and_the_stored_state_does_not_is_known_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut member = Member::open(directory.path(), EntryId::default());
+    member.lead();
+    member.group.change_members(Change::Confirm(1), 7).unwrap();
+    member.until(|member| member.group.members().plan == 7);
+    let members = member.group.members().clone();
+    let checkpoint = EntryId {
+        index: member.group.commit_index(),
+        term: member.group.term(),
+    };
+    assert_eq!(members.index, checkpoint.index);
+    drop(member);
+    let mut member = Member::open(directory.path(), checkpoint);
+    assert_eq!(*member.group.members(), members);
+    member.lead();
+    assert!(member.events.contains(&Event::Members(members.clone())));
+    assert_eq!(*member.group.members(), members);
+}

@@ -159,7 +159,7 @@ pub(super) struct FrameHeader {
     pub(super) durable: Position,
     kind: u8,
     flags: u8,
-    tag: u8,
+    pub(super) tag: u8,
 }
 
 impl FrameHeader {

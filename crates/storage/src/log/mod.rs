@@ -76,6 +76,8 @@ pub struct Recovered {
     pub state: Option<Bytes>,
     /// The first index of each term above the base, in ascending order: `(index, term)`.
     pub terms: Vec<EntryId>,
+    /// The entries above the base whose tag is not 0, in ascending order.
+    pub tagged: Vec<u64>,
 }
 
 /// An open log. One owner writes; [`Log::reader`] hands out readers.

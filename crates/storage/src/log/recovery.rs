@@ -80,6 +80,7 @@ pub(super) fn open(
         last: replay.index.last(),
         state: replay.state.clone(),
         terms: replay.terms(),
+        tagged: replay.tagged(),
     };
     let log = Log {
         disk,
@@ -183,6 +184,7 @@ struct Replay {
     index: Index,
     state: Option<bytes::Bytes>,
     terms: VecDeque<EntryId>,
+    tagged: VecDeque<u64>,
     /// A base frame that settled nothing yet.
     declared: Option<EntryId>,
     /// Up to here the frames say that they are durable.
@@ -279,8 +281,8 @@ impl Replay {
                                 index: header.index,
                                 term: header.term,
                             },
-                            segment,
-                            offset,
+                            header.tag,
+                            (segment, offset),
                         )
                     } else {
                         header.decode(&bytes).map(|frame| self.other(frame))
@@ -291,8 +293,19 @@ impl Replay {
         }
     }
 
-    fn entry(&mut self, id: EntryId, segment: &Arc<Segment>, offset: u64) -> Result<(), String> {
+    fn entry(
+        &mut self,
+        id: EntryId,
+        tag: u8,
+        (segment, offset): (&Arc<Segment>, u64),
+    ) -> Result<(), String> {
         self.index.check(id.index)?;
+        while self.tagged.back().is_some_and(|index| *index >= id.index) {
+            self.tagged.pop_back();
+        }
+        if tag != 0 {
+            self.tagged.push_back(id.index);
+        }
         self.index.append(id, segment, offset);
         while self.terms.back().is_some_and(|run| run.index >= id.index) {
             self.terms.pop_back();
@@ -316,6 +329,13 @@ impl Replay {
     fn base(&mut self, id: EntryId, reset: bool) {
         if reset || self.index.knows(id.index) {
             self.index.rebase(id, reset);
+            while self
+                .tagged
+                .front()
+                .is_some_and(|index| reset || *index <= id.index)
+            {
+                self.tagged.pop_front();
+            }
             self.declared = None;
             if self.index.last() == id {
                 self.terms.clear();
@@ -339,6 +359,13 @@ impl Replay {
             ));
         }
         Ok(())
+    }
+
+    /// The entries above the base whose tag is not 0.
+    fn tagged(&self) -> Vec<u64> {
+        let base = self.index.base().index;
+        let tagged = self.tagged.iter().copied();
+        tagged.filter(|index| *index > base).collect()
     }
 
     /// The first index of each term above the base.
