@@ -7,6 +7,7 @@ use raft::eraftpb;
 use raft::{RaftState, RawNode, StateRole};
 use skep_storage::log::{EntryId, Frame, MAX_PAYLOAD, Recovered};
 
+use crate::arriving::Arriving;
 use crate::changing::{NEARLY, OnDisk};
 use crate::config::{GroupConfig, RecoveredLog};
 use crate::convert::proposal;
@@ -17,7 +18,7 @@ use crate::members::{Members, Planned};
 use crate::message::{Kind, Message};
 use crate::output::{Append, Event, Role};
 use crate::rest::Rest;
-use crate::snapshot::{Incoming, Outgoing};
+use crate::snapshot::Outgoing;
 use crate::state::HardState;
 
 /// A term of leadership of this node.
@@ -67,7 +68,7 @@ pub struct Group {
     pub(crate) asked: BTreeSet<u64>,
     /// Snapshot transfers begun so far.
     pub(crate) transfers: u64,
-    pub(crate) incoming: Option<Incoming>,
+    pub(crate) arriving: Arriving,
     /// The members that came with a snapshot which the library takes.
     pub(crate) arriving_members: Option<Members>,
     /// An own change of the members, with its entry, that is not committed.
@@ -205,7 +206,7 @@ impl Group {
             outgoing: BTreeMap::new(),
             asked: BTreeSet::new(),
             transfers: 0,
-            incoming: None,
+            arriving: Arriving::default(),
             arriving_members: None,
             changing: None,
             heard: Heard::default(),

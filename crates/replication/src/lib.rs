@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod arriving;
 mod changing;
 mod codec;
 mod commit;
@@ -34,6 +35,6 @@ pub use error::{ChangeError, GroupError, MessageError, ProposeError};
 pub use group::Group;
 pub use members::{Change, Members};
 pub use message::{Kind as MessageKind, Message};
-pub use output::{Append, Committed, Event, Output, Role};
+pub use output::{Append, Committed, Event, Output, Part, Role};
 pub use skep_storage::log::EntryId;
 pub use snapshot::{SnapshotPoll, SnapshotSource};

@@ -36,6 +36,15 @@ pub struct Committed {
     pub payload: Bytes,
 }
 
+/// Which bytes of which snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Tells snapshots apart that arrive one after the other.
+    pub arrival: u64,
+    /// Counts the parts of one, from 0.
+    pub number: u64,
+}
+
 /// Something that happened. Events of one poll, and of successive polls, are in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -50,16 +59,19 @@ pub enum Event {
     /// A follower needs a snapshot. Answer with [`crate::Group::offer_snapshot`] when one can be read, or with
     /// [`crate::Group::refuse_snapshot`].
     ProduceSnapshot { to: u64 },
-    /// Bytes of a snapshot that is arriving. Keep them aside. `first` begins a new one: forget earlier ones.
+    /// Bytes of a snapshot that is arriving. Keep them aside, then call [`crate::Group::snapshot_taken`], of the last ones when all
+    /// that needs room is done; or [`crate::Group::abandon_snapshot`]. The first part begins a new snapshot: forget earlier ones.
     SnapshotChunk {
         id: EntryId,
-        first: bool,
+        part: Part,
+        /// There are no more parts.
+        last: bool,
         bytes: Bytes,
     },
-    /// All chunks arrived: replace the state by the snapshot, durably, then call [`crate::Group::snapshot_installed`].
+    /// All chunks were taken: replace the state by the snapshot, durably, then call [`crate::Group::snapshot_installed`].
     /// The group does nothing else until then. The log begins behind `id`; the snapshot may hold more than up to there.
     InstallSnapshot { id: EntryId },
-    /// The snapshot that arrived is not needed: forget its chunks.
+    /// The snapshot that was taken is not needed: forget it.
     DiscardSnapshot,
 }
 

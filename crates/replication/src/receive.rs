@@ -1,17 +1,15 @@
-//! Messages from other members, and the transfer of snapshots.
+//! Messages from other members, and snapshots on their way to them.
 
 use bytes::Bytes;
 use raft::SnapshotStatus;
 use skep_storage::log::EntryId;
 
-use crate::convert::{MAX_NUMBER, from_wire};
-use crate::entries::raft_snapshot;
+use crate::convert::from_wire;
 use crate::error::GroupError;
 use crate::group::Group;
-use crate::members::Members;
 use crate::message::{Kind, Message};
 use crate::output::Event;
-use crate::snapshot::{Incoming, Outgoing, SnapshotSource, Transfer};
+use crate::snapshot::{Outgoing, SnapshotSource, Transfer};
 
 impl Group {
     /// Takes a message from another member. Messages that make no sense are dropped; Raft repeats what matters.
@@ -44,7 +42,7 @@ impl Group {
     }
 
     /// Gives a message to the library, unless it would make it panic in its present state.
-    fn step(&mut self, message: raft::eraftpb::Message) {
+    pub(crate) fn step(&mut self, message: raft::eraftpb::Message) {
         use raft::eraftpb::MessageType;
         let last = self.last_index();
         let current = message.term == self.raft.raft.term;
@@ -200,92 +198,6 @@ impl Group {
             self.drop_transfer(message.from);
             self.raft
                 .report_snapshot(message.from, SnapshotStatus::Finish);
-        }
-    }
-
-    fn receive_chunk(&mut self, message: Message) {
-        // Chunks of an old leader would only hold up the new one's.
-        let sensible = message.term >= self.raft.raft.term
-            && message.term < MAX_NUMBER
-            && (1..MAX_NUMBER).contains(&message.index)
-            && (1..=message.term).contains(&message.log_term);
-        if !sensible {
-            return;
-        }
-        let id = EntryId {
-            index: message.index,
-            term: message.log_term,
-        };
-        let fresh = Incoming {
-            from: message.from,
-            term: message.term,
-            transfer: message.commit,
-            id,
-            next: 0,
-        };
-        let same = |incoming: &Incoming| {
-            Incoming {
-                next: 0,
-                ..*incoming
-            } == fresh
-        };
-        let mut incoming = match self.incoming.filter(same) {
-            Some(incoming) => incoming,
-            None if message.hint == 0 => fresh,
-            None => {
-                // The chunks before this one were lost in a restart.
-                self.acknowledge(&message, 0, true);
-                return;
-            }
-        };
-        if message.hint == incoming.next {
-            incoming.next += 1;
-            self.events.push(Event::SnapshotChunk {
-                id,
-                first: message.hint == 0,
-                bytes: message.payload.clone(),
-            });
-            self.incoming = Some(incoming);
-            if message.last {
-                self.incoming = None;
-                self.restore(&message, id);
-            }
-        }
-        self.acknowledge(&message, incoming.next, false);
-    }
-
-    fn acknowledge(&mut self, message: &Message, next: u64, reject: bool) {
-        let mut answer = self.message(Kind::SnapshotAck, message.from);
-        answer.term = message.term;
-        answer.index = message.index;
-        answer.log_term = message.log_term;
-        answer.commit = message.commit;
-        answer.hint = next;
-        answer.reject = reject;
-        self.messages.push(answer);
-    }
-
-    /// All chunks are here: let the library decide whether the snapshot is needed.
-    fn restore(&mut self, message: &Message, id: EntryId) {
-        let mut step = raft::eraftpb::Message::default();
-        step.set_msg_type(raft::eraftpb::MessageType::MsgSnapshot);
-        step.from = message.from;
-        step.to = message.to;
-        step.term = message.term;
-        // They may be newer than the snapshot: the changes between are passed over when they come.
-        let Ok(members) = Members::decode(message.context.clone()) else {
-            return;
-        };
-        step.set_snapshot(raft_snapshot(id, &members.conf_state()));
-        self.arriving_members = Some(members);
-        self.step(step);
-        let taken = self
-            .raft
-            .snap()
-            .is_some_and(|snapshot| snapshot.get_metadata().index == id.index);
-        if !taken {
-            self.arriving_members = None;
-            self.events.push(Event::DiscardSnapshot);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Sending a snapshot in chunks, with a window and repetition, and putting it together again.
+//! Sending a snapshot in chunks, with a window and repetition.
 
 use std::collections::VecDeque;
 
@@ -111,9 +111,10 @@ impl Outgoing {
 
     /// The follower has all chunks below `next`. True if that was all.
     pub(crate) fn acknowledged(&mut self, next: u64) -> bool {
+        // It may take long with what it has: who answers is not given up.
+        self.repeats = 0;
         if self.window.front().is_some_and(|chunk| chunk.number < next) {
             self.silent_ticks = 0;
-            self.repeats = 0;
         }
         while self.window.front().is_some_and(|chunk| chunk.number < next) {
             self.window.pop_front();
@@ -143,15 +144,4 @@ impl Outgoing {
                 .collect(),
         ))
     }
-}
-
-/// A snapshot that is arriving.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Incoming {
-    pub(crate) from: u64,
-    pub(crate) term: u64,
-    pub(crate) transfer: u64,
-    pub(crate) id: EntryId,
-    /// The number of the chunk that comes next.
-    pub(crate) next: u64,
 }

@@ -273,6 +273,10 @@ proptest! {
             for event in out.events {
                 match event {
                     Event::ProduceSnapshot { to } => group.refuse_snapshot(to),
+                    Event::SnapshotChunk { part, .. } if part.number % 3 == 2 => {
+                        group.abandon_snapshot(part);
+                    }
+                    Event::SnapshotChunk { part, .. } => group.snapshot_taken(part),
                     Event::InstallSnapshot { id } => group.snapshot_installed(id.index),
                     _ => {}
                 }

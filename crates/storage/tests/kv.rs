@@ -321,6 +321,39 @@ fn a_damaged_or_short_stream_is_refused_and_the_old_content_stays() {
 }
 
 #[test]
+fn what_is_built_beside_a_store_leaves_it_alone_until_it_is_adopted() {
+    let source = filled();
+    let directory = tempfile::tempdir().unwrap();
+    let mut target = fjall(directory.path());
+    target
+        .commit(batch(&[(1, "old", Some("stays"))], None))
+        .unwrap();
+    let before = all(&target);
+    let build = |target: &FjallKv, leave_free| {
+        let rows = StreamReader::new(chunks(&source, 4096).into_iter().map(Ok)).unwrap();
+        let meta = rows.meta().map(<[u8]>::to_vec);
+        target.staging().build(Box::new(rows), meta, leave_free)
+    };
+    let count = || std::fs::read_dir(directory.path()).unwrap().count();
+    let files = count();
+    // No disk has so much room.
+    assert!(build(&target, u64::MAX / 2).unwrap_err().is_disk_full());
+    assert_eq!(count(), files, "nothing is left of it");
+    drop(build(&target, 0).unwrap());
+    assert_eq!(all(&target), before);
+    let staged = build(&target, 0).unwrap();
+    // Commits go on meanwhile; what they bring goes with the old content.
+    target
+        .commit(batch(&[(1, "new", Some("1"))], None))
+        .unwrap();
+    assert_eq!(all(&target).len(), before.len() + 1);
+    target.adopt(staged).unwrap();
+    assert_eq!(all(&target), all(&source));
+    drop(target);
+    assert_eq!(all(&fjall(directory.path())), all(&source));
+}
+
+#[test]
 fn the_snapshot_stream_has_the_bytes_it_always_had() {
     let mut store = MemoryKv::new();
     store

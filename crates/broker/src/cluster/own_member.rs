@@ -303,11 +303,12 @@ impl OwnMember {
                 self.group
                     .offer_snapshot(to, self.applied, Box::new(Whole(Some(whole))));
             }
-            Event::SnapshotChunk { first, bytes, .. } => {
-                if first {
+            Event::SnapshotChunk { part, bytes, .. } => {
+                if part.number == 0 {
                     self.arriving.clear();
                 }
                 self.arriving.extend_from_slice(&bytes);
+                self.group.snapshot_taken(part);
             }
             Event::DiscardSnapshot => self.arriving.clear(),
             Event::InstallSnapshot { id } => {

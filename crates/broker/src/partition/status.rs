@@ -36,6 +36,8 @@ pub struct PartitionStatus {
     pub replica_room: Arc<InboxRoom>,
     /// The log cannot grow: its disk is full.
     pub stalled: AtomicBool,
+    /// The leader's snapshot finds no room on the disk: the replica stays behind.
+    pub no_room: AtomicBool,
     /// The disk is nearly full: room that can be given back is given back.
     pub disk_low: AtomicBool,
     /// The disk has so little room that this replica takes no entries: others are a majority without it.
@@ -83,6 +85,7 @@ impl PartitionStatus {
             room: Arc::default(),
             replica_room: Arc::default(),
             stalled: AtomicBool::new(false),
+            no_room: AtomicBool::new(false),
             disk_low: AtomicBool::new(false),
             spared: AtomicBool::new(false),
             processing_paused: AtomicBool::new(false),
@@ -190,7 +193,10 @@ impl PartitionStatus {
     pub fn health(&self) -> PartitionHealth {
         if self.failure.lock().is_some() {
             PartitionHealth::Dead
-        } else if self.stalled.load(Ordering::Relaxed) || self.role() == PartitionRole::Inactive {
+        } else if self.stalled.load(Ordering::Relaxed)
+            || self.no_room.load(Ordering::Relaxed)
+            || self.role() == PartitionRole::Inactive
+        {
             PartitionHealth::Unhealthy
         } else {
             PartitionHealth::Healthy

@@ -2,6 +2,7 @@
 //! something to do: files are written by the log's writer thread and by short-lived checkpoint threads. Only a small batch
 //! with nothing behind it is written and flushed here.
 
+mod arriving;
 mod checkpoints;
 mod checks;
 mod choosing;
@@ -34,7 +35,7 @@ use skep_protocol::command::{Command, Request};
 use skep_protocol::value::ExportingValue;
 use skep_protocol::{Failure, Key, Response};
 use skep_query::Query;
-use skep_replication::{Change, Group, GroupConfig, RecoveredLog};
+use skep_replication::{Change, Group, GroupConfig, Part, RecoveredLog};
 use skep_service::{Answer, PartitionRole, Responder, Timings, Wakes};
 use skep_storage::StorageError;
 use skep_storage::disk::{RealDisk, create_dir_durably};
@@ -56,6 +57,7 @@ use crate::flow_control::{Place, RequestLimit, WriteLimit};
 use crate::job_streams::{Stream, StreamRegistry};
 use crate::metrics::{Context, PartitionMetrics, WorkCounter, nanos};
 
+use self::arriving::Arriving;
 use self::checks::Checks;
 use self::choosing::Choosing;
 pub use self::exporters::ExporterBoard;
@@ -67,7 +69,7 @@ use self::open::open_engine;
 pub(crate) use self::open::start;
 pub use self::open::{HEARTBEAT_TICKS, REST_AFTER_TICKS};
 use self::panics::Panics;
-use self::replica::{HandingOver, IncomingSnapshot};
+use self::replica::HandingOver;
 pub use self::replica_metrics::ReplicaMetrics;
 pub use self::secondary::{Secondary, SecondaryCell};
 
@@ -125,6 +127,12 @@ pub enum Message {
         /// Which capture it was.
         number: u64,
         result: Result<CheckpointMeta, String>,
+    },
+    /// A part of a snapshot was built in: there is room for another one.
+    SnapshotTaken(Part),
+    /// A snapshot is ready to be installed, or cannot be.
+    SnapshotBuilt {
+        arrival: u64,
     },
     /// A copy of secondary storage has come from another node.
     StoreArrived,
@@ -314,8 +322,7 @@ pub struct Partition {
     stopping: bool,
     /// Leadership is given to another node.
     handing_over: Option<HandingOver>,
-    /// A snapshot that is arriving.
-    incoming: Option<IncomingSnapshot>,
+    arriving: Arriving,
     replica_metrics: ReplicaMetrics,
 }
 
@@ -456,6 +463,8 @@ impl Partition {
                 self.core.group_mut().receive(from, message);
             }
             Message::NotHeard { node, since } => self.not_heard(node, since),
+            Message::SnapshotTaken(part) => self.core.group_mut().snapshot_taken(part),
+            Message::SnapshotBuilt { arrival } => self.snapshot_built(arrival)?,
             Message::StoreArrived => self.store_arrived(),
             Message::ChangeMembers { change, plan } => self.change_members(change, plan),
             Message::HandOver(to) => self.hand_over_to(&to),

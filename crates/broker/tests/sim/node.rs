@@ -495,11 +495,12 @@ impl Running {
             }
             Event::Role(Role::Leader { term }) => oracle.leads(id, *term),
             Event::ProduceSnapshot { to } => self.offer_snapshot(*to, store),
-            Event::SnapshotChunk { first, bytes, .. } => {
-                if *first {
+            Event::SnapshotChunk { part, bytes, .. } => {
+                if part.number == 0 {
                     self.chunks.clear();
                 }
                 self.chunks.push(bytes.clone());
+                self.core.group_mut().snapshot_taken(*part);
             }
             Event::DiscardSnapshot => self.chunks.clear(),
             Event::Members(members) => {

@@ -1,6 +1,6 @@
 //! `/actuator/partitions`: the state of each partition, and pausing, resuming, snapshots.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use http::StatusCode;
@@ -126,8 +126,13 @@ fn tree(status: &PartitionStatus) -> Value {
         ],
     });
     let message = status.failure().or_else(|| {
-        let full = status.stalled.load(Ordering::Relaxed);
-        full.then(|| "the log cannot grow: its disk is full".into())
+        let is = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        if is(&status.stalled) {
+            Some("the log cannot grow: its disk is full".into())
+        } else {
+            let behind = "the leader's snapshot finds no room on the disk: the replica is behind";
+            is(&status.no_room).then(|| behind.into())
+        }
     });
     match (tree, message) {
         (Value::Object(mut tree), Some(message)) => {

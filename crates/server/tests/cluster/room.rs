@@ -154,3 +154,103 @@ fn a_leader_whose_disk_is_full_lets_others_lead_and_finds_back_by_itself() {
         }
     });
 }
+
+const REPLICA_0: &str = "/actuator/cluster/brokers/0/partitions/1";
+
+/// About so many MiB of state that cannot be compressed, in rows of half a MiB.
+async fn make_state(server: &Server, ledger: &Shared, mebibytes: u64) {
+    let client = server.client();
+    let mut random = 1_u64;
+    let mut noise = || {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        char::from(b'0' + (random >> 58) as u8)
+    };
+    for _ in 0..2 * mebibytes {
+        let text: String = (0..MIB / 2).map(|_| noise()).collect();
+        let variables = serde_json::json!({ "noise": text }).to_string();
+        let request = CreateInstance::latest("one-task").variables(variables);
+        eventually("an instance to be created", async || {
+            let created = client.create_instance(&request).await;
+            let keep = |key| ledger.with(|ledger| ledger.created.insert(key));
+            created.is_ok_and(|instance| keep(instance.process_instance_key))
+        })
+        .await;
+    }
+}
+
+fn size_of(directory: &Path) -> u64 {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| Some(entry.metadata().ok()?.len()))
+        .sum()
+}
+
+/// What a node says of the health of its replica of partition 1: status and message.
+fn health_of_replica(server: &Server) -> (Value, Value) {
+    let answer = server.management("GET", "/actuator/partitions");
+    let partitions = answer.and_then(|(_, body)| serde_json::from_str::<Value>(&body).ok());
+    let health = partitions.unwrap_or_default()["1"]["health"].clone();
+    (health["status"].clone(), health["message"].clone())
+}
+
+#[test]
+fn a_replica_without_room_for_the_snapshot_stays_a_follower_and_takes_it_once_there_is_room() {
+    let name = "room::a_replica_without_room_for_the_snapshot_stays_a_follower_and_takes_it_once_there_is_room";
+    sandbox::run(name, async |directory| {
+        let (nodes, disk) = with_a_small_disk(&directory, &[]);
+        let mut servers = nodes.all().await;
+        ledger::deploy_one_task(&servers[1].client()).await;
+        let ledger = Shared::default();
+        let gone = servers[1].management("DELETE", REPLICA_0);
+        assert!(matches!(gone, Some((202, _))), "{gone:?}");
+        eventually("the replica to go", async || {
+            servers.iter().all(|s| is_over(s, 1))
+        })
+        .await;
+        make_state(&servers[1], &ledger, 50).await;
+        eventually("a log without what is in the state", async || {
+            [1, 2].iter().all(|node| {
+                servers[*node].begin_checkpoint();
+                size_of(&nodes.directory(*node).join("partitions/1/log")) < 30 * MIB
+            })
+        })
+        .await;
+        // Room for some of it.
+        let filler = disk.fill_but(46 * MIB);
+        let joins = servers[1].manage("POST", REPLICA_0, r#"{"priority":3}"#);
+        assert!(matches!(joins, Some((202, _))), "{joins:?}");
+        eventually("the replica to find no room", async || {
+            servers[0].log().contains("SNAPSHOT_NO_ROOM")
+        })
+        .await;
+        let (status, message) = health_of_replica(&servers[0]);
+        assert_eq!(status, "UNHEALTHY");
+        assert!(message.to_string().contains("no room"), "{message}");
+        // What had arrived gave its room back, and the leader's next offers take none.
+        for _ in 0..3 {
+            takes_work(&servers[2], &ledger).await;
+            assert!(disk.free() > 24 * MIB, "{} bytes are free", disk.free());
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        }
+        assert!(!is_over(&servers[1], 2), "it has no vote");
+        assert_eq!(servers[0].log().matches("SNAPSHOT_NO_ROOM").count(), 1);
+        drop(filler);
+        eventually("the replica to have its vote", async || {
+            is_over(&servers[0], 2)
+        })
+        .await;
+        eventually("health", async || {
+            health_of_replica(&servers[0]).0 == "HEALTHY"
+        })
+        .await;
+        // It counts: without it there is no majority now.
+        servers[1].kill();
+        takes_work(&servers[2], &ledger).await;
+        takes_work(&servers[0], &ledger).await;
+        for node in [0, 2] {
+            ledger::expect_everything_acknowledged(&servers[node], &ledger).await;
+        }
+    });
+}

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use crate::StorageError;
 
-pub use fjall_kv::{FjallConfig, FjallKv, FjallReader};
+pub use fjall_kv::{FjallConfig, FjallKv, FjallReader, Staged, Staging};
 pub use memory::MemoryKv;
 pub use stream::{StreamReader, StreamWriter};
 

@@ -85,6 +85,8 @@ impl Inbox {
             | Message::NotHeard { .. }
             | Message::HandOver(_)
             | Message::CheckpointDone { .. }
+            | Message::SnapshotTaken(_)
+            | Message::SnapshotBuilt { .. }
             | Message::TakeSnapshot(_)
             | Message::Wake
             | Message::Stop => &self.reports,

@@ -52,6 +52,7 @@ pub(crate) fn start(
         core: PartitionCore::new(engine, group, (meta.index, meta.term)),
         writer: Some(writer),
         log_reader,
+        arriving: Arriving::new(kv.staging()),
         kv: Arc::new(Mutex::new(kv)),
         pending_rows,
         inbox,
@@ -89,7 +90,6 @@ pub(crate) fn start(
         shown_bans: None,
         stopping: false,
         handing_over: None,
-        incoming: None,
         replica_metrics,
     });
     metrics.bootstrap.set(millis(opened));

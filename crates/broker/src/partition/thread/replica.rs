@@ -1,13 +1,11 @@
 //! The partition as one of several replicas: messages of the others, leading and following, snapshots.
 
-use std::fs::File;
-use std::io::{BufReader, Read, Write};
 use std::path::PathBuf;
 
 use bytes::Bytes;
 use skep_cluster::node_of;
 use skep_replication::{Event, Role, SnapshotPoll, SnapshotSource};
-use skep_storage::kv::{KvView, StreamReader, StreamWriter};
+use skep_storage::kv::{KvView, StreamWriter};
 
 use super::*;
 
@@ -25,13 +23,6 @@ pub(super) struct HandingOver {
     /// It has until then to take it.
     until: Instant,
     asked: bool,
-}
-
-/// A snapshot that arrives goes to a file first.
-#[derive(Debug)]
-pub(super) struct IncomingSnapshot {
-    path: PathBuf,
-    file: File,
 }
 
 impl Partition {
@@ -54,14 +45,14 @@ impl Partition {
         for event in polled.output.events.drain(..) {
             match event {
                 Event::ProduceSnapshot { to } => self.offer_snapshot(to),
-                Event::SnapshotChunk { first, bytes, .. } => self.take_in(first, &bytes)?,
-                Event::DiscardSnapshot => {
-                    self.incoming = None;
-                    self.replica_metrics.snapshot_ends(false);
-                }
+                Event::SnapshotChunk {
+                    part, last, bytes, ..
+                } => self.take_in(part, last, bytes)?,
+                Event::DiscardSnapshot => self.forget_snapshot(),
                 Event::Role(Role::Candidate) => self.replica_metrics.is_candidate(),
                 Event::InstallSnapshot { id } => self.install(id)?,
-                Event::Committed { .. } | Event::Apply(_) | Event::Role(_) => {}
+                Event::Apply(_) => self.gets_on(),
+                Event::Committed { .. } | Event::Role(_) => {}
                 Event::Members(members) => {
                     let own = self.core.group().config().node;
                     tracing::info!(partition = self.status.partition, ?members, "replicas");
@@ -239,24 +230,6 @@ impl Partition {
         Some(EntryId { index, term })
     }
 
-    fn take_in(&mut self, first: bool, bytes: &[u8]) -> Result<(), CoreError> {
-        if first || self.incoming.is_none() {
-            self.replica_metrics.snapshot_begins();
-            let path = self.directory().join("snapshot.part");
-            let file = File::create(&path).map_err(cannot_take_in)?;
-            self.incoming = Some(IncomingSnapshot { path, file });
-        }
-        let Some(incoming) = &mut self.incoming else {
-            return Ok(());
-        };
-        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        incoming
-            .file
-            .write_all(&length.to_le_bytes())
-            .and_then(|()| incoming.file.write_all(bytes))
-            .map_err(cannot_take_in)
-    }
-
     /// The snapshot takes the place of the state.
     // Engines are large and made on the stack, which is not to be touched that deep where none is made.
     #[inline(never)]
@@ -268,16 +241,13 @@ impl Partition {
             let _ = storing.join();
         }
         self.pending_rows.clear();
-        let Some(incoming) = self.incoming.take() else {
-            return Err(CoreError::Snapshot("it is not there".to_string()));
-        };
         // What the snapshot stands for is not in the log here, and so not in secondary storage.
         if let Secondary::Open(store) = self.secondary.get()
             && !store.is_shared()
         {
             store.abandon();
         }
-        let meta = self.replace_state(&incoming).map_err(CoreError::Snapshot)?;
+        let meta = self.adopt_snapshot()?;
         let state = EntryId {
             index: meta.index,
             term: meta.term,
@@ -288,7 +258,6 @@ impl Partition {
                 state.index, id.index
             )));
         }
-        let _ = std::fs::remove_file(&incoming.path);
         let (mut engine, _) =
             open_engine(&self.kv.lock(), &self.pending_rows, &self.engine_config)?;
         engine.promote()?;
@@ -309,37 +278,6 @@ impl Partition {
     pub(super) fn directory(&self) -> PathBuf {
         let partition = self.status.partition.to_string();
         self.config.directory.join("partitions").join(partition)
-    }
-
-    fn replace_state(&mut self, incoming: &IncomingSnapshot) -> Result<CheckpointMeta, String> {
-        let file = File::open(&incoming.path).map_err(|e| e.to_string())?;
-        let rows = StreamReader::new(Parts(BufReader::new(file))).map_err(|e| e.to_string())?;
-        let meta = rows.meta().map(<[u8]>::to_vec);
-        let position = CheckpointMeta::read(meta.as_deref()).map_err(|e| e.to_string())?;
-        let mut kv = self.kv.lock();
-        kv.install(Box::new(rows), meta)
-            .map_err(|e| e.to_string())?;
-        Ok(position)
-    }
-}
-
-fn cannot_take_in(error: std::io::Error) -> CoreError {
-    CoreError::Snapshot(error.to_string())
-}
-
-/// The parts of a snapshot as they were put into the file.
-struct Parts(BufReader<File>);
-
-impl Iterator for Parts {
-    type Item = Result<Bytes, StorageError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let mut length = [0; 4];
-        self.0.read_exact(&mut length).ok()?;
-        let mut bytes = vec![0; u32::from_le_bytes(length) as usize];
-        let read = self.0.read_exact(&mut bytes);
-        let failed = |e: std::io::Error| StorageError::Snapshot(e.to_string());
-        Some(read.map(|()| bytes.into()).map_err(failed))
     }
 }
 

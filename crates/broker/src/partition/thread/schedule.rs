@@ -30,6 +30,7 @@ impl Partition {
             // Operators tell all replicas of a store what they tell one.
             self.follow_exporting();
             self.mend_secondary();
+            self.spare_snapshot();
             self.checkpoint_if_due()?;
         }
         if !self.core.is_leader() || self.core.is_void() || self.stopping {

@@ -11,17 +11,19 @@
 //! thread when the disk is full.
 
 mod open;
+mod staging;
 
 use std::borrow::Cow;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fjall::{PersistMode, Readable, Snapshot};
+use fjall::{Readable, Snapshot};
 
 use self::open::{Open, Slot};
-use super::{Ascending, Change, KvBatch, KvStore, KvView, MAX_TABLES, Rows, Table, TableRows};
+pub use self::staging::{Staged, Staging};
+use self::staging::{turn_pointer, write_pointer};
+use super::{Change, KvBatch, KvStore, KvView, MAX_TABLES, Rows, Table, TableRows};
 use crate::StorageError;
 use crate::disk::create_dir_durably;
 use crate::space::{SpaceProbe, StatvfsProbe};
@@ -140,7 +142,8 @@ impl FjallKv {
             return Ok(());
         }
         let kept = rows - garbage.unwrap_or(0);
-        self.expect_room((u128::from(bytes) * u128::from(kept) / u128::from(rows)) as u64)?;
+        let needed = u128::from(bytes) * u128::from(kept) / u128::from(rows);
+        expect_room(&self.directory, needed as u64)?;
         let compacted = open.tree.major_compact();
         drop(open);
         compacted.map_err(|error| self.commit_failed(&error))?;
@@ -148,6 +151,32 @@ impl FjallKv {
         // The library keeps the files of the last state until it makes another one.
         self.littered = true;
         self.mend()
+    }
+
+    /// Where content is built that is to take the place of this one. One at a time.
+    pub fn staging(&self) -> Staging {
+        Staging {
+            directory: self.directory.clone(),
+            config: self.config.clone(),
+            number: self.number + 1,
+        }
+    }
+
+    /// Replaces the whole content by what was built, which takes no room. Atomic, as [`KvStore::install`].
+    ///
+    /// # Errors
+    /// The disk fails. Which content is found after a crash is not known then.
+    pub fn adopt(&mut self, staged: Staged) -> Result<(), StorageError> {
+        let number = staged.number;
+        let open = staged.into_use()?;
+        let old = database_path(&self.directory, self.number);
+        self.slot.replace(open);
+        self.number = number;
+        self.deleted = Some(0);
+        self.littered = false;
+        // Views of the old content may still read it; what cannot be removed now is removed at the next opening.
+        let _ = fs::remove_dir_all(old);
+        Ok(())
     }
 
     /// Opens the database again if a commit or a background thread has failed.
@@ -172,23 +201,23 @@ impl FjallKv {
         }
         error
     }
+}
 
-    /// A commit must not take the last room: the log would stand still, and the library could not tidy up.
-    fn expect_room(&self, needed: u64) -> Result<(), StorageError> {
-        let needed = needed.saturating_add(ROOM_LEFT);
-        match StatvfsProbe::new(&self.directory).free_bytes() {
-            Ok(free) if free < needed => {
-                let text = format!("{free} bytes are free, {needed} are needed");
-                let source = std::io::Error::new(std::io::ErrorKind::StorageFull, text);
-                Err(StorageError::io(
-                    "storing a checkpoint in",
-                    &self.directory,
-                    source,
-                ))
-            }
-            // A file system that does not say is tried.
-            _ => Ok(()),
+/// A commit must not take the last room: the log would stand still, and the library could not tidy up.
+fn expect_room(directory: &Path, needed: u64) -> Result<(), StorageError> {
+    let needed = needed.saturating_add(ROOM_LEFT);
+    match StatvfsProbe::new(directory).free_bytes() {
+        Ok(free) if free < needed => {
+            let text = format!("{free} bytes are free, {needed} are needed");
+            let source = std::io::Error::new(std::io::ErrorKind::StorageFull, text);
+            Err(StorageError::io(
+                "storing a checkpoint in",
+                directory,
+                source,
+            ))
         }
+        // A file system that does not say is tried.
+        _ => Ok(()),
     }
 }
 
@@ -211,7 +240,10 @@ impl FjallReader {
 }
 
 fn failed(directory: &Path, error: &fjall::Error) -> StorageError {
-    if let fjall::Error::Io(io) = error {
+    // Where the library wrote decides how deep the cause is.
+    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |e| e.source());
+    let io = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>());
+    if let Some(io) = io.last() {
         // Keeps "the disk is full" recognisable.
         let source = match io.raw_os_error() {
             Some(code) => std::io::Error::from_raw_os_error(code),
@@ -230,12 +262,8 @@ fn database_path(directory: &Path, number: u64) -> PathBuf {
 }
 
 fn point_to(directory: &Path, number: u64) -> std::io::Result<()> {
-    let temporary = directory.join("CURRENT.new");
-    let mut file = fs::File::create(&temporary)?;
-    writeln!(file, "{number}")?;
-    file.sync_all()?;
-    fs::rename(&temporary, directory.join(CURRENT))?;
-    fs::File::open(directory)?.sync_all()
+    write_pointer(directory, number)?;
+    turn_pointer(directory)
 }
 
 fn full_key(table: Table, key: &[u8]) -> Vec<u8> {
@@ -299,7 +327,7 @@ impl KvStore for FjallKv {
             (key.len() + value.as_ref().map_or(0, |value| value.len())) as u64
         };
         self.mend()?;
-        self.expect_room(rows.iter().map(size).sum())?;
+        expect_room(&self.directory, rows.iter().map(size).sum())?;
         let deleted = rows.iter().filter(|(_, _, value)| value.is_none()).count() as u64;
         let meta = batch
             .meta
@@ -332,39 +360,8 @@ impl KvStore for FjallKv {
     }
 
     fn install(&mut self, rows: TableRows<'_>, meta: Option<Vec<u8>>) -> Result<(), StorageError> {
-        let number = self.number + 1;
-        let path = database_path(&self.directory, number);
-        if path.exists() {
-            fs::remove_dir_all(&path)
-                .map_err(|error| StorageError::io("cleaning", &path, error))?;
-        }
-        let open = Open::new(&path, &self.config)?;
-        let fail = |error: fjall::Error| failed(&self.directory, &error);
-        let mut ingestion = open.tree.start_ingestion().map_err(fail)?;
-        let mut ascending = Ascending::new();
-        for row in rows {
-            let (table, (key, value)) = row?;
-            // The library panics at rows out of order.
-            ascending.check(table, &key)?;
-            ingestion
-                .write(full_key(table, &key), value)
-                .map_err(fail)?;
-        }
-        if let Some(meta) = meta {
-            ingestion.write(META_KEY, meta).map_err(fail)?;
-        }
-        ingestion.finish().map_err(fail)?;
-        open.database.persist(PersistMode::SyncAll).map_err(fail)?;
-        point_to(&self.directory, number)
-            .map_err(|error| StorageError::io("writing CURRENT in", &self.directory, error))?;
-        let old = database_path(&self.directory, self.number);
-        self.slot.replace(open);
-        self.number = number;
-        self.deleted = Some(0);
-        self.littered = false;
-        // Views of the old content may still read it; what cannot be removed now is removed at the next opening.
-        let _ = fs::remove_dir_all(old);
-        Ok(())
+        let staged = self.staging().build(rows, meta, 0)?;
+        self.adopt(staged)
     }
 }
 

@@ -1,0 +1,146 @@
+//! A database that is built beside the present one and then takes its place.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fjall::PersistMode;
+
+use super::open::Open;
+use super::{CURRENT, FjallConfig, META_KEY, database_path, expect_room, failed, full_key};
+use crate::StorageError;
+use crate::kv::{Ascending, TableRows};
+
+/// The room on the disk is looked at whenever so much was written.
+const LOOK_AFTER: usize = 1 << 20;
+
+/// Where the next content of a store can be built, by any thread, while the store goes on.
+#[derive(Debug, Clone)]
+pub struct Staging {
+    pub(super) directory: PathBuf,
+    pub(super) config: FjallConfig,
+    pub(super) number: u64,
+}
+
+/// Content that is durable and needs no more room to be [adopted](super::FjallKv::adopt). Dropped, it is removed.
+pub struct Staged {
+    directory: PathBuf,
+    pub(super) number: u64,
+    open: Option<Open>,
+    /// It is in use, or may be after a crash.
+    stays: bool,
+}
+
+impl std::fmt::Debug for Staged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let path = database_path(&self.directory, self.number);
+        f.debug_tuple("Staged").field(&path).finish()
+    }
+}
+
+impl Staging {
+    /// Builds a database of rows in ascending order and a meta value. So many bytes of the disk stay free.
+    ///
+    /// # Errors
+    /// [`StorageError::DiskFull`] if there is no room for it, or what is wrong with the rows or the disk. Nothing is left of it
+    /// then.
+    pub fn build(
+        self,
+        rows: TableRows<'_>,
+        meta: Option<Vec<u8>>,
+        leave_free: u64,
+    ) -> Result<Staged, StorageError> {
+        let path = database_path(&self.directory, self.number);
+        remove(&path).map_err(|error| StorageError::io("cleaning", &path, error))?;
+        let mut staged = Staged {
+            directory: self.directory,
+            number: self.number,
+            open: None,
+            stays: false,
+        };
+        expect_room(&staged.directory, leave_free)?;
+        let open = staged.open.insert(Open::new(&path, &self.config)?);
+        fill(&staged.directory, open, (rows, meta), leave_free)?;
+        // What names it is written now, so that a full disk does not keep it from taking its place.
+        write_pointer(&staged.directory, self.number).map_err(|error| {
+            StorageError::io("writing CURRENT.new in", &staged.directory, error)
+        })?;
+        Ok(staged)
+    }
+}
+
+fn fill(
+    directory: &Path,
+    open: &Open,
+    (rows, meta): (TableRows<'_>, Option<Vec<u8>>),
+    leave_free: u64,
+) -> Result<(), StorageError> {
+    let fail = |error: fjall::Error| failed(directory, &error);
+    let mut ingestion = open.tree.start_ingestion().map_err(fail)?;
+    let mut ascending = Ascending::new();
+    let mut written = 0;
+    for row in rows {
+        let (table, (key, value)) = row?;
+        // The library panics at rows out of order.
+        ascending.check(table, &key)?;
+        written += key.len() + value.len();
+        if written >= LOOK_AFTER {
+            expect_room(directory, leave_free.saturating_add(written as u64))?;
+            written = 0;
+        }
+        ingestion
+            .write(full_key(table, &key), value)
+            .map_err(fail)?;
+    }
+    if let Some(meta) = meta {
+        ingestion.write(META_KEY, meta).map_err(fail)?;
+    }
+    ingestion.finish().map_err(fail)?;
+    open.database.persist(PersistMode::SyncAll).map_err(fail)
+}
+
+fn remove(path: &Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn next_pointer(directory: &Path) -> PathBuf {
+    directory.join("CURRENT.new")
+}
+
+pub(super) fn write_pointer(directory: &Path, number: u64) -> std::io::Result<()> {
+    let mut file = fs::File::create(next_pointer(directory))?;
+    std::io::Write::write_all(&mut file, format!("{number}\n").as_bytes())?;
+    file.sync_all()
+}
+
+/// What was written last counts from now on.
+pub(super) fn turn_pointer(directory: &Path) -> std::io::Result<()> {
+    fs::rename(next_pointer(directory), directory.join(CURRENT))?;
+    fs::File::open(directory)?.sync_all()
+}
+
+impl Staged {
+    /// The database, which stays.
+    pub(super) fn into_use(mut self) -> Result<Open, StorageError> {
+        self.stays = true;
+        turn_pointer(&self.directory)
+            .map_err(|error| StorageError::io("writing CURRENT in", &self.directory, error))?;
+        self.open.take().ok_or_else(|| StorageError::Kv {
+            directory: self.directory.clone(),
+            message: "there is no database to take over".into(),
+        })
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // An open database is closed first.
+        self.open = None;
+        if !self.stays {
+            // What cannot be removed now is removed when the store is opened.
+            let _ = fs::remove_dir_all(database_path(&self.directory, self.number));
+        }
+    }
+}
