@@ -62,6 +62,7 @@ pub fn claim(config: &BrokerConfig) -> Result<Claimed, OpenError> {
             let identity = Identity {
                 cluster_id: config.cluster_id.clone().unwrap_or_else(new),
                 formed: true,
+                epoch: 0,
             };
             keeper(config)(&identity).map_err(io)?;
             identity
@@ -85,6 +86,7 @@ fn place(config: &BrokerConfig) -> String {
 }
 
 const FORMED: &str = "formed";
+const EPOCH: &str = "epoch ";
 
 struct Found {
     identity: Identity,
@@ -98,6 +100,8 @@ fn check(config: &BrokerConfig, text: &str) -> Result<Found, OpenError> {
     let mut line = || lines.next().unwrap_or_default();
     let (cluster_id, partitions, found, state) = (line(), line(), line(), line());
     let partitions = partitions.parse().unwrap_or(config.partitions);
+    let epoch = line().strip_prefix(EPOCH).and_then(|it| it.parse().ok());
+    let epoch = epoch.unwrap_or_default();
     // A cluster has agreed on their number.
     if partitions != config.partitions && config.cluster.is_none() {
         return Err(OpenError::PartitionCount {
@@ -136,6 +140,7 @@ fn check(config: &BrokerConfig, text: &str) -> Result<Found, OpenError> {
         identity: Identity {
             cluster_id: cluster_id.to_string(),
             formed: alone || state == FORMED,
+            epoch,
         },
         alone,
         partitions,
@@ -154,6 +159,9 @@ pub fn keeper(config: &BrokerConfig) -> Keep {
         if !place.is_empty() {
             let state = if identity.formed { FORMED } else { "forming" };
             text.push_str(&format!("{place}\n{state}\n"));
+            if identity.epoch > 0 {
+                text.push_str(&format!("{EPOCH}{}\n", identity.epoch));
+            }
         }
         write_durably(&config.directory.join("cluster"), text.as_bytes())
     })

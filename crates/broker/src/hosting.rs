@@ -5,10 +5,11 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
-use skep_cluster::{State, member};
+use skep_cluster::{ReplicaState, State, member};
 use skep_replication::Members;
 use skep_storage::disk::create_dir_durably;
 
+use crate::anew;
 use crate::clock::Clock;
 use crate::config::BrokerConfig;
 use crate::metrics::{BrokerMetrics, PartitionMetrics, WorkCounter};
@@ -21,6 +22,8 @@ use crate::shared::Shared;
 const LOOK: Duration = Duration::from_millis(500);
 /// Directories of replicas that were given up, until they are removed.
 const GIVEN_UP: &str = "given-up";
+/// Directories of replicas that were given up because the partition goes on from another one, until this node has a copy again.
+const BEFORE: &str = "before";
 
 pub(crate) enum Told {
     /// The state is another one.
@@ -70,6 +73,10 @@ impl Hosting {
             let there = ReplicaOf::read(&self.directory(*partition)).map_err(io)?;
             let replica = match there {
                 Some(there) if there.own == own => there,
+                Some(there) if it.from == Some(there.own) => {
+                    let anew = anew::begin(&self.directory(*partition), own, state, *partition);
+                    anew.map_err(io)?
+                }
                 // The leader says when it is to begin.
                 _ if it.generation > 0 => continue,
                 _ => founding(),
@@ -99,7 +106,7 @@ impl Hosting {
         let metrics = Arc::new(self.metrics.partition(partition));
         let started = thread::start(
             &self.config,
-            (partition, replica),
+            (partition, replica, shared.least_key(partition)),
             shared.clone(),
             self.clock.clone(),
             metrics.clone(),
@@ -149,7 +156,11 @@ impl Hosting {
                     member,
                     members,
                 }) => self.join(&shared, &state, partition, member, members),
-                Ok(Told::Look) | Err(RecvTimeoutError::Timeout) => self.give_up(&shared, &state),
+                Ok(Told::Look) | Err(RecvTimeoutError::Timeout) => {
+                    self.go_on_anew(&shared, &state);
+                    self.give_up(&shared, &state);
+                    self.clear_aside(&state);
+                }
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
@@ -198,6 +209,29 @@ impl Hosting {
         Ok(replica)
     }
 
+    /// Replicas of groups that have lost their majority go on alone, as other members.
+    fn go_on_anew(&self, shared: &Arc<Shared>, state: &State) {
+        let node = self.config.node_id;
+        for handle in shared.partitions() {
+            let (partition, old) = (handle.status.partition, handle.status.member());
+            let own = state.replica_of(node, partition);
+            let from = state.goes_on_from(node, partition);
+            let Some(own) = own.filter(|own| from == Some(old) && *own != old) else {
+                continue;
+            };
+            shared.hosted.remove(partition);
+            handle.stop();
+            drop(handle);
+            let begun = anew::begin(&self.directory(partition), own, state, partition);
+            let outcome = begun
+                .map_err(|e| e.to_string())
+                .and_then(|replica| self.open(partition, &replica).map_err(|e| e.to_string()));
+            if let Err(reason) = outcome {
+                tracing::error!(code = "CLUSTER_STATE", partition, %reason, "the copy of this node, from which the partition is to go on, cannot be opened: mend that and start the node again");
+            }
+        }
+    }
+
     /// Ends replicas that the state does not know any more. One that is newer than the state that is known here stays.
     fn give_up(&self, shared: &Arc<Shared>, state: &State) {
         for handle in shared.partitions() {
@@ -208,8 +242,34 @@ impl Hosting {
             tracing::info!(partition, "this node gives its copy of the partition up");
             shared.hosted.remove(partition);
             handle.stop();
-            if let Err(error) = self.forget(partition) {
+            let generation = skep_cluster::generation(own);
+            let outcome = match state.went_on_since(partition, generation) {
+                true => self.put_aside(partition),
+                false => self.forget(partition),
+            };
+            if let Err(error) = outcome {
                 tracing::error!(code = "CLUSTER_STATE", partition, %error, "a copy that was given up cannot be removed");
+            }
+        }
+    }
+
+    /// Nobody else may have what is here before this node has a copy again.
+    fn put_aside(&self, partition: u32) -> std::io::Result<()> {
+        let directory = self.directory(partition);
+        let aside = directory.with_extension(BEFORE);
+        remove(&aside)?;
+        std::fs::rename(&directory, &aside)
+    }
+
+    /// What was put aside, once there is another copy here.
+    fn clear_aside(&self, state: &State) {
+        let here = state.nodes.get(&self.config.node_id);
+        let here = here.into_iter().flat_map(|node| &node.partitions);
+        for (partition, replica) in here {
+            let aside = self.directory(*partition).with_extension(BEFORE);
+            let is_whole = replica.state == ReplicaState::Active && replica.from.is_none();
+            if is_whole && state.least_keys.contains_key(partition) && aside.exists() {
+                let _ = remove(&aside);
             }
         }
     }

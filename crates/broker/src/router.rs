@@ -80,8 +80,8 @@ fn join(
         directory.identity.clone(),
         directory::keeper(config),
     );
-    if let Some(nodes) = cluster::known_nodes(config, directory.alone) {
-        founding.nodes_are(nodes);
+    if let Some((nodes, awaited)) = cluster::known_nodes(config, directory.alone) {
+        founding.nodes_are(nodes, awaited);
     }
     let cluster = Cluster::open(config.clone(), others, founding, metrics.messaging.clone())?;
     let joined = cluster.founding().wait().and_then(|id| {

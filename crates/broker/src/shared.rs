@@ -38,6 +38,13 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// New things of the partition get greater keys.
+    pub fn least_key(&self, partition: u32) -> u64 {
+        let state = self.cluster.get().map(|cluster| cluster.state());
+        let least = state.and_then(|state| state.least_keys.get(&partition).copied());
+        least.unwrap_or_default()
+    }
+
     pub fn new(preparation: Preparation) -> Shared {
         Shared {
             hosted: Hosted::default(),

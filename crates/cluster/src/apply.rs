@@ -29,6 +29,9 @@ pub enum Entry {
     },
     /// What is pending of the change is given up. Nothing is undone.
     Cancel { change: u64, now: i64 },
+    /// Partitions go on without a majority of their copies: this takes the place of the state of that revision, in which no change
+    /// may be under way.
+    Anew { revision: u64, state: Box<State> },
 }
 
 impl Entry {
@@ -79,6 +82,11 @@ impl State {
                 self.revision += 1;
                 self.end(Outcome::Cancelled, now);
             }
+            Entry::Anew { revision, state }
+                if revision == self.revision && self.running.is_none() =>
+            {
+                *self = *state;
+            }
             _ => return false,
         }
         true
@@ -101,7 +109,7 @@ impl State {
     }
 
     /// Begins the next operation, and ends those that need nothing but to be noted.
-    fn go_on(&mut self, now: i64) {
+    pub(crate) fn go_on(&mut self, now: i64) {
         while let Some(operation) = self.next_operation().map(|(_, next)| next.clone()) {
             self.begin(&operation, now);
             if !operation.is_done_at_once() {
@@ -123,7 +131,7 @@ impl State {
         self.finish(&operation, now);
     }
 
-    fn end(&mut self, outcome: Outcome, now: i64) {
+    pub(crate) fn end(&mut self, outcome: Outcome, now: i64) {
         let Some(change) = self.running.take() else {
             return;
         };
@@ -174,6 +182,7 @@ impl State {
                     state: ReplicaState::Joining,
                     priority: *priority,
                     generation,
+                    from: None,
                 };
                 if let Some(node) = self.touch(*broker_id, now) {
                     let replica = node.partitions.entry(*partition_id).or_insert_with(new);
@@ -204,9 +213,11 @@ impl State {
                 if let Some(node) = self.touch(*broker_id, now) {
                     node.state = NodeState::Active;
                 }
+                self.awaited.remove(broker_id);
             }
             Operation::BrokerRemove { broker_id } | Operation::BrokerForceRemove { broker_id } => {
                 self.nodes.remove(broker_id);
+                self.awaited.remove(broker_id);
             }
             Operation::PartitionJoin {
                 broker_id,

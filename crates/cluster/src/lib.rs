@@ -6,12 +6,14 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod anew;
 mod apply;
 mod layout;
 mod operation;
 mod plan;
 mod state;
 
+pub use anew::{Anew, GoesOn, SurvivingCopy, Survivor, form_anew};
 pub use apply::Entry;
 pub use layout::{Layout, generation, member, node_of};
 pub use operation::Operation;

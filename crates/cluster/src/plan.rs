@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::anew::Anew;
 use crate::layout::Layout;
 use crate::operation::Operation;
 use crate::state::State;
@@ -54,6 +55,9 @@ pub struct Planned {
     pub operations: Vec<Operation>,
     pub current: State,
     pub expected: State,
+    /// What goes on without a majority of its copies.
+    #[serde(default)]
+    pub anew: Option<Anew>,
 }
 
 /// Why a change is not made.
@@ -98,6 +102,7 @@ impl State {
             expected: expected.after(&operations, now),
             operations,
             current: self.clone(),
+            anew: None,
         })
     }
 
@@ -212,6 +217,10 @@ impl State {
 
     /// New copies come before old ones go.
     fn move_to(&self, partition: u32, wanted: &[(u32, u32)], operations: &mut Vec<Operation>) {
+        // Nobody has what a new copy would get.
+        if self.is_lost(partition) {
+            return;
+        }
         let replica = |node: u32| {
             let partitions = self.nodes.get(&node).map(|node| &node.partitions);
             partitions.and_then(|partitions| partitions.get(&partition))
@@ -253,24 +262,27 @@ impl State {
         {
             return invalid(format!("broker {unknown} is not one of the cluster's"));
         }
-        let left = |of: usize, gone: usize, what: &str| match (of - gone) * 2 > of {
-            true => Ok(()),
-            false => Err(Refusal::NotOffered(format!(
-                "without the brokers {brokers:?} there is no majority of {what}: {} of {of} are left. Going on without a majority \
-                 could lose what was acknowledged, and is not offered by this version; start one of them again",
-                of - gone
-            ))),
-        };
         let distinct: BTreeSet<&u32> = brokers.iter().collect();
-        left(self.nodes.len(), distinct.len(), "the cluster's nodes")?;
+        let left = self.nodes.len() - distinct.len();
+        if left * 2 <= self.nodes.len() {
+            return invalid(format!(
+                "a majority of the {} brokers is there, and without {brokers:?} there would be none: only brokers that are lost for good \
+                 can be removed by force. Remove them without force",
+                self.nodes.len()
+            ));
+        }
         let mut operations = Vec::new();
         for partition in 1..=self.partitions {
             let replicas = self.replicas(partition);
             let kept = replicas.iter().filter(|(node, _)| !brokers.contains(node));
             let kept: Vec<u32> = kept.map(|(node, _)| *node).collect();
             if kept.len() < replicas.len() {
-                let what = format!("partition {partition}'s copies");
-                left(replicas.len(), replicas.len() - kept.len(), &what)?;
+                // [`crate::form_anew`] is for that.
+                if kept.len() * 2 <= replicas.len() {
+                    return Err(Refusal::NotOffered(format!(
+                        "without the brokers {brokers:?} there is no majority of partition {partition}'s copies"
+                    )));
+                }
                 operations.push(Operation::PartitionForceReconfigure {
                     partition_id: partition,
                     brokers: kept,
@@ -316,6 +328,11 @@ impl State {
         if !self.is_ready(broker) {
             return invalid(format!(
                 "broker {broker} has not come or not gone: a change was given up half-way. Add it again first"
+            ));
+        }
+        if self.is_lost(partition) {
+            return invalid(format!(
+                "partition {partition} is lost: no broker has a copy of it, and so none can get one"
             ));
         }
         match node.partitions.get(&partition) {

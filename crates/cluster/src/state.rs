@@ -1,6 +1,6 @@
 //! The state, and what can be read from it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,19 @@ pub struct State {
     pub running: Option<Running>,
     /// The newest last.
     pub finished: VecDeque<Finished>,
+    /// How often the cluster was [formed anew](crate::form_anew). A node of an earlier time is refused.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub epoch: u64,
+    /// Nodes that have survived and may still be of an earlier time: they come with what they have.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub awaited: BTreeSet<u32>,
+    /// By partition: new things get greater keys than this one. Lesser ones may have been given by copies that are lost.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub least_keys: BTreeMap<u32, u64>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +69,9 @@ pub struct Replica {
     /// The revision of the state that made it; 0: it was there from the beginning. A copy of an earlier revision that the state
     /// does not know was given up.
     pub generation: u64,
+    /// It begins its group anew, alone, with what this earlier member has on the disk of the same node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +133,7 @@ impl State {
                     state: ReplicaState::Active,
                     priority,
                     generation: 0,
+                    from: None,
                 };
                 if let Some(node) = state.nodes.get_mut(&node) {
                     node.partitions.insert(partition, replica);
@@ -156,8 +173,29 @@ impl State {
 
     /// This member of the partition's group was given up. One that is newer than this state was not.
     pub fn has_given_up(&self, member: u64, partition: u32) -> bool {
-        let wanted = node_of(member).and_then(|node| self.replica_of(node, partition));
-        self.is_founded() && wanted != Some(member) && generation(member) <= self.revision
+        let node = node_of(member);
+        let wanted = node.and_then(|node| self.replica_of(node, partition));
+        let goes_on = node.and_then(|node| self.goes_on_from(node, partition));
+        self.is_founded()
+            && ![wanted, goes_on].contains(&Some(member))
+            && generation(member) <= self.revision
+    }
+
+    /// The earlier member of the partition's group from which the node's copy goes on, alone.
+    pub fn goes_on_from(&self, node: u32, partition: u32) -> Option<u64> {
+        self.nodes.get(&node)?.partitions.get(&partition)?.from
+    }
+
+    /// The partition goes on from a copy of another node, which was chosen after this generation.
+    pub fn went_on_since(&self, partition: u32, generation: u64) -> bool {
+        let copies = self.nodes.values();
+        let mut copies = copies.filter_map(|node| node.partitions.get(&partition));
+        copies.any(|copy| copy.from.is_some() && copy.generation > generation)
+    }
+
+    /// No node has a copy of the partition any more.
+    pub fn is_lost(&self, partition: u32) -> bool {
+        self.replicas(partition).is_empty()
     }
 
     /// The node as a member of the cluster's own group.

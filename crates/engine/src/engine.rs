@@ -39,6 +39,8 @@ pub struct EngineConfig {
     pub expression_timeout: u64,
     /// Bytes of the largest message to a client (`api.grpc.max-message-size`): no job is larger.
     pub max_message_size: usize,
+    /// New things get keys with greater counters.
+    pub least_key: u64,
     /// Milliseconds after which an unanswered command to another partition is sent again.
     pub retry_interval: i64,
     /// Timers, time-outs, back-offs and messages handled in one call of [`Engine::run_due`].
@@ -57,6 +59,7 @@ impl Default for EngineConfig {
             max_process_depth: 1000,
             expression_timeout: 100,
             max_message_size: 4 << 20,
+            least_key: 0,
             retry_interval: 10_000,
             max_due: 500,
             turn_steps: 1_000,
@@ -101,7 +104,8 @@ pub struct Engine {
 
 impl Engine {
     /// An engine over a recovered state. `next_position` is the position of the next record in the log.
-    pub fn new(config: EngineConfig, state: State, next_position: u64) -> Engine {
+    pub fn new(config: EngineConfig, mut state: State, next_position: u64) -> Engine {
+        state.keys_are_above(config.least_key);
         Engine {
             config,
             state,

@@ -22,6 +22,7 @@ const NO_CHANGE: &[&str] = &[
     "rest",
     "promote",
     "observe_key",
+    "keys_are_above",
     "checkpoint",
     "evict",
     "damage",

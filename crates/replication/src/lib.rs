@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod anew;
 mod arriving;
 mod changing;
 mod codec;
@@ -30,6 +31,7 @@ mod snapshot;
 mod state;
 pub mod transport;
 
+pub use anew::form_anew;
 pub use config::{EntrySource, GroupConfig, RecoveredLog};
 pub use error::{ChangeError, GroupError, MessageError, ProposeError};
 pub use group::Group;

@@ -10,6 +10,8 @@ mod changes;
 mod faults;
 #[path = "cluster/gateways.rs"]
 mod gateways;
+#[path = "cluster/lost.rs"]
+mod lost;
 #[path = "cluster/majority.rs"]
 mod majority;
 #[path = "cluster/room.rs"]

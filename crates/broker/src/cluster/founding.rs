@@ -19,6 +19,28 @@ pub struct Identity {
     pub cluster_id: String,
     /// All nodes have the id.
     pub formed: bool,
+    /// How often the cluster was formed anew without a majority, as far as the node has taken part in that.
+    pub epoch: u64,
+}
+
+/// Between the id and the epoch, where there is one: nodes that know nothing of epochs see another cluster, and keep away.
+const EPOCH: &str = " / epoch ";
+
+impl Identity {
+    /// As nodes present themselves.
+    pub fn presented(&self) -> String {
+        match self.epoch {
+            0 => self.cluster_id.clone(),
+            epoch => format!("{}{EPOCH}{epoch}", self.cluster_id),
+        }
+    }
+}
+
+/// The id and the epoch of a cluster as a node has presented it.
+pub fn id_and_epoch(presented: &str) -> (&str, u64) {
+    let parts = presented.rsplit_once(EPOCH);
+    let parts = parts.and_then(|(id, epoch)| Some((id, epoch.parse().ok()?)));
+    parts.unwrap_or((presented, 0))
 }
 
 /// Keeps the identity in the data directory. What it returns survives the node.
@@ -41,6 +63,10 @@ struct State {
     met: BTreeMap<u32, String>,
     /// The nodes of the cluster that have data, once it is formed.
     nodes: Option<BTreeSet<u32>>,
+    /// Nodes that may still be of an earlier epoch.
+    awaited: BTreeSet<u32>,
+    /// The cluster goes on without this node, and why that is known.
+    left_behind: Option<String>,
     /// There is a cluster, and this node is none of it.
     outside: bool,
     /// Why this node cannot go on.
@@ -85,9 +111,12 @@ impl Founding {
             ));
         }
         let own = state.identity.cluster_id.clone();
-        let theirs = &other.cluster_id;
+        let (theirs, epoch) = id_and_epoch(&other.cluster_id);
         match (own.is_empty(), theirs.is_empty()) {
-            (false, false) if own != *theirs => {
+            (false, false) if own == theirs && epoch != state.identity.epoch => {
+                return self.meets_of_epoch(&mut state, other, epoch);
+            }
+            (false, false) if own != theirs => {
                 return Err(format!(
                     "node {} is of the cluster {theirs}, and node {} of {own}",
                     other.node, self.node
@@ -111,9 +140,37 @@ impl Founding {
             }
             _ => {}
         }
-        state.met.insert(other.node, theirs.clone());
+        state.met.insert(other.node, theirs.to_string());
         self.go_on(&mut state, other);
         Ok(())
+    }
+
+    /// The cluster was formed anew without one of the two, or with it, and it does not know yet.
+    fn meets_of_epoch(
+        &self,
+        state: &mut State,
+        other: &Greeting,
+        epoch: u64,
+    ) -> Result<(), String> {
+        if epoch < state.identity.epoch {
+            return match state.awaited.contains(&other.node) {
+                true => Ok(()),
+                false => Err(left_behind(other.node)),
+            };
+        }
+        if other.members.contains(&self.node) {
+            return Ok(());
+        }
+        let reason = left_behind(self.node);
+        state.left_behind.get_or_insert(reason.clone());
+        state.refused.get_or_insert(reason.clone());
+        self.changed.notify_all();
+        Err(reason)
+    }
+
+    /// The cluster goes on without this node, which may not do what it did: why.
+    pub fn left_behind(&self) -> Option<String> {
+        self.state.lock().left_behind.clone()
     }
 
     fn has_data(&self, state: &State, node: u32) -> bool {
@@ -123,9 +180,11 @@ impl Founding {
         }
     }
 
-    /// The nodes of the cluster that have data.
-    pub fn nodes_are(&self, nodes: BTreeSet<u32>) {
-        self.state.lock().nodes = Some(nodes);
+    /// The nodes of the cluster that have data, and of these the ones that may still be of an earlier epoch.
+    pub fn nodes_are(&self, nodes: BTreeSet<u32>, awaited: BTreeSet<u32>) {
+        let mut state = self.state.lock();
+        state.nodes = Some(nodes);
+        state.awaited = awaited;
     }
 
     /// Nodes that others must not take for new ones.
@@ -136,15 +195,16 @@ impl Founding {
             .collect()
     }
 
-    /// This node was added to a cluster.
+    /// This node was added to a cluster, or goes on with it into a new epoch.
     ///
     /// # Errors
     /// The data directory cannot be written.
-    pub fn admitted(&self, cluster_id: &str) -> Result<(), String> {
+    pub fn admitted(&self, cluster_id: &str, epoch: u64) -> Result<(), String> {
         let mut state = self.state.lock();
         let identity = Identity {
             cluster_id: cluster_id.to_string(),
             formed: true,
+            epoch: epoch.max(state.identity.epoch),
         };
         if state.identity != identity {
             (self.keep)(&identity)
@@ -237,6 +297,14 @@ impl Founding {
             }
         }
     }
+}
+
+fn left_behind(node: u32) -> String {
+    format!(
+        "node {node} was removed as lost for good, and the cluster goes on without what it has: its data is of an earlier time, and must not \
+         come back. To use the node again, stop it, empty its data directory, start it, and add it with PATCH /actuator/cluster and \
+         {{\"brokers\":{{\"add\":[{node}]}}}} at another node"
+    )
 }
 
 fn without_data(node: u32) -> String {

@@ -8,6 +8,7 @@ use skep_cluster::{FIRST_GATEWAY, State, is_gateway};
 use skep_transport::{Class, Greeting};
 
 use super::Cluster;
+use super::founding::id_and_epoch;
 use super::wire::{ClusterMessage, NodeMessage};
 
 /// Gateways that are connected, so that no two have the same number.
@@ -65,10 +66,11 @@ impl Cluster {
     pub(super) fn meets_gateway(&self, other: &Greeting) -> Result<(), String> {
         let own = self.founding.identity().cluster_id;
         let number = other.node - FIRST_GATEWAY;
-        if !own.is_empty() && !other.cluster_id.is_empty() && own != other.cluster_id {
+        // It has nothing of an earlier time.
+        let (theirs, _) = id_and_epoch(&other.cluster_id);
+        if !own.is_empty() && !theirs.is_empty() && own != theirs {
             return Err(format!(
-                "gateway {number} is of the cluster {}, and node {} of {own}",
-                other.cluster_id,
+                "gateway {number} is of the cluster {theirs}, and node {} of {own}",
                 self.node()
             ));
         }
@@ -83,16 +85,22 @@ impl Cluster {
     /// A broker presents itself to a gateway, which belongs to the first cluster that it finds.
     pub(super) fn meets_as_gateway(&self, other: &Greeting) -> Result<(), String> {
         let wanted = self.wanted_cluster();
-        if !wanted.is_empty() && !other.cluster_id.is_empty() && wanted != other.cluster_id {
+        let (theirs, epoch) = id_and_epoch(&other.cluster_id);
+        if !wanted.is_empty() && !theirs.is_empty() && wanted != theirs {
             return Err(format!(
-                "node {} is of the cluster {}, and gateway {} of {wanted}",
+                "node {} is of the cluster {theirs}, and gateway {} of {wanted}",
                 other.node,
-                other.cluster_id,
                 self.node().saturating_sub(FIRST_GATEWAY)
             ));
         }
+        if epoch < self.founding.identity().epoch {
+            return Err(format!(
+                "node {} has not taken part in forming the cluster {theirs} anew",
+                other.node
+            ));
+        }
         if other.formed {
-            self.founding.admitted(&other.cluster_id)?;
+            self.founding.admitted(theirs, epoch)?;
         }
         Ok(())
     }
@@ -113,7 +121,7 @@ impl Cluster {
             let wanted = self.wanted_cluster();
             if wanted.is_empty() || wanted == state.cluster_id {
                 // It keeps nothing that could fail.
-                let _ = self.founding.admitted(&state.cluster_id);
+                let _ = self.founding.admitted(&state.cluster_id, state.epoch);
             }
         }
         if state.cluster_id == self.founding.identity().cluster_id {

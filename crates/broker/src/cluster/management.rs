@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use skep_cluster::{Entry, Planned, Refusal, Request, State, is_gateway, node_of};
+use skep_cluster::{Entry, Planned, Refusal, Request, State, Survivor, is_gateway, node_of};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -18,6 +18,8 @@ use super::wire::{ClusterMessage, NodeMessage};
 
 /// So long an operator waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// So long a leader is waited for before a majority is taken to be lost.
+const ELECTION: Duration = Duration::from_secs(5);
 /// Between two looks whether something has come about.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -32,6 +34,26 @@ pub enum Ask {
     Cancel {
         change: u64,
     },
+    /// Brokers are lost for good, and a majority with them. Of the lowest one that stays.
+    RemoveLost {
+        removed: Vec<u32>,
+        dry_run: bool,
+    },
+    /// What the node has, if a majority is lost.
+    Survives,
+}
+
+impl Ask {
+    /// Brokers that are to be removed as lost, and whether that is only planned.
+    fn loses(&self) -> Option<(Vec<u32>, bool)> {
+        match self {
+            Ask::Change {
+                request: Request::ForceRemove { brokers },
+                dry_run,
+            } => Some((brokers.clone(), *dry_run)),
+            _ => None,
+        }
+    }
 }
 
 /// What it gets.
@@ -39,14 +61,17 @@ pub enum Ask {
 pub enum Answer {
     Planned(Box<Planned>),
     State(Box<State>),
+    Survivor(Box<Survivor>),
 }
 
-type Outcome = Result<Answer, Refusal>;
+pub(super) type Outcome = Result<Answer, Refusal>;
 
 #[derive(Default)]
 pub(super) struct Asked {
     next: AtomicU64,
     pending: Mutex<HashMap<u64, oneshot::Sender<Outcome>>>,
+    /// Held while it is decided how to go on without a majority.
+    pub(super) deciding: tokio::sync::Mutex<()>,
 }
 
 impl Cluster {
@@ -55,13 +80,30 @@ impl Cluster {
     /// # Errors
     /// It is refused, or nobody was reached.
     pub async fn ask(self: &Arc<Self>, ask: Ask) -> Outcome {
-        let deadline = Instant::now() + PATIENCE;
+        let Some((removed, dry_run)) = ask.loses() else {
+            return self.ask_majority(&ask, PATIENCE).await;
+        };
+        if self.is_gateway() {
+            return self.ask_majority(&ask, ELECTION + 2 * PATIENCE).await;
+        }
+        match self.ask_majority(&ask, ELECTION).await {
+            // There is none.
+            Err(Refusal::Unreachable(_)) => {
+                let deadline = Instant::now() + 2 * PATIENCE;
+                self.remove_lost(removed, dry_run, deadline).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn ask_majority(self: &Arc<Self>, ask: &Ask, patience: Duration) -> Outcome {
+        let deadline = Instant::now() + patience;
         loop {
             let outcome = match self.own_leader() {
                 Some((leader, own)) if leader == own => self.decide(ask.clone()).await,
-                Some((leader, _)) => self.ask_leader(node_of(leader), &ask, deadline).await,
+                Some((leader, _)) => self.ask_leader(node_of(leader), ask, deadline).await,
                 None if self.is_gateway() => {
-                    self.ask_leader(self.broker_to_ask(), &ask, deadline).await
+                    self.ask_leader(self.broker_to_ask(), ask, deadline).await
                 }
                 None => Err(self.nobody_leads()),
             };
@@ -84,12 +126,21 @@ impl Cluster {
     }
 
     async fn ask_leader(&self, node: Option<u32>, ask: &Ask, deadline: Instant) -> Outcome {
+        match node {
+            Some(node) => self.ask_node_for(node, ask, deadline).await,
+            None => Err(Refusal::Unreachable(
+                "the node that leads the cluster's own state cannot be reached. Nothing was done"
+                    .to_string(),
+            )),
+        }
+    }
+
+    pub(super) async fn ask_node_for(&self, node: u32, ask: &Ask, deadline: Instant) -> Outcome {
         let unreachable = || {
-            let text =
-                "the node that leads the cluster's own state cannot be reached. Nothing was done";
-            Refusal::Unreachable(text.to_string())
+            Refusal::Unreachable(format!(
+                "node {node} cannot be reached, and has to decide. Nothing was done"
+            ))
         };
-        let node = node.ok_or_else(unreachable)?;
         let id = self.asked.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         self.asked.pending.lock().insert(id, answer);
@@ -103,8 +154,8 @@ impl Cluster {
         match outcome {
             Ok(Ok(outcome)) => outcome,
             _ => Err(Refusal::Unanswered(format!(
-                "node {node}, which leads the cluster's own state, has not answered in time. Whether the change has begun can be \
-                 seen with GET /actuator/cluster"
+                "node {node}, which has to decide, has not answered in time. Whether the change has begun can be seen with \
+                 GET /actuator/cluster"
             ))),
         }
     }
@@ -116,21 +167,27 @@ impl Cluster {
         };
         let cluster = self.clone();
         runtime.spawn(async move {
-            let leads = cluster
-                .own_leader()
-                .is_some_and(|(leader, own)| leader == own);
-            let outcome = match leads {
-                true => cluster.decide(ask).await,
-                // It does not know who leads.
-                false if is_gateway(from) => cluster.ask(ask).await,
-                false => Err(cluster.nobody_leads()),
-            };
+            let outcome = cluster.asked_by(from, ask).await;
             let outcome = serde_json::to_vec(&outcome).unwrap_or_default();
             cluster.send(
                 from,
                 &NodeMessage::Cluster(ClusterMessage::Told { id, outcome }),
             );
         });
+    }
+
+    async fn asked_by(self: &Arc<Self>, from: u32, ask: Ask) -> Outcome {
+        let leads = self.own_leader().is_some_and(|(leader, own)| leader == own);
+        match (leads, ask) {
+            (_, Ask::Survives) => Ok(Answer::Survivor(Box::new(self.survives().await))),
+            (true, ask) => self.decide(ask).await,
+            // It does not know who leads.
+            (false, ask) if is_gateway(from) => self.ask(ask).await,
+            (false, Ask::RemoveLost { removed, dry_run }) => {
+                self.decide_without_majority(removed, dry_run).await
+            }
+            (false, _) => Err(self.nobody_leads()),
+        }
     }
 
     pub(super) fn operator_told(&self, id: u64, outcome: &[u8]) {
@@ -141,24 +198,23 @@ impl Cluster {
     }
 
     /// As the leader.
-    async fn decide(&self, ask: Ask) -> Outcome {
+    async fn decide(self: &Arc<Self>, ask: Ask) -> Outcome {
         let state = self.state();
         match ask {
-            Ask::Change { request, dry_run } => {
-                let planned = state.plan(&request, now())?;
-                if !dry_run {
-                    self.own_group_told(Told::Propose(Entry::Begin {
-                        revision: planned.revision,
-                        operations: planned.operations.clone(),
-                        now: now(),
-                    }));
-                    self.came_about(planned.revision, |state| {
-                        state.change(planned.change).is_some()
-                    })
-                    .await?;
-                }
-                Ok(Answer::Planned(Box::new(planned)))
+            Ask::Survives => Ok(Answer::Survivor(Box::new(self.survives().await))),
+            // A leader was found meanwhile.
+            Ask::RemoveLost { removed, dry_run }
+            | Ask::Change {
+                request: Request::ForceRemove { brokers: removed },
+                dry_run,
+            } if state.running.is_none() && state.splits_from(&removed) => {
+                self.decide_for_partitions(removed, dry_run).await
             }
+            Ask::RemoveLost { removed, dry_run } => {
+                let request = Request::ForceRemove { brokers: removed };
+                self.change(state, request, dry_run).await
+            }
+            Ask::Change { request, dry_run } => self.change(state, request, dry_run).await,
             Ask::Cancel { change } => {
                 if state.next_operation().map(|(running, _)| running) != Some(change) {
                     return Err(Refusal::Unknown(format!(
@@ -171,6 +227,22 @@ impl Cluster {
                 Ok(Answer::State(Box::new(State::clone(&self.state()))))
             }
         }
+    }
+
+    async fn change(&self, state: Arc<State>, request: Request, dry_run: bool) -> Outcome {
+        let planned = state.plan(&request, now())?;
+        if !dry_run {
+            self.own_group_told(Told::Propose(Entry::Begin {
+                revision: planned.revision,
+                operations: planned.operations.clone(),
+                now: now(),
+            }));
+            self.came_about(planned.revision, |state| {
+                state.change(planned.change).is_some()
+            })
+            .await?;
+        }
+        Ok(Answer::Planned(Box::new(planned)))
     }
 
     /// Waits until what was proposed is agreed on.

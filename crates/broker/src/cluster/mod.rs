@@ -1,5 +1,6 @@
 //! This node among the others: founding, messages between replicas, requests and jobs across nodes, who is there.
 
+mod anew;
 mod changes;
 pub mod founding;
 mod gateways;
@@ -87,6 +88,8 @@ pub struct Cluster {
     /// Starts and ends replicas.
     hosting: Mutex<Option<crossbeam_channel::Sender<Hosting>>>,
     stopped: AtomicBool,
+    /// It was left behind, and has acted on that.
+    left: AtomicBool,
     /// Seconds in which all nodes were there.
     calm: AtomicU32,
 }
@@ -133,6 +136,7 @@ impl Cluster {
             visitors: Visitors::default(),
             hosting: Mutex::default(),
             stopped: AtomicBool::new(false),
+            left: AtomicBool::new(false),
             calm: AtomicU32::new(0),
         });
         let transport = Transport::open(wire, this.clone())?;
@@ -147,6 +151,7 @@ impl Cluster {
                     return;
                 };
                 cluster.abort_overtaken();
+                cluster.stay_behind();
                 cluster.go_on_with_change();
                 looks += 1;
                 if looks.is_multiple_of(LOOKS_A_SECOND) {
@@ -542,7 +547,7 @@ impl Owner for Cluster {
         let identity = self.founding.identity();
         Greeting {
             version: PROTOCOL_VERSION,
-            cluster_id: identity.cluster_id,
+            cluster_id: identity.presented(),
             formed: identity.formed,
             node: self.node(),
             incarnation: self.incarnation,

@@ -155,6 +155,11 @@ impl Cluster {
     fn leader_elsewhere(&self, partition: u32) -> Result<u32, Failure> {
         let leader = self.leader_of(partition);
         leader.filter(|leader| *leader != self.node()).ok_or_else(|| {
+            if self.state().is_lost(partition) {
+                return Failure::Unavailable(format!(
+                    "Partition {partition} is lost: no node has a copy of it any more. Nothing was done."
+                ));
+            }
             let reached = self.there();
             let size = self.size();
             let why = if reached * 2 > size {

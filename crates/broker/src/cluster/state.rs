@@ -10,6 +10,7 @@ use skep_cluster::{Layout, NodeState, State, member, node_of};
 use skep_replication::{Members, Message as ReplicaMessage};
 
 use super::Cluster;
+use super::anew::first_state;
 use super::own_group::{self, OwnGroup, Told};
 use crate::config::BrokerConfig;
 use crate::directory::Claimed;
@@ -32,19 +33,23 @@ pub(super) struct Known {
 /// Nodes that have data, and have to come with it.
 fn settled(state: &State) -> BTreeSet<u32> {
     let nodes = state.nodes.iter();
-    let settled = nodes.filter(|(_, node)| node.state != NodeState::Joining);
+    let settled =
+        nodes.filter(|(id, node)| node.state != NodeState::Joining || state.awaited.contains(id));
     settled.map(|(node, _)| *node).collect()
 }
 
-/// The nodes that have data, as far as is known before anybody was heard. `None`: as configured.
-pub(crate) fn known_nodes(config: &BrokerConfig, alone: bool) -> Option<BTreeSet<u32>> {
+/// The nodes that have data, as far as is known before anybody was heard, and those that may be of an earlier epoch. `None`: as configured.
+pub(crate) fn known_nodes(
+    config: &BrokerConfig,
+    alone: bool,
+) -> Option<(BTreeSet<u32>, BTreeSet<u32>)> {
     if config.is_gateway() {
         return None;
     }
     let directory = config.directory.join(DIRECTORY);
     match own_group::stored_state(&directory) {
-        Some(state) => Some(settled(&state)),
-        None => alone.then(|| [config.node_id].into()),
+        Some(state) => Some((settled(&state), state.awaited)),
+        None => alone.then(|| ([config.node_id].into(), BTreeSet::new())),
     }
 }
 
@@ -92,7 +97,8 @@ impl Cluster {
         }
         *known = Arc::new(state.clone());
         drop(known);
-        self.founding.nodes_are(settled(state));
+        self.founding
+            .nodes_are(settled(state), state.awaited.clone());
         self.known.changed.notify_all();
         self.look_after_replicas();
         self.tell_gateways(state);
@@ -144,10 +150,14 @@ impl Cluster {
         if self.is_gateway() {
             return self.wait_for_state();
         }
+        self.finish_forming_anew()?;
         let there = ReplicaOf::read(&self.own_group_directory()).map_err(|e| e.to_string())?;
         let founds = member(self.node(), 0);
         match there {
-            Some(replica) if replica.own != founds => self.start_own_group(replica, None)?,
+            Some(replica) if replica.own != founds => {
+                let first = first_state(&self.own_group_directory())?;
+                self.start_own_group(replica, first)?;
+            }
             // Also if it was begun before: all nodes may have stopped before they had agreed on how the cluster begins.
             _ if self.known.own.lock().is_none() => {
                 let nodes = self.founders(there.as_ref(), claimed.alone);
@@ -186,7 +196,7 @@ impl Cluster {
         State::founded(id, &layout, super::changes::now())
     }
 
-    fn start_own_group(
+    pub(super) fn start_own_group(
         self: &Arc<Self>,
         replica: ReplicaOf,
         first: Option<State>,
@@ -245,6 +255,10 @@ impl Cluster {
         if known >= Some(replica.own) {
             return Ok(());
         }
+        // A survivor of what the cluster was: before its files change, so that it comes as one of the new epoch after a crash.
+        if self.founding.identity().formed {
+            self.founding.admitted(&state.cluster_id, state.epoch)?;
+        }
         // An earlier member of this node was removed: nobody counts on it any more.
         self.stop_own_group();
         let directory = self.own_group_directory();
@@ -258,6 +272,6 @@ impl Cluster {
         );
         self.start_own_group(replica, None)?;
         self.state_is(state);
-        self.founding.admitted(&state.cluster_id)
+        self.founding.admitted(&state.cluster_id, state.epoch)
     }
 }

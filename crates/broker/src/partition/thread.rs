@@ -27,6 +27,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 use parking_lot::Mutex;
+use skep_cluster::SurvivingCopy;
 use skep_engine::state::{BatchPhase, State};
 use skep_engine::{Engine, EngineConfig, Noted, Prepared, RequestId, Sent, StreamId, header_of};
 use skep_export::LogProgress;
@@ -143,6 +144,8 @@ pub enum Message {
     },
     /// Let one of these replicas lead, the first that can.
     HandOver(Vec<u64>),
+    /// Tell what a cluster that has lost its majority has to know of this replica.
+    Tell(Sender<SurvivingCopy>),
     /// Make a checkpoint now; the sender hears when it is done.
     TakeSnapshot(Option<Sender<Result<(), String>>>),
     /// Look again: processing goes on, or the clock was moved.
@@ -468,6 +471,7 @@ impl Partition {
             Message::StoreArrived => self.store_arrived(),
             Message::ChangeMembers { change, plan } => self.change_members(change, plan),
             Message::HandOver(to) => self.hand_over_to(&to),
+            Message::Tell(asker) => drop(asker.send(self.survives())),
             Message::Wake => self.checks.hurry(Instant::now()),
             Message::Stop => {
                 self.stopping = true;

@@ -9,7 +9,7 @@ fn with_founders(founders: u32, nodes: Nodes) -> Nodes {
     Nodes { founders, ..nodes }
 }
 
-fn scale(add: &[u32], remove: &[u32], copies: Option<u32>) -> Request {
+pub fn scale(add: &[u32], remove: &[u32], copies: Option<u32>) -> Request {
     Request::Scale {
         add: add.to_vec(),
         remove: remove.to_vec(),
@@ -19,16 +19,16 @@ fn scale(add: &[u32], remove: &[u32], copies: Option<u32>) -> Request {
     }
 }
 
-async fn ask(rig: &Rig, request: Request, dry_run: bool) -> Result<Planned, Refusal> {
+pub async fn ask(rig: &Rig, request: Request, dry_run: bool) -> Result<Planned, Refusal> {
     let cluster = rig.broker.cluster().unwrap();
     match cluster.ask(Ask::Change { request, dry_run }).await? {
         Told::Planned(planned) => Ok(*planned),
-        Told::State(state) => panic!("{state:?}"),
+        other => panic!("{other:?}"),
     }
 }
 
 /// Asks for a change and waits for its end, as all of these nodes see it.
-async fn change(rigs: &[&Rig], request: Request) -> Planned {
+pub async fn change(rigs: &[&Rig], request: Request) -> Planned {
     let planned = ask(rigs[0], request, false).await.unwrap();
     for rig in rigs {
         let began = Instant::now();
@@ -41,7 +41,7 @@ async fn change(rigs: &[&Rig], request: Request) -> Planned {
     planned
 }
 
-fn is_over(rig: &Rig, change: u64) -> bool {
+pub fn is_over(rig: &Rig, change: u64) -> bool {
     let state = rig.broker.cluster_state();
     let over = |last: &skep_cluster::Finished| {
         last.change.id == change && last.outcome == Outcome::Completed
@@ -49,7 +49,7 @@ fn is_over(rig: &Rig, change: u64) -> bool {
     state.finished.iter().any(over)
 }
 
-fn partitions_of(rig: &Rig) -> Vec<u32> {
+pub fn partitions_of(rig: &Rig) -> Vec<u32> {
     let partitions = rig.broker.partitions();
     partitions.iter().map(|p| p.status.partition).collect()
 }
@@ -182,7 +182,7 @@ async fn a_node_is_added_and_another_one_removed_under_load() {
 }
 
 /// Starts a node that waits, and adds it.
-async fn nodes_waiting(nodes: &Nodes, rigs: &[Rig], node: usize, request: Request) -> Rig {
+pub async fn nodes_waiting(nodes: &Nodes, rigs: &[Rig], node: usize, request: Request) -> Rig {
     let opening = nodes.opening(node);
     let all: Vec<&Rig> = rigs.iter().collect();
     change(&all, request).await;

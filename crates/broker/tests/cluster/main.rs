@@ -4,6 +4,7 @@
 mod changes;
 mod damaged;
 mod exporters;
+mod lost;
 mod measured;
 mod questions;
 mod stores;

@@ -6,6 +6,7 @@ pub mod clients;
 pub mod faults;
 pub mod host;
 pub mod jobs;
+pub mod lost;
 pub mod node;
 pub mod old_plans;
 pub mod operators;

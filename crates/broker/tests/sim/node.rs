@@ -6,14 +6,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use skep_broker::partition::checkpoint::CheckpointMeta;
 use skep_broker::partition::core::{PartitionCore, Polled};
+use skep_cluster::SurvivingCopy;
 use skep_engine::state::{State, VariableNames, table::EmptyStore};
 use skep_engine::{Effects, Engine, EngineConfig, JobStreams, Reservation};
 use skep_replication::{
     Append, EntryId, Event, Group, GroupConfig, Members, Message, RecoveredLog, Role, SnapshotPoll,
-    SnapshotSource,
+    SnapshotSource, form_anew,
 };
 use skep_storage::disk::MemoryDisk;
-use skep_storage::log::{Frame, Log, LogConfig, LogReader};
+use skep_storage::log::{Frame, Log, LogConfig, LogReader, Recovered};
 
 use super::oracle::{Durable, Oracle, Stored};
 use super::store::Store;
@@ -188,7 +189,7 @@ impl Node {
         }
     }
 
-    pub fn start(&mut self, oracle: &mut Oracle) {
+    fn open_log(&self) -> (Log, Recovered) {
         let config = LogConfig {
             segment_bytes: 16384,
             grow_bytes: 4096,
@@ -196,7 +197,42 @@ impl Node {
             compress_from: 0,
             salt: Some(hash(&[self.seed, self.id], &[])),
         };
-        let (log, recovered) = Log::open(Arc::new(self.disk.clone()), "/log", config).unwrap();
+        Log::open(Arc::new(self.disk.clone()), "/log", config).unwrap()
+    }
+
+    /// What the group could go on from if the other replicas were lost.
+    pub fn survives(&self, partition: u32) -> SurvivingCopy {
+        let group = self.running.as_ref().unwrap().core.group();
+        let (members, index) = (group.members(), group.last_index());
+        SurvivingCopy {
+            partition,
+            member: self.id,
+            members_index: members.index,
+            voters: members.voters.clone(),
+            term: group.term_at(index).unwrap(),
+            index,
+            last_key: 0,
+        }
+    }
+
+    /// The others are lost: it goes on as another member, alone. It does not run.
+    pub fn goes_on_as(&mut self, own: u64, plan: u64, oracle: &mut Oracle) -> Members {
+        self.store.forget();
+        let meta = self.store.meta();
+        let checkpoint = EntryId {
+            index: meta.index,
+            term: meta.term,
+        };
+        let (mut log, recovered) = self.open_log();
+        let members = form_anew(1, (&mut log, &recovered), checkpoint, own, plan).unwrap();
+        oracle.is_gone(self.id);
+        oracle.voters_are(members.index, members.voters.clone());
+        (self.id, self.members) = (own, members.clone());
+        members
+    }
+
+    pub fn start(&mut self, oracle: &mut Oracle) {
+        let (log, recovered) = self.open_log();
         oracle.reopened(self.id, found(&log, oracle));
         self.store.forget();
         let (engine, meta) = open_engine(&self.store);

@@ -99,7 +99,7 @@ impl World {
         }
     }
 
-    fn wipe(&mut self, host: u32) {
+    pub fn wipe(&mut self, host: u32) {
         self.crash(host);
         let here = self.host(host);
         here.own = None;

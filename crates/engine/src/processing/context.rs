@@ -83,12 +83,12 @@ impl Context<'_> {
 
     /// The key for the next new thing. It is taken once an event with it is emitted.
     pub fn next_key(&self) -> Key {
-        self.state.next_key()
+        self.state.new_key()
     }
 
     /// A key that is taken at once: that of a thing whose first event stands behind others.
     pub fn new_key(&mut self) -> Key {
-        let key = self.state.next_key();
+        let key = self.state.new_key();
         self.state.observe_key(key);
         key
     }

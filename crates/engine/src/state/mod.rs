@@ -138,6 +138,8 @@ pub struct State {
     pub modifications: Modifications,
     pub exporting: Exporting,
     pub(crate) names: Names,
+    /// See [`State::keys_are_above`].
+    least_key: u64,
     undo: undo::CountersBefore,
     tables: Arc<Tables>,
 }
@@ -164,6 +166,7 @@ impl State {
         Ok(State {
             partition,
             counters,
+            least_key: 0,
             processes: Processes::open(&tables)?,
             decisions: Decisions::open(&tables)?,
             forms: Definitions::open(&tables, |_, _| ())?,
@@ -301,9 +304,21 @@ impl State {
         }
     }
 
-    /// The key that the next event of a new thing gets. It counts once that event is applied.
+    /// The key behind all that were given so far.
     pub fn next_key(&self) -> Key {
         Key::new(self.partition, self.counters.last_key + 1)
+    }
+
+    /// The key that the next event of a new thing gets. It counts once that event is applied.
+    pub fn new_key(&self) -> Key {
+        let last = self.counters.last_key.max(self.least_key);
+        Key::new(self.partition, last + 1)
+    }
+
+    /// Keys of new things are greater from now on, as lesser ones may have been given by copies that are lost. It is not part of the
+    /// state: who evaluates says it at each start.
+    pub(crate) fn keys_are_above(&mut self, least: u64) {
+        self.least_key = least;
     }
 
     /// Every applied event reports its key, so that a replayed state goes on counting where the leader stopped.

@@ -7,7 +7,7 @@ use hyper::body::Incoming;
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
 use skep_broker::cluster::{Answer as Told, Ask};
-use skep_cluster::{Planned, Refusal, Request};
+use skep_cluster::{Anew, Planned, Refusal, Request};
 
 use super::reply::{self, Answer, Handled, allow, bad_request, message, ok};
 use shown::brokers;
@@ -174,19 +174,32 @@ impl Target<'_> {
         if !dry_run {
             tracing::info!(?request, "operator action on the cluster");
         }
-        match self.ask(Ask::Change { request, dry_run }).await? {
+        let told = self.ask(Ask::Change { request, dry_run }).await?;
+        self.told(told)
+    }
+
+    fn told(&self, told: Told) -> Handled {
+        match told {
             Told::Planned(planned) => Ok(self.planned(&planned)),
             Told::State(state) => Ok(ok(&shown::topology(self.broker, &state))),
+            // Nodes ask each other for that.
+            Told::Survivor(_) => Err(message(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "another node has answered something else than it was asked",
+            )),
         }
     }
 
     fn planned(&self, planned: &Planned) -> Answer {
-        let body = json!({
+        let mut body = json!({
             "changeId": planned.change,
             "currentTopology": brokers(self.broker, &planned.current),
             "plannedChanges": planned.operations,
             "expectedTopology": brokers(self.broker, &planned.expected),
         });
+        if let (Some(anew), Some(body)) = (&planned.anew, body.as_object_mut()) {
+            body.insert("formedAnew".to_string(), formed_anew(anew));
+        }
         reply::json(StatusCode::ACCEPTED, &body)
     }
 
@@ -197,10 +210,8 @@ impl Target<'_> {
         }
         tracing::info!(change = id, "operator gives a change of the cluster up");
         let change = u64::from(id);
-        match self.ask(Ask::Cancel { change }).await? {
-            Told::State(state) => Ok(ok(&shown::topology(self.broker, &state))),
-            Told::Planned(planned) => Ok(self.planned(&planned)),
-        }
+        let told = self.ask(Ask::Cancel { change }).await?;
+        self.told(told)
     }
 
     async fn ask(&self, ask: Ask) -> Result<Told, Answer> {
@@ -223,6 +234,26 @@ impl Target<'_> {
             message(status, refusal.to_string())
         })
     }
+}
+
+/// What goes on without a majority, and what is lost.
+fn formed_anew(anew: &Anew) -> Value {
+    let from = anew.from.iter();
+    let from = from.map(|(partition, goes_on)| {
+        json!({
+            "partitionId": partition,
+            "brokerId": goes_on.broker_id,
+            "lastTerm": goes_on.term,
+            "lastEntry": goes_on.index,
+        })
+    });
+    json!({
+        "epoch": anew.epoch,
+        "partitions": from.collect::<Vec<_>>(),
+        "lostPartitions": anew.lost,
+        "warning": "these partitions go on from one copy each: what was acknowledged and is in no copy of the brokers that stay is lost. \
+                    The removed brokers must never come back with their data: empty their directories before they are added again",
+    })
 }
 
 fn unknown_change(id: u32) -> Answer {

@@ -38,7 +38,7 @@ fn greeting(node: &Node) -> Greeting {
     let identity = node.founding.identity();
     Greeting {
         version: PROTOCOL_VERSION,
-        cluster_id: identity.cluster_id,
+        cluster_id: identity.presented(),
         formed: identity.formed,
         node: node.founding.node,
         incarnation: 1,
@@ -113,6 +113,7 @@ fn a_node_without_data_is_not_let_into_a_cluster_that_was_formed() {
     let formed = Identity {
         cluster_id: "c".to_string(),
         formed: true,
+        epoch: 0,
     };
     for lost in [0, 2] {
         let old = node(1, &formed);
@@ -132,16 +133,17 @@ fn another_node_waits_outside_of_a_formed_cluster_until_it_is_added() {
     let formed = Identity {
         cluster_id: "c".to_string(),
         formed: true,
+        epoch: 0,
     };
     let old = node(1, &formed);
     // The third one was taken out: it may come without data.
-    old.founding.nodes_are([0, 1].into());
+    old.founding.nodes_are([0, 1].into(), BTreeSet::new());
     for new in [2, 5] {
         let new = node(new, &Identity::default());
         meet(&new, &old).unwrap();
         meet(&new, &old).unwrap();
         assert!(id(&new).is_empty());
-        new.founding.admitted("c").unwrap();
+        new.founding.admitted("c", 0).unwrap();
         assert_eq!(new.founding.wait(), Ok("c".to_string()));
         assert_eq!(*new.kept.lock(), formed);
     }
@@ -158,6 +160,7 @@ fn what_was_configured_does_not_count_once_a_cluster_is_formed() {
     let formed = Identity {
         cluster_id: "c".to_string(),
         formed: true,
+        epoch: 0,
     };
     let (one, two) = (node(1, &formed), node(2, &formed));
     let mut other = greeting(&one);
@@ -170,6 +173,7 @@ fn nodes_of_different_clusters_or_layouts_refuse_each_other() {
     let known = |id: &str| Identity {
         cluster_id: id.to_string(),
         formed: true,
+        epoch: 0,
     };
     let (one, two) = (node(1, &known("a")), node(2, &known("b")));
     assert!(meet(&one, &two).unwrap_err().contains("of the cluster"));
@@ -192,4 +196,54 @@ fn what_cannot_be_kept_does_not_count() {
     zero.meets(&greeting(&two)).unwrap();
     assert_eq!(zero.identity(), Identity::default());
     assert!(zero.wait().unwrap_err().contains("full"));
+}
+
+fn of_epoch(epoch: u64) -> Identity {
+    Identity {
+        cluster_id: "c".to_string(),
+        formed: true,
+        epoch,
+    }
+}
+
+#[test]
+fn a_node_that_was_left_behind_is_refused_and_knows_why() {
+    let survivor = node(0, &of_epoch(1));
+    survivor.founding.nodes_are([0].into(), BTreeSet::new());
+    let old = node(2, &of_epoch(0));
+    let reason = survivor.founding.meets(&greeting(&old)).unwrap_err();
+    assert!(reason.contains("node 2 was removed as lost"), "{reason}");
+    assert_eq!(survivor.founding.left_behind(), None);
+    assert_eq!(old.founding.left_behind(), None);
+    assert_eq!(
+        old.founding.meets(&greeting(&survivor)),
+        Err(reason.clone())
+    );
+    assert_eq!(old.founding.left_behind(), Some(reason.clone()));
+    assert_eq!(old.founding.wait(), Err(reason));
+    // Others of its time it still meets.
+    let other = node(1, &of_epoch(0));
+    other.founding.meets(&greeting(&old)).unwrap();
+}
+
+#[test]
+fn a_survivor_that_has_not_heard_of_it_comes_over_and_once_it_has_nobody_of_before_is_awaited() {
+    let survivor = node(0, &of_epoch(1));
+    survivor.founding.nodes_are([0, 2].into(), [2].into());
+    let late = node(2, &of_epoch(0));
+    meet(&survivor, &late).unwrap();
+    late.founding.admitted("c", 1).unwrap();
+    assert_eq!(*late.kept.lock(), of_epoch(1));
+    survivor.founding.nodes_are([0, 2].into(), BTreeSet::new());
+    meet(&survivor, &late).unwrap();
+    let restored = node(2, &of_epoch(0));
+    assert!(meet(&survivor, &restored).is_err());
+}
+
+#[test]
+fn nodes_that_know_nothing_of_epochs_see_another_cluster() {
+    assert_eq!(of_epoch(0).presented(), "c");
+    assert_ne!(of_epoch(3).presented(), "c");
+    assert_eq!(id_and_epoch(&of_epoch(3).presented()), ("c", 3));
+    assert_eq!(id_and_epoch("c / epoch x"), ("c / epoch x", 0));
 }

@@ -88,6 +88,7 @@ impl Inbox {
             | Message::SnapshotTaken(_)
             | Message::SnapshotBuilt { .. }
             | Message::TakeSnapshot(_)
+            | Message::Tell(_)
             | Message::Wake
             | Message::Stop => &self.reports,
             _ => &self.work,

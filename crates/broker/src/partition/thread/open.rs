@@ -16,7 +16,7 @@ pub const STACK_BYTES: usize = 8 << 20;
 /// Opens a partition's files, recovers its state and starts its thread.
 pub(crate) fn start(
     config: &BrokerConfig,
-    (partition, replica): (u32, &ReplicaOf),
+    (partition, replica, least_key): (u32, &ReplicaOf, u64),
     outlet: Arc<dyn Outlet>,
     clock: Arc<Clock>,
     metrics: Arc<PartitionMetrics>,
@@ -33,7 +33,7 @@ pub(crate) fn start(
 
     let kv = FjallKv::open(directory.join("state"), FjallConfig::default()).map_err(storage)?;
     let pending_rows = PendingRows::default();
-    let engine_config = engine_config(config, partition);
+    let engine_config = engine_config(config, partition, least_key);
     let (mut engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
     follow(config, &mut engine, &status).map_err(core_error)?;
     let log_opened = Instant::now();
@@ -149,9 +149,10 @@ fn spawn(worker: Box<Partition>) -> std::io::Result<std::thread::JoinHandle<()>>
         .spawn(move || worker.run())
 }
 
-fn engine_config(config: &BrokerConfig, partition: u32) -> EngineConfig {
+fn engine_config(config: &BrokerConfig, partition: u32, least_key: u64) -> EngineConfig {
     EngineConfig {
         partition,
+        least_key,
         partitions: config.partitions,
         max_process_depth: config.max_process_depth,
         expression_timeout: u64::try_from(config.expression_timeout.as_millis())

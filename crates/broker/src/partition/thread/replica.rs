@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use bytes::Bytes;
-use skep_cluster::node_of;
+use skep_cluster::{SurvivingCopy, node_of};
 use skep_replication::{Event, Role, SnapshotPoll, SnapshotSource};
 use skep_storage::kv::{KvView, StreamWriter};
 
@@ -88,6 +88,22 @@ impl Partition {
         }
         if self.handing_over.is_none() {
             let _ = self.core.group_mut().change_members(change, plan);
+        }
+    }
+
+    /// What the group could go on from if the other replicas were lost.
+    pub(super) fn survives(&self) -> SurvivingCopy {
+        let group = self.core.group();
+        let (members, index) = (group.members(), group.last_index());
+        let last_key = self.core.engine().state.next_key().counter();
+        SurvivingCopy {
+            partition: self.status.partition,
+            member: group.config().node,
+            members_index: members.index,
+            voters: members.voters.clone(),
+            term: group.term_at(index).unwrap_or_default(),
+            index,
+            last_key: last_key.saturating_sub(1),
         }
     }
 

@@ -1,0 +1,58 @@
+//! A replica becomes the only member of its group: the others are lost for good, and the partition goes on from what is here.
+
+use std::io::{Error, Result};
+use std::path::Path;
+use std::sync::Arc;
+
+use skep_cluster::State;
+use skep_replication::{EntryId, form_anew};
+use skep_storage::disk::RealDisk;
+use skep_storage::kv::{FjallConfig, FjallKv, KvStore};
+use skep_storage::log::{Log, LogConfig};
+
+use crate::partition::checkpoint::CheckpointMeta;
+use crate::replica_file::ReplicaOf;
+
+/// Makes the replica in this directory that of the member `own`, as the state wants it. After a crash it is done again.
+///
+/// # Errors
+/// Files cannot be read or written.
+pub(crate) fn begin(
+    directory: &Path,
+    own: u64,
+    state: &State,
+    partition: u32,
+) -> Result<ReplicaOf> {
+    let kv =
+        FjallKv::open(directory.join("state"), FjallConfig::default()).map_err(Error::other)?;
+    let meta = kv.meta().map_err(Error::other)?;
+    let meta = CheckpointMeta::read(meta.as_deref()).map_err(Error::other)?;
+    drop(kv);
+    let config = LogConfig::default();
+    let opened = Log::open(Arc::new(RealDisk), directory.join("log"), config);
+    let (mut log, found) = opened.map_err(Error::other)?;
+    let checkpoint = EntryId {
+        index: meta.index,
+        term: meta.term,
+    };
+    let members = form_anew(
+        partition,
+        (&mut log, &found),
+        checkpoint,
+        own,
+        state.revision,
+    );
+    let members = members.map_err(Error::other)?;
+    log.close().map_err(Error::other)?;
+    tracing::error!(
+        code = "CLUSTER_STATE",
+        partition,
+        term = found.last.term,
+        index = found.last.index,
+        "the partition has lost the majority of its copies and goes on from the one of this node: what was acknowledged and is not here is lost"
+    );
+    // From here on it is the new member: before, all of it is done again.
+    let replica = ReplicaOf { own, members };
+    replica.write(directory)?;
+    Ok(replica)
+}

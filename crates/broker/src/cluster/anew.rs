@@ -1,0 +1,279 @@
+//! Most nodes are lost for good, and an operator has said so to one that is left: the survivors go on.
+//!
+//! The lowest of them decides. It asks the others what they have, makes the state with which they go on (see [`skep_cluster::form_anew`]),
+//! and writes it beside what it had of the cluster's own group. From then on it is decided: it begins that group anew, alone, with the new
+//! state, and whatever is left to do is a change of the cluster like any other, begun with that state: the other survivors are admitted to
+//! the group, go on from their copies of partitions, and get copies again.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use skep_cluster::{Entry, Planned, Refusal, State, SurvivingCopy, Survivor, form_anew};
+use skep_service::PartitionRole;
+use skep_storage::disk::create_dir_durably;
+use skep_transport::Class;
+use tokio::time::Instant;
+
+use super::Cluster;
+use super::changes::now;
+use super::management::{Answer, Ask, Outcome};
+use super::own_group::Told;
+use crate::directory::write_durably;
+use crate::partition::Message;
+use crate::replica_file::ReplicaOf;
+
+/// A survivor gets so long to say what it has.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How the group begins, in its directory.
+const FIRST: &str = "first";
+/// The group as it will be, beside what it is.
+const DECIDED: &str = "anew";
+
+impl Cluster {
+    /// As a node that stays, whichever it is.
+    pub(super) async fn remove_lost(
+        self: &Arc<Self>,
+        removed: Vec<u32>,
+        dry_run: bool,
+        deadline: Instant,
+    ) -> Outcome {
+        if removed.contains(&self.node()) {
+            return Err(Refusal::Invalid(format!(
+                "node {} was asked, and is to be removed itself: ask one that stays",
+                self.node()
+            )));
+        }
+        let state = self.state();
+        let lowest = state.nodes.keys().find(|node| !removed.contains(node));
+        match lowest.copied() {
+            Some(node) if node != self.node() => {
+                let ask = Ask::RemoveLost { removed, dry_run };
+                self.ask_node_for(node, &ask, deadline).await
+            }
+            _ => self.decide_without_majority(removed, dry_run).await,
+        }
+    }
+
+    /// As the lowest node that stays.
+    pub(super) async fn decide_without_majority(
+        self: &Arc<Self>,
+        removed: Vec<u32>,
+        dry_run: bool,
+    ) -> Outcome {
+        let _one_at_a_time = self.asked.deciding.lock().await;
+        let survivors = self.survivors(&removed).await?;
+        let (first, planned) = form_anew(&removed, self.node(), &survivors, now())?;
+        if first.epoch == planned.current.epoch {
+            let text = "a majority of the nodes stays: the group that holds the cluster's state has a leader in a moment. Ask again. Nothing was done";
+            return Err(Refusal::Unreachable(text.to_string()));
+        }
+        if dry_run {
+            return Ok(Answer::Planned(Box::new(planned)));
+        }
+        say(&planned);
+        let (cluster, revision) = (self.clone(), first.revision);
+        let begun = tokio::task::spawn_blocking(move || cluster.begin_anew(&first)).await;
+        let begun = begun.map_err(|error| error.to_string()).flatten();
+        begun.map_err(|reason| {
+            Refusal::Unanswered(format!(
+                "it could not be begun: {reason}. If it was decided, which the log of node {} says, it goes on when that is started again",
+                self.node()
+            ))
+        })?;
+        self.is_agreed(revision).await?;
+        Ok(Answer::Planned(Box::new(planned)))
+    }
+
+    /// As the leader of the cluster's own group: some partition has no majority without them.
+    pub(super) async fn decide_for_partitions(
+        self: &Arc<Self>,
+        removed: Vec<u32>,
+        dry_run: bool,
+    ) -> Outcome {
+        let survivors = self.survivors(&removed).await?;
+        let (state, planned) = form_anew(&removed, self.node(), &survivors, now())?;
+        if !dry_run {
+            say(&planned);
+            self.own_group_told(Told::Propose(Entry::Anew {
+                revision: planned.revision,
+                state: Box::new(state.clone()),
+            }));
+            self.is_agreed(state.revision).await?;
+        }
+        Ok(Answer::Planned(Box::new(planned)))
+    }
+
+    async fn is_agreed(&self, revision: u64) -> Result<(), Refusal> {
+        let deadline = Instant::now() + PATIENCE;
+        while self.state().revision < revision {
+            if Instant::now() >= deadline {
+                let text =
+                    "it has begun, and is not agreed on yet: GET /actuator/cluster says when it is";
+                return Err(Refusal::Unanswered(text.to_string()));
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
+    }
+
+    /// What all have that stay.
+    async fn survivors(self: &Arc<Self>, removed: &[u32]) -> Result<Vec<Survivor>, Refusal> {
+        let mut survivors = vec![self.survives().await];
+        let state = self.state();
+        let stay = state.nodes.keys().copied();
+        let others = stay.filter(|node| *node != self.node() && !removed.contains(node));
+        for node in others.collect::<BTreeSet<u32>>() {
+            let deadline = Instant::now() + PATIENCE;
+            match self.ask_node_for(node, &Ask::Survives, deadline).await {
+                Ok(Answer::Survivor(survivor)) => survivors.push(*survivor),
+                // Who is missing is said together with what can be done.
+                _ => tracing::warn!(node, "a node that is to stay does not say what it has"),
+            }
+        }
+        Ok(survivors)
+    }
+
+    /// What this node has.
+    pub(super) async fn survives(self: &Arc<Self>) -> Survivor {
+        let cluster = self.clone();
+        let copies = tokio::task::spawn_blocking(move || cluster.copies()).await;
+        let nodes = self.state().nodes.keys().copied().collect::<Vec<u32>>();
+        let reaches = nodes.into_iter().filter(|node| {
+            *node != self.node()
+                && (self.is_heard(*node) || self.is_connected(*node, Class::Requests))
+        });
+        Survivor {
+            node: self.node(),
+            reaches: reaches.collect(),
+            is_led: self.own_leader().is_some(),
+            copies: copies.unwrap_or_default(),
+            state: State::clone(&self.state()),
+        }
+    }
+
+    /// Copies that work. Blocks.
+    fn copies(&self) -> Vec<SurvivingCopy> {
+        let Some(broker) = self.broker() else {
+            return Vec::new();
+        };
+        let work = broker.partitions().into_iter();
+        let work = work.filter(|it| {
+            it.status.failure().is_none() && it.status.role() != PartitionRole::Inactive
+        });
+        let asked = work.map(|handle| {
+            let (tell, told) = crossbeam_channel::bounded(1);
+            handle.inbox.send(Message::Tell(tell));
+            told
+        });
+        let asked: Vec<_> = asked.collect();
+        let until = std::time::Instant::now() + PATIENCE / 2;
+        let told = asked
+            .iter()
+            .filter_map(|told| told.recv_deadline(until).ok());
+        told.collect()
+    }
+
+    /// Decides it. Blocks.
+    fn begin_anew(self: &Arc<Self>, first: &State) -> Result<(), String> {
+        let own = first.member(self.node());
+        let own = own.ok_or("this node is none of those that stay")?;
+        let decided = self.decided();
+        let write = || -> std::io::Result<()> {
+            remove(&decided)?;
+            create_dir_durably(&decided)?;
+            write_durably(&decided.join(FIRST), &first.encode())?;
+            // The last one: with it the directory counts.
+            ReplicaOf::founding(own, vec![own]).write(&decided)
+        };
+        write().map_err(|error| error.to_string())?;
+        self.finish_forming_anew()?;
+        let there = ReplicaOf::read(&self.own_group_directory()).map_err(|e| e.to_string())?;
+        let there = there.ok_or("its files are not there")?;
+        self.start_own_group(there, Some(first.clone()))
+    }
+
+    fn decided(&self) -> PathBuf {
+        self.own_group_directory().with_extension(DECIDED)
+    }
+
+    /// Puts what was decided in the place of what there was, also after a crash. Blocks.
+    pub(super) fn finish_forming_anew(&self) -> Result<(), String> {
+        let (directory, decided) = (self.own_group_directory(), self.decided());
+        let text = |error: std::io::Error| error.to_string();
+        if ReplicaOf::read(&decided).map_err(text)?.is_none() {
+            // A crash came before it was decided.
+            return remove(&decided).map_err(text);
+        }
+        let first = first_state(&decided)?.ok_or("how the group begins is not there")?;
+        // From here on nodes of before are refused.
+        self.founding.admitted(&first.cluster_id, first.epoch)?;
+        tracing::error!(
+            code = "CLUSTER_STATE",
+            epoch = first.epoch,
+            nodes = ?first.nodes.keys().collect::<Vec<_>>(),
+            "the cluster is formed anew by this node, without a majority of what it was"
+        );
+        self.stop_own_group();
+        remove(&directory).map_err(text)?;
+        std::fs::rename(&decided, &directory).map_err(text)?;
+        let parent = directory.parent().map(std::fs::File::open);
+        let flushed = parent.transpose().map_err(text)?.map(|it| it.sync_all());
+        flushed.transpose().map_err(text)?;
+        Ok(())
+    }
+
+    /// The cluster goes on without this node: it does nothing any more that others could take for the cluster's.
+    pub(super) fn stay_behind(self: &Arc<Self>) {
+        let Some(reason) = self.founding.left_behind() else {
+            return;
+        };
+        // A node that has just started has nothing that could do anything.
+        let Some(broker) = self.broker() else {
+            return;
+        };
+        if self.left.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        tracing::error!(code = "NODE_REFUSED", %reason, "this node takes no part in the cluster any more");
+        let cluster = self.clone();
+        // Threads end, which takes a moment.
+        std::thread::spawn(move || {
+            cluster.stop_own_group();
+            for handle in broker.partitions() {
+                handle.status.fail(reason.clone());
+                handle.stop();
+            }
+        });
+    }
+}
+
+/// How the group in this directory begins, if it was formed anew.
+pub(super) fn first_state(directory: &Path) -> Result<Option<State>, String> {
+    match std::fs::read(directory.join(FIRST)) {
+        Ok(bytes) => State::decode(&bytes).map(Some),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// In the log of who has decided it.
+fn say(planned: &Planned) {
+    if let Some(anew) = &planned.anew {
+        tracing::error!(
+            code = "CLUSTER_STATE",
+            from = ?anew.from,
+            lost = ?anew.lost,
+            "partitions go on without a majority of their copies: what was acknowledged and none of the others has is lost"
+        );
+    }
+}
+
+fn remove(directory: &Path) -> std::io::Result<()> {
+    match std::fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,90 @@
+//! All machines of a cluster but one are lost for good, and that one is told so.
+
+use std::collections::BTreeMap;
+
+use skep_cluster::{Survivor, form_anew};
+use skep_replication::Members;
+
+use super::Mutation;
+use super::host::Host;
+use super::oracle::Oracle;
+use super::own::Own;
+use super::world::{Happening, Kind, World};
+
+const PARTITION: u32 = 1;
+
+impl World {
+    /// Everybody has everything; then this machine alone is left, after its power failed, and goes on.
+    fn is_left(&mut self, left: u32) {
+        let others: Vec<u32> = self
+            .hosts
+            .keys()
+            .copied()
+            .filter(|it| *it != left)
+            .collect();
+        for other in &others {
+            self.wipe(*other);
+        }
+        let here = &self.hosts[&left];
+        let (state, old) = (here.known.clone(), here.replica.unwrap());
+        let copy = self.nodes[&old].survives(PARTITION);
+        self.crash(left);
+        let removed = state.nodes.keys().copied().filter(|it| *it != left);
+        let removed: Vec<u32> = removed.collect();
+        let survivor = Survivor {
+            node: left,
+            state,
+            reaches: Vec::new(),
+            is_led: false,
+            copies: vec![copy],
+        };
+        let (first, _) = form_anew(&removed, left, &[survivor], 0).unwrap();
+        let own = first.member(left).unwrap();
+        let replica = first.replica_of(left, PARTITION).unwrap();
+        assert_eq!(first.goes_on_from(left, PARTITION), Some(old));
+        let mut node = self.nodes.remove(&old).unwrap();
+        self.members = node.goes_on_as(replica, first.revision, &mut self.oracle);
+        self.nodes.insert(replica, node);
+        self.own_oracle = Oracle::new([own]);
+        let here: &mut Host = self.host(left);
+        here.own = Some(Own::new(own, Members::founding(vec![own]), Some(first)));
+        here.replica = Some(replica);
+        self.restart_all();
+    }
+
+    /// Clients, faults and operators again.
+    fn goes_on(&mut self) {
+        self.quiet = false;
+        self.faults = true;
+        self.after(1000, Happening::Client);
+    }
+}
+
+/// Whatever happens to it and to those that come again: everything is there, once.
+#[test]
+fn the_machine_that_is_left_goes_on_and_others_come_again() {
+    let kind = |seed: u64| Kind {
+        changes: true,
+        lost_disks: false,
+        rest: seed.is_multiple_of(2),
+    };
+    let worlds = match std::env::var_os("CI") {
+        Some(_) => 6,
+        None => 2,
+    };
+    let seeds: Vec<u64> = (1..=worlds).collect();
+    let failed = skep_sim::search(&seeds, |seed| {
+        let mut world = World::of(kind(seed), seed, Mutation::None);
+        world.run_until(600_000);
+        world.heal_and_check();
+        let before: BTreeMap<u64, u64> = world.oracle.acknowledged.clone();
+        world.is_left((seed % 3) as u32);
+        world.goes_on();
+        world.run_for(1_500_000);
+        world.heal_and_check();
+        assert!(world.oracle.acknowledged.len() > before.len());
+    });
+    if let Some((seed, reason)) = failed {
+        panic!("seed {seed} failed: {reason}");
+    }
+}

@@ -1,0 +1,56 @@
+//! A group goes on without its majority, from what one of its members has on its disk.
+
+use skep_storage::log::{EntryId, Frame, Log, Recovered};
+
+use crate::error::GroupError;
+use crate::members::Members;
+use crate::state::HardState;
+
+/// Makes the log that of another member, `own`, which is alone in its group: its entries count as committed, whoever had them. `checkpoint`
+/// is that of the member whose log it is, and `plan` the number of the plan that wants it. Done again it changes nothing, as long as the
+/// group was not opened in between. Only the one who knows that the other members are lost for good may do this.
+///
+/// # Errors
+/// The log cannot be understood or written.
+pub fn form_anew(
+    group: u32,
+    (log, found): (&mut Log, &Recovered),
+    checkpoint: EntryId,
+    own: u64,
+    plan: u64,
+) -> Result<Members, GroupError> {
+    let stored = match &found.state {
+        Some(bytes) => {
+            HardState::decode(bytes).map_err(|reason| GroupError::State { group, reason })?
+        }
+        None => HardState::default(),
+    };
+    let mut frames = Vec::new();
+    // A snapshot was installed, and the log was not told. Nobody is there any more who could tell it.
+    let behind = found.last.index < checkpoint.index;
+    if behind {
+        frames.push(Frame::Base {
+            index: checkpoint.index,
+            term: checkpoint.term,
+            reset: true,
+        });
+    }
+    // Changes of the members in the log are passed over: these are newer.
+    let members = Members {
+        index: found.last.index.max(checkpoint.index),
+        plan,
+        confirmed: plan,
+        voters: vec![own],
+        learners: Vec::new(),
+    };
+    let state = HardState {
+        term: stored.term.max(found.last.term).max(checkpoint.term),
+        vote: 0,
+        commit: stored.commit,
+        members: Some((own, members.clone())),
+    };
+    frames.push(Frame::State(state.encode()));
+    log.append(&frames)
+        .map_err(|source| GroupError::Log { group, source })?;
+    Ok(members)
+}

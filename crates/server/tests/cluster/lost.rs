@@ -1,0 +1,134 @@
+//! Two nodes of three are lost for good: the one that is left goes on, and gets others again. Each step is one of docs/cluster.md.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use super::faults::Clients;
+use super::*;
+
+/// Both lost nodes.
+const LOST: &str = r#"{"brokers":{"remove":[0,1]}}"#;
+
+/// How far the node's copies are in their stores.
+fn exported(server: &Server) -> Option<[u64; 2]> {
+    let (_, body) = server.management("GET", "/actuator/partitions")?;
+    let partitions: Value = serde_json::from_str(&body).ok()?;
+    let of = |partition: &str| partitions[partition]["exportedPosition"].as_u64();
+    Some([of("1")?, of("2")?])
+}
+
+/// Work, until all nodes have everything.
+async fn works(servers: &[Server], ledger: &Shared) {
+    let wanted = ledger.created() + 100;
+    let clients = Clients::start(servers.iter(), ledger);
+    eventually("work", async || ledger.created() > wanted).await;
+    clients.end().await;
+    eventually("copies to be abreast", async || {
+        let mut positions = servers.iter().map(exported);
+        let first = positions.next().flatten();
+        first.is_some() && positions.all(|position| position == first)
+    })
+    .await;
+}
+
+/// Asks for it until nobody takes the lost ones for reachable any more. What was answered.
+async fn remove_lost(left: &Server, query: &str) -> Value {
+    let mut answer = None;
+    eventually("the lost nodes to be removed", async || {
+        let path = format!("{CLUSTER}?force=true{query}");
+        answer = left.manage("PATCH", &path, LOST);
+        matches!(answer, Some((202, _)))
+    })
+    .await;
+    serde_json::from_str(&answer.unwrap().1).unwrap()
+}
+
+fn known(server: &Server) -> Value {
+    let (_, body) = server.management("GET", CLUSTER).unwrap();
+    serde_json::from_str(&body).unwrap()
+}
+
+/// A node of before with its data: until it says that it is none of the cluster any more.
+async fn is_refused(nodes: &Nodes, node: usize) {
+    let log = nodes.data.path().join(format!("{node}-again.log"));
+    let mut again = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
+        .args(["serve", "--data"])
+        .arg(nodes.directory(node))
+        .args(["--rest-port", "0", "--grpc-port", "0"])
+        .args(["--management-port", "0"])
+        .args(nodes.arguments(node))
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let wanted = format!("node {node} was removed as lost for good");
+    eventually("the node to be refused", async || {
+        let said = std::fs::read_to_string(&log).unwrap();
+        said.contains(&wanted) && said.contains("empty its data directory")
+    })
+    .await;
+    let _ = again.kill();
+    again.wait().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn one_of_three_goes_on_when_the_others_are_lost_for_good() {
+    let nodes = Nodes::new(2);
+    let mut servers = nodes.all().await;
+    let ledger = Shared::default();
+    ledger::deploy_one_task(&servers[0].client()).await;
+    works(&servers, &ledger).await;
+    // While they are there nobody overrules them.
+    let path = format!("{CLUSTER}?force=true");
+    let refused = servers[2].manage("PATCH", &path, LOST);
+    assert!(matches!(&refused, Some((400, text)) if text.contains("lost for good")));
+    servers[0].kill();
+    servers[1].kill();
+    let planned = remove_lost(&servers[2], "&dryRun=true").await;
+    let anew = &planned["formedAnew"];
+    assert_eq!(anew["epoch"], 1, "{planned}");
+    assert_eq!(anew["lostPartitions"], serde_json::json!([]), "{planned}");
+    assert_eq!(anew["partitions"][1]["brokerId"], 2, "{planned}");
+    assert_eq!(known(&servers[2])["brokers"].as_array().unwrap().len(), 3);
+
+    remove_lost(&servers[2], "").await;
+    assert_eq!(known(&servers[2])["brokers"].as_array().unwrap().len(), 1);
+    let request = CreateInstance::latest("one-task");
+    let client = servers[2].client();
+    eventually("commands without a majority of before", async || {
+        let created = client.create_instance(&request).await;
+        let created = created.map(|it| ledger.with(|l| l.created.insert(it.process_instance_key)));
+        assert!(created.as_ref().is_ok_and(|new| *new) || created.is_err());
+        created.is_ok()
+    })
+    .await;
+    ledger::expect_everything_acknowledged(&servers[2], &ledger).await;
+
+    // It outlives its process, and those of before stay out.
+    servers[2].kill();
+    servers[2] = nodes.start(2).await.unwrap();
+    is_refused(&nodes, 0).await;
+    is_refused(&nodes, 1).await;
+
+    for node in [0, 1] {
+        std::fs::remove_dir_all(nodes.directory(node)).unwrap();
+    }
+    let starting = [nodes.start(0), nodes.start(1)];
+    change(
+        &servers[2],
+        "",
+        r#"{"brokers":{"add":[0,1]},"partitions":{"replicationFactor":3}}"#,
+    );
+    for (node, server) in starting.into_iter().enumerate() {
+        servers[node] = server.await.unwrap();
+    }
+    eventually("copies on all nodes", async || {
+        servers.iter().all(|server| is_over(server, 2))
+    })
+    .await;
+    works(&servers, &ledger).await;
+    // Nobody needs the one that was left.
+    servers[2].kill();
+    ledger::expect_everything_acknowledged(&servers[1], &ledger).await;
+}
