@@ -79,7 +79,7 @@ def what_is_found_has_the_members_of_8_10(c):
     assert (job.business_id, job.priority) == (f.id, 0), job
 
     f = deploy(c, "search-user-task")
-    instance = create(c, f.id, {}, businessId=f.id)
+    instance = create(c, f.name("review"), {}, businessId=f.id)
     tasks = query("UserTaskSearchQuery", businessId=f.id)
     task = only(c.search_user_tasks(data=tasks))
     assert (task.process_instance_key, task.business_id) == (instance, f.id), task
