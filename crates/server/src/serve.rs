@@ -23,8 +23,6 @@ use crate::process::ProcessMetrics;
 /// After the gateways have stopped, partitions get this long for a last checkpoint. Without it nothing is lost: the next
 /// start replays a little more of the log.
 const CHECKPOINT_GRACE: Duration = Duration::from_secs(20);
-/// Partitions of which a node may have more before it does without huge pages.
-const PARTITIONS_WITH_HUGE_PAGES: u32 = 8;
 
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -190,7 +188,8 @@ fn cannot_listen(error: impl std::fmt::Display) -> Coded {
     Coded::new("CANNOT_LISTEN", error.to_string())
 }
 
-/// Memory in pages of 2 MiB makes few partitions quicker. Each of many would fill a small part of its pages.
+/// Of pages of 2 MiB a part would be used: they take more memory, and no time is saved at full load (see "Secondary storage on and off"
+/// in docs/performance.md).
 fn without_huge_pages() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
@@ -200,9 +199,7 @@ fn without_huge_pages() {
 
 async fn open_broker(settings: &Settings) -> anyhow::Result<Arc<Broker>> {
     let config = settings.broker_config();
-    if config.partitions > PARTITIONS_WITH_HUGE_PAGES {
-        without_huge_pages();
-    }
+    without_huge_pages();
     let clock = Arc::new(Clock::default());
     let opened = tokio::task::spawn_blocking(move || Broker::open(config, clock)).await?;
     opened.map_err(|error| match error {
