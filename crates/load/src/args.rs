@@ -27,7 +27,7 @@ pub struct LoadArgs {
     pub http: HttpArg,
 
     /// Host of the server; ports are the usual ones unless the addresses below say otherwise.
-    #[arg(long, default_value = "127.0.0.1")]
+    #[arg(long, value_name = "HOST", default_value = "127.0.0.1", value_parser = host)]
     pub address: String,
 
     /// Address of REST (HOST:8080).
@@ -301,6 +301,18 @@ fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("{text:?} is no time; write for instance 500ms, 30s, 10m"))
 }
 
+/// A name or an address: ports have flags of their own.
+fn host(text: &str) -> Result<String, String> {
+    let is_bracketed = text.starts_with('[') && text.ends_with(']');
+    if text.is_empty() || text.contains('/') || (text.contains(':') && !is_bracketed) {
+        return Err(
+            "give the host alone ([::1] in brackets), and HOST:PORT to --rest-address, --grpc-address and --management-address"
+                .to_string(),
+        );
+    }
+    Ok(text.to_string())
+}
+
 fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(duration.as_secs_f64())
 }
@@ -317,6 +329,19 @@ mod tests {
         assert_eq!(duration("7"), Ok(Duration::from_secs(7)));
         for bad in ["", "s", "-1s", "1d", "infs"] {
             assert!(duration(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_host_is_given_without_its_port() {
+        for good in ["127.0.0.1", "skep.example", "[::1]"] {
+            assert_eq!(host(good), Ok(good.to_string()));
+        }
+        for bad in ["", "localhost:8080", "http://localhost", "::1"] {
+            assert!(
+                host(bad).is_err_and(|why| why.contains("--rest-address")),
+                "{bad:?}"
+            );
         }
     }
 }
