@@ -10,6 +10,7 @@ mod exporters;
 mod inbox;
 mod log;
 mod open;
+mod pace;
 mod panic_place;
 mod panics;
 mod refill;

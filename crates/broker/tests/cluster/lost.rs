@@ -1,5 +1,7 @@
 //! Most nodes are lost for good, or most copies of a partition: the others go on with what they have.
 
+use std::path::Path;
+
 use super::changes::{ask, change, is_over, nodes_waiting, partitions_of, scale};
 use super::*;
 use skep_cluster::{Planned, Refusal, Request};
@@ -117,4 +119,68 @@ async fn a_partition_that_has_lost_most_of_its_copies_goes_on_while_the_cluster_
     let back = nodes_waiting(&nodes, &rigs, 1, scale(&[1], &[], Some(3))).await;
     wait_until("copies", || partitions_of(&back) == [1, 2, 3]).await;
     all_are_there(&back, created).await;
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let to = to.join(path.file_name().unwrap());
+        match path.is_dir() {
+            true => copy(&path, &to),
+            false => drop(std::fs::copy(&path, &to).unwrap()),
+        }
+    }
+}
+
+/// The node gets a directory with such a content.
+fn put(nodes: &mut Nodes, node: usize, content: &Path) {
+    nodes.directories[node] = Arc::new(tempfile::tempdir().unwrap());
+    copy(content, nodes.directories[node].path());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_at_any_time_leaves_it_decided_as_a_whole_or_not_at_all() {
+    let mut nodes = Nodes::new(3, 1);
+    let mut rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    let created = some(&rigs[0], 10).await;
+    for rig in rigs.drain(..).rev() {
+        stop(rig).await;
+    }
+    let kept = tempfile::tempdir().unwrap();
+    let before = kept.path().join("before");
+    copy(nodes.directories[0].path(), &before);
+    let left = nodes.open(0).await;
+    let planned = remove_lost(&left, &[1, 2]).await;
+    wait_until("the end of the change", || is_over(&left, planned.change)).await;
+    stop(left).await;
+    let group = nodes.directories[0].path().join("cluster-state");
+    let decision =
+        ["first", "replica"].map(|name| (name, std::fs::read(group.join(name)).unwrap()));
+
+    // The decision has been written, in part or as a whole, and what there was is still there, or not.
+    for (written, still_there) in [(1, true), (2, true), (2, false)] {
+        put(&mut nodes, 0, &before);
+        let group = nodes.directories[0].path().join("cluster-state");
+        let decided = group.with_extension("anew");
+        std::fs::create_dir(&decided).unwrap();
+        for (name, bytes) in decision.iter().take(written) {
+            std::fs::write(decided.join(name), bytes).unwrap();
+        }
+        if !still_there {
+            std::fs::remove_dir_all(&group).unwrap();
+        }
+        let left = nodes.open(0).await;
+        assert!(!decided.exists());
+        if written < decision.len() {
+            assert_eq!(left.broker.cluster_state().epoch, 0);
+            let planned = remove_lost(&left, &[1, 2]).await;
+            wait_until("the end of the change", || is_over(&left, planned.change)).await;
+        }
+        wait_until("the cluster", || left.broker.cluster_state().epoch == 1).await;
+        wait_until("a leader", || knows_all_leaders(&left)).await;
+        all_are_there(&left, created.clone()).await;
+        stop(left).await;
+    }
 }

@@ -211,5 +211,5 @@ async fn a_gateway_takes_what_operators_ask_and_needs_a_number_of_its_own() {
     })
     .await;
     twin.kill().unwrap();
-    twin.wait().unwrap();
+    support::end(&mut twin);
 }

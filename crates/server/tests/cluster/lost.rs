@@ -69,7 +69,7 @@ async fn is_refused(nodes: &Nodes, node: usize) {
     })
     .await;
     let _ = again.kill();
-    again.wait().unwrap();
+    support::end(&mut again);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]

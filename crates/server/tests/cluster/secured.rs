@@ -92,6 +92,6 @@ async fn gateways_come_to_brokers_by_tls_and_a_stranger_does_not() {
     })
     .await;
     stranger.kill().unwrap();
-    stranger.wait().unwrap();
+    support::end(&mut stranger);
     gateway.client().create_instance(&request).await.unwrap();
 }

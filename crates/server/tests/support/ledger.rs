@@ -215,7 +215,14 @@ pub async fn drain(client: &Client, ledger: &Shared) {
         ..ActivateJobs::new("work", 100)
     };
     let mut last = Instant::now();
+    let began = last;
     loop {
+        assert!(
+            began.elapsed() < PATIENCE * 3,
+            "jobs come without end: {} of {} completed",
+            ledger.completed(),
+            ledger.created()
+        );
         let known = ledger.completed();
         let jobs = client.activate_jobs(&request).await;
         let jobs = jobs.unwrap_or_else(|error| expect_doubt(&error));

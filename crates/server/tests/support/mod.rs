@@ -8,7 +8,7 @@ pub mod sandbox;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use skep_client::{Client, ClientConfig};
@@ -93,8 +93,9 @@ impl<'a> Start<'a> {
             Ok((banner, read)) if read.contains(UP) => (banner, read),
             ended => {
                 let said = ended.map(|(_, read)| read);
+                release(child.id());
                 let _ = child.kill();
-                let status = child.wait().expect("the child can be asked");
+                let status = end(&mut child);
                 let log = self.log.as_deref().map(std::fs::read_to_string);
                 panic!("the server has not started ({status}); it said {said:?}; {log:?}");
             }
@@ -166,7 +167,7 @@ impl Server {
             match client.topology().await {
                 Ok(topology) if leads(&topology) => return,
                 _ if started.elapsed() > PATIENCE => {
-                    panic!("the server is not ready after a minute: {}", self.log())
+                    panic!("the server is not ready after {PATIENCE:?}: {}", self.log())
                 }
                 _ => tokio::time::sleep(Duration::from_millis(10)).await,
             }
@@ -217,8 +218,9 @@ impl Server {
 
     /// `kill -9`.
     pub fn kill(&mut self) {
+        release(self.id());
         let _ = self.child.kill();
-        let _ = self.child.wait();
+        end(&mut self.child);
     }
 
     /// Stops all its threads where they are (SIGSTOP).
@@ -246,13 +248,43 @@ impl Server {
     /// SIGTERM, and the exit code.
     pub fn terminate(&mut self) -> Option<i32> {
         let _ = Command::new("kill").arg(self.id().to_string()).status();
-        self.child.wait().expect("the server ends").code()
+        end(&mut self.child).code()
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+/// A process that is traced ends when its tracer lets it: the tracer goes first.
+fn release(process: u32) {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let tracer = status
+        .lines()
+        .find_map(|line| line.strip_prefix("TracerPid:"));
+    if let Some(tracer) = tracer.map(str::trim).filter(|tracer| *tracer != "0") {
+        let _ = Command::new("kill").args(["-KILL", tracer]).status();
+    }
+}
+
+/// Waits for the end of a process that was told to end. One that does not is told of with what it is doing.
+pub fn end(child: &mut Child) -> ExitStatus {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("the child can be asked") {
+            return status;
+        }
+        if began.elapsed() > PATIENCE {
+            let threads = Command::new("ps")
+                .args(["-L", "-o", "pid,tid,stat,wchan:32,comm", "-p"])
+                .arg(child.id().to_string())
+                .output()
+                .map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+            panic!("the process does not end: {threads:?}");
+        }
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Set in the inner process: the directory that the outer one made for it.
 const INSIDE: &str = "SKEP_SANDBOX";
+/// Longer than everything that such a test waits for: it hangs.
+const LIMIT: &str = "900s";
 /// The inner process ends with this code when the machine does not let it do its work.
 const NOT_RUN: i32 = 77;
 
@@ -39,13 +41,15 @@ fn outer(name: &str) {
         }
     }
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let output = Command::new("unshare")
+    // All that it started goes with it: what it has said by then is what is told.
+    let output = Command::new("timeout")
+        .args(["--signal=KILL", LIMIT, "unshare"])
         .args(&namespaces)
         .arg(std::env::current_exe().expect("the path of this test"))
         .args(["--exact", name, "--nocapture", "--test-threads", "1"])
         .env(INSIDE, directory.path())
         .output()
-        .expect("unshare starts");
+        .expect("timeout and unshare start");
     let (out, error) = (
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr),

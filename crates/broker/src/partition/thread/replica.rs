@@ -7,10 +7,13 @@ use skep_cluster::{SurvivingCopy, node_of};
 use skep_replication::{Event, Role, SnapshotPoll, SnapshotSource};
 use skep_storage::kv::{KvView, StreamWriter};
 
+use super::pace::Pace;
 use super::*;
 
 /// Bytes of one part of a snapshot.
 const CHUNK_BYTES: usize = 256 << 10;
+/// A snapshot goes no faster: the disks and cores that read, send and write it have work to do meanwhile.
+const BYTES_A_SECOND: u64 = 150 << 20;
 /// Parts that are read ahead.
 const CHUNKS_AHEAD: usize = 8;
 /// Another node gets this long to take over from one that stops.
@@ -310,6 +313,7 @@ fn read_ahead(
             let _ = sender.send(Err(()));
             return;
         };
+        let mut pace = Pace::new(BYTES_A_SECOND, Instant::now());
         loop {
             let part = match stream.next_chunk() {
                 Ok(Some(part)) => Ok(part),
@@ -320,11 +324,13 @@ fn read_ahead(
                 }
             };
             let failed = part.is_err();
+            let bytes = part.as_ref().map_or(0, Bytes::len);
             if sender.send(part).is_err() || failed {
                 return;
             }
             // The partition may have found nothing before.
             inbox.ring();
+            std::thread::sleep(pace.went(bytes, Instant::now()));
         }
     };
     std::thread::Builder::new()

@@ -10,8 +10,11 @@ use super::{CURRENT, FjallConfig, META_KEY, database_path, expect_room, failed, 
 use crate::StorageError;
 use crate::kv::{Ascending, TableRows};
 
-/// The room on the disk is looked at whenever so much was written.
-const LOOK_AFTER: usize = 1 << 20;
+/// Whenever so much was written, it is flushed, and the room on the disk is looked at.
+const PIECE: usize = 1 << 20;
+
+/// Where the library has its tables, within its directory.
+const TABLES: &str = "tables";
 
 /// Where the next content of a store can be built, by any thread, while the store goes on.
 #[derive(Debug, Clone)]
@@ -77,13 +80,15 @@ fn fill(
     let fail = |error: fjall::Error| failed(directory, &error);
     let mut ingestion = open.tree.start_ingestion().map_err(fail)?;
     let mut ascending = Ascending::new();
+    let tables = open.tree.path().join(TABLES);
     let mut written = 0;
     for row in rows {
         let (table, (key, value)) = row?;
         // The library panics at rows out of order.
         ascending.check(table, &key)?;
         written += key.len() + value.len();
-        if written >= LOOK_AFTER {
+        if written >= PIECE {
+            flush_newest(&tables);
             expect_room(directory, leave_free.saturating_add(written as u64))?;
             written = 0;
         }
@@ -96,6 +101,23 @@ fn fill(
     }
     ingestion.finish().map_err(fail)?;
     open.database.persist(PersistMode::SyncAll).map_err(fail)
+}
+
+/// A table is flushed by the library when it is whole, which is 64 MiB: the log of a partition that takes work would wait behind all
+/// of that. In small pieces each waits for little. What fails here is met again by that flush.
+fn flush_newest(tables: &Path) {
+    let file = newest(tables).and_then(|path| fs::File::open(path).ok());
+    let _ = file.map(|file| file.sync_data());
+}
+
+/// The table that is being written: they are numbered.
+fn newest(tables: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(tables).ok()?.flatten();
+    let numbered = entries.filter_map(|entry| {
+        let number: u64 = entry.file_name().to_str()?.parse().ok()?;
+        Some((number, entry.path()))
+    });
+    numbered.max().map(|(_, path)| path)
 }
 
 fn remove(path: &Path) -> std::io::Result<()> {
@@ -142,5 +164,26 @@ impl Drop for Staged {
             // What cannot be removed now is removed when the store is opened.
             let _ = fs::remove_dir_all(database_path(&self.directory, self.number));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_that_is_being_written_is_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("db");
+        let open = Open::new(&path, &FjallConfig::default()).unwrap();
+        let tables = open.tree.path().join(TABLES);
+        let mut seen = None;
+        let rows = (0..64_u32).map(|n| {
+            seen = newest(&tables).map(|path| path.metadata().unwrap().len());
+            let value = (0..64 << 10).map(|byte: u32| (byte * (n + 7)) as u8);
+            Ok((1, (n.to_be_bytes().into(), value.collect::<Vec<u8>>())))
+        });
+        fill(directory.path(), &open, (Box::new(rows), None), 0).unwrap();
+        assert!(seen.is_some_and(|bytes| bytes > 0), "{seen:?}");
     }
 }

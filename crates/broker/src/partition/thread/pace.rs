@@ -1,0 +1,52 @@
+//! A rate that bulk does not exceed: the disk and the cores are for work first.
+
+use std::time::{Duration, Instant};
+
+/// What was not used for longer than this is lost: a pause is not made up for by a burst.
+const MADE_UP_FOR: Duration = Duration::from_millis(20);
+
+/// When the next bytes may go.
+#[derive(Debug)]
+pub(super) struct Pace {
+    per_second: u64,
+    due: Instant,
+}
+
+impl Pace {
+    pub(super) fn new(per_second: u64, now: Instant) -> Pace {
+        Pace {
+            per_second,
+            due: now,
+        }
+    }
+
+    /// So many bytes go now. How long the next ones wait.
+    pub(super) fn went(&mut self, bytes: usize, now: Instant) -> Duration {
+        let took = Duration::from_nanos(
+            (bytes as u64).saturating_mul(1_000_000_000) / self.per_second.max(1),
+        );
+        let earliest = now.checked_sub(MADE_UP_FOR).unwrap_or(now);
+        self.due = self.due.max(earliest) + took;
+        self.due.saturating_duration_since(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_go_at_the_rate_and_no_burst_makes_up_for_a_long_pause() {
+        let began = Instant::now();
+        let at = |millis| began + Duration::from_millis(millis);
+        let mut pace = Pace::new(1_000_000, began);
+        assert_eq!(pace.went(10_000, began), Duration::from_millis(10));
+        assert_eq!(pace.went(10_000, at(10)), Duration::from_millis(10));
+        // A little late: nothing is lost.
+        assert_eq!(pace.went(10_000, at(25)), Duration::from_millis(5));
+        // Long afterwards 20 ms are made up for, and no more.
+        assert_eq!(pace.went(10_000, at(1000)), Duration::ZERO);
+        assert_eq!(pace.went(10_000, at(1000)), Duration::ZERO);
+        assert_eq!(pace.went(10_000, at(1000)), Duration::from_millis(10));
+    }
+}
