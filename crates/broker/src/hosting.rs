@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
-use skep_cluster::{ReplicaState, State, member};
+use skep_cluster::{Entry, ReplicaState, State, member};
 use skep_replication::Members;
 use skep_storage::disk::create_dir_durably;
 
@@ -20,6 +20,8 @@ use crate::shared::Shared;
 
 /// How often one looks whether the replicas here are those of the state.
 const LOOK: Duration = Duration::from_millis(500);
+/// The same while a step is under way.
+const SOON: Duration = Duration::from_millis(20);
 /// Directories of replicas that were given up, until they are removed.
 const GIVEN_UP: &str = "given-up";
 /// Directories of replicas that were given up because the partition goes on from another one, until this node has a copy again.
@@ -36,6 +38,23 @@ pub(crate) enum Told {
     },
 }
 
+/// How steps of changes go on that this node carries out by itself.
+pub(crate) struct Steps {
+    /// Until the next look.
+    pub(crate) pause: Duration,
+    /// Why the last one was not carried out.
+    failed: Option<String>,
+}
+
+impl Default for Steps {
+    fn default() -> Steps {
+        Steps {
+            pause: LOOK,
+            failed: None,
+        }
+    }
+}
+
 /// What replicas are made of.
 pub(crate) struct Hosting {
     pub(crate) config: BrokerConfig,
@@ -45,9 +64,13 @@ pub(crate) struct Hosting {
 }
 
 impl Hosting {
-    fn directory(&self, partition: u32) -> PathBuf {
-        let all = self.config.directory.join("partitions");
-        all.join(partition.to_string())
+    /// The directories of all copies.
+    pub(crate) fn partitions(&self) -> PathBuf {
+        self.config.directory.join("partitions")
+    }
+
+    pub(crate) fn directory(&self, partition: u32) -> PathBuf {
+        self.partitions().join(partition.to_string())
     }
 
     /// The replicas that a node has at its start. One that cannot start says why, and the others are not to suffer from it.
@@ -70,6 +93,9 @@ impl Hosting {
                 partition: *partition,
                 source,
             };
+            if self.is_gone(*partition, own).map_err(io)? {
+                continue;
+            }
             let there = ReplicaOf::read(&self.directory(*partition)).map_err(io)?;
             let replica = match there {
                 Some(there) if there.own == own => there,
@@ -99,7 +125,7 @@ impl Hosting {
         })
     }
 
-    fn open(&self, partition: u32, replica: &ReplicaOf) -> Result<(), OpenError> {
+    pub(crate) fn open(&self, partition: u32, replica: &ReplicaOf) -> Result<(), OpenError> {
         let Some(shared) = self.shared.upgrade() else {
             return Ok(());
         };
@@ -141,8 +167,9 @@ impl Hosting {
 
     /// Until nobody is there any more who could tell something.
     pub(crate) fn run(&self, told: &Receiver<Told>) {
+        let mut steps = Steps::default();
         loop {
-            let heard = told.recv_timeout(LOOK);
+            let heard = told.recv_timeout(steps.pause);
             let Some(shared) = self.shared.upgrade() else {
                 return;
             };
@@ -160,8 +187,37 @@ impl Hosting {
                     self.go_on_anew(&shared, &state);
                     self.give_up(&shared, &state);
                     self.clear_aside(&state);
+                    if let Some(entry) = self.step(&shared, &state, &mut steps) {
+                        cluster.tell_own_group(entry);
+                    }
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// What is to be said of the next operation of a change, if this node has carried it out by itself.
+    pub(crate) fn step(
+        &self,
+        shared: &Arc<Shared>,
+        state: &State,
+        steps: &mut Steps,
+    ) -> Option<Entry> {
+        let next = state.next_operation();
+        let is_own = next.and_then(|(_, next)| next.node()) == Some(self.config.node_id);
+        let failed = std::mem::take(&mut steps.failed);
+        match self.carry_out(shared, state) {
+            Ok(entry) => {
+                steps.pause = if is_own { SOON } else { LOOK };
+                entry
+            }
+            Err(reason) => {
+                if failed.as_ref() != Some(&reason) {
+                    tracing::error!(code = "CLUSTER_STATE", %reason, "a step of a change cannot be carried out here: it is tried again until it can be, or the change is given up");
+                }
+                steps.pause = LOOK;
+                steps.failed = Some(reason);
+                None
             }
         }
     }
@@ -194,7 +250,7 @@ impl Hosting {
     }
 
     /// The replica as it began. One of an earlier member is forgotten: that was given up.
-    fn begin(&self, partition: u32, replica: ReplicaOf) -> std::io::Result<ReplicaOf> {
+    pub(crate) fn begin(&self, partition: u32, replica: ReplicaOf) -> std::io::Result<ReplicaOf> {
         let directory = self.directory(partition);
         if let Some(there) = ReplicaOf::read(&directory)?
             && there.own == replica.own
@@ -206,6 +262,7 @@ impl Hosting {
         }
         create_dir_durably(&directory)?;
         replica.write(&directory)?;
+        self.forget_gone(partition)?;
         Ok(replica)
     }
 
@@ -280,6 +337,15 @@ impl Hosting {
         remove(&gone)?;
         std::fs::rename(&directory, &gone)?;
         remove(&gone)
+    }
+
+    /// What there is of copies, also of those that were put aside.
+    pub(crate) fn remove_all(&self, partition: u32) -> std::io::Result<()> {
+        let directory = self.directory(partition);
+        if directory.exists() {
+            self.forget(partition)?;
+        }
+        remove(&directory.with_extension(BEFORE))
     }
 
     /// What a crash has left.

@@ -238,6 +238,13 @@ impl StreamRegistry {
     }
 }
 
+/// A partition that ends delivers nothing more; streams go on with others.
+impl Drop for StreamRegistry {
+    fn drop(&mut self) {
+        self.forget_reservations();
+    }
+}
+
 impl JobStreams for StreamRegistry {
     fn reserve(&mut self, job_type: &str, tenant: &TenantId) -> Option<Reservation> {
         let (next, streams) = self.by_type.get_mut(job_type)?;
@@ -292,7 +299,10 @@ pub struct StreamHub {
 
 impl StreamHub {
     pub fn attach(&self, partition: &Arc<PartitionHandle>) {
-        self.partitions.lock().push(Arc::downgrade(partition));
+        let mut partitions = self.partitions.lock();
+        // They come and go.
+        partitions.retain(|known| known.strong_count() > 0);
+        partitions.push(Arc::downgrade(partition));
     }
 
     fn tell_all(&self, message: impl Fn() -> Message) {

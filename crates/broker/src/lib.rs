@@ -6,6 +6,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod alone;
 mod anew;
 mod arriving;
 mod asking;
@@ -22,6 +23,7 @@ mod long_polling;
 pub mod metrics;
 pub mod partition;
 mod preparation;
+mod purging;
 mod queries;
 mod replica_file;
 mod router;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use skep_cluster::{Layout, State};
+use skep_cluster::{Refusal, State};
 use skep_engine::{key_not_found, message_partition};
 use skep_protocol::command::{
     ActivateAdHoc, ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob,
@@ -17,6 +17,7 @@ use skep_service::{
     self, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply, Topology,
 };
 
+use crate::alone::{self, Alone};
 use crate::arriving::Arriving;
 use crate::clock::Clock;
 use crate::cluster::founding::Founding;
@@ -97,16 +98,6 @@ fn join(
     }
 }
 
-/// What a cluster of this node alone would know of itself.
-fn alone(config: &BrokerConfig) -> State {
-    let layout = Layout {
-        nodes: vec![config.node_id],
-        copies: 1,
-        partitions: config.partitions,
-    };
-    State::founded(config.cluster_id.clone().unwrap_or_default(), &layout, 0)
-}
-
 /// All partitions of this node.
 pub struct Broker {
     config: BrokerConfig,
@@ -136,10 +127,12 @@ impl Broker {
         let shared = Arc::new(Shared::new(preparation));
         let streams = shared.streams.clone();
         shared.join(cluster);
-        let state = match shared.cluster.get() {
-            Some(cluster) => cluster.state(),
-            None => Arc::new(alone(&config)),
-        };
+        let (tell, told) = crossbeam_channel::bounded(64);
+        if shared.cluster.get().is_none() {
+            let alone = Alone::open(&config, tell.clone()).map_err(OpenError::Cluster)?;
+            let _ = shared.alone.set(alone);
+        }
+        let state = shared.state();
         let hosting = Hosting {
             config: config.clone(),
             clock: clock.clone(),
@@ -151,13 +144,16 @@ impl Broker {
         }
         let disk = watch::watch(&config, shared.clone());
         let _ = shared.disk.set(disk.clone());
+        let is_alone = shared.cluster.get().is_none();
+        std::thread::Builder::new()
+            .name("replicas".to_string())
+            .spawn(move || match is_alone {
+                true => hosting.run_alone(&told),
+                false => hosting.run(&told),
+            })
+            .map_err(OpenError::Thread)?;
         if let Some(cluster) = shared.cluster.get() {
-            let (tell, told) = crossbeam_channel::bounded(64);
             cluster.begin(&shared, tell);
-            std::thread::Builder::new()
-                .name("replicas".to_string())
-                .spawn(move || hosting.run(&told))
-                .map_err(OpenError::Thread)?;
         }
         Ok(Arc::new(Broker {
             config,
@@ -214,10 +210,23 @@ impl Broker {
 
     /// What the cluster knows of itself.
     pub fn cluster_state(&self) -> Arc<State> {
-        match self.cluster() {
-            Some(cluster) => cluster.state(),
-            None => Arc::new(alone(&self.config)),
-        }
+        self.shared.state()
+    }
+
+    /// Asks whoever decides on changes of the cluster.
+    ///
+    /// # Errors
+    /// It is refused, or nobody was reached.
+    pub async fn ask_for(&self, ask: cluster::Ask) -> Result<cluster::Answer, Refusal> {
+        let Some(cluster) = self.cluster() else {
+            let shared = self.shared.clone();
+            let decided = tokio::task::spawn_blocking(move || {
+                let alone = shared.alone.get();
+                alone.map_or_else(|| Err(alone::stops()), |alone| alone.decide(ask))
+            });
+            return decided.await.unwrap_or_else(|_| Err(alone::stops()));
+        };
+        cluster.ask(ask).await
     }
 
     /// Work can be done: every partition has its leader, here or on another node, but for those that have failed for good.
@@ -249,6 +258,9 @@ impl Broker {
 
     /// Stops all partitions after a last checkpoint of each. Blocks.
     pub fn stop(&self) {
+        if let Some(alone) = self.shared.alone.get() {
+            alone.stop();
+        }
         self.disk.stop();
         self.streams.end_all();
         for partition in self.partitions() {

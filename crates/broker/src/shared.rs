@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use parking_lot::Mutex;
+use skep_cluster::State;
 use skep_engine::Sent;
 use skep_protocol::Failure;
 use skep_protocol::command::{Command, Request};
@@ -13,6 +14,7 @@ use skep_protocol::response::JobActivation;
 use skep_query::{Consistency, Query};
 use skep_service::{Reply, reply_channel};
 
+use crate::alone::Alone;
 use crate::asking::{Answered, gone};
 use crate::cluster::{Answerer, Cluster, WantedStore};
 use crate::disk::DiskSpace;
@@ -23,6 +25,7 @@ use crate::long_polling::JobNotifier;
 use crate::partition::thread::Outlet;
 use crate::partition::{Message, PartitionHandle, PartitionStatus};
 use crate::preparation::Preparation;
+use crate::purging::made_with;
 
 pub struct Shared {
     pub(crate) hosted: Hosted,
@@ -35,14 +38,32 @@ pub struct Shared {
     preparation: Preparation,
     /// The other nodes, if there are any.
     pub cluster: OnceLock<Arc<Cluster>>,
+    /// What this node knows of itself if there are none.
+    pub(crate) alone: OnceLock<Alone>,
 }
 
 impl Shared {
     /// New things of the partition get greater keys.
     pub fn least_key(&self, partition: u32) -> u64 {
-        let state = self.cluster.get().map(|cluster| cluster.state());
-        let least = state.and_then(|state| state.least_keys.get(&partition).copied());
+        let least = self.state().least_keys.get(&partition).copied();
         least.unwrap_or_default()
+    }
+
+    /// What the cluster knows of itself, or what a cluster of this node alone would know.
+    pub fn state(&self) -> Arc<State> {
+        let cluster = self.cluster.get().map(|cluster| cluster.state());
+        let alone = || self.alone.get().map(|alone| alone.state());
+        cluster.or_else(alone).unwrap_or_default()
+    }
+
+    /// What was purged says nothing any more, also if it was long on its way.
+    fn is_purged(&self, command: &Sent) -> bool {
+        let Some(key) = made_with(command) else {
+            return false;
+        };
+        let state = self.state();
+        let purged = key.partition().and_then(|id| state.purged_keys.get(&id));
+        purged.is_some_and(|purged| key.counter() <= *purged)
     }
 
     pub fn new(preparation: Preparation) -> Shared {
@@ -55,6 +76,7 @@ impl Shared {
             answerer: OnceLock::new(),
             preparation,
             cluster: OnceLock::new(),
+            alone: OnceLock::new(),
         }
     }
 
@@ -77,6 +99,9 @@ impl Shared {
 
     /// A command of another partition, for one that this node leads.
     pub fn remote_here(&self, handle: &PartitionHandle, command: Sent) {
+        if self.is_purged(&command) {
+            return;
+        }
         let message = Message::Remote(command);
         self.preparation.hand_on(message, &handle.inbox, true);
     }
@@ -129,7 +154,7 @@ impl Shared {
         request: Request,
         started: Instant,
     ) -> Result<Reply, Failure> {
-        let handle = handle.ok_or_else(|| unknown_partition(partition, self.partitions().len()))?;
+        let handle = handle.ok_or_else(|| self.not_here(partition))?;
         let status = &handle.status;
         if !handle.leads() {
             return Err(Failure::Unavailable(match status.failure() {
@@ -181,6 +206,18 @@ impl Shared {
         Ok(reply)
     }
 
+    fn not_here(&self, partition: u32) -> Failure {
+        let partitions = self.state().partitions;
+        match (1..=partitions).contains(&partition) {
+            true => Failure::Unavailable(format!(
+                "Partition {partition} is not there at the moment; nothing was done. Send the request again."
+            )),
+            false => Failure::NotFound(format!(
+                "Partition {partition} does not exist: this cluster has the partitions 1 to {partitions}."
+            )),
+        }
+    }
+
     /// Jobs that did not reach their worker.
     pub fn give_back(&self, jobs: impl IntoIterator<Item = JobActivation>) {
         for job in jobs {
@@ -225,6 +262,11 @@ impl Shared {
     pub(crate) fn expected(&self, partition: u32) -> u64 {
         let expected = self.expected.lock();
         expected.get(&partition).copied().unwrap_or_default()
+    }
+
+    /// Logs begin anew.
+    pub(crate) fn forget_expected(&self) {
+        self.expected.lock().clear();
     }
 
     /// The disk has no room for new work.
@@ -357,8 +399,38 @@ fn inbox_is_full(status: &PartitionStatus) -> String {
     )
 }
 
-fn unknown_partition(partition: u32, partitions: usize) -> Failure {
-    Failure::NotFound(format!(
-        "Partition {partition} does not exist: this cluster has the partitions 1 to {partitions}."
-    ))
+#[cfg(test)]
+mod tests {
+    use skep_engine::RemoteCommand;
+    use skep_protocol::Key;
+
+    use super::*;
+    use crate::config::BrokerConfig;
+
+    #[test]
+    fn what_was_purged_says_nothing_however_late_it_comes() {
+        let directory = tempfile::tempdir().unwrap();
+        let config = BrokerConfig {
+            directory: directory.path().to_path_buf(),
+            ..BrokerConfig::default()
+        };
+        let (tell, _told) = crossbeam_channel::bounded(1);
+        let state = State {
+            purged_keys: [(2, 100)].into(),
+            ..State::clone(&Alone::open(&config, tell.clone()).unwrap().state())
+        };
+        std::fs::write(directory.path().join("alone"), state.encode()).unwrap();
+        let shared = Shared::new(Preparation::start().unwrap());
+        let _ = shared.alone.set(Alone::open(&config, tell).unwrap());
+        let sent = |distribution_key| {
+            let command = RemoteCommand::AcknowledgeDistribution {
+                distribution_key,
+                partition: 1,
+            };
+            shared.is_purged(&Sent::from(command))
+        };
+        assert!(sent(Key::new(2, 7)) && sent(Key::new(2, 100)));
+        assert!(!sent(Key::new(2, 101)) && !sent(Key::new(1, 7)));
+        assert!(!sent(Key::NONE));
+    }
 }

@@ -282,8 +282,9 @@ impl Making {
         if let Some(node) = self.state.nodes.get_mut(&from) {
             node.partitions.insert(partition, replica);
         }
-        let least = copy.last_key.saturating_add(KEYS);
-        self.state.least_keys.insert(partition, least);
+        // Nothing may have been made since lesser ones were purged.
+        let least = self.state.least_keys.entry(partition).or_default();
+        *least = copy.last_key.max(*least).saturating_add(KEYS);
         self.completed.push(Operation::PartitionForceReconfigure {
             partition_id: partition,
             brokers: vec![from],
@@ -354,7 +355,7 @@ impl State {
             let kept = replicas.iter().filter(|(node, _)| is_left(node)).count();
             kept < replicas.len() && kept * 2 <= replicas.len()
         };
-        left * 2 > self.nodes.len() && (1..=self.partitions).any(is_split)
+        self.purge.is_none() && left * 2 > self.nodes.len() && (1..=self.partitions).any(is_split)
     }
 }
 

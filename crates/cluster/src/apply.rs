@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::operation::Operation;
+use crate::purge::Left;
 use crate::state::{
     Finished, MAX_FINISHED, Node, NodeState, Outcome, Replica, ReplicaState, Running, State,
 };
@@ -25,6 +26,13 @@ pub enum Entry {
     Done {
         change: u64,
         operation: Operation,
+        now: i64,
+    },
+    /// A copy has left that was purged: the first pending operation of the change was carried out.
+    Left {
+        change: u64,
+        operation: Operation,
+        left: Left,
         now: i64,
     },
     /// What is pending of the change is given up. Nothing is undone.
@@ -75,6 +83,17 @@ impl State {
                 now,
             } if self.next_operation() == Some((change, &operation)) => {
                 self.revision += 1;
+                self.note_done(now);
+                self.go_on(now);
+            }
+            Entry::Left {
+                change,
+                operation,
+                left,
+                now,
+            } if self.next_operation() == Some((change, &operation)) => {
+                self.revision += 1;
+                self.note_left(&operation, left);
                 self.note_done(now);
                 self.go_on(now);
             }
@@ -177,6 +196,11 @@ impl State {
                 broker_id,
                 partition_id,
                 priority,
+            }
+            | Operation::PartitionBootstrap {
+                broker_id,
+                partition_id,
+                priority,
             } => {
                 let new = || Replica {
                     state: ReplicaState::Joining,
@@ -193,7 +217,13 @@ impl State {
             Operation::PartitionLeave {
                 broker_id,
                 partition_id,
-            } => self.replica_is(*broker_id, *partition_id, ReplicaState::Leaving, now),
+                purge,
+            } => {
+                if *purge {
+                    self.begin_purge();
+                }
+                self.replica_is(*broker_id, *partition_id, ReplicaState::Leaving, now);
+            }
             Operation::PartitionForceReconfigure {
                 partition_id,
                 brokers,
@@ -202,7 +232,9 @@ impl State {
                     self.replica_is(node, *partition_id, ReplicaState::Leaving, now);
                 }
             }
-            Operation::PartitionReconfigurePriority { .. } => {}
+            Operation::PartitionReconfigurePriority { .. }
+            | Operation::DeleteHistory { .. }
+            | Operation::UpdateIncarnationNumber => {}
         }
     }
 
@@ -218,6 +250,17 @@ impl State {
             Operation::BrokerRemove { broker_id } | Operation::BrokerForceRemove { broker_id } => {
                 self.nodes.remove(broker_id);
                 self.awaited.remove(broker_id);
+                self.forget_in_purge(*broker_id);
+            }
+            Operation::DeleteHistory { .. } => {}
+            Operation::UpdateIncarnationNumber => self.begin_incarnation(),
+            Operation::PartitionBootstrap {
+                broker_id,
+                partition_id,
+                ..
+            } => {
+                self.replica_is(*broker_id, *partition_id, ReplicaState::Active, now);
+                self.end_purge();
             }
             Operation::PartitionJoin {
                 broker_id,
@@ -227,6 +270,7 @@ impl State {
             Operation::PartitionLeave {
                 broker_id,
                 partition_id,
+                ..
             } => self.give_up(*broker_id, *partition_id, now),
             Operation::PartitionForceReconfigure {
                 partition_id,

@@ -11,6 +11,7 @@ mod apply;
 mod layout;
 mod operation;
 mod plan;
+mod purge;
 mod state;
 
 pub use anew::{Anew, GoesOn, SurvivingCopy, Survivor, form_anew};
@@ -18,6 +19,7 @@ pub use apply::Entry;
 pub use layout::{Layout, generation, member, node_of};
 pub use operation::Operation;
 pub use plan::{Planned, Refusal, Request};
+pub use purge::{KeptExporting, Left, Purge};
 pub use state::{Finished, Node, NodeState, Outcome, Replica, ReplicaState, Running, State};
 
 /// Nodes of a cluster, at most: each has a vote in the group that holds its state.

@@ -23,7 +23,23 @@ pub enum Operation {
         priority: u32,
     },
     /// The node gives its copy of the partition up.
-    PartitionLeave { broker_id: u32, partition_id: u32 },
+    PartitionLeave {
+        broker_id: u32,
+        partition_id: u32,
+        /// All copies go, and what is in them: the node does so by itself, and no group decides on it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        purge: bool,
+    },
+    /// The node empties what partitions share besides their copies. None of them has a copy.
+    DeleteHistory { broker_id: u32 },
+    /// What is made from now on cannot be taken for what was purged.
+    UpdateIncarnationNumber,
+    /// The partition begins anew, with nothing, on this node.
+    PartitionBootstrap {
+        broker_id: u32,
+        partition_id: u32,
+        priority: u32,
+    },
     PartitionReconfigurePriority {
         broker_id: u32,
         partition_id: u32,
@@ -45,23 +61,57 @@ impl Operation {
             Operation::BrokerForceRemove { .. } => "BROKER_FORCE_REMOVE",
             Operation::PartitionJoin { .. } => "PARTITION_JOIN",
             Operation::PartitionLeave { .. } => "PARTITION_LEAVE",
+            Operation::DeleteHistory { .. } => "DELETE_HISTORY",
+            Operation::UpdateIncarnationNumber => "UPDATE_INCARNATION_NUMBER",
+            Operation::PartitionBootstrap { .. } => "PARTITION_BOOTSTRAP",
             Operation::PartitionReconfigurePriority { .. } => "PARTITION_RECONFIGURE_PRIORITY",
             Operation::PartitionForceReconfigure { .. } => "PARTITION_FORCE_RECONFIGURE",
         }
     }
 
-    /// The partition whose leader carries it out; `None`: the leader of the cluster's own group does.
+    /// The partition whose leader carries it out.
     pub fn partition(&self) -> Option<u32> {
         match self {
             Operation::PartitionJoin { partition_id, .. }
-            | Operation::PartitionLeave { partition_id, .. }
+            | Operation::PartitionLeave {
+                partition_id,
+                purge: false,
+                ..
+            }
             | Operation::PartitionForceReconfigure { partition_id, .. } => Some(*partition_id),
             _ => None,
         }
     }
 
+    /// The node that carries it out by itself.
+    pub fn node(&self) -> Option<u32> {
+        match self {
+            Operation::PartitionLeave {
+                broker_id,
+                purge: true,
+                ..
+            }
+            | Operation::DeleteHistory { broker_id }
+            | Operation::PartitionBootstrap { broker_id, .. } => Some(*broker_id),
+            _ => None,
+        }
+    }
+
+    /// It is about the members of the cluster's own group, whose leader carries it out.
+    pub fn is_of_members(&self) -> bool {
+        matches!(
+            self,
+            Operation::BrokerAdd { .. }
+                | Operation::BrokerRemove { .. }
+                | Operation::BrokerForceRemove { .. }
+        )
+    }
+
     /// Nothing has to be done but to note it.
     pub(crate) fn is_done_at_once(&self) -> bool {
-        matches!(self, Operation::PartitionReconfigurePriority { .. })
+        matches!(
+            self,
+            Operation::PartitionReconfigurePriority { .. } | Operation::UpdateIncarnationNumber
+        )
     }
 }

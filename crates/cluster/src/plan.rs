@@ -44,6 +44,8 @@ pub enum Request {
         broker: u32,
         partition: u32,
     },
+    /// All partitions become empty, and what they share.
+    Purge,
 }
 
 /// What will be done, and what comes of it.
@@ -93,6 +95,7 @@ impl State {
                 running.id, running.id
             )));
         }
+        self.is_whole_for(request)?;
         let operations = self.operations(request)?;
         let mut expected = self.clone();
         expected.changes += 1;
@@ -159,6 +162,7 @@ impl State {
                 priority,
             } => self.join(*broker, *partition, *priority),
             Request::Leave { broker, partition } => self.leave(*broker, *partition),
+            Request::Purge => self.purging(),
         }
     }
 
@@ -249,6 +253,7 @@ impl State {
                 operations.push(Operation::PartitionLeave {
                     broker_id: node,
                     partition_id: partition,
+                    purge: false,
                 });
             }
         }
@@ -272,7 +277,13 @@ impl State {
             ));
         }
         let mut operations = Vec::new();
-        for partition in 1..=self.partitions {
+        // Groups that are to be purged need no majority.
+        let partitions = if self.purge.is_some() {
+            0
+        } else {
+            self.partitions
+        };
+        for partition in 1..=partitions {
             let replicas = self.replicas(partition);
             let kept = replicas.iter().filter(|(node, _)| !brokers.contains(node));
             let kept: Vec<u32> = kept.map(|(node, _)| *node).collect();
@@ -373,6 +384,7 @@ impl State {
         Ok(vec![Operation::PartitionLeave {
             broker_id: broker,
             partition_id: partition,
+            purge: false,
         }])
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::layout::{Layout, generation, member, node_of};
 use crate::operation::Operation;
+use crate::purge::Purge;
 
 /// Changes that are remembered after their end.
 pub(crate) const MAX_FINISHED: usize = 20;
@@ -36,6 +37,15 @@ pub struct State {
     /// By partition: new things get greater keys than this one. Lesser ones may have been given by copies that are lost.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub least_keys: BTreeMap<u32, u64>,
+    /// How often everything was purged.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub incarnation: u64,
+    /// By partition: things with keys up to this one were purged.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub purged_keys: BTreeMap<u32, u64>,
+    /// A purge is half-way, under way or given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purge: Option<Purge>,
 }
 
 fn is_zero(number: &u64) -> bool {

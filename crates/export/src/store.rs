@@ -71,6 +71,19 @@ impl Config {
     pub fn is_shared(&self) -> bool {
         !matches!(self.place, Place::Embedded)
     }
+
+    /// Empties what all partitions keep in one place, where nobody writes at the moment. Their files go with their directories.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// It cannot be reached or refuses, or it is another cluster's. Some of it may be gone: it is to be done again.
+    pub fn purge(&self, cluster: &str) -> Result<(), String> {
+        match &self.place {
+            Place::Embedded => Ok(()),
+            Place::Rdbms(database) => database.purge(cluster),
+            Place::Documents(server) => server.purge(cluster),
+        }
+    }
 }
 
 impl Default for Config {

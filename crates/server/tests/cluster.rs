@@ -14,6 +14,8 @@ mod gateways;
 mod lost;
 #[path = "cluster/majority.rs"]
 mod majority;
+#[path = "cluster/purge.rs"]
+mod purge;
 #[path = "cluster/room.rs"]
 mod room;
 #[path = "cluster/secured.rs"]

@@ -66,7 +66,7 @@ impl Cluster {
     }
 
     /// An entry for the cluster's own group, to whoever leads that. It may be lost.
-    fn tell_own_group(&self, entry: Entry) {
+    pub(crate) fn tell_own_group(&self, entry: Entry) {
         let Some((leader, own)) = self.own_leader() else {
             return;
         };
@@ -83,7 +83,7 @@ impl Cluster {
 }
 
 /// Milliseconds since 1970: what operators read, and nothing depends on it.
-pub(super) fn now() -> i64 {
+pub(crate) fn now() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

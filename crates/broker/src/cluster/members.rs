@@ -101,6 +101,11 @@ impl Members {
         })
     }
 
+    /// All logs begin anew.
+    pub(super) fn forget_progress(&self) {
+        self.applied.lock().clear();
+    }
+
     pub(super) fn lose(&self, node: u32) {
         self.present.lock().remove(&node);
     }
@@ -125,6 +130,14 @@ impl Cluster {
             disk_low: broker.is_disk_low(),
             partitions: partitions.collect(),
         })
+    }
+
+    /// All partitions begin anew: how far they were means nothing any more.
+    pub(super) fn forget_progress(&self) {
+        self.members.forget_progress();
+        if let Some(broker) = self.broker() {
+            broker.forget_expected();
+        }
     }
 
     /// Tells all others how this node is.

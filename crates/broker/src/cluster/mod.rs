@@ -36,6 +36,7 @@ use skep_transport::{
 };
 use tokio::runtime::Handle;
 
+pub(crate) use self::changes::now;
 use self::founding::Founding;
 use self::gateways::Visitors;
 use self::heartbeats::Heartbeats;

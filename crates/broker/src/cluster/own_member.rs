@@ -199,7 +199,7 @@ impl OwnMember {
         let Some((change, operation)) = self.state.next_operation() else {
             return;
         };
-        if operation.partition().is_some() {
+        if !operation.is_of_members() {
             return;
         }
         let operation = operation.clone();

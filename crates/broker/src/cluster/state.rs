@@ -12,6 +12,7 @@ use skep_replication::{Members, Message as ReplicaMessage};
 use super::Cluster;
 use super::anew::first_state;
 use super::own_group::{self, OwnGroup, Told};
+use crate::alone::Alone;
 use crate::config::BrokerConfig;
 use crate::directory::Claimed;
 use crate::replica_file::ReplicaOf;
@@ -90,6 +91,7 @@ impl Cluster {
         if state.revision <= known.revision {
             return;
         }
+        let is_purged = state.incarnation > known.incarnation;
         let was_here = known.nodes.contains_key(&self.node());
         let is_here = state.nodes.contains_key(&self.node());
         if was_here && !is_here {
@@ -97,6 +99,9 @@ impl Cluster {
         }
         *known = Arc::new(state.clone());
         drop(known);
+        if is_purged {
+            self.forget_progress();
+        }
         self.founding
             .nodes_are(settled(state), state.awaited.clone());
         self.known.changed.notify_all();
@@ -162,7 +167,7 @@ impl Cluster {
             _ if self.known.own.lock().is_none() => {
                 let nodes = self.founders(there.as_ref(), claimed.alone);
                 let voters = nodes.iter().map(|node| member(*node, 0)).collect();
-                let first = self.layout_of(nodes, claimed.partitions);
+                let first = self.layout_of(nodes, claimed.partitions)?;
                 let replica = there.unwrap_or_else(|| ReplicaOf::founding(founds, voters));
                 self.start_own_group(replica, Some(first))?;
             }
@@ -185,7 +190,7 @@ impl Cluster {
     }
 
     /// How the cluster begins.
-    fn layout_of(&self, nodes: Vec<u32>, partitions: u32) -> State {
+    fn layout_of(&self, nodes: Vec<u32>, partitions: u32) -> Result<State, String> {
         let most = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
         let layout = Layout {
             copies: self.cluster.replication_factor.min(most),
@@ -193,7 +198,8 @@ impl Cluster {
             partitions,
         };
         let id = self.founding.identity().cluster_id;
-        State::founded(id, &layout, super::changes::now())
+        let first = State::founded(id, &layout, super::changes::now());
+        Alone::carry_over(&self.config, first)
     }
 
     pub(super) fn start_own_group(

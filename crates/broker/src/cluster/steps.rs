@@ -70,7 +70,11 @@ fn as_planned(state: &State, operation: &Operation, members: &Members, own: u64)
         Operation::BrokerRemove { broker_id } | Operation::BrokerForceRemove { broker_id } => {
             leaving(members, own, |node| node != *broker_id)
         }
-        Operation::PartitionReconfigurePriority { .. } => Next::Done,
+        // Nodes do these by themselves, or nothing has to be done.
+        Operation::DeleteHistory { .. }
+        | Operation::UpdateIncarnationNumber
+        | Operation::PartitionBootstrap { .. }
+        | Operation::PartitionReconfigurePriority { .. } => Next::Done,
     }
 }
 
@@ -123,6 +127,7 @@ mod tests {
         let leave = Operation::PartitionLeave {
             broker_id: 2,
             partition_id: 1,
+            purge: false,
         };
         let mut there = members(&[1, 2], &[]);
         let confirm = Next::Change(Change::Confirm(1));

@@ -36,6 +36,8 @@ pub struct PartitionStatus {
     pub replica_room: Arc<InboxRoom>,
     /// The log cannot grow: its disk is full.
     pub stalled: AtomicBool,
+    /// What is here is not wanted any more: the partition ends where it is.
+    pub abandoned: AtomicBool,
     /// The leader's snapshot finds no room on the disk: the replica stays behind.
     pub no_room: AtomicBool,
     /// The disk is nearly full: room that can be given back is given back.
@@ -85,6 +87,7 @@ impl PartitionStatus {
             room: Arc::default(),
             replica_room: Arc::default(),
             stalled: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
             no_room: AtomicBool::new(false),
             disk_low: AtomicBool::new(false),
             spared: AtomicBool::new(false),

@@ -209,6 +209,20 @@ impl PartitionHandle {
             store.stop();
         }
     }
+
+    /// Ends the thread and the store where they are: what is here is not wanted any more.
+    pub fn abandon(&self) {
+        self.status.abandoned.store(true, Ordering::Release);
+        self.inbox.send(Message::Wake);
+        if let Some(thread) = self.thread.lock().take() {
+            let _ = thread.join();
+        }
+        self.exporters.stop();
+        if let Secondary::Open(store) = self.secondary.get() {
+            store.abandon();
+        }
+        self.stop();
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -375,11 +389,21 @@ impl Partition {
             if self.stopping && written && stored && self.is_handed_over() {
                 return Ok(());
             }
+            if self.is_abandoned() {
+                return Ok(());
+            }
             self.take_messages()?;
             self.run_scheduled()?;
             self.run_work()?;
             self.propose()?;
         }
+    }
+
+    /// Nothing is waited for but who writes files.
+    fn is_abandoned(&self) -> bool {
+        let checkpoint = self.checkpoint.as_ref();
+        self.status.abandoned.load(Ordering::Acquire)
+            && checkpoint.is_none_or(|checkpoint| checkpoint.storing.is_none())
     }
 
     /// Takes what has arrived; waits when there is nothing to do. What was reported leads to answers, which leave before

@@ -6,6 +6,7 @@ mod damaged;
 mod exporters;
 mod lost;
 mod measured;
+mod purge;
 mod questions;
 mod stores;
 #[path = "../support/mod.rs"]

@@ -18,7 +18,7 @@ const PARTITION: u32 = 1;
 #[derive(Debug)]
 pub enum Told {
     /// You are one of the cluster.
-    Admit(Admission),
+    Admit(Box<Admission>),
     /// You have a copy of the partition.
     Join { member: u64, members: Members },
     /// For the cluster's own group.
@@ -53,7 +53,7 @@ impl World {
             self.fly(from, message.to(), message.encode(), Happening::Own);
         }
         for (node, admission) in admissions {
-            self.tell(host, node, || Told::Admit(admission.clone()));
+            self.tell(host, node, || Told::Admit(Box::new(admission.clone())));
         }
         if let Some(state) = state {
             self.state_is(host, state);
@@ -74,7 +74,7 @@ impl World {
             return;
         }
         match told {
-            Told::Admit(admission) => self.admitted(host, admission),
+            Told::Admit(admission) => self.admitted(host, *admission),
             Told::Join { member, members } => self.join(host, member, members),
             Told::Propose(entry) => self.own_hears(host, Heard::Propose(entry)),
         }

@@ -36,6 +36,7 @@ fn names(state: &State, request: &Request) -> Vec<String> {
         Operation::PartitionLeave {
             broker_id,
             partition_id,
+            purge: false,
         } => format!("{broker_id} leaves {partition_id}"),
         Operation::PartitionReconfigurePriority {
             broker_id,
@@ -46,6 +47,7 @@ fn names(state: &State, request: &Request) -> Vec<String> {
             partition_id,
             brokers,
         } => format!("{partition_id} on {brokers:?}"),
+        other => format!("{other:?}"),
     };
     planned.operations.iter().map(show).collect()
 }

@@ -17,14 +17,20 @@ mod writer;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use skep_query::{Entity, entities};
 
+use self::server::Server;
 pub use self::writer::Writer;
 use crate::elastic::check_url;
 use crate::store::readers::{Readers, SharedReaders};
 use crate::target::Source;
 use crate::tls::Trust;
+
+/// What deleting indices may take, and bytes of what is answered then.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+const MAX_ANSWER: usize = 1 << 20;
 
 /// Why settings of a search server cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -122,6 +128,15 @@ impl Documents {
             refreshed: counts(0),
             readers: SharedReaders::default(),
         })
+    }
+
+    /// Deletes the indices of the cluster. They come about again with what is written to them.
+    pub(crate) fn purge(self: &Arc<Self>, cluster: &str) -> Result<(), String> {
+        let server = Server::new(self.clone(), None, TIME_LIMIT, MAX_ANSWER);
+        let purged = schema::purge(&server, cluster);
+        purged.map_err(|failure| format!("{}: {}", self.shown, failure.reason))?;
+        self.wrote_all();
+        Ok(())
     }
 
     /// The threads that answer queries of all partitions.

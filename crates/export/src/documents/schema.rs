@@ -62,6 +62,28 @@ pub fn prepare(server: &Server, cluster: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Deletes the indices, if they are those of this cluster.
+pub fn purge(server: &Server, cluster: &str) -> Result<(), Failure> {
+    let documents = &server.documents;
+    let Some(known) = look(server)? else {
+        return Ok(());
+    };
+    judge(&known, documents, cluster)?;
+    let tables = entities::ALL.iter().map(|entity| entity.table);
+    // Whose they are is said to the end.
+    for name in tables.chain([DEFINITION, STATE]) {
+        match server.ask(
+            Method::DELETE,
+            &format!("/{}", documents.index(name)),
+            &Json::Null,
+        ) {
+            Err(failure) if failure.is(StatusCode::NOT_FOUND) => {}
+            deleted => drop(deleted?),
+        }
+    }
+    Ok(())
+}
+
 fn look(server: &Server) -> Result<Option<Json>, Failure> {
     let wanted = (server.documents.index(STATE), OWNER.to_string());
     let mut found = server.get(&[wanted])?;

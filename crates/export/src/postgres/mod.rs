@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use tokio_postgres::Config;
 
+use self::connection::Connection;
 pub use self::url::UrlError;
 pub use self::writer::Writer;
 use crate::store::readers::{Readers, SharedReaders};
@@ -90,6 +91,13 @@ impl Rdbms {
             auto_ddl: settings.auto_ddl,
             readers: SharedReaders::default(),
         })
+    }
+
+    /// Deletes all rows of the cluster, and up to where its partitions go. The tables stay.
+    pub(crate) fn purge(&self, cluster: &str) -> Result<(), String> {
+        let opened = Connection::open(&self.for_writing, &self.trust, None);
+        let purged = opened.and_then(|mut it| schema::purge(&mut it, self, cluster));
+        purged.map_err(|failure| format!("{}: {}", self.shown, failure.reason))
     }
 
     /// The threads that answer queries of all partitions.

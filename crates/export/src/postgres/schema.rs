@@ -65,6 +65,24 @@ pub fn prepare(
     position(connection, &name(POSITION), partition)
 }
 
+/// Deletes all rows, if these are the tables of this cluster.
+pub fn purge(connection: &mut Connection, database: &Rdbms, cluster: &str) -> Result<(), Failure> {
+    let name = |table: &str| table_name(&database.prefix, table);
+    let Some(known) = look(connection, &name(META))? else {
+        return Ok(());
+    };
+    judge(&known, database, cluster)?;
+    // Positions first: a transaction that is still on its way ends before, or changes nothing.
+    let beside = [POSITION, DEFINITION, statistics::ENDED];
+    let entities = entities::ALL.iter().map(|entity| entity.table);
+    let mut script = "BEGIN;".to_string();
+    for table in beside.into_iter().chain(entities) {
+        let _ = write!(script, "DELETE FROM {};", name(table));
+    }
+    script.push_str("COMMIT;");
+    connection.wait(LIMIT, connection.client.batch_execute(&script))
+}
+
 /// What a database says of itself.
 struct Known {
     format: i32,

@@ -41,6 +41,7 @@ mod postgres {
     mod outage;
     mod outages;
     mod property;
+    mod purge;
     mod store;
     mod story;
     mod usage;
@@ -59,6 +60,7 @@ mod opensearch {
     mod limits;
     mod outage;
     mod property;
+    mod purge;
     mod search_server;
     mod store;
     mod story;
@@ -77,6 +79,7 @@ mod elasticsearch {
     mod limits;
     mod outage;
     mod property;
+    mod purge;
     mod search_server;
     mod store;
     mod story;

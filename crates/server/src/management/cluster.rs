@@ -50,15 +50,15 @@ pub async fn handle(
                 number(broker, "a broker")?,
                 number(partition, "a partition")?,
             );
-            let request = match *method {
-                Method::POST => Request::Join {
-                    broker,
-                    partition,
-                    priority: priority(&reply::body(body).await?)?,
-                },
+            to.change(match *method {
+                Method::POST => joins(broker, partition, &reply::body(body).await?)?,
                 _ => Request::Leave { broker, partition },
-            };
-            to.change(request).await
+            })
+            .await
+        }
+        ["purge"] => {
+            allow(method, &[Method::POST])?;
+            to.change(Request::Purge).await
         }
         ["changes"] => {
             allow(method, &[Method::GET, Method::HEAD])?;
@@ -191,10 +191,11 @@ impl Target<'_> {
     }
 
     fn planned(&self, planned: &Planned) -> Answer {
+        let operations: Vec<Value> = planned.operations.iter().map(shown::operation).collect();
         let mut body = json!({
             "changeId": planned.change,
             "currentTopology": brokers(self.broker, &planned.current),
-            "plannedChanges": planned.operations,
+            "plannedChanges": operations,
             "expectedTopology": brokers(self.broker, &planned.expected),
         });
         if let (Some(anew), Some(body)) = (&planned.anew, body.as_object_mut()) {
@@ -215,14 +216,7 @@ impl Target<'_> {
     }
 
     async fn ask(&self, ask: Ask) -> Result<Told, Answer> {
-        let Some(cluster) = self.broker.cluster() else {
-            return Err(message(
-                StatusCode::NOT_IMPLEMENTED,
-                "this node is alone, and has no port for others. Start it with the settings of a cluster (camunda.cluster.size and \
-                 initial-contact-points) to add others; its data stays",
-            ));
-        };
-        cluster.ask(ask).await.map_err(|refusal| {
+        self.broker.ask_for(ask).await.map_err(|refusal| {
             let status = match refusal {
                 Refusal::Invalid(_) => StatusCode::BAD_REQUEST,
                 Refusal::Busy(_) => StatusCode::CONFLICT,
@@ -300,8 +294,14 @@ fn amount(object: &Map<String, Value>, name: &str) -> Result<Option<u32>, Answer
     }
 }
 
-fn priority(body: &Map<String, Value>) -> Result<u32, Answer> {
+fn joins(broker: u32, partition: u32, body: &Map<String, Value>) -> Result<Request, Answer> {
     known(body, &["priority"])?;
-    amount(body, "priority")?
-        .ok_or_else(|| bad_request("the body must say with which priority: {\"priority\": 1}"))
+    let priority = amount(body, "priority")?;
+    let priority = priority
+        .ok_or_else(|| bad_request("the body must say with which priority: {\"priority\": 1}"))?;
+    Ok(Request::Join {
+        broker,
+        partition,
+        priority,
+    })
 }

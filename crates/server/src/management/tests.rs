@@ -545,7 +545,7 @@ async fn what_is_not_there_says_so() {
         ("GET", "/actuator/nothing", 404),
         ("GET", "/actuatorhealth", 404),
         ("GET", "/actuator/health/other", 404),
-        ("POST", "/actuator/cluster/purge", 501),
+        ("GET", "/actuator/cluster/purge", 405),
         ("GET", "/actuator/cluster/changes/7", 404),
         ("DELETE", "/actuator/cluster", 405),
         ("POST", "/actuator/backupRuntime", 501),

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use super::{CopyAnswer, PART_BYTES, WINDOW};
 use crate::asking::StoreState;
 use crate::cluster::Cluster;
 use crate::cluster::wire::NodeMessage;
+use crate::partition::PartitionStatus;
 
 /// Between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -30,6 +32,15 @@ pub struct Wanted {
     pub at_least: u64,
     /// Where it is put.
     pub file: PathBuf,
+    /// Who wants it.
+    pub by: Arc<PartitionStatus>,
+}
+
+impl Wanted {
+    /// Its directory is that of another copy now.
+    fn is_abandoned(&self) -> bool {
+        self.by.abandoned.load(Ordering::Acquire)
+    }
 }
 
 impl Cluster {
@@ -57,7 +68,8 @@ fn fetch(cluster: &Weak<Cluster>, wanted: &Wanted) -> bool {
     let partition = wanted.partition;
     let mut told = None;
     loop {
-        let Some(cluster) = cluster.upgrade().filter(|cluster| !cluster.is_stopped()) else {
+        let goes_on = |cluster: &Arc<Cluster>| !cluster.is_stopped() && !wanted.is_abandoned();
+        let Some(cluster) = cluster.upgrade().filter(goes_on) else {
             return false;
         };
         for node in cluster.stores_elsewhere(partition, StoreState::Whole) {
@@ -174,6 +186,9 @@ impl<'a> Fetching<'a> {
     }
 
     fn ask_for_next(&mut self) -> Result<(), Broken> {
+        if self.wanted.is_abandoned() {
+            return Err(Broken::Over("nobody wants it any more".to_string()));
+        }
         let message = NodeMessage::CopyWanted {
             transfer: self.transfer,
             partition: self.wanted.partition,

@@ -77,6 +77,7 @@ impl Partition {
             partition,
             at_least: self.core.group().base().index,
             file: self.directory().join(ARRIVING),
+            by: self.status.clone(),
         };
         let inbox = self.own_inbox.clone();
         let fetching = self.outlet.fetch_store(

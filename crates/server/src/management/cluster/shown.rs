@@ -80,8 +80,17 @@ fn exporters_of(broker: &Broker, partition: u32) -> Value {
     shown.collect()
 }
 
-fn done((operation, at): &(Operation, i64)) -> Value {
+/// As the API describes it: who carries it out is of no concern there.
+pub fn operation(operation: &Operation) -> Value {
     let mut shown = json!(operation);
+    if let Some(shown) = shown.as_object_mut() {
+        shown.remove("purge");
+    }
+    shown
+}
+
+fn done((operation, at): &(Operation, i64)) -> Value {
+    let mut shown = self::operation(operation);
     if let Some(shown) = shown.as_object_mut() {
         shown.insert("completedAt".into(), date(*at));
     }
@@ -95,7 +104,8 @@ fn under_way(running: &Running) -> Map<String, Value> {
     shown.insert("status".into(), json!("IN_PROGRESS"));
     shown.insert("startedAt".into(), date(running.started_at));
     shown.insert("completed".into(), json!(completed));
-    shown.insert("pending".into(), json!(running.pending));
+    let pending: Vec<Value> = running.pending.iter().map(operation).collect();
+    shown.insert("pending".into(), json!(pending));
     shown
 }
 

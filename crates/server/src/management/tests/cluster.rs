@@ -63,6 +63,41 @@ async fn a_node_that_is_alone_is_a_cluster_of_one_and_stays_so() {
 }
 
 #[tokio::test]
+async fn a_node_that_is_alone_is_purged_and_says_how_far_it_is() {
+    let server = Server::started().await;
+    let purge = "/actuator/cluster/purge";
+    for path in ["/actuator/cluster/purge?dryRun=true", purge] {
+        let (status, answer) = server.send("POST", path, "").await;
+        assert_eq!(status, 202, "{answer}");
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["changeId"], 1);
+        let planned = json!([
+            { "operation": "PARTITION_LEAVE", "brokerId": 0, "partitionId": 1 },
+            { "operation": "PARTITION_LEAVE", "brokerId": 0, "partitionId": 2 },
+            { "operation": "DELETE_HISTORY", "brokerId": 0 },
+            { "operation": "UPDATE_INCARNATION_NUMBER" },
+            { "operation": "PARTITION_BOOTSTRAP", "brokerId": 0, "partitionId": 1, "priority": 1 },
+            { "operation": "PARTITION_BOOTSTRAP", "brokerId": 0, "partitionId": 2, "priority": 1 },
+        ]);
+        assert_eq!(answer["plannedChanges"], planned);
+        assert_eq!(
+            answer["expectedTopology"][0]["partitions"][1]["state"],
+            "ACTIVE"
+        );
+    }
+    let change = "/actuator/cluster/changes/1";
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while server.json("GET", change, "").await["status"] != "COMPLETED" {
+        assert!(Instant::now() < deadline, "it does not end");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(server.send("DELETE", change, "").await.0, 404, "it is over");
+    let shown = server.json("GET", "/actuator/cluster", "").await;
+    assert_eq!(shown["lastChange"]["status"], "COMPLETED");
+    assert_eq!(shown["brokers"][0]["partitions"][1]["state"], "ACTIVE");
+}
+
+#[tokio::test]
 async fn a_change_of_the_cluster_is_planned_begun_and_shown() {
     let server = first_of_several().await;
     let body = r#"{"brokers":{"add":[1]},"partitions":{"replicationFactor":2}}"#;

@@ -1,0 +1,303 @@
+//! What a node does by itself while everything is purged (see [`skep_cluster::Purge`]): it gives its copies up with all that is in them,
+//! empties what partitions share, and begins partitions anew. Each step is done again after a crash until the state says that it is done.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use skep_cluster::{Entry, KeptExporting, Left, Operation, State, SurvivingCopy};
+use skep_engine::{RemoteCommand, Sent};
+use skep_protocol::Key;
+use skep_protocol::command::{Command, ExportingChange};
+use skep_protocol::value::{ExportingPhase, ExportingValue};
+use skep_storage::disk::create_dir_durably;
+
+use crate::directory::write_durably;
+use crate::hosting::Hosting;
+use crate::partition::{Message, PartitionHandle};
+use crate::replica_file::ReplicaOf;
+use crate::shared::Shared;
+
+/// A partition gets so long to say what it has.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Beside the directory of a copy that was purged: what it has left behind.
+const LEFT: &str = "left";
+/// Which purge has emptied what partitions share.
+const HISTORY: &str = "history.purged";
+
+/// A copy that was purged. It is never opened again.
+#[derive(Serialize, Deserialize)]
+struct Gone {
+    member: u64,
+    left: Left,
+}
+
+impl Hosting {
+    /// Carries out the next operation, if it is for this node: what is to be said then. `None`: there is none, or it has not come about.
+    ///
+    /// # Errors
+    /// Why it cannot be done at the moment.
+    pub(crate) fn carry_out(
+        &self,
+        shared: &Arc<Shared>,
+        state: &State,
+    ) -> Result<Option<Entry>, String> {
+        let Some((change, operation)) = state.next_operation() else {
+            return Ok(None);
+        };
+        if operation.node() != Some(self.config.node_id) {
+            return Ok(None);
+        }
+        let (operation, now) = (operation.clone(), crate::cluster::now());
+        let has_come_about = match operation {
+            Operation::PartitionLeave { partition_id, .. } => {
+                let left = self.leave(shared, state, partition_id)?;
+                return Ok(Some(Entry::Left {
+                    change,
+                    operation,
+                    left,
+                    now,
+                }));
+            }
+            Operation::DeleteHistory { .. } => self.delete_history(state)?,
+            Operation::PartitionBootstrap { partition_id, .. } => {
+                self.bootstrap(shared, state, partition_id)?
+            }
+            _ => false,
+        };
+        Ok(has_come_about.then_some(Entry::Done {
+            change,
+            operation,
+            now,
+        }))
+    }
+
+    /// The copy of this node ends, and its files are removed.
+    fn leave(&self, shared: &Arc<Shared>, state: &State, partition: u32) -> Result<Left, String> {
+        let Some(own) = state.replica_of(self.config.node_id, partition) else {
+            return Ok(Left::default());
+        };
+        let io = |error: std::io::Error| format!("partition {partition}: {error}");
+        let gone = self.gone(partition).map_err(io)?;
+        let left = match gone.filter(|gone| gone.member == own) {
+            Some(gone) => gone.left,
+            None => {
+                let handle = shared.partition(partition);
+                let left = handle.map_or(Ok(Left::default()), |it| self.end(shared, &it))?;
+                let gone = Gone { member: own, left };
+                let bytes = serde_json::to_vec(&gone).map_err(|error| error.to_string())?;
+                create_dir_durably(&self.partitions()).map_err(io)?;
+                // Before its files change: from here on nobody opens it again.
+                write_durably(&self.left_file(partition), &bytes).map_err(io)?;
+                tracing::info!(partition, "the copy of this node is purged");
+                gone.left
+            }
+        };
+        self.remove_all(partition).map_err(io)?;
+        Ok(left)
+    }
+
+    /// Ends the copy: what it leaves behind.
+    fn end(&self, shared: &Shared, handle: &Arc<PartitionHandle>) -> Result<Left, String> {
+        let partition = handle.status.partition;
+        if let Some(reason) = handle.status.failure() {
+            return Err(format!(
+                "the copy of partition {partition} on this node has stopped and cannot say which keys it has given, which must not be \
+                 given again: {reason}"
+            ));
+        }
+        // No requests come from here on.
+        shared.hosted.remove(partition);
+        let Some(copy) = tell(handle) else {
+            shared.hosted.put(handle.clone());
+            return Err(format!("partition {partition} does not say what it has"));
+        };
+        let exporting = Some(kept(&handle.exporters.value()));
+        handle.abandon();
+        if let Some(cluster) = shared.cluster.get() {
+            // Who counts on this copy is to know soon.
+            cluster.role_changed();
+        }
+        Ok(Left {
+            last_key: copy.last_key,
+            exporting,
+        })
+    }
+
+    fn left_file(&self, partition: u32) -> PathBuf {
+        self.directory(partition).with_extension(LEFT)
+    }
+
+    fn gone(&self, partition: u32) -> std::io::Result<Option<Gone>> {
+        match std::fs::read(self.left_file(partition)) {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The copy was purged, and is not to be opened.
+    pub(crate) fn is_gone(&self, partition: u32, own: u64) -> std::io::Result<bool> {
+        let gone = self.gone(partition)?;
+        Ok(gone.is_some_and(|gone| gone.member == own))
+    }
+
+    /// What a copy has left behind has been said, and there is another one now.
+    pub(crate) fn forget_gone(&self, partition: u32) -> std::io::Result<()> {
+        match std::fs::remove_file(self.left_file(partition)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Empties what partitions share beside their copies, once in a purge: new rows are there as soon as others know that it is done.
+    fn delete_history(&self, state: &State) -> Result<bool, String> {
+        let secondary = self.config.secondary_storage.as_ref();
+        let Some(secondary) = secondary.filter(|it| it.is_shared()) else {
+            return Ok(true);
+        };
+        let marker = self.partitions().join(HISTORY);
+        let running = state.running.as_ref();
+        let this = running.map(|running| format!("{} {}", running.id, running.started_at));
+        let this = this.unwrap_or_default();
+        let text = |error: std::io::Error| error.to_string();
+        match std::fs::read_to_string(&marker) {
+            Ok(known) if known == this => return Ok(true),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(text(error)),
+            _ => {}
+        }
+        create_dir_durably(&self.partitions()).map_err(text)?;
+        secondary.purge(&state.cluster_id)?;
+        write_durably(&marker, this.as_bytes()).map_err(text)?;
+        Ok(true)
+    }
+
+    /// The partition begins anew on this node, alone. True once it leads, and exports as before.
+    fn bootstrap(
+        &self,
+        shared: &Arc<Shared>,
+        state: &State,
+        partition: u32,
+    ) -> Result<bool, String> {
+        let Some(own) = state.replica_of(self.config.node_id, partition) else {
+            return Ok(false);
+        };
+        let handle = match shared.partition(partition) {
+            Some(handle) => handle,
+            None => {
+                let begun = self.found(partition, own).map_err(|e| e.to_string())?;
+                tracing::info!(partition, "the partition begins anew on this node");
+                self.open(partition, &begun).map_err(|e| e.to_string())?;
+                let opened = shared.partition(partition);
+                opened.ok_or("the node stops")?
+            }
+        };
+        if let Some(reason) = handle.status.failure() {
+            return Err(format!("partition {partition} cannot begin: {reason}"));
+        }
+        let purge = state.purge.as_ref();
+        let kept = purge.and_then(|purge| purge.exporting.get(&partition));
+        Ok(handle.leads() && kept.is_none_or(|kept| exports_as(shared, &handle, kept)))
+    }
+
+    fn found(&self, partition: u32, own: u64) -> std::io::Result<ReplicaOf> {
+        let replica = ReplicaOf::founding(own, vec![own]);
+        if self.config.cluster.is_some() {
+            return self.begin(partition, replica);
+        }
+        // The only member, whatever it is called: what it has left behind would keep it from being opened.
+        self.forget_gone(partition)?;
+        self.remove_all(partition)?;
+        Ok(replica)
+    }
+}
+
+/// The key of something that was there when the command was sent.
+pub(crate) fn made_with(sent: &Sent) -> Option<Key> {
+    let key = match &sent.command {
+        RemoteCommand::OpenMessageSubscription(value) => value.element_instance_key,
+        RemoteCommand::CorrelateSubscription(value) => value.message_key,
+        RemoteCommand::MessageSubscriptionOpened {
+            element_instance_key: key,
+            ..
+        }
+        | RemoteCommand::MessageCorrelated {
+            element_instance_key: key,
+            ..
+        }
+        | RemoteCommand::RejectCorrelation {
+            element_instance_key: key,
+            ..
+        }
+        | RemoteCommand::CloseMessageSubscription {
+            element_instance_key: key,
+            ..
+        }
+        | RemoteCommand::MessageSubscriptionClosed {
+            element_instance_key: key,
+            ..
+        }
+        | RemoteCommand::BatchPart {
+            batch_operation_key: key,
+            ..
+        }
+        | RemoteCommand::Distribute {
+            distribution_key: key,
+            ..
+        }
+        | RemoteCommand::AcknowledgeDistribution {
+            distribution_key: key,
+            ..
+        } => *key,
+    };
+    key.some()
+}
+
+/// What the partition has, after everything that it was asked before.
+fn tell(handle: &PartitionHandle) -> Option<SurvivingCopy> {
+    let (tell, told) = crossbeam_channel::bounded(1);
+    handle.inbox.send(Message::Tell(tell));
+    told.recv_deadline(Instant::now() + PATIENCE).ok()
+}
+
+/// What operators have said of exporters.
+fn kept(value: &ExportingValue) -> KeptExporting {
+    let disabled = value.exporters.iter().filter(|one| !one.is_enabled);
+    KeptExporting {
+        phase: phase_name(value.phase),
+        disabled: disabled.map(|one| one.id.to_string()).collect(),
+    }
+}
+
+fn phase_name(phase: ExportingPhase) -> String {
+    let name = serde_json::to_value(phase).unwrap_or_default();
+    name.as_str().unwrap_or_default().to_string()
+}
+
+/// True if exporters are as they are to be. Otherwise the partition is told what is lacking.
+fn exports_as(shared: &Shared, handle: &PartitionHandle, kept: &KeptExporting) -> bool {
+    let value = handle.exporters.value();
+    let mut changes = Vec::new();
+    if phase_name(value.phase) != kept.phase
+        && let Ok(phase) = serde_json::from_value(kept.phase.clone().into())
+    {
+        changes.push(ExportingChange::Phase(phase));
+    }
+    for id in &kept.disabled {
+        if value.exporter(id).is_none_or(|one| one.is_enabled) {
+            let id = id.as_str().into();
+            changes.push(ExportingChange::Disable { id });
+        }
+    }
+    for change in &changes {
+        let partition = handle.status.partition;
+        let command = Command::ChangeExporting {
+            partition,
+            change: change.clone(),
+        };
+        // What comes of it is seen the next time.
+        drop(shared.submit_here(partition, command.into(), Instant::now()));
+    }
+    changes.is_empty()
+}
