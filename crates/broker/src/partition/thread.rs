@@ -201,10 +201,7 @@ impl PartitionHandle {
     /// Ends the thread after a last checkpoint, and then the store that is filled from its log.
     pub fn stop(&self) {
         self.inbox.send(Message::Stop);
-        if let Some(thread) = self.thread.lock().take() {
-            let _ = thread.join();
-        }
-        self.exporters.stop();
+        self.wait_for_threads();
         if let Secondary::Open(store) = self.secondary.get() {
             store.stop();
         }
@@ -214,14 +211,19 @@ impl PartitionHandle {
     pub fn abandon(&self) {
         self.status.abandoned.store(true, Ordering::Release);
         self.inbox.send(Message::Wake);
+        self.wait_for_threads();
+        if let Secondary::Open(store) = self.secondary.get() {
+            store.abandon();
+            store.stop();
+        }
+    }
+
+    /// The partition's, which was told to end, and those of its exporters.
+    fn wait_for_threads(&self) {
         if let Some(thread) = self.thread.lock().take() {
             let _ = thread.join();
         }
         self.exporters.stop();
-        if let Secondary::Open(store) = self.secondary.get() {
-            store.abandon();
-        }
-        self.stop();
     }
 }
 
