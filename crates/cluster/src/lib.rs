@@ -13,6 +13,8 @@ mod operation;
 mod plan;
 mod purge;
 mod state;
+#[cfg(test)]
+mod testing;
 
 pub use anew::{Anew, GoesOn, SurvivingCopy, Survivor, form_anew};
 pub use apply::Entry;

@@ -20,8 +20,7 @@ pub fn scale(add: &[u32], remove: &[u32], copies: Option<u32>) -> Request {
 }
 
 pub async fn ask(rig: &Rig, request: Request, dry_run: bool) -> Result<Planned, Refusal> {
-    let cluster = rig.broker.cluster().unwrap();
-    match cluster.ask(Ask::Change { request, dry_run }).await? {
+    match rig.broker.ask_for(Ask::Change { request, dry_run }).await? {
         Told::Planned(planned) => Ok(*planned),
         other => panic!("{other:?}"),
     }

@@ -1,24 +1,11 @@
 //! Everything is purged: partitions and what can be searched are empty afterwards, and nothing of before comes back.
 
-use skep_broker::cluster::{Answer as Told, Ask};
-use skep_cluster::{Outcome, Planned, Refusal, Request};
+use skep_cluster::{Refusal, Request};
 use skep_protocol::command::ExportingChange;
 use skep_query::entities::PROCESS_DEFINITION;
 
+use super::changes::{ask, is_over};
 use super::*;
-
-async fn ask(rig: &Rig, request: Request, dry_run: bool) -> Result<Planned, Refusal> {
-    match rig.broker.ask_for(Ask::Change { request, dry_run }).await? {
-        Told::Planned(planned) => Ok(*planned),
-        other => panic!("{other:?}"),
-    }
-}
-
-fn is_over(rig: &Rig, change: u64) -> bool {
-    let state = rig.broker.cluster_state();
-    let mut finished = state.finished.iter();
-    finished.any(|it| it.change.id == change && it.outcome == Outcome::Completed)
-}
 
 async fn purge(rig: &Rig) -> u64 {
     let planned = ask(rig, Request::Purge, false).await.unwrap();

@@ -1,16 +1,8 @@
 //! Who goes on from what when most are lost, and who may not decide that.
 
 use super::*;
-use crate::{Entry, Layout, Request, member};
-
-fn cluster(nodes: &[u32], copies: u32, partitions: u32) -> State {
-    let layout = Layout {
-        nodes: nodes.to_vec(),
-        copies,
-        partitions,
-    };
-    State::founded("it".to_string(), &layout, 0)
-}
+use crate::testing::cluster;
+use crate::{Entry, Request, member};
 
 /// The node with its copies, whose logs end with the entry of this term and index.
 fn survivor(state: &State, node: u32, term: u64, index: u64) -> Survivor {

@@ -1,16 +1,8 @@
 //! What is planned for a wish, and what is refused.
 
 use super::*;
+use crate::testing::cluster;
 use crate::{Entry, NodeState};
-
-fn cluster(nodes: &[u32], copies: u32, partitions: u32) -> State {
-    let layout = Layout {
-        nodes: nodes.to_vec(),
-        copies,
-        partitions,
-    };
-    State::founded("it".to_string(), &layout, 0)
-}
 
 fn scale(add: &[u32], remove: &[u32], copies: Option<u32>) -> Request {
     Request::Scale {

@@ -1,16 +1,8 @@
 //! What is planned for a purge, and what comes of it step by step.
 
 use super::*;
-use crate::{Entry, Layout, Outcome, ReplicaState, member};
-
-fn cluster(nodes: &[u32], copies: u32, partitions: u32) -> State {
-    let layout = Layout {
-        nodes: nodes.to_vec(),
-        copies,
-        partitions,
-    };
-    State::founded("it".to_string(), &layout, 0)
-}
+use crate::testing::cluster;
+use crate::{Entry, Outcome, ReplicaState, member};
 
 fn show(operation: &Operation) -> String {
     match operation {

@@ -1,0 +1,13 @@
+//! What the tests of several modules begin with.
+
+use crate::{Layout, State};
+
+/// As it is founded: each partition has so many copies.
+pub fn cluster(nodes: &[u32], copies: u32, partitions: u32) -> State {
+    let layout = Layout {
+        nodes: nodes.to_vec(),
+        copies,
+        partitions,
+    };
+    State::founded("it".to_string(), &layout, 0)
+}
