@@ -321,3 +321,107 @@ fn what_runs_in_each_inner_instance_is_compensated_in_each() {
     rig.assert_completed(instance);
     rig.assert_nothing_left();
 }
+
+/// What throws compensation in an event sub-process, and how that is started.
+struct Undoing {
+    how: &'static str,
+    start: fn(Bpmn) -> Bpmn,
+    /// The end of what is around it.
+    end: fn(Bpmn) -> Bpmn,
+    trigger: fn(&mut Rig),
+}
+
+const UNDOING: &[Undoing] = &[
+    Undoing {
+        how: "an error",
+        start: |bpmn| bpmn.start_error("es", "broken"),
+        end: |bpmn| bpmn.end_error("fails", "broken"),
+        trigger: |_| {},
+    },
+    Undoing {
+        how: "an escalation that interrupts",
+        start: |bpmn| bpmn.start_escalation("es", "escalation"),
+        end: |bpmn| bpmn.end_escalation("fails", "escalation"),
+        trigger: |_| {},
+    },
+    Undoing {
+        how: "an escalation beside the rest",
+        start: |bpmn| bpmn.start_escalation("es", "escalation").non_interrupting(),
+        end: |bpmn| bpmn.end_escalation("fails", "escalation"),
+        trigger: |_| {},
+    },
+    Undoing {
+        how: "a signal",
+        start: |bpmn| bpmn.start_signal("es", "undo"),
+        end: |bpmn| bpmn.service_task("waits", "waits").end("e"),
+        trigger: |rig| rig.broadcast("undo", "{}"),
+    },
+    Undoing {
+        how: "a message",
+        start: |bpmn| bpmn.start_message_for("es", "undo", "=\"key\""),
+        end: |bpmn| bpmn.service_task("waits", "waits").end("e"),
+        trigger: |rig| {
+            rig.publish("undo", "key", 0, "{}");
+        },
+    },
+    Undoing {
+        how: "a timer",
+        start: |bpmn| bpmn.start_duration("es", "PT1M"),
+        end: |bpmn| bpmn.service_task("waits", "waits").end("e"),
+        trigger: |rig| rig.advance(MINUTE),
+    },
+];
+
+#[test]
+fn an_event_sub_process_compensates_what_is_around_it() {
+    for undoing in UNDOING {
+        for activity in [None, Some("a")] {
+            let sub_process = |sub: Bpmn| {
+                let sub = (undoing.start)(sub);
+                sub.throw_compensation("undo", activity).end("undone")
+            };
+            let begin = compensable(Bpmn::process("p").start("s"), "a");
+            let process = (undoing.end)(begin).event_sub_process("esp", sub_process);
+            let mut rig = Rig::with(process);
+            let instance = rig.create("p", "{}");
+            rig.work("a", "{}");
+            (undoing.trigger)(&mut rig);
+            assert!(
+                rig.is_running(instance),
+                "{} waits for 'undo-a'",
+                undoing.how
+            );
+            rig.work("undo-a", "{}");
+            assert!(rig.completed(instance).contains(&"undone".to_string()));
+            rig.assert_completed(instance);
+        }
+    }
+}
+
+/// In the process and in a sub-process; what is inside of a sub-process that has completed is undone as well, and what has
+/// completed in the event sub-process itself.
+#[test]
+fn an_event_sub_process_compensates_all_that_is_around_it_in_the_order_of_completion() {
+    let inside = |sub: Bpmn| {
+        let done = sub.start("s2").sub_process("inner", |inner| {
+            compensable(inner.start("s3"), "b").end("e3")
+        });
+        compensable(done, "a")
+            .end_error("fails", "broken")
+            .event_sub_process("esp", |event| {
+                compensable(event.start_error("es", "broken"), "c")
+                    .throw_compensation("undo", None)
+                    .end("undone")
+            })
+    };
+    let process = Bpmn::process("p").start("s").sub_process("sub", inside);
+    let mut rig = Rig::with(process.end("e"));
+    let instance = rig.create("p", "{}");
+    for job in ["b", "a", "c", "undo-a", "undo-b", "undo-c"] {
+        rig.work(job, "{}");
+    }
+    let activated = rig.elements(instance, "ELEMENT_ACTIVATED").into_iter();
+    let handlers: Vec<String> = activated.filter(|id| id.starts_with("undo-")).collect();
+    assert_eq!(handlers, ["undo-b", "undo-a", "undo-c"]);
+    rig.assert_completed(instance);
+}

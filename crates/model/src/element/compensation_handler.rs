@@ -3,7 +3,7 @@
 use crate::compile::Draft;
 use crate::element::is_container;
 use crate::error::{Findings, Rule};
-use crate::graph::{CatchEvent, ElementIndex, ElementKind, ThrowEvent};
+use crate::graph::{CatchEvent, ElementIndex, ElementKind, ElementType, ThrowEvent};
 
 /// A handler is reached by its boundary event alone, and left by nothing.
 pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findings) {
@@ -23,7 +23,8 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
     }
 }
 
-/// What is compensated by name lies in the scope of the event, and something of it can be compensated.
+/// What is compensated by name lies in the scope of the event, or in the one around its event sub-process, and something of it
+/// can be compensated.
 pub(crate) fn check_thrown(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findings) {
     let element = draft.element(index);
     let (ElementKind::EndEvent(ThrowEvent::Compensation { activity })
@@ -42,7 +43,11 @@ pub(crate) fn check_thrown(draft: &Draft<'_>, index: ElementIndex, findings: &mu
         let caught = draft.element(*event).caught();
         matches!(caught, Some(CatchEvent::Compensation { .. }))
     });
-    let problem = if activity.parent != element.parent {
+    let scope = draft.element(element.parent);
+    let is_around = matches!(scope.kind, ElementKind::EventSubProcess { .. })
+        && activity.parent == scope.parent
+        && activity.element_type != ElementType::EventSubProcess;
+    let problem = if activity.parent != element.parent && !is_around {
         "does not lie in the scope of the event"
     } else if !has_handler && !is_container(inner.element_type) {
         "has no compensation boundary event"

@@ -3,6 +3,7 @@
 //! An activity that can be compensated leaves a subscription behind when it completes; so does a scope around one. An event
 //! that throws compensation triggers those of its scope, oldest first and a scope before what is inside of it: one step for
 //! each. Then the handlers are activated, all in the scope of the event, again one step for each; it completes when they have.
+//! An event in an event sub-process compensates the scope around that as well: what has run there is what it is for.
 
 use skep_model::{CatchEvent, Element, ElementIndex, ElementKind, ThrowEvent};
 use skep_protocol::Key;
@@ -46,16 +47,47 @@ fn named(element: &Element) -> Option<ElementIndex> {
     }
 }
 
-/// The next subscription of the scope of the event.
+/// The scopes that an event compensates, beside what is inside of them.
+#[derive(Clone, Copy)]
+struct Roots {
+    own: Key,
+    /// Around the event sub-process that the event is in; none for other events.
+    around: Key,
+}
+
+impl Roots {
+    fn of(cx: &mut Context<'_>, event: &Subject) -> Roots {
+        let own = event.flow_scope();
+        let scope = event.process.graph.element(event.element().parent);
+        let row = match scope.kind {
+            ElementKind::EventSubProcess { .. } => cx.state.elements.get(own),
+            _ => None,
+        };
+        let around = row.map_or(Key::NONE, |row| row.flow_scope_key);
+        Roots { own, around }
+    }
+
+    fn has(self, scope: Key) -> bool {
+        scope == self.own || scope == self.around
+    }
+
+    /// The oldest subscription of these scopes after this one.
+    fn waiting(self, cx: &Context<'_>, after: Key) -> Option<Key> {
+        let compensations = &cx.state.compensations;
+        let own = compensations.waiting(self.own, after).next();
+        let around = self.around.some();
+        let around = around.and_then(|around| compensations.waiting(around, after).next());
+        own.into_iter().chain(around).min()
+    }
+}
+
+/// The next subscription of the scopes that the event compensates.
 fn next_at_root(cx: &mut Context<'_>, event: &Subject, after: Key) -> Option<Key> {
     let activity = named(event.element());
+    let roots = Roots::of(cx, event);
     let mut next = after;
     loop {
-        let key = cx
-            .state
-            .compensations
-            .waiting(event.flow_scope(), next)
-            .next()?;
+        let key = roots.waiting(cx, next)?;
         let row = cx.state.compensations.get(key)?;
         if activity.is_none_or(|activity| activity.0 == row.activity) {
             return Some(key);
@@ -71,8 +103,9 @@ fn next(cx: &mut Context<'_>, event: &Subject, key: Key, row: &Compensation) -> 
     if first.is_some() {
         return first;
     }
+    let roots = Roots::of(cx, event);
     let (mut key, mut scope) = (key, row.scope_key);
-    while scope != event.flow_scope() {
+    while !roots.has(scope) {
         let beside = cx.state.compensations.waiting(scope, key).next();
         if beside.is_some() {
             return beside;
