@@ -333,3 +333,75 @@ fn a_wide_join_waits_for_the_last_token() {
         .filter(|id| id == "join");
     assert_eq!(joins.count(), 1);
 }
+
+/// A model of `tests/processes/valid` whose jobs, all of one type, are completed in this order.
+fn ends_once(name: &str, model: &str, order: &[usize]) {
+    let mut rig = Rig::new();
+    rig.deploy_files(vec![("model.bpmn", model.to_string())])
+        .unwrap();
+    let instance = rig.create(name, "{}");
+    let jobs = rig.jobs(name);
+    assert_eq!(jobs.len(), order.len());
+    for job in order {
+        rig.complete(&jobs[*job], "{}");
+    }
+    assert_eq!(rig.intents("INCIDENT"), Vec::<&str>::new());
+    let completed = rig.completed(instance);
+    let ends = completed.iter().filter(|id| *id == "end");
+    assert_eq!(ends.count(), 1, "{order:?}: {completed:?}");
+    rig.assert_completed(instance);
+}
+
+macro_rules! model {
+    ($name:literal) => {
+        include_str!(concat!(
+            "../../../../tests/processes/valid/",
+            $name,
+            ".bpmn"
+        ))
+    };
+}
+
+/// The parallel join inside has all its tokens and is a step that waits for its turn.
+#[test]
+fn a_join_inside_that_is_about_to_be_activated_is_waited_for() {
+    let name = "inclusive-around-parallel";
+    for first in [0, 1] {
+        let mut rig = Rig::new();
+        let model = model!("inclusive-around-parallel");
+        rig.deploy_files(vec![("model.bpmn", model.to_string())])
+            .unwrap();
+        let instance = rig.create(name, "{}");
+        let jobs = rig.jobs(name);
+        rig.complete(&jobs[first], "{}");
+        rig.complete(&jobs[1 - first], "{}");
+        rig.work("inclusive-around-parallel-charge", "{}");
+        rig.assert_completed(instance);
+    }
+}
+
+#[test]
+fn joins_inside_of_joins_are_waited_for_in_any_order_of_their_branches() {
+    let (two, three) = (
+        "inclusive-around-nested-parallel",
+        "inclusive-around-nested-parallel-jobs",
+    );
+    for order in [[0, 1], [1, 0]] {
+        ends_once(two, model!("inclusive-around-nested-parallel"), &order);
+    }
+    for order in [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ] {
+        ends_once(
+            three,
+            model!("inclusive-around-nested-parallel-jobs"),
+            &order,
+        );
+    }
+    ends_once("inclusive-nested", model!("inclusive-nested"), &[0]);
+}

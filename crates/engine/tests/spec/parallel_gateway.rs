@@ -1,5 +1,6 @@
 //! Parallel gateways: forks and joins.
 
+use crate::modification::activate;
 use crate::support::*;
 use skep_model::builder::Bpmn;
 
@@ -156,4 +157,47 @@ fn a_join_that_can_never_be_complete_is_an_incident() {
     assert_ne!(rig.incident().key, incident.key, "nothing has changed");
     rig.cancel(instance).unwrap();
     rig.assert_terminated(instance);
+}
+
+/// The flow straight to the join is taken first, before the branch beside it has a token.
+#[test]
+fn a_branch_without_elements_makes_no_incident() {
+    let service = include_str!("../../../../tests/processes/valid/parallel-empty-branch.bpmn");
+    let task = include_str!("../../../../tests/processes/valid/parallel-empty-branch-task.bpmn");
+    for (name, model) in [
+        ("parallel-empty-branch", service),
+        ("parallel-empty-branch-task", task),
+    ] {
+        let mut rig = Rig::new();
+        rig.deploy_files(vec![("model.bpmn", model.to_string())])
+            .unwrap();
+        let instance = rig.create(name, "{}");
+        for job in rig.jobs(name) {
+            rig.complete(&job, "{}");
+        }
+        assert_eq!(rig.intents("INCIDENT"), Vec::<&str>::new());
+        rig.assert_completed(instance);
+    }
+}
+
+/// A token is brought to the join that was stuck: the instance goes on, and what was wrong with it is over.
+#[test]
+fn the_incident_of_a_scope_ends_with_the_scope() {
+    let bpmn = Bpmn::process("p")
+        .start("start")
+        .exclusive("choice")
+        .when("=true")
+        .task("a")
+        .parallel("join")
+        .end("end")
+        .from("choice")
+        .otherwise()
+        .task("b")
+        .to("join");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    assert_eq!(rig.incident().element, "p");
+    rig.modify(instance).activate(activate("b")).done();
+    assert_eq!(rig.incidents(), []);
+    rig.assert_completed(instance);
 }

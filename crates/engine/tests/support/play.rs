@@ -92,28 +92,36 @@ impl Rig {
     }
 
     fn complete_user_tasks(&mut self, variables: &str) {
-        let mut tasks = Vec::new();
-        for partition in &self.partitions {
-            let visited = partition
-                .engine
-                .state
-                .user_tasks
-                .table
-                .for_each(|key, task| {
-                    if task.transition.is_none() {
-                        tasks.push(key);
-                    }
-                });
-            visited.unwrap();
-        }
-        tasks.sort();
-        for task in tasks {
+        for task in self.waiting_user_tasks() {
             // It is answered when its listeners have run.
             self.send_async(Rig::completion(task, variables));
         }
     }
 
+    /// User tasks that are in no transition, oldest first.
+    pub fn waiting_user_tasks(&self) -> Vec<Key> {
+        let mut tasks = Vec::new();
+        for partition in &self.partitions {
+            let rows = &partition.engine.state.user_tasks.table;
+            let visited = rows.for_each(|key, task| {
+                if task.transition.is_none() {
+                    tasks.push(key);
+                }
+            });
+            visited.unwrap();
+        }
+        tasks.sort();
+        tasks
+    }
+
     fn send_messages(&mut self) {
+        for (name, key) in self.awaited_messages() {
+            self.publish(&name, &key, 0, "{}");
+        }
+    }
+
+    /// Names and correlation keys of messages that instances wait for.
+    pub fn awaited_messages(&self) -> BTreeSet<(String, String)> {
         let mut awaited = BTreeSet::new();
         for partition in &self.partitions {
             let subscriptions = &partition.engine.state.message_subscriptions.table;
@@ -125,9 +133,7 @@ impl Rig {
             });
             visited.unwrap();
         }
-        for (name, key) in awaited {
-            self.publish(&name, &key, 0, "{}");
-        }
+        awaited
     }
 
     fn broadcast_signals(&mut self) {

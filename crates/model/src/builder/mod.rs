@@ -576,6 +576,18 @@ impl Bpmn {
 
 /// Results.
 impl Bpmn {
+    /// Writes the sequence flows in another order, one of its own for each seed: the order of a document must not matter.
+    pub fn shuffle_flows(mut self, seed: u64) -> Self {
+        self.flows.sort_by_key(|flow| {
+            let bytes = flow.id.bytes();
+            // FNV-1a: each seed mixes the ids in another way.
+            bytes.fold(0xcbf2_9ce4_8422_2325 ^ seed, |hash: u64, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            })
+        });
+        self
+    }
+
     /// The process as a BPMN file.
     pub fn xml(self) -> String {
         write::file(&[self])

@@ -1,6 +1,6 @@
 //! The last pass: elements are entered where others look for them.
 
-use super::ad_hoc_elements;
+use super::{ad_hoc_elements, flow_order};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -93,13 +93,7 @@ pub(super) fn connect(process: &mut Process, document_order: &[ElementIndex]) {
     for element in &mut process.elements {
         element.outgoing.reverse();
     }
-    for this in document_order.iter().copied() {
-        let element = process.element(this);
-        if matches!(element.kind, ElementKind::InclusiveGateway { .. }) && element.joins() {
-            let scope = element.parent;
-            process.element_mut(scope).inclusive_joins.push(this);
-        }
-    }
+    enter_inclusive_joins(process, document_order);
     enter_activities(process, document_order);
     ad_hoc_elements::describe(process);
 }
@@ -112,6 +106,24 @@ fn starts(process: &mut Process, start: ElementIndex, scope: ElementIndex) {
         && *first == ElementIndex::PROCESS
     {
         *first = start;
+    }
+}
+
+/// In the order in which tokens come to them.
+fn enter_inclusive_joins(process: &mut Process, document_order: &[ElementIndex]) {
+    let is_join = |this: &ElementIndex| {
+        let element = process.element(*this);
+        matches!(element.kind, ElementKind::InclusiveGateway { .. }) && element.joins()
+    };
+    let mut joins: Vec<_> = document_order.iter().copied().filter(is_join).collect();
+    if joins.is_empty() {
+        return;
+    }
+    let ranks = flow_order::ranks(process);
+    joins.sort_by_key(|this| ranks.get(this.get()).copied());
+    for this in joins {
+        let scope = process.element(this).parent;
+        process.element_mut(scope).inclusive_joins.push(this);
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod ad_hoc_elements;
 mod connect;
+mod flow_order;
 mod meet;
 
 use std::collections::HashMap;

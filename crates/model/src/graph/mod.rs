@@ -171,7 +171,7 @@ pub struct Element {
     pub boundary_events: Vec<ElementIndex>,
     /// Of a scope: its event sub-processes, in document order.
     pub event_sub_processes: Vec<ElementIndex>,
-    /// Of a scope: its inclusive gateways that several sequence flows lead to.
+    /// Of a scope: its inclusive gateways that several sequence flows lead to. One that leads to another stands before it.
     pub inclusive_joins: Vec<ElementIndex>,
     /// For a process or embedded sub-process: its none start event.
     pub none_start: Option<ElementIndex>,

@@ -1,6 +1,6 @@
 //! Sequence flows, and the gateways that join their tokens.
 
-use skep_model::{Element, ElementIndex, ElementKind};
+use skep_model::{Element, ElementIndex, ElementKind, Process};
 use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceIntent as Intent;
 use skep_protocol::value::{Activation, ErrorType, ProcessInstanceValue};
@@ -9,11 +9,24 @@ use super::container::{self, Rest};
 use super::{Problem, Step, Subject, inclusive_gateway};
 use crate::processing::Context;
 use crate::state::DeployedProcess;
+use crate::state::joins::Joins;
 
-/// Takes a sequence flow and, where nothing else is awaited, activates its target.
-pub(super) fn take(cx: &mut Context<'_>, el: &Subject, flow: ElementIndex) {
+/// Takes sequence flows. Whether a token that has to wait leaves its scope at rest shows when all of them are taken.
+pub(super) fn take_all(cx: &mut Context<'_>, el: &Subject, flows: &[ElementIndex]) {
+    let mut all_go_on = true;
+    for flow in flows {
+        all_go_on &= take(cx, el, *flow);
+    }
+    if !all_go_on {
+        container::child_ended(cx, el.flow_scope());
+    }
+}
+
+/// Takes a sequence flow and, where nothing else is awaited, activates its target. `false` when the token waits or ends.
+fn take(cx: &mut Context<'_>, el: &Subject, flow: ElementIndex) -> bool {
     let ElementKind::SequenceFlow(sequence_flow) = &el.process.graph.element(flow).kind else {
-        return cx.broken(format_args!("element {} is no sequence flow", flow.0));
+        cx.broken(format_args!("element {} is no sequence flow", flow.0));
+        return true;
     };
     let scope = el.flow_scope();
     let value = ProcessInstanceValue {
@@ -31,17 +44,19 @@ pub(super) fn take(cx: &mut Context<'_>, el: &Subject, flow: ElementIndex) {
         consumed_flows: 1,
     };
     let gateway = el.process.graph.element(target);
-    match gateway.joins() {
-        true => arrive(cx, el, gateway, activation),
-        false => cx.steps.push(Step::Activate(activation)),
+    if gateway.joins() {
+        return arrive(cx, el, gateway, activation);
     }
+    cx.steps.push(Step::Activate(activation));
+    true
 }
 
-/// A token reaches a gateway that joins it with others.
-fn arrive(cx: &mut Context<'_>, el: &Subject, gateway: &Element, activation: Activation) {
+/// A token reaches a gateway that joins it with others. `false` when it waits or ends there.
+fn arrive(cx: &mut Context<'_>, el: &Subject, gateway: &Element, activation: Activation) -> bool {
     let (scope, flow) = (activation.scope, activation.via);
     let Some(row) = cx.state.elements.get(scope) else {
-        return cx.broken(format_args!("the scope {scope} of a token is gone"));
+        cx.broken(format_args!("the scope {scope} of a token is gone"));
+        return true;
     };
     let waits = match gateway.kind {
         ElementKind::ParallelGateway => row.flows_at(activation.element) < gateway.incoming.len(),
@@ -52,16 +67,17 @@ fn arrive(cx: &mut Context<'_>, el: &Subject, gateway: &Element, activation: Act
         if let Some(flow) = flow {
             delete(cx, &el.value, flow);
         }
-        return container::child_ended(cx, scope);
+        return false;
     }
     if waits {
-        return container::child_ended(cx, scope);
+        return false;
     }
     // The token is one of those that the gateway takes, however it came.
     cx.steps.push(Step::Activate(Activation {
         via: None,
         ..activation
     }));
+    true
 }
 
 /// How many tokens the activation of an element consumes when its turn has come; `None` for a gateway that waits for more, or
@@ -122,6 +138,14 @@ pub(super) fn delete(cx: &mut Context<'_>, of: &ProcessInstanceValue, flow: u32)
     cx.event(key, Intent::SequenceFlowDeleted, &value);
 }
 
+/// One of the joining gateways has a token on each of its flows: it is about to be activated.
+pub(super) fn one_is_complete(graph: &Process, joins: &Joins) -> bool {
+    joins.gateways().any(|gateway| {
+        let element = graph.element(ElementIndex(gateway));
+        joins.flow_count(gateway) >= element.incoming.len()
+    })
+}
+
 /// What becomes of a scope whose elements follow sequence flows, and in which nothing is active any more: it is done, unless
 /// tokens wait at joins that nothing can bring the missing ones to.
 pub(super) fn at_rest(cx: &mut Context<'_>, scope: &Subject) -> Rest {
@@ -132,21 +156,12 @@ pub(super) fn at_rest(cx: &mut Context<'_>, scope: &Subject) -> Rest {
     };
     let graph = &scope.process.graph;
     let gateways: Vec<u32> = extra.joins.gateways().collect();
-    // Nothing else can come: an inclusive gateway goes on with what it has.
-    let is_inclusive = |gateway: &&u32| {
-        let kind = &graph.element(ElementIndex(**gateway)).kind;
-        matches!(kind, ElementKind::InclusiveGateway { .. })
-    };
-    if let Some(gateway) = gateways.iter().find(is_inclusive) {
-        join_again(cx, scope.key, *gateway);
+    if one_is_complete(graph, &extra.joins) {
         return Rest::Waits;
     }
-    let is_ready = |gateway: &u32| {
-        let element = graph.element(ElementIndex(*gateway));
-        extra.joins.flow_count(*gateway) >= element.incoming.len()
-    };
-    // One that has all its tokens is about to be activated.
-    if gateways.iter().any(is_ready) {
+    // Nothing else can come: an inclusive gateway goes on with what it has.
+    if let Some(gateway) = inclusive_gateway::first_at_rest(cx, graph, scope.key) {
+        join_again(cx, scope.key, gateway);
         return Rest::Waits;
     }
     let id = |gateway: &u32| format!("'{}'", graph.element(ElementIndex(*gateway)).id);

@@ -7,9 +7,10 @@ use skep_model::{ElementIndex, ElementKind, Process, ThrowEvent};
 use skep_protocol::Key;
 use skep_protocol::value::Activation;
 
-use super::{ElementBehavior, Flows, Next, Problem, Subject, exclusive_gateway, lifecycle};
+use super::{ElementBehavior, Flows, Next, Problem, Subject, exclusive_gateway, flows, lifecycle};
 use crate::processing::Context;
 use crate::state::DeployedProcess;
+use crate::state::element_instances::Extra;
 
 pub(crate) struct InclusiveGateway;
 
@@ -54,62 +55,86 @@ fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Flows, Problem> {
 
 /// A token of the scope may still reach the joining gateway on a flow that has none yet.
 ///
-/// One token that can is enough to know: of very many, the newest is looked at first.
+/// One token that can is enough to know: of very many, the newest is looked at first. Tokens that wait at other gateways
+/// hold it up as well, unless nothing else happens in the scope: then one of the gateways has to go first.
 pub(super) fn waits(
     cx: &mut Context<'_>,
     process: &DeployedProcess,
     activation: &Activation,
 ) -> bool {
     let scope = activation.scope;
-    let row = cx.state.elements.get(scope);
-    let Some(row) = row.filter(|row| row.active_children > 0 || row.goes_on()) else {
-        // What waits at other gateways does so for this one, perhaps: nothing else happens.
-        return false;
-    };
-    let mut child = row.first_child;
+    let graph = &process.graph;
     let mut search = Search {
-        graph: &process.graph,
+        graph,
         gateway: ElementIndex(activation.element),
         seen: HashSet::new(),
         steps: 0,
     };
-    let mut found = false;
+    let waits = comes_from_child(cx, scope, &mut search)
+        || comes_from_elsewhere(cx, scope, &mut search)
+        || comes_from_gateway(cx, scope, &mut search)
+            && first_at_rest(cx, graph, scope) != Some(activation.element);
+    cx.budget.take_evaluation(search.steps);
+    waits
+}
+
+fn comes_from_child(cx: &mut Context<'_>, scope: Key, search: &mut Search<'_>) -> bool {
+    let row = cx.state.elements.get(scope);
+    let mut child = row.map_or(Key::NONE, |row| row.first_child);
     while let Some(row) = child.some().and_then(|key| cx.state.elements.get(key)) {
         let element = row.element;
         child = row.next_sibling;
         search.steps += 1;
-        found = !search.seen.contains(&element) && reaches(cx, scope, &mut search, element);
-        if found {
-            break;
+        if !search.seen.contains(&element) && reaches(cx, scope, search, element) {
+            return true;
         }
     }
-    if !found {
-        let mut others = others(cx, scope, search.gateway);
-        found = others.any(|element| reaches(cx, scope, &mut search, element));
-    }
-    cx.budget.take_evaluation(search.steps);
-    found
+    false
 }
 
-/// Elements that tokens of the scope are on the way to or wait at, other than at the gateway.
-fn others(
-    cx: &mut Context<'_>,
-    scope: Key,
-    gateway: ElementIndex,
-) -> impl Iterator<Item = u32> + use<> {
-    let row = cx.state.elements.get(scope);
-    let extra = row.and_then(|row| row.extra.as_ref());
-    let (mut elements, mut triggers) = (Vec::new(), Vec::new());
-    if let Some(extra) = extra {
-        elements.extend(extra.joins.on_their_way());
-        elements.extend(extra.joins.gateways().filter(|other| *other != gateway.0));
-        triggers.clone_from(&extra.triggers);
-    }
-    for trigger in triggers {
+/// From a token on its way along a sequence flow, or a trigger that waits for its turn.
+fn comes_from_elsewhere(cx: &mut Context<'_>, scope: Key, search: &mut Search<'_>) -> bool {
+    let Some(extra) = extra_of(cx, scope) else {
+        return false;
+    };
+    let mut elements: Vec<u32> = extra.joins.on_their_way().collect();
+    for trigger in extra.triggers.clone() {
         let trigger = cx.state.triggers.get(trigger);
         elements.extend(trigger.map(|trigger| trigger.target_element));
     }
-    elements.into_iter()
+    let mut elements = elements.into_iter();
+    elements.any(|element| reaches(cx, scope, search, element))
+}
+
+fn comes_from_gateway(cx: &mut Context<'_>, scope: Key, search: &mut Search<'_>) -> bool {
+    let Some(extra) = extra_of(cx, scope) else {
+        return false;
+    };
+    let gateways: Vec<u32> = extra.joins.gateways().collect();
+    // A search does not begin at the gateway itself.
+    let mut gateways = gateways.into_iter();
+    gateways.any(|other| reaches(cx, scope, search, other))
+}
+
+fn extra_of<'c>(cx: &'c mut Context<'_>, scope: Key) -> Option<&'c Extra> {
+    cx.state.elements.get(scope)?.extra.as_deref()
+}
+
+/// In a scope in which nothing is active or on its way: the inclusive gateway that goes on with the tokens that it has. No
+/// other one at which tokens wait leads to it, except through itself.
+pub(super) fn first_at_rest(cx: &mut Context<'_>, graph: &Process, scope: Key) -> Option<u32> {
+    let row = cx.state.elements.get(scope)?;
+    if row.active_children > 0 || row.goes_on() {
+        return None;
+    }
+    let joins = &row.extra.as_ref()?.joins;
+    // What is about to be activated may bring a token here.
+    if flows::one_is_complete(graph, joins) {
+        return None;
+    }
+    let element = graph.element(ElementIndex(row.element));
+    let mut inclusive = element.inclusive_joins.iter().map(|join| join.0);
+    inclusive.find(|join| joins.flow_count(*join) > 0)
 }
 
 /// A look along the sequence flows, boundary events and links of a scope, for the way to a gateway.

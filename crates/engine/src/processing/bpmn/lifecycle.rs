@@ -190,6 +190,10 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<Flows>) {
     };
     behavior_of(&el.element().kind).ending(cx, el);
     compensation::leave_behind(cx, el);
+    let row = cx.state.elements.get(el.key);
+    if row.is_some_and(|row| row.extra.is_some()) {
+        incidents::resolve_all(cx, el.key);
+    }
     cx.event(el.key, Intent::ElementCompleted, &el.value);
     behavior_of(&el.element().kind).completed(cx, el, handed_on);
     if el.element().is_for_compensation {
@@ -210,9 +214,7 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<Flows>) {
         None if !behavior_of(&el.element().kind).takes_flows() => &[],
         None => el.element().outgoing.as_slice(),
     };
-    for flow in outgoing {
-        flows::take(cx, el, *flow);
-    }
+    flows::take_all(cx, el, outgoing);
     if outgoing.is_empty() {
         container::child_completed(cx, el, verdict);
     }

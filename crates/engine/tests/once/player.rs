@@ -1,0 +1,59 @@
+//! The world around an instance, which does one thing after the other, in any order.
+
+use skep_protocol::{ActivatedJob, Key};
+use skep_sim::Random;
+
+use crate::support::*;
+
+/// More than any of the processes needs.
+const MOST_ACTIONS: usize = 5_000;
+
+/// Does all that the instance waits for, one at a time in random order, until it has ended.
+pub fn play(rig: &mut Rig, random: &mut Random, instance: Key) {
+    let mut jobs: Vec<ActivatedJob> = Vec::new();
+    for _ in 0..MOST_ACTIONS {
+        // Work that is put off may wait while other commands come.
+        rig.interrupted = random.below(2) == 0;
+        for job_type in ["job", "error"] {
+            for job in rig.jobs(job_type) {
+                jobs.retain(|known| known.key != job.key);
+                jobs.push(job);
+            }
+        }
+        act(rig, random, &mut jobs);
+        for _ in 0..random.below(4) {
+            rig.run_work();
+        }
+        if !rig.is_running(instance) && rig.open_instances().is_empty() {
+            break;
+        }
+    }
+    rig.interrupted = false;
+    rig.settle(1);
+}
+
+fn act(rig: &mut Rig, random: &mut Random, jobs: &mut Vec<ActivatedJob>) {
+    let tasks = rig.waiting_user_tasks();
+    let messages = rig.awaited_messages().len();
+    let choices = jobs.len() + tasks.len() + messages;
+    // Jobs are likelier than the rest; time passes when nothing else can happen, and now and then.
+    if choices == 0 || random.below(12) == 0 {
+        return rig.advance(MINUTE);
+    }
+    let choice = random.below(choices as u64) as usize;
+    if choice < jobs.len() {
+        let job = jobs.swap_remove(choice);
+        return match &*job.job_type {
+            "error" => rig.throw(&job, "error", "{}"),
+            _ => rig.complete(&job, "{}"),
+        };
+    }
+    match tasks.get(choice - jobs.len()) {
+        Some(task) => {
+            rig.send_async(Rig::completion(*task, "{}"));
+        }
+        None => {
+            rig.publish("message", "key", 0, "{}");
+        }
+    }
+}
