@@ -208,8 +208,12 @@ impl Column {
 fn constants(text: &str) -> Option<Vec<Value>> {
     let text = text.trim();
     let constant = |text: &str| Expression::parse(text).ok()?.constant().cloned();
-    let usable =
-        |value: &Value| matches!(value, Value::String(_) | Value::Number(_) | Value::Range(_));
+    let usable = |value: &Value| match value {
+        Value::String(_) | Value::Number(_) => true,
+        // `(> 1)` as a value has an open side: it says something of a missing input too.
+        Value::Range(range) => !range.start().is_null() && !range.end().is_null(),
+        _ => false,
+    };
     if text.starts_with(['<', '>']) {
         // A comparison is a value only in parentheses.
         let value = constant(&format!("({text})"))?;
@@ -257,6 +261,8 @@ mod tests {
             ">= 2",
             "not(1)",
             "> \"a\"",
+            "(> 2)",
+            "1, (> 2)",
             "null",
             "true",
             "2, [5..6]",

@@ -118,8 +118,13 @@ impl Types {
         let local = reference
             .split_once(':')
             .map_or(reference, |(_, local)| local);
-        let built_in = self.built_in.get(local).copied();
-        built_in.or_else(|| self.by_name.get(local).copied())
+        self.built_in(local)
+            .or_else(|| self.by_name.get(local).copied())
+    }
+
+    /// The type of this name that DMN brings along.
+    pub fn built_in(&self, name: &str) -> Option<TypeId> {
+        self.built_in.get(name).copied()
     }
 
     /// The item definitions, for `instance of`.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::compile::{self, Program, Test};
-use crate::eval::{Evaluator, Place};
+use crate::eval::Evaluator;
 use crate::syntax::{self, ParseError, ParseOptions};
 use crate::{EvalContext, Scope, Value, Warning};
 
@@ -150,7 +150,7 @@ impl UnaryTests {
         let program = &self.0.program;
         let mut evaluator = Evaluator::new(scope, cx, &program.variables, program.frame);
         evaluator.set(compile::INPUT_SLOT, input.clone());
-        let value = evaluator.any_test(input, &program.root, Place::Cell);
+        let value = evaluator.any_test(input, &program.root);
         evaluator.finish(Value::from(value))
     }
 }

@@ -10,6 +10,7 @@ use crate::error::{Rule, abbreviate};
 use crate::model::{
     Decision, Graph, Input, KnowledgeModel, Requirements, Service, ServiceParameter,
 };
+use crate::types::TypeId;
 use crate::xml::{self, Node, dmn_name};
 
 /// What an id stands for: the position among its kind.
@@ -150,7 +151,7 @@ impl Reader<'_> {
     }
 
     fn decision(&mut self, node: Node<'_>, variable: Arc<str>, index: &Index<'_>) -> Decision {
-        let output_type = xml::child(node, "variable").and_then(|v| self.type_ref(v));
+        let output_type = xml::child(node, "variable").and_then(|v| self.type_of(node, v));
         Decision {
             id: Arc::from(node.attribute("id").unwrap_or_default()),
             name: Arc::from(node.attribute("name").unwrap_or_default()),
@@ -160,6 +161,15 @@ impl Reader<'_> {
             requires: self.requirements(node, index),
             logic: self.logic(node, 0),
         }
+    }
+
+    /// The type of a decision. Of Camunda's decisions those with a literal expression are checked, against DMN's own types.
+    fn type_of(&mut self, decision: Node<'_>, variable: Node<'_>) -> Option<TypeId> {
+        if self.standard() {
+            return self.type_ref(variable);
+        }
+        xml::child(decision, "literalExpression")?;
+        self.types.built_in(variable.attribute("typeRef")?)
     }
 
     fn knowledge_model(&mut self, node: Node<'_>, index: &Index<'_>) -> KnowledgeModel {

@@ -5,6 +5,7 @@ mod boxed;
 mod cells;
 mod graph;
 mod hit_policies;
+mod reference_cells;
 mod robustness;
 mod support;
 mod validation;

@@ -25,7 +25,7 @@ pub(super) fn at(arguments: &[Value], index: usize) -> &Value {
 }
 
 pub(super) fn number(arguments: &[Value], index: usize) -> Result<&Number, Failure> {
-    match single(at(arguments, index)) {
+    match at(arguments, index) {
         Value::Number(number) => Ok(number),
         other => Err(wrong("Number", other)),
     }
@@ -40,25 +40,24 @@ pub(super) fn whole(arguments: &[Value], index: usize) -> Result<i64, Failure> {
 }
 
 pub(super) fn text(arguments: &[Value], index: usize) -> Result<&Arc<str>, Failure> {
-    match single(at(arguments, index)) {
+    match at(arguments, index) {
         Value::String(text) => Ok(text),
         other => Err(wrong("String", other)),
     }
 }
 
 pub(super) fn context(arguments: &[Value], index: usize) -> Result<&Context, Failure> {
-    match single(at(arguments, index)) {
+    match at(arguments, index) {
         Value::Context(context) => Ok(context),
         other => Err(wrong("Context", other)),
     }
 }
 
-/// A list; any other value but null counts as a list of one item.
+/// A list; a single value is none, as in the reference engine.
 pub(super) fn list(arguments: &[Value], index: usize) -> Result<List, Failure> {
     match at(arguments, index) {
         Value::List(list) => Ok(list.clone()),
-        Value::Null => Err(wrong("List", &Value::Null)),
-        other => Ok(List::new(vec![other.clone()])),
+        other => Err(wrong("List", other)),
     }
 }
 
@@ -75,16 +74,5 @@ pub(super) fn function(arguments: &[Value], index: usize) -> Result<&Function, F
     match at(arguments, index) {
         Value::Function(function) => Ok(function),
         other => Err(wrong("Function", other)),
-    }
-}
-
-/// DMN's implicit conversion: a list of one item stands for the item where no list is expected.
-fn single(value: &Value) -> &Value {
-    match value {
-        Value::List(list) => match &list[..] {
-            [item] => item,
-            _ => value,
-        },
-        other => other,
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn list_contains(evaluator: &mut Evaluator<'_>, arguments: &[Value]) 
 }
 
 pub(super) fn count(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
-    Ok(Value::Number(Number::from(items(arguments)?.len())))
+    Ok(Value::Number(Number::from(list(arguments, 0)?.len())))
 }
 
 pub(super) fn is_empty(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
@@ -66,7 +66,11 @@ fn position(position: i64, length: usize) -> Result<usize, Failure> {
 
 pub(super) fn sublist(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
-    let from = position(whole(arguments, 1)?, items.len())?;
+    let start = whole(arguments, 1)?;
+    if arguments.len() == 2 && usize::try_from(start).is_ok_and(|start| start > items.len()) {
+        return Ok(evaluator.list(Vec::new()));
+    }
+    let from = position(start, items.len())?;
     let length = match at(arguments, 2) {
         Value::Null => items.len() - from,
         _ => usize::try_from(whole(arguments, 2)?)

@@ -28,6 +28,19 @@ fn rounded(arguments: &[Value], rounding: Rounding) -> Outcome {
         .ok_or_else(|| Failure::new("The result is too large"))
 }
 
+/// The rounding mode that takes only numbers which have no more decimals.
+const EXACT: &str = "UNNECESSARY";
+
+fn unrounded(arguments: &[Value]) -> Outcome {
+    let result = rounded(arguments, Rounding::Down)?;
+    if result.equals(at(arguments, 0)) == Some(true) {
+        return Ok(result);
+    }
+    Err(Failure::new(format!(
+        "The number has more decimals, and {EXACT} rounds nothing"
+    )))
+}
+
 /// The rounding of this name, in any case.
 fn rounding(mode: &str) -> Result<Rounding, Failure> {
     const MODES: [(&str, Rounding); 7] = [
@@ -44,7 +57,7 @@ fn rounding(mode: &str) -> Result<Rounding, Failure> {
         .find(|(name, _)| name.eq_ignore_ascii_case(mode));
     found.map(|(_, rounding)| *rounding).ok_or_else(|| {
         Failure::new(format!(
-            "The rounding mode '{mode:.20}' is not among {}",
+            "The rounding mode '{mode:.20}' is not among {}, {EXACT}",
             MODES.map(|(name, _)| name).join(", ")
         ))
     })
@@ -53,6 +66,7 @@ fn rounding(mode: &str) -> Result<Rounding, Failure> {
 pub(super) fn decimal(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let rounding = match at(arguments, 2) {
         Value::Null => Rounding::HalfEven,
+        Value::String(mode) if mode.eq_ignore_ascii_case(EXACT) => return unrounded(arguments),
         Value::String(mode) => rounding(mode)?,
         other => return Err(wrong("String", other)),
     };

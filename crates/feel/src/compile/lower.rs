@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::fold::Folding;
 use super::names::Names;
 use super::{
-    Body, ClosureNode, FilterKind, FilterNode, ForNode, IteratorNode, Node, Program,
+    Body, ClosureNode, FilterKind, FilterNode, ForNode, INPUT_SLOT, IteratorNode, Node, Program,
     QuantifiedNode, RangeNode, Test,
 };
 use crate::builtins::{self, Builtin};
@@ -30,7 +30,7 @@ pub(crate) fn unary_tests(tests: &[ast::Test], options: &ParseOptions) -> Progra
         options,
     };
     compiler.names.declare(Arc::from("?"));
-    let root = compiler.tests(tests);
+    let root = compiler.tests(tests, Some(INPUT_SLOT));
     compiler.finish(root)
 }
 
@@ -112,7 +112,7 @@ impl Compiler<'_> {
                 let mark = self.names.mark();
                 let named = tests.iter().any(|test| test.mentions("?"));
                 let slot = named.then(|| self.names.declare(Arc::from("?")));
-                let tests = self.tests(tests);
+                let tests = self.tests(tests, None);
                 self.names.release(mark);
                 Node::In(value, slot, tests)
             }
@@ -337,17 +337,20 @@ impl Compiler<'_> {
         }))
     }
 
-    fn tests(&mut self, tests: &[ast::Test]) -> Box<[Test]> {
+    /// `cell` is the slot of the input in the cell of a decision table: a comparison in parentheses compares it there,
+    /// and is a range elsewhere.
+    fn tests(&mut self, tests: &[ast::Test], cell: Option<usize>) -> Box<[Test]> {
         tests
             .iter()
-            .map(|test| match test {
-                ast::Test::Any => Test::Any,
-                ast::Test::Compare(op, bound) => Test::Compare(*op, self.expr(bound)),
-                ast::Test::Value(tree) => Test::Value {
-                    condition: tree.mentions("?"),
-                    node: self.expr(tree),
-                },
-                ast::Test::Not(tests) => Test::Not(self.tests(tests)),
+            .map(|test| match (test, cell) {
+                (ast::Test::Any, _) => Test::Any,
+                (ast::Test::Compare(op, bound), _) => Test::Compare(*op, self.expr(bound)),
+                (ast::Test::Value(Expr::Comparison(op, bound)), Some(input)) => {
+                    let sides = (Node::Slot(input), self.expr(bound));
+                    Test::Value(Node::Compare(*op, Box::new(sides)))
+                }
+                (ast::Test::Value(tree), _) => Test::Value(self.expr(tree)),
+                (ast::Test::Not(tests), _) => Test::Not(self.tests(tests, cell)),
             })
             .collect()
     }

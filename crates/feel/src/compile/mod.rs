@@ -40,6 +40,8 @@ pub(crate) struct Body {
 pub(crate) enum Node {
     Const(Value),
     Slot(usize),
+    /// The value under test, in this slot: who reads it is a condition.
+    Input(usize),
     /// A variable of the scope.
     Var(usize),
     /// A path that begins at a variable of the scope.
@@ -135,10 +137,7 @@ pub(crate) struct ClosureNode {
 pub(crate) enum Test {
     Any,
     Compare(CompareOp, Node),
-    Value {
-        node: Node,
-        /// The test is a condition: it mentions `?`.
-        condition: bool,
-    },
+    /// A value to equal, a range or list to contain the input, or a condition.
+    Value(Node),
     Not(Box<[Test]>),
 }

@@ -139,7 +139,7 @@ impl Names {
                 Some(Entry::Local(_, slot) | Entry::Item(slot)) => Some(*slot),
                 None => None,
             };
-            found = place.and_then(slot).map(Node::Slot);
+            found = place.and_then(slot).map(|slot| local(name, slot));
             let inside = frame.items.iter().rev().copied();
             let inside = inside.take_while(|item| place.is_none_or(|place| *item > place));
             items.extend(inside.filter_map(slot));
@@ -162,7 +162,7 @@ impl Names {
         }
         let known = self.frames.get(frame).and_then(|f| f.captured.get(name));
         if let Some(slot) = known {
-            return Node::Slot(*slot);
+            return local(name, *slot);
         }
         let outer = self.resolve_in(name, frame - 1);
         match self.frames.get_mut(frame) {
@@ -171,7 +171,7 @@ impl Names {
                 frame.slots += 1;
                 frame.captures.push((outer, slot));
                 frame.captured.insert(Arc::clone(name), slot);
-                Node::Slot(slot)
+                local(name, slot)
             }
             None => outer,
         }
@@ -185,5 +185,13 @@ impl Names {
         self.variables.push(Arc::clone(name));
         self.places.insert(Arc::clone(name), place);
         place
+    }
+}
+
+fn local(name: &str, slot: usize) -> Node {
+    if name == "?" {
+        Node::Input(slot)
+    } else {
+        Node::Slot(slot)
     }
 }

@@ -7,13 +7,14 @@ use crate::{Value, WarningCode, prices};
 
 impl Evaluator<'_> {
     pub(super) fn filter(&mut self, node: &FilterNode) -> Value {
-        let source = self.eval(&node.list);
-        let is_list = matches!(source, Value::List(_));
-        let list = match source {
+        let list = match self.eval(&node.list) {
             Value::List(list) => list,
-            // Other values are lists of one item; null is an empty one.
-            Value::Null => List::new(Vec::new()),
-            value => List::new(vec![value]),
+            Value::Null => return Value::Null,
+            // A single value is no list, as in the reference engine.
+            other => {
+                self.expected("List", &other);
+                return Value::Null;
+            }
         };
         match &node.kind {
             FilterKind::Index(index) => {
@@ -23,18 +24,11 @@ impl Evaluator<'_> {
             FilterKind::Condition(condition) => {
                 self.items_where(&list, node.item, condition, Vec::new(), 0)
             }
-            FilterKind::Unknown(_) if !is_list && list.is_empty() => Value::Null,
             FilterKind::Unknown(filter) => {
                 self.set(node.item, list.first().cloned().unwrap_or_default());
                 match self.eval(filter) {
                     index @ Value::Number(_) => self.item_at(&list, &index),
                     _ if list.is_empty() => Value::List(list),
-                    _ if !is_list => {
-                        if let Some(single) = list.first() {
-                            self.expected("List", single);
-                        }
-                        Value::Null
-                    }
                     first => {
                         let mut kept = Vec::new();
                         if first.as_bool() == Some(true) {

@@ -24,7 +24,6 @@ use crate::value::{Context, Function, Range, Value};
 use crate::{EvalContext, Evaluation, Scope, Warning, WarningCode, prices};
 pub(crate) use arithmetic::add;
 use budget::Budget;
-pub(crate) use tests::Place;
 use variables::Variable;
 
 /// More warnings than this are not kept.
@@ -45,6 +44,8 @@ pub(crate) struct Evaluator<'a> {
     warnings: Vec<Warning>,
     budget: Budget,
     depth: u32,
+    /// Whether the test that is evaluated has read its input.
+    input_read: bool,
     random: u64,
     /// The patterns that were paid for.
     pub patterns: Vec<Rc<Pattern>>,
@@ -71,6 +72,7 @@ impl<'a> Evaluator<'a> {
             warnings: Vec::new(),
             budget: Budget::new(cx, prices::start(names.len() + frame)),
             depth: 0,
+            input_read: false,
             random: cx.seed,
             patterns: Vec::new(),
         }
@@ -146,6 +148,10 @@ impl<'a> Evaluator<'a> {
         match node {
             Node::Const(value) => value.clone(),
             Node::Slot(slot) => self.slot(*slot).clone(),
+            Node::Input(slot) => {
+                self.input_read = true;
+                self.slot(*slot).clone()
+            }
             Node::Var(var) => self.variable(*var),
             Node::CompareVar(op, var, constant) => self.compare_variable(*op, *var, constant),
             Node::And(terms) => self.and(terms),
@@ -169,9 +175,12 @@ impl<'a> Evaluator<'a> {
 
     fn eval_nested(&mut self, node: &Node) -> Value {
         match node {
-            Node::Const(_) | Node::Slot(_) | Node::Var(_) | Node::CompareVar(..) | Node::And(_) => {
-                Value::Null
-            }
+            Node::Const(_)
+            | Node::Slot(_)
+            | Node::Input(_)
+            | Node::Var(_)
+            | Node::CompareVar(..)
+            | Node::And(_) => Value::Null,
             Node::VarPath(var, path) => self.variable_path(*var, path),
             Node::ItemKey(key) => self.item_key(key),
             Node::List(items) => self.list_literal(items),
@@ -248,7 +257,7 @@ impl<'a> Evaluator<'a> {
         if let Some(slot) = slot {
             self.set(slot, value.clone());
         }
-        Value::from(self.any_test(&value, tests, Place::Membership))
+        Value::from(self.any_test(&value, tests))
     }
 
     fn condition(&mut self, branches: &[(Node, Node)], last: &Node) -> Value {

@@ -4,21 +4,12 @@ use super::Evaluator;
 use crate::compile::{Node, Test};
 use crate::{Range, Value, prices};
 
-/// Where tests stand.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// Tests on their own, as in the cells of a decision table: a test without a value leaves the result open.
-    Cell,
-    /// Behind `in`: a test that is true holds, and one without a value does not.
-    Membership,
-}
-
 impl Evaluator<'_> {
-    /// Whether one of the tests holds for the input.
-    pub fn any_test(&mut self, input: &Value, tests: &[Test], place: Place) -> Option<bool> {
+    /// Whether one of the tests holds for the input. A test that cannot be told leaves the result open.
+    pub fn any_test(&mut self, input: &Value, tests: &[Test]) -> Option<bool> {
         let mut result = Some(false);
         for test in tests {
-            match self.test(input, test, place) {
+            match self.test(input, test) {
                 Some(true) => return Some(true),
                 Some(false) => {}
                 None => result = None,
@@ -27,7 +18,7 @@ impl Evaluator<'_> {
         result
     }
 
-    fn test(&mut self, input: &Value, test: &Test, place: Place) -> Option<bool> {
+    fn test(&mut self, input: &Value, test: &Test) -> Option<bool> {
         self.charge(prices::TURN);
         match test {
             Test::Any => Some(true),
@@ -35,28 +26,24 @@ impl Evaluator<'_> {
                 let bound = self.eval(bound);
                 self.compare(*op, input, &bound).as_bool()
             }
-            Test::Not(tests) => self.any_test(input, tests, place).map(|holds| !holds),
-            Test::Value { node, condition } => {
-                let value = self.eval(node);
-                if *condition && let Value::Boolean(holds) = value {
-                    return Some(holds);
-                }
-                if place == Place::Membership {
-                    match value {
-                        Value::Boolean(true) => return Some(true),
-                        // A range that cannot be made is no missing value.
-                        Value::Null if !input.is_null() && !matches!(node, Node::Range(_)) => {
-                            return Some(false);
-                        }
-                        _ => {}
-                    }
-                }
-                if value.is_null() && !input.is_null() && !matches!(node, Node::Const(_)) {
-                    // The test itself could not be evaluated.
-                    return None;
-                }
-                self.matches(input, &value)
-            }
+            Test::Not(tests) => self.any_test(input, tests).map(|holds| !holds),
+            Test::Value(node) => self.value_test(input, node),
+        }
+    }
+
+    fn value_test(&mut self, input: &Value, node: &Node) -> Option<bool> {
+        // A test inside of this one reads an input of its own.
+        let outer = std::mem::take(&mut self.input_read);
+        let value = self.eval(node);
+        let is_condition = std::mem::replace(&mut self.input_read, outer);
+        match value {
+            value if is_condition => value.as_bool(),
+            // A condition on other variables.
+            Value::Boolean(true) => Some(true),
+            Value::Boolean(false) if !matches!(input, Value::Boolean(_)) => Some(false),
+            // A range that cannot be made is no missing value.
+            Value::Null if matches!(node, Node::Range(_)) => None,
+            value => self.matches(input, &value),
         }
     }
 
@@ -104,8 +91,6 @@ impl Evaluator<'_> {
                         }
                 }))
             }
-            // A condition on other variables.
-            Value::Boolean(holds) if !matches!(input, Value::Boolean(_)) => Some(*holds),
             value => self
                 .compare(crate::syntax::ast::CompareOp::Equal, input, value)
                 .as_bool(),

@@ -280,6 +280,11 @@ impl<'a> Parser<'a> {
         self.operators(precedence::SUM)
     }
 
+    /// One comparison, or less.
+    fn comparable(&mut self) -> Parsed {
+        self.operators(precedence::COMPARISON)
+    }
+
     /// Operands joined by operators of at least this precedence.
     fn operators(&mut self, least: u8) -> Parsed {
         self.descend()?;
@@ -430,7 +435,7 @@ impl<'a> Parser<'a> {
     /// The right side of `in`: one test, or several in parentheses.
     fn tests_after_in(&mut self) -> Result<(Vec<Test>, u32), ParseError> {
         if !self.is_symbol("(") {
-            let (test, height) = self.positive_test(Parser::sum)?;
+            let (test, height) = self.positive_test(Parser::comparable)?;
             return Ok((vec![test], height));
         }
         self.advance();
@@ -450,7 +455,7 @@ impl<'a> Parser<'a> {
             // `(1..5)` is a range, and `(a) + b` an expression: only a list of tests is special.
             let inner = self.after_parenthesis(Node { expr, height })?;
             self.pending = Some(inner);
-            let node = self.sum()?;
+            let node = self.comparable()?;
             return Ok((vec![Test::Value(node.expr)], node.height));
         }
         self.expect_symbol(")")?;
@@ -468,6 +473,13 @@ impl<'a> Parser<'a> {
         }
         if self.is_word("not") && self.is_symbol_at(1, "(") && self.compare_op_at(2).is_some() {
             return self.negated_comparisons();
+        }
+        // At the end of a cell a truth value is what the input has to be, elsewhere it is a condition.
+        for value in [true, false] {
+            if self.is_word(if value { "true" } else { "false" }) && *self.peek_at(1) == Kind::End {
+                self.advance();
+                return Ok((Test::Compare(CompareOp::Equal, Expr::Boolean(value)), 1));
+            }
         }
         let node = operand(self)?;
         Ok((Test::Value(node.expr), node.height))

@@ -350,8 +350,8 @@ impl Parser<'_> {
     }
 
     fn word(&mut self, word: Arc<str>) -> Parsed {
-        // A word of the language is a name where nothing of it can follow.
-        if is_reserved(&word) && self.ends_operand(1) && !is_literal(&word) {
+        // A word of the language is a name where nothing of it can follow, but for a few.
+        if is_reserved(&word) && self.ends_operand(1) && !is_never_a_name(&word) {
             return self.leaf(Expr::Name(word));
         }
         match &*word {
@@ -558,8 +558,12 @@ impl Parser<'_> {
     }
 }
 
-fn is_literal(word: &str) -> bool {
-    matches!(word, "null" | "true" | "false")
+/// As in the reference engine.
+fn is_never_a_name(word: &str) -> bool {
+    matches!(
+        word,
+        "null" | "true" | "false" | "function" | "then" | "else" | "and" | "or" | "in"
+    )
 }
 
 fn callable(expr: &Expr) -> bool {

@@ -95,8 +95,17 @@ impl Time {
 }
 
 impl fmt::Display for Time {
-    /// `10:30:00.5+01:00`.
+    /// `10:30:00.5+01:00`; without a zone a whole minute is `10:30`, as in the reference engine.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.zone.is_local() && self.second() == 0 && self.nanos() == 0 {
+            return write!(f, "{:02}:{:02}", self.hour(), self.minute());
+        }
+        self.write_with_seconds(f)
+    }
+}
+
+impl Time {
+    pub(super) fn write_with_seconds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
             "{:02}:{:02}:{:02}",
