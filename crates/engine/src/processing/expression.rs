@@ -278,6 +278,8 @@ fn temporal(
         Value::Null | Value::Boolean(_) | Value::Number(_) | Value::List(_) | Value::Context(_) => {
             Err(evaluated.is_not(&format!("{expected}, as a value or as text")))
         }
+        // Without a zone it is meant in that of the engine.
+        Value::DateTime(local) if local.zone().is_local() => Ok(Some(format!("{local}Z").into())),
         temporal => Ok(Some(temporal.to_json().trim_matches('"').into())),
     }
 }

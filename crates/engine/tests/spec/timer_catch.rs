@@ -37,6 +37,24 @@ fn waits_for_its_date() {
     rig.assert_completed(instance);
 }
 
+/// Such as `date and time(today(), time("09:00:00"))`.
+#[test]
+fn a_date_and_time_without_zone_is_meant_in_utc() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .catch_date(
+            "timer",
+            "=date and time(date(\"2026-01-01\"), time(\"00:01:00\"))",
+        )
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.advance(MINUTE - 1);
+    assert!(rig.is_running(instance));
+    rig.advance(1);
+    rig.assert_completed(instance);
+}
+
 #[test]
 fn a_date_that_has_passed_is_due_at_once() {
     let bpmn = Bpmn::process("p")

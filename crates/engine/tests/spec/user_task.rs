@@ -65,6 +65,17 @@ fn a_date_is_told_without_seconds_that_are_zero() {
 }
 
 #[test]
+fn a_date_and_time_without_zone_is_meant_in_utc() {
+    let schedule = r#"<zeebe:taskSchedule dueDate="=date and time(&quot;2031-05-05T07:08:09&quot;)"
+        followUpDate="=date and time(date(&quot;2031-05-05&quot;), time(&quot;09:00:00&quot;))"/>"#;
+    let mut rig = Rig::with(process(schedule));
+    rig.create("p", "{}");
+    let task = last(&rig, "CREATED");
+    assert_eq!(task.text("dueDate"), "2031-05-05T07:08:09Z");
+    assert_eq!(task.text("followUpDate"), "2031-05-05T09:00Z");
+}
+
+#[test]
 fn the_model_says_whose_it_is_and_when_it_is_due() {
     let mut rig = Rig::with(process(
         r#"<zeebe:assignmentDefinition assignee="=who" candidateGroups="a, b," candidateUsers="=[who]"/>
