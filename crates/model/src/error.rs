@@ -22,11 +22,15 @@ pub(crate) struct Findings {
 impl Findings {
     /// Records a finding about the flow element that owns this XML node.
     pub(crate) fn add(&mut self, node: Node<'_>, rule: Rule, message: impl Into<String>) {
+        self.add_at(owner(node), rule, message);
+    }
+
+    /// Records a finding about this very node.
+    pub(crate) fn add_at(&mut self, node: Node<'_>, rule: Rule, message: impl Into<String>) {
         if self.list.len() >= MAX_FINDINGS {
             self.further += 1;
             return;
         }
-        let owner = owner(node);
         let process = node.ancestors().find(|a| bpmn_name(*a) == Some("process"));
         let id = |node: Node<'_>| {
             node.attribute("id")
@@ -36,11 +40,18 @@ impl Findings {
         self.list.push(Finding {
             rule,
             process_id: process.and_then(id),
-            element_id: id(owner),
-            element_type: Some(owner.tag_name().name().to_string()),
+            element_id: id(node),
+            element_type: Some(node.tag_name().name().to_string()),
             message: shortened(message.into(), MAX_MESSAGE_CHARS),
             line: Some(node.document().text_pos_at(node.range().start).row),
         });
+    }
+
+    /// Whether something was found about elements with this id.
+    pub(crate) fn has(&self, rule: Rule, id: &str) -> bool {
+        let id = abbreviate(id);
+        let mut findings = self.list.iter();
+        findings.any(|finding| finding.rule == rule && finding.element_id.as_ref() == Some(&id))
     }
 
     pub(crate) fn add_finding(&mut self, finding: Finding) {

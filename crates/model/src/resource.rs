@@ -155,6 +155,7 @@ fn compile_all(
     for process in &mut compiled {
         process.call_activities = called_from.clone();
     }
+    check_ids(root, findings);
     if executable == 0 {
         let message = "The file contains no executable process. Set isExecutable=\"true\" on the process to deploy";
         findings.add(root, Rule::NoExecutableProcess, message);
@@ -185,6 +186,26 @@ fn call_activities(root: Node<'_>) -> Arc<[Arc<str>]> {
         .collect();
     ids.sort_unstable();
     ids.into()
+}
+
+/// An id stands once in a file, drawings included: in XML it could not be told what a reference means.
+fn check_ids(root: Node<'_>, findings: &mut Findings) {
+    let mut seen = HashSet::new();
+    let identified = root.descendants().filter(|node| {
+        let namespace = node.tag_name().namespace().unwrap_or_default();
+        node.is_element() && namespace.starts_with(xml::SPECIFICATION)
+    });
+    for node in identified {
+        let id = node.attribute("id").unwrap_or_default();
+        // Within a process it is told already.
+        if !id.is_empty() && !seen.insert(id) && !findings.has(Rule::DuplicateId, id) {
+            let message = format!(
+                "The id '{}' is used by another element of this file. Give each its own id",
+                abbreviate(id)
+            );
+            findings.add_at(node, Rule::DuplicateId, message);
+        }
+    }
 }
 
 /// Choreographies and conversations are kinds of models that nothing would execute.

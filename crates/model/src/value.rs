@@ -259,26 +259,10 @@ pub(crate) fn path(
 /// Names of a variable path: each but the first is a level of nesting, and no expression reads a value with more than 200.
 const MAX_PATH_NAMES: usize = 200;
 
-/// Words of the FEEL grammar, which cannot name a variable.
-const RESERVED_WORDS: [&str; 18] = [
-    "null",
-    "true",
-    "false",
-    "function",
-    "if",
-    "then",
-    "else",
-    "for",
-    "return",
-    "between",
-    "instance",
-    "of",
-    "in",
-    "and",
-    "or",
-    "some",
-    "every",
-    "satisfies",
+/// Words of the FEEL grammar that the reference engine lets no variable have as its name. Others need backticks to be read.
+const RESERVED_WORDS: [&str; 12] = [
+    "null", "true", "false", "function", "if", "then", "else", "for", "between", "instance", "of",
+    "not",
 ];
 
 fn is_name(name: &str) -> bool {

@@ -4,6 +4,8 @@ use skep_xml::children_of;
 pub(crate) use skep_xml::{Document, Node, Unreadable, ZEEBE, parse, parse_stored, text};
 
 pub(crate) const BPMN: &str = "http://www.omg.org/spec/BPMN/20100524/MODEL";
+/// What the namespaces of the specification begin with: of models, and of their drawings.
+pub(crate) const SPECIFICATION: &str = "http://www.omg.org/spec/";
 
 /// The bytes as text, at most `max_bytes` long.
 pub(crate) fn decode(xml: &[u8], max_bytes: usize) -> Result<&str, Unreadable> {

@@ -280,3 +280,23 @@ fn a_call_that_was_refused_for_its_size_opens_its_events_once() {
     rig.publish("m", "k", 0, "{}");
     rig.assert_completed(instance);
 }
+
+/// "Call the review again until it is approved."
+#[test]
+fn a_loop_may_call_again_until_the_called_process_says_enough() {
+    let loops = include_str!("../../../../tests/processes/valid/loop-through-call-activity.bpmn");
+    let called = include_str!("../../../../tests/processes/valid/called.bpmn");
+    let mut rig = Rig::new();
+    let files = vec![
+        ("called.bpmn", called.to_string()),
+        ("loop.bpmn", loops.to_string()),
+    ];
+    rig.deploy_files(files).expect("both are deployed");
+    let instance = rig.create("loop-through-call-activity", r#"{"approved":false}"#);
+    for approved in [false, false, true] {
+        rig.work("called", &format!(r#"{{"approved":{approved}}}"#));
+    }
+    let completed = rig.completed(instance);
+    assert_eq!(completed.iter().filter(|id| **id == "review").count(), 3);
+    rig.assert_completed(instance);
+}

@@ -76,7 +76,12 @@ fn one_changed_resource_makes_all_of_its_deployment_new() {
 #[test]
 fn a_resource_with_too_many_processes_for_its_size_is_refused() {
     let file = |count: usize, padding: usize| {
-        let xml = Bpmn::file((0..count).map(|i| process(&format!("p{i}"), "work")));
+        let one = |i| {
+            let id = |kind: &str| format!("{kind}{i}");
+            let start = Bpmn::process(id("p")).start(id("s"));
+            start.service_task(id("task"), "work").end(id("e"))
+        };
+        let xml = Bpmn::file((0..count).map(one));
         xml + &format!("<!--{}-->", "x".repeat(padding))
     };
     for partitions in [1, 2] {
@@ -114,7 +119,8 @@ fn the_record_names_what_was_deployed() {
 #[test]
 fn one_file_may_hold_several_processes() {
     let mut rig = Rig::new();
-    let xml = Bpmn::file([process("p", "a"), process("q", "b")]);
+    let other = Bpmn::process("q").start("qs").service_task("t", "b");
+    let xml = Bpmn::file([process("p", "a"), other.end("qe")]);
     let deployed = deploy(&mut rig, vec![("both.bpmn", xml)]);
     let ids: Vec<_> = deployed.processes.iter().map(|p| &*p.id).collect();
     assert_eq!(ids, ["p", "q"]);

@@ -70,6 +70,7 @@ mod runaway;
 mod script_task;
 mod service_task;
 mod signal;
+mod start_event;
 mod stored_definitions;
 mod sub_process;
 mod task_listeners;

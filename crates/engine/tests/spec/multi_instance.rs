@@ -277,8 +277,7 @@ fn many_instances_without_a_wait_state_are_no_endless_loop() {
 
 #[test]
 fn ten_thousand_instances_let_others_have_their_turn_and_survive_a_restart() {
-    let small =
-        r#"<bpmn:process id="small" isExecutable="true"><bpmn:startEvent id="s"/></bpmn:process>"#;
+    let small = r#"<bpmn:process id="small" isExecutable="true"><bpmn:startEvent id="begin"/></bpmn:process>"#;
     let mut rig = rig(&[&service_task(&marker(false, INPUT, "")), small]);
     rig.interrupted = true;
     let instance = rig.create("p", &items(10_000));

@@ -64,6 +64,11 @@ pub(super) fn connect(process: &mut Process, document_order: &[ElementIndex]) {
         match &element.kind {
             ElementKind::SequenceFlow(flow) => {
                 let (source, target) = (flow.source, flow.target);
+                let scope = process.element(source).parent;
+                // It belongs to the scope of its ends, wherever it is written.
+                if process.element(target).parent == scope {
+                    process.element_mut(this).parent = scope;
+                }
                 process.element_mut(target).incoming.push(this);
                 let source = process.element_mut(source);
                 source.outgoing.push(this);

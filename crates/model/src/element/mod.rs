@@ -222,7 +222,6 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
         Type::AdHocSubProcess => ad_hoc_sub_process::check(draft, index, findings),
         Type::StartEvent => {
             ad_hoc_sub_process::check_content(draft, index, findings);
-            start_event::check(draft, index, findings);
         }
         Type::BoundaryEvent => boundary_event::check(draft, index, findings),
         Type::EndEvent => {

@@ -1,11 +1,10 @@
 //! The start event of a process, sub-process or event sub-process.
 
-use crate::compile::Draft;
 use crate::context::Context;
-use crate::error::{Findings, Rule};
+use crate::error::Rule;
 use crate::event;
 use crate::event::timer::Cycles;
-use crate::graph::{CatchEvent, ElementIndex, ElementKind, ElementType, StartEvent};
+use crate::graph::{CatchEvent, ElementKind, ElementType, StartEvent};
 use crate::value::boolean;
 use crate::xml::Node;
 use crate::zeebe::form_definition;
@@ -82,11 +81,4 @@ fn of_event_sub_process<'x>(
         context.add(node, Rule::InterruptingInvalid, "An error start event always interrupts its scope. Make it interrupting (isInterrupting=\"true\")");
     }
     event::caught(definition, Cycles::unless(interrupting), context)
-}
-
-/// No incoming sequence flow.
-pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findings) {
-    if !draft.element(index).incoming.is_empty() {
-        findings.add(draft.node(index), Rule::FlowNotAllowed, "A start event must not have an incoming sequence flow. Let the flow lead to the element after it");
-    }
 }

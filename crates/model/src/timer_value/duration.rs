@@ -121,7 +121,7 @@ const TIME_UNITS: [(u8, Duration); 3] = [
 ];
 
 /// Reads an ISO 8601 duration such as `PT15M`, `P1DT12H`, `P2W`, `PT0.5S` or `-PT1H`. Numbers may have a sign; seconds
-/// may have a fraction.
+/// may have a fraction; units may be lower case (`PT30s`).
 ///
 /// # Errors
 /// When the text has another form or exceeds the range of 64-bit milliseconds.
@@ -162,9 +162,9 @@ fn add_units(
 ) -> Option<()> {
     let mut remaining = units.iter();
     while !text.is_empty() {
-        let end = text.find(|c: char| c.is_ascii_uppercase())?;
+        let end = text.find(|c: char| c.is_ascii_alphabetic())?;
         let (number, tail) = text.split_at(end);
-        let unit = *tail.as_bytes().first()?;
+        let unit = tail.as_bytes().first()?.to_ascii_uppercase();
         let (_, value) = remaining.find(|(name, _)| *name == unit)?;
         let (minus, digits) = match number.strip_prefix('-') {
             Some(digits) => (true, digits),
@@ -231,6 +231,15 @@ mod tests {
     }
 
     #[test]
+    fn units_may_be_lower_case() {
+        assert_eq!(parse_duration("PT30s"), duration(0, 0, 30_000));
+        assert_eq!(
+            parse_duration("P1y2m3w4dT5h6m7.5s"),
+            parse_duration("P1Y2M3W4DT5H6M7.5S")
+        );
+    }
+
+    #[test]
     fn seconds_may_have_a_fraction() {
         assert_eq!(parse_duration("PT0.5S"), duration(0, 0, 500));
         assert_eq!(parse_duration("PT1,25S"), duration(0, 0, 1250));
@@ -264,7 +273,7 @@ mod tests {
             "PT1.S",
             "PT1HT1M",
             "pt1h",
-            "PT1h",
+            "PT1hm",
             "P1Ä",
             "PT1Ä",
             "P99999999999999999999Y",

@@ -4,12 +4,13 @@
 use std::collections::HashSet;
 
 use crate::compile::Draft;
-use crate::error::{Findings, Rule};
-use crate::graph::{CatchEvent, Element, ElementIndex, ElementKind};
+use crate::error::{Findings, Rule, abbreviate};
+use crate::graph::{CatchEvent, Element, ElementIndex, ElementKind, TextValue};
 
 pub(crate) fn check(draft: &Draft<'_>, place: ElementIndex, findings: &mut Findings) {
     let element = draft.element(place);
     check_boundary_events(draft, element, findings);
+    check_gateway(draft, element, findings);
     let starts = element.event_sub_processes.iter();
     let starts = starts.filter_map(|index| match draft.element(*index).kind {
         ElementKind::EventSubProcess { start } => Some(start),
@@ -45,6 +46,33 @@ fn check_boundary_events(draft: &Draft<'_>, element: &Element, findings: &mut Fi
                 "{} is already awaited by '{}' or another of its boundary events. Keep one of them, or use different names",
                 called(waits_for),
                 element.id
+            );
+            findings.add(draft.node(index), Rule::DuplicateEvent, message);
+        }
+    }
+}
+
+/// Behind an event-based gateway also names given by the same expression are the same.
+fn check_gateway(draft: &Draft<'_>, gateway: &Element, findings: &mut Findings) {
+    let ElementKind::EventBasedGateway { events } = &gateway.kind else {
+        return;
+    };
+    let mut heard = HashSet::new();
+    for index in events.iter().copied() {
+        let (kind, name) = match draft.element(index).caught() {
+            Some(CatchEvent::Message(message)) => ("message", &message.name),
+            Some(CatchEvent::Signal(signal)) => ("signal", &signal.name),
+            _ => continue,
+        };
+        let (is_expression, text) = match name {
+            TextValue::Static(text) => (false, &**text),
+            TextValue::Expression(expression) => (true, expression.text()),
+        };
+        if !heard.insert((kind, is_expression, text)) {
+            let message = format!(
+                "The {kind} '{}' is already awaited by another event behind the event-based gateway '{}'. Keep one of them, or use different names",
+                abbreviate(text),
+                gateway.id
             );
             findings.add(draft.node(index), Rule::DuplicateEvent, message);
         }

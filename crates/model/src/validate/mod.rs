@@ -2,6 +2,7 @@
 
 mod event_names;
 mod lengths;
+mod references;
 mod straight_through;
 
 use crate::compile::Draft;
@@ -15,6 +16,7 @@ pub(crate) fn check(draft: &Draft<'_>, options: &Options, findings: &mut Finding
         // A body shares its texts with the activity inside.
         if draft.element(index).element_type != ElementType::MultiInstanceBody {
             lengths::check(draft, index, options, findings);
+            references::check(draft, index, findings);
         }
         element::check(draft, index, findings);
         event_names::check(draft, index, findings);

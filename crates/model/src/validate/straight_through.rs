@@ -2,13 +2,11 @@
 //!
 //! Such elements follow each other within one step of the engine: a loop of them may never end, a very long chain would hold
 //! up all other work. Gateways belong to them, also where a condition could leave the loop: as in the reference engine, a
-//! model must not depend on data to come to an end.
+//! model must not depend on data to come to an end. What calls another process, evaluates a decision or has a listener waits.
 
 use crate::compile::Draft;
 use crate::error::{Findings, Rule};
-use crate::graph::{
-    BusinessRuleTask, CatchEvent, ElementIndex, ElementKind, ScriptTask, ThrowEvent, of, of_mut,
-};
+use crate::graph::{CatchEvent, ElementIndex, ElementKind, ScriptTask, ThrowEvent, of, of_mut};
 
 /// The longest accepted chain.
 const MAX_CHAIN: u32 = 1000;
@@ -83,13 +81,15 @@ pub(crate) fn check(draft: &Draft<'_>, findings: &mut Findings) {
 fn never_waits(draft: &Draft<'_>, index: ElementIndex) -> bool {
     let element = draft.element(index);
     !draft.is_broken(index)
+        && element.start_listeners.is_empty()
+        && element.end_listeners.is_empty()
         && match &element.kind {
             ElementKind::Task
             | ElementKind::ManualTask
-            | ElementKind::CallActivity(_)
             | ElementKind::ScriptTask(ScriptTask::Expression { .. })
-            | ElementKind::BusinessRuleTask(BusinessRuleTask::Decision(_))
             | ElementKind::ExclusiveGateway { .. } => true,
+            // A flow leads back into it.
+            ElementKind::StartEvent(_) => !element.incoming.is_empty(),
             ElementKind::IntermediateThrowEvent(event) => !matches!(event, ThrowEvent::Message(_)),
             ElementKind::IntermediateCatchEvent(event) => {
                 matches!(event, CatchEvent::Link { .. })

@@ -40,14 +40,26 @@ fn text_list<'x>(
     attribute: &str,
     context: &mut Context<'_, 'x>,
 ) -> Option<Option<TextList>> {
-    let value = value::optional_text(node, attribute, context.findings)?;
-    Some(value.map(|value| match value {
-        TextValue::Expression(expression) => TextList::Expression(expression),
-        TextValue::Static(text) => {
-            let names = text.split(',').map(str::trim);
-            TextList::Static(names.filter(|n| !n.is_empty()).map(Arc::from).collect())
+    let text = match value::optional_text(node, attribute, context.findings)? {
+        None => return Some(None),
+        Some(TextValue::Expression(expression)) => {
+            return Some(Some(TextList::Expression(expression)));
         }
-    }))
+        Some(TextValue::Static(text)) => text,
+    };
+    // A comma at the end begins no further place.
+    let names = text.trim_end_matches([',', ' ']).split(',').map(str::trim);
+    let names: Vec<Arc<str>> = names.map(Arc::from).collect();
+    if names.iter().any(|name| name.is_empty()) {
+        let message = format!(
+            "{} '{}' has an empty place. Separate names by single commas",
+            value::what(node, attribute),
+            abbreviate(&text)
+        );
+        context.add(node, Rule::ValueInvalid, message);
+        return None;
+    }
+    Some(Some(TextList::Static(names)))
 }
 
 /// Due date and follow-up date of `zeebe:taskSchedule`; `None` after a finding.

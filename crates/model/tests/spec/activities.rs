@@ -249,10 +249,9 @@ fn documentation_and_properties_are_kept() {
 
 /// A loop that never waits never ends, whatever it is made of.
 #[test]
-fn scripts_decisions_and_throw_events_do_not_wait() {
-    let around_it: [fn(Bpmn) -> Bpmn; 4] = [
+fn scripts_and_throw_events_do_not_wait() {
+    let around_it: [fn(Bpmn) -> Bpmn; 3] = [
         |p| p.script("x", "=1", "r"),
-        |p| p.decision("x", "d", "r"),
         |p| p.throw_signal("x", "s"),
         |p| p.task("x").for_each("=[1]", "i"),
     ];
@@ -269,5 +268,21 @@ fn scripts_decisions_and_throw_events_do_not_wait() {
         let bpmn = make(Bpmn::process("p").start("s").exclusive("g"));
         let bpmn = bpmn.exclusive("h").when("=a").to("g").from("h").otherwise();
         accepted(bpmn.end("e"));
+    }
+}
+
+#[test]
+fn candidates_are_a_list_without_empty_places() {
+    let with = |groups: &str| {
+        around(|p| p.user_task("t")).xml().replace(
+            "<zeebe:userTask/>",
+            &format!("<zeebe:userTask/><zeebe:assignmentDefinition candidateGroups='{groups}'/>"),
+        )
+    };
+    for groups in ["a", "a,b", "a, b ,"] {
+        accepted_xml(&with(groups));
+    }
+    for groups in ["a,,b", ",a", ",", "a, ,b"] {
+        refused_xml(&with(groups), Some("t"), "has an empty place");
     }
 }

@@ -188,7 +188,7 @@ fn a_loop_of_elements_that_never_wait_is_refused() {
         .start("s")
         .task("a")
         .manual_task("b")
-        .call_activity("c", "other")
+        .script("c", "=1", "r")
         .to("a");
     refused(
         bpmn,
@@ -248,6 +248,51 @@ fn a_loop_with_something_that_waits_is_accepted() {
             .task("a")
             .receive_task("b", "message", "=key")
             .to("a"),
+    );
+}
+
+/// "Call the review again until it is approved."
+#[test]
+fn calls_decisions_and_what_has_a_listener_wait() {
+    let waits: [fn(Bpmn) -> Bpmn; 4] = [
+        |p| p.call_activity("x", "review"),
+        |p| p.decision("x", "d", "r"),
+        |p| p.task("x").listener("start", "ear"),
+        |p| p.manual_task("x").listener("end", "ear"),
+    ];
+    for make in waits {
+        let bpmn = make(Bpmn::process("p").start("s").exclusive("g"));
+        let bpmn = bpmn.exclusive("h").when("=a").to("g").from("h").otherwise();
+        accepted(bpmn.end("e"));
+    }
+}
+
+#[test]
+fn a_flow_belongs_to_the_scope_of_its_ends_wherever_it_is_written() {
+    let flow = |source: &str, target: &str| {
+        format!("<sequenceFlow id='{source}-{target}' sourceRef='{source}' targetRef='{target}'/>")
+    };
+    let with = |inside: &str, outside: &str| {
+        process(&format!(
+            "<startEvent id='s'/><subProcess id='x'><startEvent id='s2'/><endEvent id='e2'/>{inside}</subProcess><endEvent id='e'/>{outside}"
+        ))
+    };
+    let outer = flow("s", "x") + &flow("x", "e");
+    for xml in [
+        with(&flow("s2", "e2"), &outer),
+        with("", &(outer.clone() + &flow("s2", "e2"))),
+        with(&(outer.clone() + &flow("s2", "e2")), ""),
+    ] {
+        let process = accepted_xml(&xml);
+        let inner = element(&process, "s2-e2");
+        assert_eq!(inner.parent, process.find("x").expect("the sub-process"));
+        let outer = element(&process, "s-x");
+        assert_eq!(outer.parent, skep_model::ElementIndex::PROCESS);
+    }
+    refused_xml(
+        &with("", &(outer + &flow("s", "e2"))),
+        Some("s-e2"),
+        "lie in different scopes",
     );
 }
 

@@ -359,3 +359,38 @@ fn an_event_based_gateway_waits_for_events() {
         .catch_signal("a", "ring");
     refused(one, "x", "at least two outgoing flows");
 }
+
+#[test]
+fn the_events_behind_an_event_based_gateway_wait_for_different_things() {
+    let two = |first: fn(Bpmn) -> Bpmn, second: fn(Bpmn) -> Bpmn| {
+        let p = first(Bpmn::process("p").start("s").event_based("x"));
+        second(p.end("e1").from("x")).end("e2")
+    };
+    accepted(two(
+        |p| p.catch_message("a", "paid", "=k"),
+        |p| p.catch_message("b", "sent", "=k"),
+    ));
+    accepted(two(
+        |p| p.catch_message("a", "paid", "=k"),
+        |p| p.catch_signal("b", "paid"),
+    ));
+    let again = "is already awaited by another event behind the event-based gateway 'x'";
+    let same_message: [fn(Bpmn) -> Bpmn; 2] = [
+        |p| p.catch_message("a", "paid", "=k"),
+        |p| p.catch_message("b", "paid", "=other"),
+    ];
+    refused(two(same_message[0], same_message[1]), "b", again);
+    let same_expression: [fn(Bpmn) -> Bpmn; 2] = [
+        |p| p.catch_message("a", "=name", "=k"),
+        |p| p.catch_message("b", "=name", "=k"),
+    ];
+    refused(two(same_expression[0], same_expression[1]), "b", again);
+    refused(
+        two(
+            |p| p.catch_signal("a", "ring"),
+            |p| p.catch_signal("b", "ring"),
+        ),
+        "b",
+        again,
+    );
+}

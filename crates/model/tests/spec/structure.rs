@@ -56,7 +56,7 @@ fn processes_that_are_not_executable_are_ignored_whatever_they_contain() {
 
 #[test]
 fn all_executable_processes_of_a_file_are_compiled() {
-    let xml = Bpmn::file([minimal(), Bpmn::process("q").start("s").end("e")]);
+    let xml = Bpmn::file([minimal(), Bpmn::process("q").start("qs").end("qe")]);
     let ids: Vec<_> = parse(&xml)
         .expect("accepted")
         .processes
@@ -68,7 +68,8 @@ fn all_executable_processes_of_a_file_are_compiled() {
 
 #[test]
 fn process_ids_are_unique_in_a_file() {
-    refused_xml(&Bpmn::file([minimal(), minimal()]), Some("p"), "used twice");
+    let other = Bpmn::process("p").start("qs").end("qe");
+    refused_xml(&Bpmn::file([minimal(), other]), Some("p"), "used twice");
 }
 
 #[test]
@@ -86,16 +87,86 @@ fn a_process_has_at_most_one_none_start_event() {
 }
 
 #[test]
-fn a_start_event_has_no_incoming_flow() {
-    let bpmn = Bpmn::process("p")
-        .start("s")
-        .exclusive("g")
-        .when("=x")
-        .to("s")
-        .from("g")
-        .otherwise()
-        .end("e");
-    refused(bpmn, "s", "must not have an incoming");
+fn a_flow_may_lead_back_into_the_start_event() {
+    let back = |start: Bpmn, element: fn(Bpmn) -> Bpmn| {
+        element(start)
+            .exclusive("g")
+            .when("=x")
+            .to("s")
+            .from("g")
+            .otherwise()
+            .end("e")
+    };
+    let start = || Bpmn::process("p").start("s");
+    accepted(back(start(), |p| p.service_task("t", "work")));
+    let by_message = Bpmn::process("p").start_message("s", "go");
+    accepted(back(by_message, |p| p.service_task("t", "work")));
+    refused(
+        back(start(), |p| p.task("t")),
+        "s",
+        "has no element that waits",
+    );
+}
+
+#[test]
+fn an_id_stands_once_in_a_file() {
+    refused(
+        Bpmn::process("p").start("s").task("definitions").end("e"),
+        "definitions",
+        "is used by another element",
+    );
+    let message = "<message id='x' name='m'/>";
+    let process = "<process id='p' isExecutable='true'><startEvent id='x'/></process>";
+    refused_xml(
+        &definitions(&format!("{message}{process}")),
+        Some("x"),
+        "is used by another element",
+    );
+    let drawn = "<process id='p' isExecutable='true'><startEvent id='x'/><textAnnotation id='x'/></process>";
+    refused_xml(&definitions(drawn), Some("x"), "is used by another element");
+}
+
+#[test]
+fn outgoing_flows_are_named_as_they_are() {
+    let with = |content: &str| {
+        process(&format!(
+            "<startEvent id='s'>{content}</startEvent><endEvent id='e'/><sequenceFlow id='f' sourceRef='s' targetRef='e'/>"
+        ))
+    };
+    accepted_xml(&with("<outgoing>f</outgoing>"));
+    accepted_xml(&with("<outgoing>bpmn:f</outgoing>"));
+    refused_xml(
+        &with("<outgoing>g</outgoing>"),
+        Some("s"),
+        "'outgoing' names 'g'",
+    );
+    refused_xml(
+        &with("<outgoing>e</outgoing>"),
+        Some("s"),
+        "is no sequence flow",
+    );
+    refused_xml(&with("<outgoing/>"), Some("s"), "'outgoing' is empty");
+}
+
+#[test]
+fn lanes_contain_what_is_there() {
+    let with = |content: &str| {
+        process(&format!(
+            "<laneSet id='l'><lane id='a'>{content}</lane></laneSet><startEvent id='s'/><subProcess id='x'><startEvent id='s2'/></subProcess><textAnnotation id='note'/>"
+        ))
+    };
+    for node in ["s", "x", "s2", "note"] {
+        accepted_xml(&with(&format!("<flowNodeRef>{node}</flowNodeRef>")));
+    }
+    refused_xml(
+        &with("<flowNodeRef>gone</flowNodeRef>"),
+        Some("a"),
+        "names 'gone'",
+    );
+    refused_xml(&with("<flowNodeRef/>"), Some("a"), "is empty");
+    let nested =
+        "<childLaneSet id='c'><lane id='b'><flowNodeRef>gone</flowNodeRef></lane></childLaneSet>";
+    refused_xml(&with(nested), Some("b"), "names 'gone'");
 }
 
 #[test]
@@ -221,7 +292,7 @@ fn what_is_only_drawn_has_no_effect() {
          <textAnnotation id='ta'><text>note</text></textAnnotation><group id='g'/>\
          <association id='a' sourceRef='s' targetRef='ta'/>\
          <documentation>about</documentation>\
-         <startEvent id='s'><documentation/><outgoing>f</outgoing><dataOutputAssociation id='doa'/></startEvent>";
+         <startEvent id='s'><documentation/><dataOutputAssociation id='doa'/></startEvent>";
     let xml = definitions(&format!(
         "<collaboration id='c'><participant id='pool' processRef='p'/><messageFlow id='mf' sourceRef='a' targetRef='b'/></collaboration>\
          <process id='p' isExecutable='true'>{drawn}</process><dataStore id='ds'/><category id='cat'/><signal id='sig'/>"

@@ -18,9 +18,10 @@ pub fn file(dice: &mut Dice, n: u64) -> String {
         3 => mapped(dice, n),
         4 => endless(dice, n),
         5 => terminated(dice, n),
-        _ => mixed(dice, n, id(n), 3),
+        _ => mixed(dice, n, Bpmn::process(id(n)).start("start"), 3).end("end"),
     }];
-    processes.push(mixed(dice, n, child(n), 1));
+    let other = Bpmn::process(child(n)).start("child-start");
+    processes.push(mixed(dice, n, other, 1).end("child-end"));
     Bpmn::file(processes)
 }
 
@@ -168,16 +169,15 @@ fn terminated(dice: &mut Dice, n: u64) -> Bpmn {
     bpmn
 }
 
-/// A random block-structured process.
-fn mixed(dice: &mut Dice, n: u64, process: String, depth: u64) -> Bpmn {
+/// Random blocks behind the start event of a process. The numbers of the ids depend on the depth, as an id stands once in a file.
+fn mixed(dice: &mut Dice, n: u64, start: Bpmn, depth: u64) -> Bpmn {
     let mut blocks = Blocks {
         dice,
         n,
-        count: 0,
+        count: depth * 1_000_000,
         left: 40,
     };
-    let bpmn = Bpmn::process(process).start("start");
-    blocks.sequence(bpmn, depth).end("end")
+    blocks.sequence(start, depth)
 }
 
 struct Blocks<'d> {

@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 
 use super::{Problem, Subject};
 use crate::processing::Context;
-use crate::state::ElementState;
+use crate::state::{ElementInstance, ElementState};
 
 /// Who waits, as records name it.
 #[derive(Clone, Copy)]
@@ -254,13 +254,26 @@ pub(crate) fn subscribe_scope_around(
     }
     // One that terminates already has closed what it waited for, and would not do so again.
     let row = cx.state.elements.get(start_event.flow_scope());
-    if row.is_none_or(|row| row.state != ElementState::Activated) {
+    let Some(row) = row.filter(|row| row.state == ElementState::Activated) else {
+        return Ok(());
+    };
+    // A flow has led back into the start event.
+    if !start_event.element().incoming.is_empty() && listens(row) {
         return Ok(());
     }
     match Subject::load(cx, start_event.flow_scope()) {
         Some(scope) => subscribe_scope(cx, &scope).map_err(|problem| problem.seen_from(scope.key)),
         None => Ok(()),
     }
+}
+
+fn listens(scope: &ElementInstance) -> bool {
+    scope.extra.as_ref().is_some_and(|open| {
+        !(open.timers.is_empty()
+            && open.subscriptions.is_empty()
+            && open.signals.is_empty()
+            && open.conditions.is_empty())
+    })
 }
 
 /// Static names are checked at deployment; computed ones can turn out the same.
