@@ -65,10 +65,13 @@ pub struct BrokerConfig {
 impl BrokerConfig {
     /// How often a partition's replica lets time pass. An election takes 20 of these.
     pub fn tick(&self) -> Duration {
+        self.election_timeout() / ELECTION_TICKS
+    }
+
+    /// Of a node that is alone, what the others would wait for.
+    pub fn election_timeout(&self) -> Duration {
         let election = self.cluster.as_ref().map(|c| c.election_timeout);
-        election.map_or(Duration::from_millis(100), |timeout| {
-            timeout / ELECTION_TICKS
-        })
+        election.unwrap_or(Duration::from_secs(2))
     }
 
     /// This node has neither partitions nor data.

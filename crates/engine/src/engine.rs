@@ -47,8 +47,20 @@ pub struct EngineConfig {
     pub max_due: usize,
     /// Steps in the life of element instances that one command takes before others have their turn.
     pub turn_steps: u32,
+    /// How long a turn lasts at most, whatever it does.
+    pub turn_time: Option<TurnTime>,
     /// For tests: looks on when work for an instance begins, and may fail as the engine would.
     pub on_work: Option<fn(&mut State, Key)>,
+}
+
+/// A limit of the time that a turn takes, by a clock from outside. Like the other limits of a turn it decides when work is done,
+/// never what comes of it.
+#[derive(Clone, Copy, Debug)]
+pub struct TurnTime {
+    /// No step begins so many nanoseconds after the beginning of its turn.
+    pub most: u64,
+    /// Nanoseconds since some point in time; it never goes back.
+    pub clock: fn() -> u64,
 }
 
 impl Default for EngineConfig {
@@ -63,6 +75,7 @@ impl Default for EngineConfig {
             retry_interval: 10_000,
             max_due: 500,
             turn_steps: 1_000,
+            turn_time: None,
             on_work: None,
         }
     }
@@ -113,7 +126,7 @@ impl Engine {
             effects: Effects::default(),
             volatile: Volatile::default(),
             steps: Steps::default(),
-            budget: Budget::new(0, 0),
+            budget: Budget::new(0, 0, None),
             new_jobs: Vec::new(),
             prepared: None,
             last_continued: Key::NONE,
@@ -428,7 +441,11 @@ impl Engine {
         let now = self.state.pinned_clock().unwrap_or(now);
         self.out.begin(now);
         self.working_for = Key::NONE;
-        self.budget = Budget::new(self.config.turn_steps, self.out.size());
+        self.budget = Budget::new(
+            self.config.turn_steps,
+            self.out.size(),
+            self.config.turn_time,
+        );
         Context {
             now: if self.out.is_empty() {
                 now

@@ -11,7 +11,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-pub use array::{array_element, array_end};
+pub use array::{array_element, array_elements, array_end, nth_element};
 pub use check::{MAX_DEPTH, MAX_NUMBER_EXPONENT, readable};
 
 /// JSON text of one value. Cheap to clone, so that request, log and state share one copy.

@@ -298,11 +298,8 @@ fn variable(state: &mut State, event: &Glance<'_>) -> Option<()> {
     let mut body = event.body;
     let (name, value) = (body.text()?, body.text()?);
     let scope_key = body.key()?;
-    let variable = Variable {
-        key: event.key,
-        value: str::from_utf8(value).ok()?.into(),
-        name: self::name(state, name)?,
-    };
+    let value = str::from_utf8(value).ok()?.into();
+    let variable = Variable::new(event.key, self::name(state, name)?, value);
     state.elements.add_variable(scope_key, variable);
     Some(())
 }

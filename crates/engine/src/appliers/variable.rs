@@ -13,12 +13,9 @@ impl Apply<VariableValue> for State {
             // A variable belongs to its scope, whatever that is of.
             Intent::Migrated => {}
             Intent::Created => {
-                let variable = Variable {
-                    key,
-                    // Each request brings a copy of its own.
-                    name: self.names.share(&value.name),
-                    value: value.value.clone(),
-                };
+                // Each request brings a copy of its own.
+                let name = self.names.share(&value.name);
+                let variable = Variable::new(key, name, value.value.clone());
                 self.elements.add_variable(value.scope_key, variable);
             }
             Intent::Updated => {

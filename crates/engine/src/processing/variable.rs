@@ -65,7 +65,7 @@ pub(crate) fn set_local(cx: &mut Context<'_>, scope: Key, name: &Arc<str>, value
         return;
     };
     let old = row.variables.get(name);
-    if old.is_some_and(|v| v.value == *value) {
+    if old.is_some_and(|v| v.is(value)) {
         return;
     }
     let old_key = old.map(|v| v.key);
@@ -120,7 +120,7 @@ fn target_scope(cx: &mut Context<'_>, from: Key, name: &str, value: &JsonText) -
     while let Some(row) = cx.state.elements.get(scope)
         && let Some(outer) = row.flow_scope_key.some()
     {
-        if row.variables.get(name).is_some_and(|v| v.value != *value) {
+        if row.variables.get(name).is_some_and(|v| !v.is(value)) {
             break;
         }
         scope = outer;
@@ -134,7 +134,7 @@ pub(crate) fn propagate_own(cx: &mut Context<'_>, el: &Subject) {
     let own: Vec<_> = own
         .into_iter()
         .flat_map(|row| row.variables.iter())
-        .map(|variable| (variable.name.clone(), variable.value.clone()))
+        .map(|variable| (variable.name.clone(), variable.value().clone()))
         .collect();
     propagate(cx, el.flow_scope(), &own);
 }

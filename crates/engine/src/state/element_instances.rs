@@ -14,6 +14,7 @@ use skep_protocol::document::JsonText;
 use skep_protocol::value::ProcessInstanceValue;
 
 use super::joins::Joins;
+use super::long_list::LongList;
 use super::table::{Row, StoreError, Table, Tables};
 use super::variables::{FEW, ScopeVariables, Variable, VariableNames};
 
@@ -363,8 +364,8 @@ impl ElementInstances {
         self.table.changes_part(scope, |row| {
             let before = row.variables.get(name).cloned();
             move |row: &mut ElementInstance| {
-                if let Some(Variable { name, value, .. }) = before {
-                    row.variables.set(&name, &value);
+                if let Some(before) = before {
+                    row.variables.set(&before.name, before.value());
                 }
             }
         });
@@ -374,23 +375,33 @@ impl ElementInstances {
         }
     }
 
+    /// The variable of a scope as a list of which single elements are found at once, with its key; `None` where the list is
+    /// short, or no list.
+    pub fn long_list(&mut self, scope: Key, name: &str) -> Option<(Key, &LongList)> {
+        self.table.keep_otherwise(scope)?.variables.long_list(name)
+    }
+
     /// Replaces a part of the value of a scope's variable.
     pub(in crate::appliers) fn splice_variable(
         &mut self,
         scope: Key,
-        name: &str,
+        name: &Arc<str>,
         place: Range<usize>,
         by: &str,
     ) {
-        let row = self.get(scope);
-        let Some(variable) = row.and_then(|row| row.variables.get(name)) else {
-            return;
-        };
-        let mut text = String::with_capacity(variable.value.len() + by.len());
-        text.push_str(&variable.value[..place.start]);
-        text.push_str(by);
-        text.push_str(&variable.value[place.end..]);
-        self.set_variable(scope, name, &text.into());
+        let after = place.start..place.start + by.len();
+        self.table.changes_part(scope, |row| {
+            let variable = row.variables.get(name);
+            let before = variable.map(|variable| variable.part(&place).to_string());
+            let (name, before) = (name.clone(), before.unwrap_or_default());
+            move |row: &mut ElementInstance| {
+                row.variables.splice(&name, after, &before);
+            }
+        });
+        if let Some(scope) = self.table.get_mut(scope) {
+            let grown = scope.variables.splice(name, place, by);
+            self.table.add_weight(grown);
+        }
     }
 
     /// Adds an instance as the newest child of its flow scope.
@@ -536,7 +547,7 @@ impl ElementInstances {
     pub fn visible_variable(&mut self, key: Key, name: &str) -> Option<JsonText> {
         let scope = self.scope_of_variable(key, name)?;
         let row = self.get(scope)?;
-        row.variables.get(name).map(|v| v.value.clone())
+        row.variables.get(name).map(|v| v.value().clone())
     }
 
     /// The variables visible at `key` that are asked for: the inner scope hides the outer.
@@ -555,7 +566,7 @@ impl ElementInstances {
                     false => found.iter().take(inner).any(|(n, _)| *n == variable.name),
                 };
                 if !hides {
-                    found.push((variable.name.clone(), variable.value.clone()));
+                    found.push((variable.name.clone(), variable.value().clone()));
                 }
             }
             scope = instance.flow_scope_key;

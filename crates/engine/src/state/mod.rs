@@ -34,6 +34,7 @@ mod index;
 pub mod input_collections;
 pub mod jobs;
 pub mod joins;
+mod long_list;
 pub mod messages;
 pub mod migrations;
 pub mod modifications;

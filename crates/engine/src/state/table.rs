@@ -410,6 +410,12 @@ impl<V: Row> Table<V> {
         self.grown += bytes;
     }
 
+    /// The row, to be kept in another form: what it says must stay.
+    pub(super) fn keep_otherwise(&mut self, key: Key) -> Option<&mut V> {
+        let at = self.find_row(key)?;
+        self.cells.get_mut(at)?.row.as_mut()
+    }
+
     /// The row, to be changed. Its estimated weight is taken again at the next checkpoint; what may grow much is reported
     /// by [`Table::add_weight`].
     pub(in crate::appliers) fn get_mut(&mut self, key: Key) -> Option<&mut V> {

@@ -1,11 +1,14 @@
 //! The variables of one scope, and the names by which a reader asks for some of them.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use skep_protocol::Key;
 use skep_protocol::document::JsonText;
+
+use super::long_list::LongList;
 
 /// Up to so many variables a look at each is cheaper than an index, and nearly all scopes have fewer.
 pub(super) const FEW: usize = 16;
@@ -14,13 +17,116 @@ pub(super) const FEW: usize = 16;
 pub struct Variable {
     pub key: Key,
     pub name: Arc<str>,
-    pub value: JsonText,
+    value: Text,
 }
 
 impl Variable {
+    pub fn new(key: Key, name: Arc<str>, value: JsonText) -> Variable {
+        Variable {
+            key,
+            name,
+            value: Text::Whole(value),
+        }
+    }
+
+    pub fn value(&self) -> &JsonText {
+        self.value.whole()
+    }
+
+    /// The part of its value at this place.
+    pub(super) fn part(&self, place: &Range<usize>) -> &str {
+        self.value.part(place)
+    }
+
+    /// Whether this is its value.
+    pub fn is(&self, value: &str) -> bool {
+        self.value.len() == value.len() && **self.value() == *value
+    }
+
     /// Estimated bytes in memory.
     fn weight(&self) -> usize {
         size_of::<Self>() + self.name.len() + self.value.len() + 32
+    }
+}
+
+/// Texts that are longer are kept in pieces when they are lists of which single elements are asked for.
+const LONG: usize = 1 << 12;
+
+/// How the text of a value is kept.
+#[derive(Clone, Debug)]
+enum Text {
+    Whole(JsonText),
+    List(Box<LongList>),
+}
+
+impl Text {
+    fn whole(&self) -> &JsonText {
+        match self {
+            Text::Whole(text) => text,
+            Text::List(list) => list.text(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Text::Whole(text) => text.len(),
+            Text::List(list) => list.len(),
+        }
+    }
+
+    /// The list that it is, if it is a long one.
+    fn long_list(&mut self) -> Option<&mut LongList> {
+        if let Text::Whole(text) = self
+            && text.len() > LONG
+            && let Some(list) = LongList::of(text)
+        {
+            *self = Text::List(Box::new(list));
+        }
+        match self {
+            Text::Whole(_) => None,
+            Text::List(list) => Some(list),
+        }
+    }
+
+    /// The part at this place; of a long list, without putting it together.
+    fn part(&self, place: &Range<usize>) -> &str {
+        let part = match self {
+            Text::Whole(text) => text.get(place.clone()),
+            Text::List(_) if place.is_empty() => Some(""),
+            Text::List(list) => list.get(place).or_else(|| list.text().get(place.clone())),
+        };
+        part.unwrap_or_default()
+    }
+
+    /// Replaces a part of it.
+    fn splice(&mut self, place: Range<usize>, by: &str) {
+        if let Some(list) = self.long_list()
+            && list.splice(place.clone(), by)
+        {
+            return;
+        }
+        let text = self.whole();
+        let before = text.get(..place.start).unwrap_or_default();
+        let after = text.get(place.end..).unwrap_or_default();
+        *self = Text::Whole([before, by, after].concat().into());
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        self.whole() == other.whole()
+    }
+}
+
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.whole().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        JsonText::deserialize(deserializer).map(Text::Whole)
     }
 }
 
@@ -81,6 +187,23 @@ impl ScopeVariables {
     pub(super) fn set(&mut self, name: &str, value: &JsonText) -> usize {
         let variables = self.0.as_mut();
         variables.map_or(0, |variables| variables.set(name, value))
+    }
+
+    /// The variable as a long list, if it is one.
+    pub(super) fn long_list(&mut self, name: &str) -> Option<(Key, &LongList)> {
+        let variables = self.0.as_mut()?;
+        let position = variables.position(name)?;
+        let variable = variables.list.get_mut(position)?;
+        let key = variable.key;
+        variable.value.long_list().map(|list| (key, &*list))
+    }
+
+    /// Replaces a part of a variable's value. Returns the bytes by which it grew.
+    pub(super) fn splice(&mut self, name: &str, place: Range<usize>, by: &str) -> usize {
+        let variables = self.0.as_mut();
+        variables.map_or(0, |variables| {
+            variables.change(name, |value| value.splice(place, by))
+        })
     }
 
     /// Takes back what was added last.
@@ -146,6 +269,11 @@ impl Variables {
     }
 
     fn set(&mut self, name: &str, value: &JsonText) -> usize {
+        self.change(name, |text| *text = Text::Whole(value.clone()))
+    }
+
+    /// Changes the value of a variable. Returns the bytes by which it grew.
+    fn change(&mut self, name: &str, change: impl FnOnce(&mut Text)) -> usize {
         let Some(position) = self.position(name) else {
             return 0;
         };
@@ -153,11 +281,12 @@ impl Variables {
             return 0;
         };
         let before = variable.value.len();
-        variable.value = value.clone();
+        change(&mut variable.value);
+        let after = variable.value.len();
         if let Some(index) = &mut self.index {
-            index.weight = (index.weight + value.len()).saturating_sub(before);
+            index.weight = (index.weight + after).saturating_sub(before);
         }
-        value.len().saturating_sub(before)
+        after.saturating_sub(before)
     }
 
     fn select<'a>(&'a self, names: &'a VariableNames) -> impl Iterator<Item = &'a Variable> {
@@ -253,11 +382,8 @@ mod tests {
     fn scope(names: std::ops::Range<usize>) -> ScopeVariables {
         let mut scope = ScopeVariables::default();
         for i in names {
-            scope.add(Variable {
-                key: Key(i as i64),
-                name: format!("v{i}").into(),
-                value: "1".into(),
-            });
+            let name = format!("v{i}").into();
+            scope.add(Variable::new(Key(i as i64), name, "1".into()));
         }
         scope
     }

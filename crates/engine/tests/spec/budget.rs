@@ -2,6 +2,7 @@
 //! incident.
 
 use crate::support::*;
+use skep_engine::{EngineConfig, TurnTime};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
 
@@ -42,6 +43,32 @@ fn a_wide_fork_lets_others_have_their_turn() {
         rig.jobs("work").len() + rig.jobs("work").len() + rig.jobs("work").len(),
         3000
     );
+}
+
+/// Whatever the steps of a turn do, it ends in time: here each look at the clock takes 100 ns, and eight steps a look.
+#[test]
+fn a_turn_ends_in_time() {
+    thread_local! {
+        static NOW: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    }
+    let clock = || NOW.replace(NOW.get() + 100);
+    let mut rig = Rig::with_configs(1, |id| EngineConfig {
+        turn_time: Some(TurnTime { most: 500, clock }),
+        ..config(id, 1)
+    });
+    rig.deploy(wide("p", 3000, plain));
+    rig.interrupted = true;
+    rig.create("p", "{}");
+    let mut turns = 1;
+    let mut before = rig.intents("JOB").len();
+    while rig.run_work() {
+        let now = rig.intents("JOB").len();
+        assert!(now - before <= 48, "{} tasks in a turn", now - before);
+        before = now;
+        turns += 1;
+    }
+    assert!(turns > 60, "{turns} turns");
+    assert_eq!(before, 3000);
 }
 
 #[test]

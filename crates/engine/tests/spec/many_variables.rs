@@ -151,7 +151,7 @@ fn a_job_changes_all_of_them() {
         local: false,
     });
     let row = lone.leader.state.elements.get(instance).unwrap();
-    assert_eq!(&*row.variables.get("v199999").unwrap().value, "3");
+    assert!(row.variables.get("v199999").unwrap().is("3"));
     assert_eq!(row.variables.iter().count(), MANY);
 }
 
@@ -199,7 +199,7 @@ fn they_are_found_in_a_row_that_was_read_back() {
     };
     engine.process(START, None, &set.into(), &mut NoStreams);
     let row = engine.state.elements.get(instance).unwrap();
-    assert!(row.variables.iter().all(|v| &*v.value == "2"));
+    assert!(row.variables.iter().all(|v| v.is("2")));
 }
 
 /// Ids that a client names are looked up likewise.

@@ -8,6 +8,23 @@ pub fn array_element(text: &str, index: usize) -> Option<Range<usize>> {
     Elements::of(text)?.nth(index)?
 }
 
+/// The places of the elements in the text of a JSON array, one after the other; `None` for one that is empty. `None` when the
+/// text is no array. The iterator ends early where the text breaks off.
+pub fn array_elements(text: &str) -> Option<impl Iterator<Item = Option<Range<usize>>> + '_> {
+    Elements::of(text)
+}
+
+/// The place of the element at `index` (from 0) in a text of elements with commas between them, without brackets.
+pub fn nth_element(text: &str, index: usize) -> Option<Range<usize>> {
+    let mut elements = Elements {
+        text,
+        at: 0,
+        is_closed: false,
+        is_bare: true,
+    };
+    elements.nth(index)?
+}
+
 /// Where the text of a JSON array ends: the place of its closing bracket, and how many elements stand before it. `None` when the
 /// text is no array.
 pub fn array_end(text: &str) -> Option<(usize, usize)> {
@@ -25,6 +42,8 @@ struct Elements<'a> {
     text: &'a str,
     at: usize,
     is_closed: bool,
+    /// Without brackets: the end of the text is that of the array.
+    is_bare: bool,
 }
 
 impl Elements<'_> {
@@ -35,6 +54,7 @@ impl Elements<'_> {
             text,
             at: begin + 1,
             is_closed,
+            is_bare: false,
         })
     }
 }
@@ -68,7 +88,11 @@ impl Iterator for Elements<'_> {
             }
             self.at += 1;
         }
-        None
+        if !self.is_bare || depth > 0 {
+            return None;
+        }
+        self.is_closed = true;
+        trimmed(self.text, begin..self.at).map(Some)
     }
 }
 
@@ -108,6 +132,17 @@ mod tests {
             assert_eq!(element(text, index), Some(expected));
         }
         assert_eq!(element(text, 5), None);
+    }
+
+    #[test]
+    fn elements_are_found_without_brackets_around_them() {
+        let text = r#"1,"],",[2,3],{"x":4}"#;
+        let found = |index| nth_element(text, index).map(|place| &text[place]);
+        let elements: Vec<_> = (0..5).map(found).collect();
+        let expected = ["1", r#""],""#, "[2,3]", r#"{"x":4}"#].map(Some);
+        assert_eq!(elements[..4], expected);
+        assert_eq!(elements[4], None);
+        assert_eq!(nth_element("", 0), None);
     }
 
     #[test]

@@ -11,13 +11,14 @@ pub const MESSAGE: &str = "hostile-message";
 
 /// The file of the `n`th attack. Its first process is `hostile-<n>`.
 pub fn file(dice: &mut Dice, n: u64) -> String {
-    let mut processes = vec![match dice.below(9) {
+    let mut processes = vec![match dice.below(11) {
         0 => recursion(dice, n),
         1 => wide(dice, n),
         2 => deep(dice, n),
         3 => mapped(dice, n),
         4 => endless(dice, n),
         5 => terminated(dice, n),
+        6 | 7 => repeated(dice, n),
         _ => mixed(dice, n, Bpmn::process(id(n)).start("start"), 3).end("end"),
     }];
     let other = Bpmn::process(child(n)).start("child-start");
@@ -79,6 +80,33 @@ fn wide(dice: &mut Dice, n: u64) -> Bpmn {
             };
         }
         bpmn = bpmn.from(&join);
+    }
+    bpmn.end("end")
+}
+
+/// A multi-instance of what does not wait, or of jobs, over very many items, with its results in a list.
+fn repeated(dice: &mut Dice, n: u64) -> Bpmn {
+    let bpmn = Bpmn::process(id(n)).start("start");
+    let bpmn = match dice.below(4) {
+        0 => bpmn.service_task("each", JOB),
+        1 => bpmn.sub_process("each", |sub| sub.start("s").end("e")),
+        2 => bpmn.call_activity("each", &child(n)),
+        _ => bpmn.task("each"),
+    };
+    let items = dice.size(300_000);
+    let items = format!("=if many = null then for i in 1..{items} return i else many");
+    let mut bpmn = bpmn.for_each(&items, "item");
+    if dice.one_in(2) {
+        bpmn = bpmn.sequential();
+    }
+    bpmn = match dice.below(4) {
+        0 => bpmn,
+        1 => bpmn.collect("=null", "results"),
+        2 => bpmn.collect(&format!("={}", expressions::any(dice, 2)), "results"),
+        _ => bpmn.collect("=item", "results"),
+    };
+    if dice.one_in(4) {
+        bpmn = bpmn.until("=count(results[item = 3]) > 1");
     }
     bpmn.end("end")
 }

@@ -1,7 +1,9 @@
 //! Opening a partition: files, recovery, thread.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
+use skep_engine::TurnTime;
 use skep_export::ExportMetrics;
 
 use super::inbox::inbox;
@@ -158,11 +160,21 @@ fn engine_config(config: &BrokerConfig, partition: u32, least_key: u64) -> Engin
         expression_timeout: u64::try_from(config.expression_timeout.as_millis())
             .unwrap_or(u64::MAX),
         max_message_size: config.max_message_size,
+        turn_time: Some(TurnTime {
+            most: u64::try_from((config.election_timeout() / 4).as_nanos()).unwrap_or(u64::MAX),
+            clock: nanos,
+        }),
         retry_interval: i64::try_from(config.retry_interval.as_millis()).unwrap_or(i64::MAX),
         #[cfg(test)]
         on_work: Some(super::panics::tests::may_fail),
         ..EngineConfig::default()
     }
+}
+
+/// Since the first call.
+fn nanos() -> u64 {
+    static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(BEGIN.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn millis(since: Instant) -> i64 {

@@ -144,7 +144,7 @@ fn variables_for(
     } else {
         let row = cx.state.elements.get(el.key);
         let local = row.into_iter().flat_map(|row| &row.variables);
-        local.map(|v| (v.name.clone(), v.value.clone())).collect()
+        local.map(|v| (v.name.clone(), v.value().clone())).collect()
     };
     check_size(cx, &variables, "called process")?;
     Ok(variables)
@@ -250,7 +250,7 @@ pub(super) fn variables_of_called(
     let variables: Vec<_> = row
         .variables
         .iter()
-        .map(|v| (v.name.clone(), v.value.clone()))
+        .map(|v| (v.name.clone(), v.value().clone()))
         .collect();
     check_size(cx, &variables, "calling process")?;
     Ok(variables)

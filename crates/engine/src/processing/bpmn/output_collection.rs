@@ -50,14 +50,31 @@ pub(super) fn set(
     index: u32,
     element: JsonText,
 ) -> Result<(), Problem> {
-    let (text, key) = list(cx, scope, name)?;
-    let Some(place) = array_element(&text, index as usize) else {
+    let at = index as usize;
+    let found = if let Some((key, list)) = cx.state.elements.long_list(scope, name) {
+        let found = list.element(at);
+        found.map(|(place, is)| (key, list.len(), place, is == &*element))
+    } else {
+        let (text, key) = list(cx, scope, name)?;
+        cx.budget.take_bytes(text.len());
+        let place = array_element(&text, at);
+        place.map(|place| {
+            let is = text.get(place.clone()) == Some(&*element);
+            (key, text.len(), place, is)
+        })
+    };
+    let Some((key, length, place, is_same)) = found else {
         return Err(no_place(name, &format!("no element at index {index}")));
     };
-    if text.get(place.clone()) == Some(&*element) {
+    if is_same {
         return Ok(());
     }
-    write(cx, (scope, key, name, text), (index, place), element)
+    let part = Part {
+        index,
+        length,
+        place,
+    };
+    write(cx, (scope, key, name), &part, element)
 }
 
 /// Adds an element at the end of the list.
@@ -67,27 +84,33 @@ pub(super) fn append(
     name: &Arc<str>,
     element: JsonText,
 ) -> Result<(), Problem> {
-    let (text, key) = list(cx, scope, name)?;
-    let Some((end, count)) = array_end(&text) else {
+    let found = if let Some((key, list)) = cx.state.elements.long_list(scope, name) {
+        Some((key, list.len(), list.len() - 1, list.count()))
+    } else {
+        let (text, key) = list(cx, scope, name)?;
+        cx.budget.take_bytes(text.len());
+        array_end(&text).map(|(end, count)| (key, text.len(), end, count))
+    };
+    let Some((key, length, end, count)) = found else {
         return Err(no_place(name, "a value that is no list"));
     };
     let element = match count {
         0 => element,
         _ => format!(",{element}").into(),
     };
-    write(
-        cx,
-        (scope, key, name, text),
-        (count as u32, end..end),
-        element,
-    )
+    let part = Part {
+        index: count as u32,
+        length,
+        place: end..end,
+    };
+    write(cx, (scope, key, name), &part, element)
 }
 
 /// The list goes from its scope, which completes, to the scope around.
 pub(super) fn hand_over(cx: &mut Context<'_>, el: &Subject, output: &OutputCollection) {
     let row = cx.state.elements.get(el.key);
     let results = row.and_then(|row| row.variables.get(&output.collection));
-    if let Some(results) = results.map(|variable| variable.value.clone()) {
+    if let Some(results) = results.map(|variable| variable.value().clone()) {
         let results = [(output.collection.clone(), results)];
         variable::propagate(cx, el.flow_scope(), &results);
     }
@@ -97,7 +120,7 @@ pub(super) fn hand_over(cx: &mut Context<'_>, el: &Subject, output: &OutputColle
 fn list(cx: &mut Context<'_>, scope: Key, name: &Arc<str>) -> Result<(JsonText, Key), Problem> {
     let row = cx.state.elements.get(scope);
     let variable = row.and_then(|row| row.variables.get(name));
-    let variable = variable.map(|variable| (variable.value.clone(), variable.key));
+    let variable = variable.map(|variable| (variable.value().clone(), variable.key));
     variable.ok_or_else(|| no_place(name, "no value"))
 }
 
@@ -109,13 +132,23 @@ fn no_place(name: &str, found: &str) -> Problem {
     Problem::new(ErrorType::ExtractValueError, message)
 }
 
+/// The part of a list that is written.
+struct Part {
+    /// Of the element.
+    index: u32,
+    /// Bytes of the whole list, as it is.
+    length: usize,
+    place: Range<usize>,
+}
+
 fn write(
     cx: &mut Context<'_>,
-    (scope, key, name, text): (Key, Key, &Arc<str>, JsonText),
-    (index, place): (u32, Range<usize>),
+    (scope, key, name): (Key, Key, &Arc<str>),
+    part: &Part,
     element: JsonText,
 ) -> Result<(), Problem> {
-    let length = text.len() - place.len() + element.len();
+    let place = &part.place;
+    let length = part.length - place.len() + element.len();
     let most = cx.max_step_bytes();
     if length > most {
         let message = format!(
@@ -125,6 +158,7 @@ fn write(
         return Err(Problem::new(ErrorType::ExtractValueError, message));
     }
     if length <= WRITTEN_WHOLE {
+        let (text, _) = list(cx, scope, name)?;
         let whole = [&text[..place.start], &element, &text[place.end..]].concat();
         variable::set_local(cx, scope, name, &whole.into());
         return Ok(());
@@ -141,7 +175,7 @@ fn write(
         process_instance_key: row.process_instance_key,
         process_definition_key: row.process_definition_key,
         root_process_instance_key: row.root_process_instance_key(),
-        index,
+        index: part.index,
         begin: place.start as u32,
         end: place.end as u32,
         value: element,

@@ -111,7 +111,7 @@ fn answer_result(cx: &mut Context<'_>, el: &Subject) {
     let mut variables = String::new();
     let names: VariableNames = wanted.fetch_variables.into_iter().collect();
     let found = row.variables.select(&names);
-    let found: Vec<_> = found.map(|v| (v.name.clone(), v.value.clone())).collect();
+    let found: Vec<_> = found.map(|v| (v.name.clone(), v.value().clone())).collect();
     write_json_object(found.iter().map(|(n, v)| (&**n, &**v)), &mut variables);
     let extra = row.extra.clone().unwrap_or_default();
     let value = ProcessInstanceResultValue {

@@ -10,6 +10,7 @@ use skep_protocol::Key;
 use skep_protocol::intent::ContinuationIntent;
 use skep_protocol::value::{ContinuationValue, QueuedStep, Step};
 
+use crate::engine::TurnTime;
 use crate::processing::Context;
 use crate::processing::conditions::Changes;
 use crate::state::State;
@@ -24,6 +25,13 @@ pub(crate) struct Budget {
     evaluation: u64,
     /// Those that the step which is being carried out has taken: all its expressions share what one may take.
     evaluated: u64,
+    time: Option<Deadline>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Deadline {
+    clock: fn() -> u64,
+    at: u64,
 }
 
 /// Bytes of records of one turn; a single step may exceed it by what one element may write.
@@ -32,14 +40,21 @@ const BYTES: usize = 1 << 20;
 /// may), and are the last ones of their turn then.
 const EVALUATION: u64 = 2_000_000 / Limits::STEP_NANOS;
 
+/// After so many steps the clock is looked at.
+const STEPS_PER_LOOK: u32 = 8;
+
 impl Budget {
     /// The budget of a turn whose batch has `batch_bytes` already.
-    pub fn new(steps: u32, batch_bytes: usize) -> Budget {
+    pub fn new(steps: u32, batch_bytes: usize, time: Option<TurnTime>) -> Budget {
         Budget {
             steps,
             batch_bytes: batch_bytes.saturating_add(BYTES),
             evaluation: EVALUATION,
             evaluated: 0,
+            time: time.map(|time| Deadline {
+                clock: time.clock,
+                at: (time.clock)().saturating_add(time.most),
+            }),
         }
     }
 
@@ -55,11 +70,24 @@ impl Budget {
     pub fn take_step(&mut self) {
         self.steps = self.steps.saturating_sub(1);
         self.evaluated = 0;
+        // Most steps take microseconds: reading the clock at each would be felt.
+        if self.steps.is_multiple_of(STEPS_PER_LOOK)
+            && let Some(deadline) = self.time
+            && (deadline.clock)() >= deadline.at
+        {
+            self.steps = 0;
+        }
     }
 
     /// Evaluation steps that the current step has taken so far.
     pub fn evaluated(&self) -> u64 {
         self.evaluated
+    }
+
+    /// Text that was gone through: a byte takes about a nanosecond. It is not the doing of an expression.
+    pub fn take_bytes(&mut self, bytes: usize) {
+        let steps = bytes as u64 / Limits::STEP_NANOS;
+        self.evaluation = self.evaluation.saturating_sub(steps);
     }
 
     pub fn take_evaluation(&mut self, steps: u64) {

@@ -66,7 +66,7 @@ pub(super) fn signal_now(cx: &mut Context<'_>, key: Key) {
     let own = cx.state.elements.get(key);
     let own = own.into_iter().flat_map(|row| row.variables.iter());
     let variables: Variables = own
-        .map(|variable| (variable.name.clone(), variable.value.clone()))
+        .map(|variable| (variable.name.clone(), variable.value().clone()))
         .collect();
     cx.steps.push(Step::Complete(key));
     signal::broadcast(cx, &name, variables);
