@@ -232,9 +232,8 @@ fn job_result(result: &Value) -> Option<Box<JobResult>> {
             priority: corrections["priority"].as_i64().map(|p| p as i32),
         },
         activate_elements: elements(&result["activateElements"]),
-        // The names of the recorder did not reach the reference: its records have the results without both, and it acted so.
-        completion_condition_fulfilled: false,
-        cancel_remaining_instances: false,
+        completion_condition_fulfilled: result["completionConditionFulfilled"] == true,
+        cancel_remaining_instances: result["cancelRemainingInstances"] == true,
     }))
 }
 

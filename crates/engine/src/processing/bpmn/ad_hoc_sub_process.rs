@@ -333,10 +333,7 @@ pub(crate) fn activate_elements(
     let Ok(definition) = definition_of(cx, el) else {
         return;
     };
-    let row = cx.state.elements.get(el.key);
-    let (oldest, newest) = row.map_or((Key::NONE, Key::NONE), |row| {
-        (row.last_child, row.first_child)
-    });
+    let before = Children::of(cx, el);
     let elements = value.activate_elements.iter();
     let with_variables = activities
         .iter()
@@ -344,18 +341,41 @@ pub(crate) fn activate_elements(
         .map(|(activity, element)| (*activity, &element.variables[..]));
     let begun = begin_all(cx, el, definition, with_variables.collect());
     cx.event(key, AdHocSubProcessInstructionIntent::Activated, value);
-    if value.cancel_remaining_instances && oldest.some().is_some() {
-        let next = cx.state.elements.child_after(el.key, oldest);
-        lifecycle::terminate(cx, oldest);
-        if oldest != newest {
+    if value.cancel_remaining_instances {
+        before.terminate(cx, el);
+    }
+    activate_in(cx, begun);
+}
+
+/// The inner instances that there are at some time.
+struct Children {
+    oldest: Key,
+    newest: Key,
+}
+
+impl Children {
+    fn of(cx: &mut Context<'_>, el: &Subject) -> Children {
+        let row = cx.state.elements.get(el.key);
+        Children {
+            oldest: row.map_or(Key::NONE, |row| row.last_child),
+            newest: row.map_or(Key::NONE, |row| row.first_child),
+        }
+    }
+
+    fn terminate(self, cx: &mut Context<'_>, el: &Subject) {
+        if self.oldest.is_none() {
+            return;
+        }
+        let next = cx.state.elements.child_after(el.key, self.oldest);
+        lifecycle::terminate(cx, self.oldest);
+        if self.oldest != self.newest {
             cx.steps.push(Step::TerminateChildren {
                 scope: el.key,
                 next,
-                last: newest,
+                last: self.newest,
             });
         }
     }
-    activate_in(cx, begun);
 }
 
 /// The job of an ad-hoc sub-process is completed; `activities` are those that its result activates.
@@ -377,7 +397,7 @@ pub(crate) fn job_completed(
         cancel_remaining_instances: result.cancel_remaining_instances,
         completion_condition_fulfilled: result.completion_condition_fulfilled,
     };
-    if !activities.is_empty() || result.cancel_remaining_instances {
+    if !activities.is_empty() {
         activate_elements(cx, el, el.key, &instruction, activities);
     }
     if result.completion_condition_fulfilled {
@@ -385,6 +405,9 @@ pub(crate) fn job_completed(
         cx.event(el.key, completed, &instruction);
     }
     if activities.is_empty() {
+        if result.cancel_remaining_instances {
+            Children::of(cx, el).terminate(cx, el);
+        }
         container::child_ended(cx, el.key);
     }
 }
