@@ -43,6 +43,8 @@ pub struct BrokerConfig {
     pub probe_interval: Duration,
     /// `camunda.processing.engine.max-process-depth`.
     pub max_process_depth: u32,
+    /// `skep.engine.max-element-instances`.
+    pub max_element_instances: u32,
     /// `camunda.expression.timeout`: what one evaluation of an expression may take.
     pub expression_timeout: Duration,
     /// `camunda.api.grpc.max-message-size`: a job that is larger gets an incident.
@@ -152,6 +154,7 @@ impl Default for BrokerConfig {
             retry_interval: Duration::from_secs(10),
             poll_answer_timeout: Duration::from_secs(10),
             max_process_depth: 1000,
+            max_element_instances: 2_000_000,
             expression_timeout: Duration::from_millis(100),
             max_message_size: 4 << 20,
             advertised_host: "localhost".to_string(),

@@ -34,6 +34,8 @@ pub struct EngineConfig {
     pub partitions: u32,
     /// Nesting of call activities (`engine.max-process-depth`).
     pub max_process_depth: u32,
+    /// Element instances of one process instance that have not ended (`skep.engine.max-element-instances`).
+    pub max_element_instances: u32,
     /// Milliseconds that one evaluation of an expression may take (`camunda.expression.timeout`), in steps that stand
     /// for time: what is too much is too much on every machine.
     pub expression_timeout: u64,
@@ -69,6 +71,7 @@ impl Default for EngineConfig {
             partition: 1,
             partitions: 1,
             max_process_depth: 1000,
+            max_element_instances: 2_000_000,
             expression_timeout: 100,
             max_message_size: 4 << 20,
             least_key: 0,

@@ -28,6 +28,8 @@ const NO_CHANGE: &[&str] = &[
     "damage",
     "records",
     "running_of",
+    "count_of",
+    "long_list",
     "item",
     "seen_by",
     "keep_compiled",

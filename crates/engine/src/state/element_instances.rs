@@ -165,6 +165,12 @@ impl ElementInstance {
         self.extra.get_or_insert_default()
     }
 
+    /// It is in a scope within its process.
+    fn is_nested(&self) -> bool {
+        let scope = self.flow_scope_key;
+        scope.some().is_some() && scope != self.process_instance_key
+    }
+
     pub fn is_interrupted(&self) -> bool {
         let extra = self.extra.as_ref();
         extra.is_some_and(|extra| extra.interrupted_by.some().is_some())
@@ -291,10 +297,27 @@ impl Row for Running {
     }
 }
 
+/// How many element instances of a process instance have not ended, but for those that the process itself has as children:
+/// those are counted there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Nested {
+    pub element_instances: u32,
+}
+
+impl Row for Nested {
+    const TABLE: u8 = 66;
+
+    fn weight(&self) -> usize {
+        size_of::<Self>()
+    }
+}
+
 pub struct ElementInstances {
     pub table: Table<ElementInstance>,
     /// By process definition; none is as good as 0.
     pub running: Table<Running>,
+    /// By process instance; none is as good as 0.
+    pub nested: Table<Nested>,
     unborn: Unborn,
 }
 
@@ -325,6 +348,7 @@ impl ElementInstances {
         Ok(ElementInstances {
             table: Table::open(tables)?,
             running: Table::open(tables)?,
+            nested: Table::open(tables)?,
             unborn: Unborn::default(),
         })
     }
@@ -420,6 +444,9 @@ impl ElementInstances {
             self.begins(instance.process_definition_key);
         }
         let scope_key = instance.flow_scope_key;
+        if instance.is_nested() {
+            self.nested_begins(instance.process_instance_key);
+        }
         if let Some(scope) = self.table.get_mut(scope_key) {
             scope.active_children += 1;
             scope.activated_by(instance.element, consumed_flows);
@@ -441,6 +468,38 @@ impl ElementInstances {
         self.table.insert(key, instance);
     }
 
+    fn nested_begins(&mut self, process_instance: Key) {
+        match self.nested.get_mut(process_instance) {
+            Some(nested) => nested.element_instances += 1,
+            None => {
+                let first = Nested {
+                    element_instances: 1,
+                };
+                self.nested.insert(process_instance, first);
+            }
+        }
+    }
+
+    /// Instances that an earlier release began were not counted.
+    fn nested_ends(&mut self, process_instance: Key) {
+        let Some(nested) = self.nested.get(process_instance) else {
+            return;
+        };
+        if nested.element_instances <= 1 {
+            self.nested.remove(process_instance);
+        } else if let Some(nested) = self.nested.get_mut(process_instance) {
+            nested.element_instances -= 1;
+        }
+    }
+
+    /// How many element instances of this process instance have not ended.
+    pub fn count_of(&mut self, process_instance: Key) -> u32 {
+        let nested = self.nested.get(process_instance);
+        let nested = nested.map_or(0, |nested| nested.element_instances);
+        let process = self.table.get(process_instance);
+        nested.saturating_add(process.map_or(0, |process| process.active_children))
+    }
+
     fn begins(&mut self, definition: Key) {
         match self.running.get_mut(definition) {
             Some(running) => running.instances += 1,
@@ -452,6 +511,7 @@ impl ElementInstances {
         self.unborn = Unborn::default();
         self.table.undo(position, |_, _| {});
         self.running.undo(position, |_, _| {});
+        self.nested.undo(position, |_, _| {});
     }
 
     /// An instance has begun and ended: what is left of it.
@@ -481,6 +541,9 @@ impl ElementInstances {
             && let Some(running) = self.running.get_mut(instance.process_definition_key)
         {
             running.instances = running.instances.saturating_sub(1);
+        }
+        if instance.is_nested() {
+            self.nested_ends(instance.process_instance_key);
         }
         let (previous, next) = (instance.previous_sibling, instance.next_sibling);
         if let Some(scope) = self.table.get_mut(instance.flow_scope_key) {

@@ -72,7 +72,7 @@ impl LongList {
 
     /// Replaces the part of the text at this place: one element, or what comes behind the last one, or the last one with the
     /// comma before it by nothing. `false` when it is another part, of which nothing is known here.
-    pub fn splice(&mut self, place: Range<usize>, by: &str) -> bool {
+    pub(in crate::appliers) fn splice(&mut self, place: Range<usize>, by: &str) -> bool {
         let is_end = place.end + 1 == self.len();
         match by.strip_prefix(',') {
             Some(element) if is_end && place.is_empty() => {

@@ -146,7 +146,7 @@ pub struct State {
 }
 
 /// Tables of [`State::rows`].
-const TABLES: usize = 34;
+const TABLES: usize = 35;
 
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
@@ -217,6 +217,7 @@ impl State {
             &self.forms,
             &self.resources,
             &self.elements.running,
+            &self.elements.nested,
             &self.elements.table,
             &self.jobs.table,
             &self.timers.table,
@@ -256,6 +257,7 @@ impl State {
             &mut self.forms,
             &mut self.resources,
             &mut self.elements.running,
+            &mut self.elements.nested,
             &mut self.elements.table,
             &mut self.jobs.table,
             &mut self.timers.table,

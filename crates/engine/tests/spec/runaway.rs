@@ -74,6 +74,69 @@ fn a_gateway_that_had_chosen_chooses_again() {
     }
 }
 
+/// At most so many element instances in a process instance.
+fn bounded(most: u32) -> Rig {
+    Rig::with_configs(1, |partition| EngineConfig {
+        max_element_instances: most,
+        ..config(partition, 1)
+    })
+}
+
+#[test]
+fn a_process_instance_has_so_many_element_instances_and_goes_on_when_some_have_ended() {
+    for sequential in [false, true] {
+        let mut rig = bounded(20);
+        let each = |sub: Bpmn| sub.start("s2").service_task("work", "work").end("e2");
+        let process = Bpmn::process("p").start("s").sub_process("sub", each);
+        let process = process.for_each("=for i in 1..30 return i", "item");
+        let process = match sequential {
+            true => process.sequential(),
+            false => process,
+        };
+        rig.deploy(process.end("e"));
+        let instance = rig.create("p", "{}");
+        let mut incidents = 0;
+        while rig.is_running(instance) {
+            // What is about to begin in those that are there begins with an incident.
+            let count = rig.engine(1).state.elements.count_of(instance);
+            assert!(count <= 2 * 20 + 1, "{count} element instances");
+            for incident in rig.incidents() {
+                assert_eq!(incident.kind, "UNKNOWN");
+                assert!(
+                    incident.message.contains("20 element instances"),
+                    "{}",
+                    incident.message
+                );
+                incidents += 1;
+            }
+            for job in rig.jobs("work") {
+                rig.complete(&job, "{}");
+            }
+            rig.resolve_all();
+        }
+        assert_eq!(incidents > 0, !sequential);
+        let work = rig.completed(instance);
+        assert_eq!(work.iter().filter(|id| *id == "work").count(), 30);
+        rig.assert_completed(instance);
+    }
+}
+
+#[test]
+fn one_that_has_too_many_can_be_cancelled() {
+    let mut rig = bounded(20);
+    let mut process = Bpmn::process("p").start("s").parallel("fork");
+    for branch in 0..40 {
+        process = process
+            .from("fork")
+            .service_task(format!("t{branch}"), "work");
+    }
+    rig.deploy(process);
+    let instance = rig.create("p", "{}");
+    assert_eq!(rig.incidents().len(), 20);
+    rig.cancel(instance).unwrap();
+    rig.assert_terminated(instance);
+}
+
 #[test]
 fn a_process_that_doubles_without_end_is_stopped_by_incidents_and_can_be_cancelled() {
     // Each instance calls two more. The rig looks at all rows after each turn, which is too much here.

@@ -672,6 +672,7 @@ impl Rig {
             let state = &partition.engine.state;
             let left = [
                 ("element instances", state.elements.table.len()),
+                ("counts of elements", state.elements.nested.len()),
                 ("jobs", state.jobs.table.len()),
                 (
                     "timers",

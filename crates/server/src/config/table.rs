@@ -207,6 +207,8 @@ keys! {
         "How often what other partitions did not acknowledge is sent again."
     "camunda.processing.engine.max-process-depth" ["zeebe.broker.experimental.engine.maxProcessDepth"] [] COUNT => broker.max_process_depth;
         "Nesting of called processes at which an incident is raised."
+    "skep.engine.max-element-instances" [] [] Kind::Number(100, 100_000_000) => broker.max_element_instances;
+        "Element instances of one process instance that have not ended, at which an incident is raised."
     "camunda.expression.timeout" ["zeebe.broker.experimental.engine.expression.timeout"] [] Kind::Time(1) => broker.expression_timeout;
         "What one evaluation of an expression may take, in steps that stand for time. Others of the partition wait meanwhile."
 

@@ -157,6 +157,7 @@ fn engine_config(config: &BrokerConfig, partition: u32, least_key: u64) -> Engin
         least_key,
         partitions: config.partitions,
         max_process_depth: config.max_process_depth,
+        max_element_instances: config.max_element_instances,
         expression_timeout: u64::try_from(config.expression_timeout.as_millis())
             .unwrap_or(u64::MAX),
         max_message_size: config.max_message_size,

@@ -79,7 +79,11 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         | Step::ThrowSignal(_)
             if is_too_much(cx, chain) && !throwing::has_thrown(cx, &step) =>
         {
-            put_off(cx, step)
+            put_off(cx, step, too_many_steps());
+        }
+        Step::Activate(_) | Step::ActivateInner(_) if is_full(cx, &step) => {
+            let most = cx.config.max_element_instances;
+            put_off(cx, step, too_many_element_instances(most));
         }
         Step::Activate(activation) => {
             if let Some(el) = lifecycle::activating(cx, &activation) {
@@ -106,8 +110,20 @@ fn is_too_much(cx: &mut Context<'_>, chain: u32) -> bool {
     chain >= MAX_CHAIN || cx.steps.is_runaway(cx.state)
 }
 
+/// The process instance has as many element instances as it may have.
+fn is_full(cx: &mut Context<'_>, step: &Step) -> bool {
+    let scope = match step {
+        Step::Activate(activation) => activation.scope,
+        Step::ActivateInner(body) => *body,
+        _ => return false,
+    };
+    let row = cx.state.elements.get(scope);
+    let instance = row.map_or(Key::NONE, |row| row.process_instance_key);
+    cx.state.elements.count_of(instance) >= cx.config.max_element_instances
+}
+
 /// This step waits for its incident to be resolved.
-fn put_off(cx: &mut Context<'_>, step: Step) {
+fn put_off(cx: &mut Context<'_>, step: Step, problem: Problem) {
     let el = match step {
         Step::Activate(activation) => lifecycle::activating(cx, &activation),
         Step::ActivateTriggered(key) => {
@@ -136,7 +152,7 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
         | Step::EvaluateStarts { .. } => None,
     };
     if let Some(el) = el {
-        incidents::raise(cx, &el, too_many_steps());
+        incidents::raise(cx, &el, problem);
     }
 }
 
@@ -181,6 +197,17 @@ fn too_many_steps() -> Problem {
         format!(
             "The process took {MAX_CHAIN} steps in a row without a wait state, or has {MAX_WAITING} steps to take at a \
              time; a loop in the model may never end. Check its conditions, then resolve the incident to let it go on."
+        ),
+    )
+}
+
+fn too_many_element_instances(most: u32) -> Problem {
+    Problem::new(
+        ErrorType::Unknown,
+        format!(
+            "The process instance has {most} element instances that have not ended, and may not have more \
+             (skep.engine.max-element-instances). Let work be completed, or cancel it if its model repeats without end; then \
+             resolve the incident to let it go on."
         ),
     )
 }
