@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::pages::Pages;
 use crate::trace::SpanListener;
 
 /// Everything that the gateways can be told. `Default` is what a fresh installation uses.
@@ -48,6 +49,8 @@ pub struct GatewayConfig {
     pub counts_jobs: bool,
     /// Hears of each command that the broker answered.
     pub spans: Option<Arc<dyn SpanListener>>,
+    /// Asked for paths that REST does not have.
+    pub pages: Option<Arc<dyn Pages>>,
 }
 
 /// Limits of deployments and documents over REST (`spring.servlet.multipart.*`, `server.tomcat.max-part-count`).
@@ -129,6 +132,7 @@ impl Default for GatewayConfig {
             worker_threads: std::thread::available_parallelism().map_or(2, usize::from),
             counts_jobs: true,
             spans: None,
+            pages: None,
         }
     }
 }

@@ -34,6 +34,7 @@ mod grpc;
 mod json_errors;
 pub mod metrics;
 mod oversize;
+mod pages;
 mod rest;
 mod server;
 mod stop;
@@ -43,6 +44,7 @@ mod workers;
 
 pub use config::{ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, OverloadPolicy};
 pub use metrics::GatewayMetrics;
+pub use pages::Pages;
 pub use rest::openapi::OPENAPI;
 pub use server::Gateway;
 pub use trace::{RequestSpan, SpanListener, TraceParent};

@@ -8,6 +8,7 @@ mod config;
 #[cfg(test)]
 mod documented_metrics;
 mod errors;
+mod interface;
 mod logs;
 mod management;
 mod otlp;

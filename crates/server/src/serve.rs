@@ -15,6 +15,7 @@ use skep_gateway::{Gateway, GatewayMetrics, SpanListener};
 use crate::args::ConfigArgs;
 use crate::config::{ConfigError, Loaded, Settings};
 use crate::errors::Coded;
+use crate::interface::ForBrowsers;
 use crate::logs::Logs;
 use crate::management::{self, Management};
 use crate::otlp::Exporter;
@@ -85,6 +86,8 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     let mut gateway_config = settings.gateway_config();
     let exporter = Exporter::start(&settings.trace).map_err(|e| ConfigError(vec![e]))?;
     gateway_config.spans = exporter.map(|exporter| exporter as Arc<dyn SpanListener>);
+    let interface = skep_ui::Interface::new(&settings.ui_base_path);
+    gateway_config.pages = Some(Arc::new(ForBrowsers(interface)));
     let documents = settings.documents().map_err(|e| ConfigError(vec![e]))?;
     let documents = Arc::new(documents);
     tokio::spawn(sweep(documents.clone()));
@@ -155,6 +158,9 @@ fn say_started(
         env!("CARGO_PKG_VERSION"),
         started.elapsed().as_millis()
     );
+    if skep_ui::version() != "none" {
+        println!("  browser     http://{rest}/ui/");
+    }
     println!("  REST        http://{rest}/v2");
     println!("  gRPC        {grpc}");
     println!(

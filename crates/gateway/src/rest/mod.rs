@@ -62,7 +62,7 @@ pub async fn handle(
             let problem = Problem::wrong_method(parts.method.as_str(), path, &methods);
             (NO_ROUTE, Err(problem))
         }
-        Found::Nothing => (NO_ROUTE, Err(Problem::unknown_path(path))),
+        Found::Nothing => (NO_ROUTE, page(&front, &parts)),
     };
     // A body that was not read to its end makes the connection useless for the next request.
     let unread = matches!(&answered, Err(problem) if problem.unread_body);
@@ -73,6 +73,15 @@ pub async fn handle(
     let status = response.status().as_u16();
     front.metrics.http.observe(route, status, watch.total_ns());
     Ok(response)
+}
+
+/// What is not of the API may be a page for browsers.
+fn page(front: &FrontEnd, parts: &Parts) -> Result<Response<RestBody>, Problem> {
+    let pages = front.config.pages.as_ref();
+    match pages.and_then(|pages| pages.answer(parts)) {
+        Some(page) => Ok(page.map(RestBody::from)),
+        None => Err(Problem::unknown_path(parts.uri.path())),
+    }
 }
 
 async fn answer(

@@ -18,6 +18,7 @@ mod modification;
 mod newer_members;
 mod openapi;
 mod overload;
+mod pages;
 mod path_escapes;
 mod rest_errors;
 mod rest_routes;

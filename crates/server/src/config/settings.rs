@@ -250,6 +250,8 @@ pub struct Settings {
     pub grpc: Listen,
     pub management: Listen,
     pub base_path: String,
+    /// What a proxy puts in front of all paths; empty without one.
+    pub ui_base_path: String,
     pub max_file_size: usize,
     pub cluster: ClusterSettings,
     /// For other nodes.
@@ -296,6 +298,7 @@ impl Default for Settings {
             grpc: Listen::local(26500),
             management: Listen::local(9600),
             base_path: "/actuator".to_string(),
+            ui_base_path: String::new(),
             max_file_size: gateway.multipart.max_size,
             gateway,
             cluster: ClusterSettings::default(),

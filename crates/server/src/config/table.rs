@@ -314,6 +314,8 @@ keys! {
         "Jobs on their way to one job stream and not yet taken by its connection."
     "skep.api.stream-keep-alive" [] [] Kind::Time(100) => gateway.stream_keep_alive;
         "After this time of silence a job stream gets a blank line (REST) or a ping (gRPC)."
+    "skep.ui.base-path" [] [] Kind::UrlPath => ui_base_path;
+        "Path under which a proxy offers this server to browsers, and which it takes off again before a request arrives here. `/`: none. See [web-interface.md](web-interface.md)."
     "skep.shutdown-grace" [] [] Kind::Time(0) => gateway.shutdown_grace;
         "Time for requests under way when the server stops."
 

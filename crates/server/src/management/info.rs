@@ -14,6 +14,8 @@ pub fn info() -> Answer {
             "version": env!("CARGO_PKG_VERSION"),
         },
         "camunda": { "compatibleWith": "8.9" },
+        // `none` in a binary that was built without it.
+        "ui": { "version": skep_ui::version() },
     }))
 }
 

@@ -1,0 +1,127 @@
+//! Files of the interface, compressed as they lie in the binary.
+
+use std::io::Read;
+
+use bytes::Bytes;
+use http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+
+/// A file of `ui/dist`.
+#[derive(Debug)]
+pub struct Embedded {
+    /// Path from `/ui/`.
+    pub name: &'static str,
+    pub gzip: &'static [u8],
+}
+
+include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// Version of the interface in this binary; `none` without one.
+pub fn version() -> &'static str {
+    BUILT
+}
+
+pub fn find(name: &str) -> Option<&'static Embedded> {
+    EMBEDDED.iter().find(|file| file.name == name)
+}
+
+/// The file as its author wrote it. `None` when what is embedded is damaged, which no build leaves.
+pub fn unpacked(file: &Embedded) -> Option<Vec<u8>> {
+    let mut plain = Vec::new();
+    flate2::read::GzDecoder::new(file.gzip)
+        .read_to_end(&mut plain)
+        .ok()?;
+    Some(plain)
+}
+
+/// Names change with the content, so that whoever has a file never asks for it again.
+pub fn answer(name: &str, headers: &HeaderMap) -> Response<Bytes> {
+    let Some(file) = find(name) else {
+        return crate::status(StatusCode::NOT_FOUND);
+    };
+    let packed = takes_gzip(headers);
+    let body = match packed {
+        true => Some(Bytes::from_static(file.gzip)),
+        false => unpacked(file).map(Bytes::from),
+    };
+    let Some(body) = body else {
+        return crate::status(StatusCode::INTERNAL_SERVER_ERROR);
+    };
+    let mut response = Response::new(body);
+    let answered = response.headers_mut();
+    answered.insert(CONTENT_TYPE, HeaderValue::from_static(content_type(name)));
+    answered.insert(CACHE_CONTROL, FOR_GOOD);
+    answered.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    answered.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if packed {
+        answered.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    response
+}
+
+const FOR_GOOD: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(ACCEPT_ENCODING).and_then(|v| v.to_str().ok());
+    accepted.is_some_and(|list| {
+        list.split(',').any(|coding| {
+            let mut parts = coding.split(';').map(str::trim);
+            let named = matches!(parts.next(), Some("gzip" | "*"));
+            let refused = parts.any(|p| p.strip_prefix("q=").is_some_and(is_zero));
+            named && !refused
+        })
+    })
+}
+
+fn is_zero(quality: &str) -> bool {
+    quality.parse::<f32>().is_ok_and(|quality| quality == 0.0)
+}
+
+fn content_type(name: &str) -> &'static str {
+    match name.rsplit('.').next() {
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("woff2") => "font/woff2",
+        Some("svg") => "image/svg+xml",
+        Some("json") => "application/json",
+        Some("bpmn" | "xml") => "text/xml; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_does_not_take_gzip_gets_plain_bytes() {
+        for (accepted, packed) in [
+            ("gzip, deflate, br", true),
+            ("br;q=1.0, gzip;q=0.8", true),
+            ("*", true),
+            ("gzip;q=0", false),
+            ("identity", false),
+            ("", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(accepted));
+            assert_eq!(takes_gzip(&headers), packed, "{accepted}");
+        }
+        assert!(!takes_gzip(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn every_embedded_file_unpacks_and_has_a_type() {
+        for file in EMBEDDED {
+            assert!(
+                unpacked(file).is_some_and(|b| !b.is_empty()),
+                "{}",
+                file.name
+            );
+            let known = content_type(file.name) != "application/octet-stream";
+            assert!(known || file.name == "index.html", "{}", file.name);
+        }
+    }
+}

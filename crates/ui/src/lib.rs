@@ -1,0 +1,108 @@
+//! The web interface within the binary: files that `make ui` built from `ui/`, and the addresses under which browsers find
+//! them. It knows nothing of the engine: the pages talk to the API as any client does.
+//!
+//! | address | answer |
+//! |---|---|
+//! | `/` | to `/ui/` |
+//! | `/ui/assets/…` | a file whose name changes with its content, kept for good |
+//! | `/ui/…` | the page, never kept: what it shows is decided by its script |
+//! | addresses of Camunda's web applications | to the screen that shows the same (`moved`) |
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
+mod files;
+mod moved;
+mod page;
+
+use bytes::Bytes;
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+
+pub use files::version;
+
+/// The interface of one server.
+#[derive(Debug)]
+pub struct Interface {
+    /// What a proxy puts in front of all paths, without a slash at its end.
+    base: String,
+}
+
+impl Interface {
+    /// `base` is the path under which a proxy offers this server (`skep.ui.base-path`); `/` and empty stand for none.
+    pub fn new(base: &str) -> Interface {
+        Interface {
+            base: base.trim_end_matches('/').to_string(),
+        }
+    }
+
+    /// The answer to a browser; `None` where the path is none of ours.
+    pub fn answer(
+        &self,
+        method: &Method,
+        path: &str,
+        query: Option<&str>,
+        headers: &HeaderMap,
+    ) -> Option<Response<Bytes>> {
+        let within = path.strip_prefix("/ui").filter(|rest| {
+            // `/uix` is somebody else's.
+            rest.is_empty() || rest.starts_with('/')
+        });
+        let moved = match within {
+            None => Some(moved::target(path, query)?),
+            Some("") => Some("/".to_string()),
+            Some(_) => None,
+        };
+        if !matches!(*method, Method::GET | Method::HEAD) {
+            return Some(only_for_reading());
+        }
+        if let Some(target) = moved {
+            return Some(self.redirect(&target));
+        }
+        let within = within?.trim_start_matches('/');
+        Some(match within.strip_prefix("assets/") {
+            Some(_) => files::answer(within, headers),
+            None => page::answer(&self.base, headers),
+        })
+    }
+
+    fn redirect(&self, target: &str) -> Response<Bytes> {
+        let location = format!("{}/ui{target}", self.base);
+        match HeaderValue::try_from(location) {
+            Ok(location) => {
+                let mut response = status(StatusCode::FOUND);
+                response.headers_mut().insert(LOCATION, location);
+                response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
+                response
+            }
+            Err(_) => status(StatusCode::NOT_FOUND),
+        }
+    }
+}
+
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+
+fn status(status: StatusCode) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::new());
+    *response.status_mut() = status;
+    response
+}
+
+fn only_for_reading() -> Response<Bytes> {
+    let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
+    response
+        .headers_mut()
+        .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    response
+}
+
+fn html(status: StatusCode, text: String) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::from(text));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HTML);
+    response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
+    response
+}
+
+#[cfg(test)]
+mod tests;

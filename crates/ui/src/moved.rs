@@ -1,0 +1,139 @@
+//! Old addresses: links to Camunda's web applications lead to the screen that shows the same.
+//!
+//! Filters go along as far as our screens have them. Only addresses whose screen exists are here.
+
+use std::borrow::Cow;
+
+/// Where a path outside of `/ui` leads, from `/ui`; `None` when it is none of a web application.
+pub fn target(path: &str, query: Option<&str>) -> Option<String> {
+    if path == "/" {
+        return Some("/".to_string());
+    }
+    let mut segments = path.split('/').skip(1).filter(|s| !s.is_empty());
+    let application = segments.next()?;
+    let rest: Vec<&str> = segments.collect();
+    match application {
+        "operate" => operate(&rest, query.unwrap_or_default()),
+        _ => None,
+    }
+}
+
+fn operate(rest: &[&str], query: &str) -> Option<String> {
+    Some(match rest {
+        [] | ["dashboard"] => "/".to_string(),
+        ["instances" | "processes"] => format!("/processes{}", filters(query)),
+        ["instances" | "processes", key] if is_key(key) => format!("/processes/i/{key}"),
+        ["batch-operations"] => "/batches".to_string(),
+        ["batch-operations", key] if is_key(key) => format!("/batches/{key}"),
+        _ => return None,
+    })
+}
+
+fn is_key(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// The query of Operate's list of instances, as our list takes it.
+fn filters(query: &str) -> String {
+    let mut wanted = Vec::new();
+    let mut kept = Vec::new();
+    for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+        let state = match name {
+            "active" => Some("active"),
+            "incidents" => Some("incident"),
+            "completed" => Some("completed"),
+            "canceled" => Some("terminated"),
+            _ => None,
+        };
+        let ours = match name {
+            "process" => Some("process"),
+            "version" if value != "all" => Some("version"),
+            "flowNodeId" | "elementId" => Some("element"),
+            "errorMessage" => Some("error"),
+            "parentInstanceId" => Some("parent"),
+            "batchOperationId" | "operationId" => Some("batch"),
+            "businessKey" | "businessId" => Some("business"),
+            _ => None,
+        };
+        if let (Some(state), "true") = (state, value) {
+            wanted.push(state);
+        }
+        if let Some(ours) = ours {
+            kept.push(format!("{ours}={}", safe(value)));
+        }
+    }
+    if !wanted.is_empty() {
+        kept.push(format!("state={}", wanted.join(",")));
+    }
+    match kept.is_empty() {
+        true => String::new(),
+        false => format!("?{}", kept.join("&")),
+    }
+}
+
+/// A value of a query may only hold what cannot end it or the header that carries it.
+fn safe(value: &str) -> Cow<'_, str> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.~%+*:,@".contains(&b);
+    match value.bytes().all(plain) {
+        true => Cow::Borrowed(value),
+        false => Cow::Owned(
+            value
+                .bytes()
+                .filter(|b| plain(*b))
+                .map(char::from)
+                .collect(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_old_address_has_its_screen() {
+        for (path, query, expected) in [
+            ("/", "", Some("/")),
+            ("/operate", "", Some("/")),
+            ("/operate/", "", Some("/")),
+            ("/operate/dashboard", "", Some("/")),
+            ("/operate/processes", "", Some("/processes")),
+            ("/operate/instances", "", Some("/processes")),
+            (
+                "/operate/processes/2251799813685249",
+                "",
+                Some("/processes/i/2251799813685249"),
+            ),
+            (
+                "/operate/instances/2251799813685249",
+                "",
+                Some("/processes/i/2251799813685249"),
+            ),
+            (
+                "/operate/processes",
+                "process=order&version=3&active=true&incidents=true&completed=false&flowNodeId=charge",
+                Some("/processes?process=order&version=3&element=charge&state=active,incident"),
+            ),
+            (
+                "/operate/processes",
+                "version=all&canceled=true&errorMessage=a%20b",
+                Some("/processes?error=a%20b&state=terminated"),
+            ),
+            ("/operate/batch-operations", "", Some("/batches")),
+            ("/operate/batch-operations/77", "", Some("/batches/77")),
+            ("/operate/processes/not-a-key", "", None),
+            ("/operate/nothing", "", None),
+            ("/v2/topology", "", None),
+            ("/operates", "", None),
+        ] {
+            let found = target(path, Some(query));
+            assert_eq!(found.as_deref(), expected, "{path}?{query}");
+        }
+    }
+
+    #[test]
+    fn a_filter_carries_nothing_that_ends_it() {
+        let found = target("/operate/processes", Some("process=a\"b<c>#d&version=1"));
+        assert_eq!(found.as_deref(), Some("/processes?process=abcd&version=1"));
+    }
+}

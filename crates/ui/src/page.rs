@@ -1,0 +1,109 @@
+//! The page: a template that learns where it is (the prefix of a proxy), how it looks, and whom it trusts.
+
+use bytes::Bytes;
+use http::header::{COOKIE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+
+use crate::files;
+
+const CSP: HeaderName = http::header::CONTENT_SECURITY_POLICY;
+const OPENER: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+/// The cookie in which a browser keeps how its pages look; without it they look as its system does.
+const THEME: &str = "skep-theme";
+
+pub fn answer(base: &str, headers: &HeaderMap) -> Response<Bytes> {
+    let nonce = format!("{:032x}", rand::random::<u128>());
+    let template = files::find("index.html").and_then(files::unpacked);
+    let mut response = match template.and_then(|bytes| String::from_utf8(bytes).ok()) {
+        Some(template) => {
+            let page = filled(&template, base, &nonce, theme(headers));
+            crate::html(StatusCode::OK, page)
+        }
+        None => crate::html(
+            StatusCode::NOT_IMPLEMENTED,
+            WITHOUT.replace("NONCE", &nonce),
+        ),
+    };
+    let answered = response.headers_mut();
+    if let Ok(policy) = HeaderValue::try_from(policy(&nonce)) {
+        answered.insert(CSP, policy);
+    }
+    answered.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    answered.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    answered.insert(OPENER, HeaderValue::from_static("same-origin"));
+    response
+}
+
+/// Nothing comes from elsewhere, and only scripts and styles of ours run.
+fn policy(nonce: &str) -> String {
+    format!(
+        "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data: blob:; \
+         font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )
+}
+
+/// The build writes addresses from the page's own directory; a page at any depth needs them from the root.
+fn filled(template: &str, base: &str, nonce: &str, theme: &str) -> String {
+    template
+        .replace("=\"./", &format!("=\"{base}/ui/"))
+        .replace("{{base}}", base)
+        .replace("{{nonce}}", nonce)
+        .replace("{{theme}}", theme)
+}
+
+fn theme(headers: &HeaderMap) -> &'static str {
+    let cookies = headers
+        .get_all(COOKIE)
+        .iter()
+        .filter_map(|c| c.to_str().ok());
+    let chosen = cookies
+        .flat_map(|line| line.split(';'))
+        .filter_map(|cookie| cookie.trim().split_once('='))
+        .find(|(name, _)| *name == THEME)
+        .map(|(_, value)| value);
+    match chosen {
+        Some("light") => "light",
+        Some("dark") => "dark",
+        _ => "system",
+    }
+}
+
+const WITHOUT: &str = r##"<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Skep has no web interface in this build</title>
+<meta name="viewport" content="width=device-width"><style nonce="NONCE">
+body { font: 16px/24px system-ui, sans-serif; background: #faf9f6; color: #1c1b17; max-width: 640px; margin: 96px auto; padding: 0 24px }
+code { background: #f1efe9; padding: 2px 6px; border-radius: 4px }
+@media (prefers-color-scheme: dark) { body { background: #12110f; color: #edebe4 } code { background: #33312b } a { color: inherit } }
+</style></head><body><h1>The server runs, without its web interface</h1>
+<p>This binary was built by <code>cargo build</code> alone, or with <code>UI=0</code>. The API is there as always.</p>
+<p>To get the interface, run <code>make build</code> (or <code>make ui</code> and then cargo again) in the repository and start the
+binary that it leaves. Node.js is fetched where it is missing.</p></body></html>
+"##;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_learns_its_place_and_its_look() {
+        let template = r#"<html data-theme="{{theme}}"><meta content="{{base}}"><script nonce="{{nonce}}" src="./assets/a.js">"#;
+        assert_eq!(
+            filled(template, "/bpm", "n1", "dark"),
+            r#"<html data-theme="dark"><meta content="/bpm"><script nonce="n1" src="/bpm/ui/assets/a.js">"#
+        );
+    }
+
+    #[test]
+    fn the_look_is_what_the_cookie_says_and_nothing_else_gets_into_the_page() {
+        for (cookie, expected) in [
+            ("skep-theme=dark", "dark"),
+            ("a=b; skep-theme=light", "light"),
+            ("skep-theme=\"><script>", "system"),
+            ("other=dark", "system"),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(COOKIE, HeaderValue::from_static(cookie));
+            assert_eq!(theme(&headers), expected, "{cookie}");
+        }
+    }
+}

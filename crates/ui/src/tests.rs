@@ -1,0 +1,99 @@
+//! What a browser is answered.
+
+use super::*;
+
+fn get(base: &str, path: &str) -> Option<Response<Bytes>> {
+    Interface::new(base).answer(&Method::GET, path, None, &HeaderMap::new())
+}
+
+fn header(response: &Response<Bytes>, name: &str) -> String {
+    let value = response.headers().get(name).map(|v| v.to_str().unwrap());
+    value.unwrap_or_default().to_string()
+}
+
+#[test]
+fn what_is_not_of_the_interface_is_left_to_the_api() {
+    for path in ["/v2/topology", "/uix", "/u", "/v1/ui/", "/operate/nothing"] {
+        assert!(get("", path).is_none(), "{path}");
+    }
+}
+
+#[test]
+fn the_root_leads_to_the_interface_also_behind_a_prefix() {
+    for (base, path, location) in [
+        ("", "/", "/ui/"),
+        ("/", "/", "/ui/"),
+        ("", "/ui", "/ui/"),
+        ("/bpm", "/", "/bpm/ui/"),
+        ("/bpm/", "/operate/processes/7", "/bpm/ui/processes/i/7"),
+    ] {
+        let response = get(base, path).unwrap();
+        assert_eq!(response.status(), StatusCode::FOUND);
+        assert_eq!(header(&response, "location"), location, "{base} {path}");
+    }
+}
+
+#[test]
+fn every_deep_link_is_the_page_which_is_never_kept_and_runs_nothing_foreign() {
+    for path in ["/ui/", "/ui/processes/i/7", "/ui/no/such/screen"] {
+        let response = get("", path).unwrap();
+        let expected = match version() {
+            "none" => StatusCode::NOT_IMPLEMENTED,
+            _ => StatusCode::OK,
+        };
+        assert_eq!(response.status(), expected, "{path}");
+        assert_eq!(header(&response, "cache-control"), "no-store");
+        let policy = header(&response, "content-security-policy");
+        assert!(
+            policy.starts_with("default-src 'none'; script-src 'self'; "),
+            "{policy}"
+        );
+        let text = String::from_utf8(response.body().to_vec()).unwrap();
+        let nonce = policy.split("'nonce-").nth(1).unwrap();
+        let nonce = nonce.split('\'').next().unwrap();
+        assert!(
+            nonce.len() == 32 && text.contains(nonce),
+            "the page has the nonce {nonce}"
+        );
+        assert!(!text.contains("{{"), "the template is filled: {text}");
+    }
+}
+
+#[test]
+fn two_pages_have_different_nonces() {
+    let policy = || header(&get("", "/ui/").unwrap(), "content-security-policy");
+    assert_ne!(policy(), policy());
+}
+
+#[test]
+fn without_a_build_the_page_says_how_to_get_one() {
+    if version() == "none" {
+        let response = get("", "/ui/").unwrap();
+        let text = String::from_utf8(response.body().to_vec()).unwrap();
+        assert!(text.contains("make build"), "{text}");
+    } else {
+        assert!(files::find("index.html").is_some());
+    }
+}
+
+#[test]
+fn hashed_files_are_kept_for_good_and_unknown_ones_are_not_the_page() {
+    for file in files::EMBEDDED
+        .iter()
+        .filter(|f| f.name.starts_with("assets/"))
+    {
+        let response = get("", &format!("/ui/{}", file.name)).unwrap();
+        assert_eq!(response.status(), StatusCode::OK, "{}", file.name);
+        assert!(header(&response, "cache-control").contains("immutable"));
+    }
+    let response = get("", "/ui/assets/gone-0000.js").unwrap();
+    assert_eq!(response.status(), StatusCode::NOT_FOUND);
+}
+
+#[test]
+fn pages_are_only_read() {
+    let answer = Interface::new("").answer(&Method::POST, "/ui/", None, &HeaderMap::new());
+    let response = answer.unwrap();
+    assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(header(&response, "allow"), "GET, HEAD");
+}
