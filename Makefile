@@ -1,7 +1,7 @@
 # Skep: `make run` starts it, `make test` proves it, `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster build test fmt lint deny unit clients exporters bench setup clean
+.PHONY: help run cluster build ui ui-check ui-shots test fmt lint deny unit clients exporters bench setup clean
 
 # A wrong protoc in the environment breaks the build; nothing here needs one.
 unexport PROTOC
@@ -11,6 +11,9 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 SKEP := $(TARGET)/release/skep
 
+# The web interface is built with the server unless UI=0.
+UI ?= 1
+
 # More flags for the server, e.g. make run ARGS="--partitions 2"
 ARGS ?=
 
@@ -19,7 +22,8 @@ help: ## this list
 
 run: build ## build the release binary and start a server with its defaults (ARGS="…" adds flags)
 	@echo
-	@echo "Starting Skep on 127.0.0.1: REST on 8080, gRPC on 26500, management on 9600. Ctrl+C stops it. Then, in another terminal:"
+	@echo "Starting Skep on 127.0.0.1: REST on 8080, gRPC on 26500, management on 9600. Ctrl+C stops it."
+	@[ "$(UI)" = 0 ] || echo "Open http://localhost:8080 in a browser. Or, in another terminal:"
 	@echo
 	@echo "  $(SKEP) deploy examples/first-process.bpmn"
 	@echo "  $(SKEP) start order --variables '{\"orderId\": \"o-1\", \"amount\": 99}'"
@@ -32,12 +36,23 @@ run: build ## build the release binary and start a server with its defaults (ARG
 cluster: build ## three nodes of one cluster on this machine, and how to use and break them
 	@.ci/cluster $(SKEP)
 
-build: ## build the release binary, target/release/skep
+build: $(if $(filter 0,$(UI)),,ui) ## build the release binary, target/release/skep (UI=0: without the web interface)
 	@.ci/setup rust
 	cargo build --release --package skep
 
-test: setup ## every check: fmt, lint, deny, unit, clients, exporters
-	@.ci/test fmt lint deny unit clients exporters
+ui: ## build the web interface, which the next build of the server embeds
+	@.ci/ui build
+
+ui-check: ## the web interface: types, lint, units, sizes, licences, and its journeys in a browser
+	@.ci/setup rust ui
+	@.ci/test ui
+
+ui-shots: ## screenshots of every screen in its states, to look at: ui/shots
+	@.ci/setup rust ui
+	@.ci/ui shots
+
+test: setup ## every check: fmt, lint, deny, ui, unit, clients, exporters
+	@.ci/test fmt lint deny ui unit clients exporters
 
 fmt: ## formatting (`cargo fmt` corrects it)
 	@.ci/setup rust
@@ -72,4 +87,4 @@ setup: ## install what is missing on this machine
 
 clean: ## remove everything built or fetched
 	cargo clean
-	rm -rf .cache
+	rm -rf .cache ui/node_modules ui/.build ui/dist/assets ui/dist/*.gz ui/dist/VERSION

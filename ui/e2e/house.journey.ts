@@ -1,0 +1,123 @@
+// What holds on every screen: contrast and names by axe, no sideways scroll, and the ways a server can be.
+import { createServer, request } from "node:http";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { expect, fits, instanceOf, test } from "./journey";
+import { startServer } from "./server.mjs";
+
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Violation {
+  id: string;
+  nodes: { target: string[]; failureSummary: string }[];
+}
+
+const ROUTES = ["/", "/processes", "/processes?process=order&state=active,incident", "INSTANCE", "/incidents", "/incidents?error=1806147757", "/batches", "/help"];
+
+for (const theme of ["light", "dark"] as const) {
+  for (const width of [1280, 360]) {
+    test(`every screen passes axe and fits, ${theme}, ${width} pixels`, async ({ page, open, api }) => {
+      test.slow();
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+      const key = await instanceOf(api, "order", { hasIncident: true });
+      for (const route of ROUTES) {
+        await open(route === "INSTANCE" ? `/processes/i/${key}` : route);
+        await expect(page.locator("h1")).toBeVisible();
+        await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
+        if (route.includes("process=order") || route === "INSTANCE") await expect(page.locator(".djs-shape").first()).toBeVisible();
+        await fits(page);
+        // As a function of the page: its policy lets no script of ours in by an element.
+        await page.evaluate(axe);
+        const violations = await page.evaluate(async () => {
+          const { axe: checker } = globalThis as unknown as { axe: { run: (context: unknown, options: unknown) => Promise<{ violations: unknown[] }> } };
+          // The mark of bpmn.io must not be changed; the drawing says in words what it shows.
+          return (await checker.run({ exclude: [".bjs-powered-by", ".djs-container svg"] }, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })).violations;
+        });
+        const told = (violations as Violation[]).flatMap(({ id, nodes }) => nodes.map((node) => `${route} ${id} ${node.target.join(" ")}: ${node.failureSummary}`));
+        expect(told).toEqual([]);
+      }
+    });
+  }
+}
+
+test("without storage for searches each screen says so, and names the setting", async ({ page }) => {
+  const off = await startServer(["camunda.data.secondary-storage.type=none"]);
+  try {
+    for (const route of ["/processes", "/incidents", "/batches"]) {
+      await page.goto(`${off.url}/ui${route}`);
+      await expect(page.getByText("This server keeps no history to search").first()).toBeVisible();
+      await expect(page.getByText("camunda.data.secondary-storage.type").first()).toBeVisible();
+    }
+  } finally {
+    await off.stop();
+  }
+});
+
+test("behind a prefix every file, link and question has it", async ({ page }) => {
+  const server = await startServer(["skep.ui.base-path=/bpm"]);
+  const target = new URL(server.url);
+  const elsewhere: string[] = [];
+  const proxy = createServer((incoming, outgoing) => {
+    const path = incoming.url ?? "/";
+    if (!path.startsWith("/bpm/")) {
+      elsewhere.push(path);
+      outgoing.writeHead(404).end();
+      return;
+    }
+    const asked = request({ host: target.hostname, port: target.port, path: path.slice(4), method: incoming.method, headers: incoming.headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(asked);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  const address = proxy.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  try {
+    await page.goto(`http://127.0.0.1:${port}/bpm/`);
+    await expect(page).toHaveURL(/\/bpm\/ui\/$/);
+    await expect(page.getByRole("heading", { name: "No processes yet" })).toBeVisible();
+    await page.getByRole("link", { name: "Processes" }).click();
+    await expect(page).toHaveURL(/\/bpm\/ui\/processes$/);
+    await page.reload();
+    await expect(page.getByText("No process instances")).toBeVisible();
+    expect(elsewhere).toEqual([]);
+  } finally {
+    proxy.close();
+    proxy.closeAllConnections();
+    await server.stop();
+  }
+});
+
+test("a server that goes away is told, and the page goes on when it is back", async ({ page }) => {
+  const server = await startServer();
+  await page.goto(`${server.url}/ui/processes`);
+  await expect(page.getByText("No process instances")).toBeVisible();
+  await page.route("**/v2/**", (route) => route.abort());
+  await expect(page.getByText("The server did not answer").first()).toBeVisible({ timeout: 30_000 });
+  await page.unroute("**/v2/**");
+  await expect(page.getByText("The server did not answer")).toHaveCount(0, { timeout: 30_000 });
+  await server.stop();
+});
+
+test("a page of an earlier version loads itself again when its files are gone", async ({ page, open }) => {
+  await open("/");
+  await expect(page.getByRole("heading", { name: "Home" })).toBeVisible();
+  let refused = 0;
+  await page.route(/assets\/Help-.*\.js/, async (route) => {
+    refused += 1;
+    await (refused === 1 ? route.fulfill({ status: 404 }) : route.continue());
+  });
+  await page.getByRole("link", { name: "Help" }).click();
+  await expect(page.getByRole("heading", { name: "Help" })).toBeVisible();
+  expect(refused).toBeGreaterThan(0);
+});
+
+test("the look is kept, and the page comes with it", async ({ page, open, server }) => {
+  await open("/");
+  await page.getByRole("button", { name: "Look" }).click();
+  await page.getByRole("menuitemradio", { name: "Dark" }).click();
+  const answer = await page.request.get(`${server.url}/ui/processes`);
+  expect(await answer.text()).toContain('data-theme="dark"');
+});

@@ -1,0 +1,156 @@
+// Reading: what an operator finds, by links, addresses and filters.
+import { BIG, HOSTILE, LONG } from "./seed.mjs";
+import { expect, fits, instanceOf, test } from "./journey";
+
+test("home says what goes wrong, and leads there", async ({ page, open }) => {
+  await open("/");
+  await expect(page.getByRole("link", { name: /card network did not answer/ })).toBeVisible();
+  await page.getByRole("link", { name: /card network did not answer/ }).click();
+  await expect(page.getByRole("heading", { name: /card network did not answer/ })).toBeVisible();
+  await page.getByRole("link", { name: "Order v2" }).click();
+  await expect(page).toHaveURL(/process=order&version=2&state=incident&hash=/);
+  await expect(page.getByRole("row").nth(3)).toBeVisible();
+});
+
+test("two variables find one instance, and the link finds it again", async ({ page, open }) => {
+  await open("/processes?process=order");
+  const add = async (condition: string) => {
+    await page.getByRole("button", { name: "Filter", exact: true }).click();
+    await page.getByRole("textbox", { name: "Variable" }).fill(condition);
+    await page.getByRole("button", { name: "Apply" }).click();
+  };
+  await add('orderId = "o-105"');
+  await add("amount = 35");
+  await expect(page.getByRole("status").filter({ hasText: "1 instance" })).toBeVisible();
+  const url = page.url();
+  await page.goto("about:blank");
+  await page.goto(url);
+  await expect(page.getByRole("status").filter({ hasText: "1 instance" })).toBeVisible();
+  await expect(page.getByText("amount = 35")).toBeVisible();
+  await page.getByRole("button", { name: /Remove the filter Variable amount/ }).click();
+  await expect(page).not.toHaveURL(/amount/);
+});
+
+test("old addresses lead to the screens that show the same", async ({ page, server, api }) => {
+  const key = await instanceOf(api, "order");
+  await page.goto(`${server.url}/operate/processes/${key}`);
+  await expect(page).toHaveURL(new RegExp(`/ui/processes/i/${key}$`));
+  await expect(page.getByRole("heading", { name: "Order", level: 1 })).toBeVisible();
+  await page.goto(`${server.url}/operate/processes?process=order&version=1&active=true&incidents=true`);
+  await expect(page).toHaveURL(/\/ui\/processes\?process=order&version=1&state=active,incident$/);
+  await expect(page.getByRole("combobox", { name: "Version" })).toHaveValue("1");
+});
+
+test("counts change while one looks", async ({ page, open, api }) => {
+  await open("/processes?process=vote&state=active");
+  const count = page.getByRole("status").filter({ hasText: /instances?$/ });
+  await expect(count).toHaveText(/\d+ instances/);
+  const before = Number.parseInt((await count.textContent()) ?? "", 10);
+  await api.start("vote", { members: ["anna"] });
+  await expect(count).toHaveText(`${before + 1} instances`, { timeout: 45_000 });
+});
+
+const STUCK = [
+  ["repair", "No worker has taken the job estimate-repair", "Start a worker for jobs of the type estimate-repair."],
+  ["payment", "Waits for the message invoice-paid", "Waits for its timer, due in"],
+  ["approval", "Waits for somebody of managers", "due in"],
+] as const;
+for (const [process, first, second] of STUCK) {
+  test(`an instance of ${process} says what it waits for`, async ({ page, open, api }) => {
+    await open(`/processes/i/${await instanceOf(api, process)}`);
+    const why = page.getByRole("region", { name: "What it waits for" });
+    // An approval may wait for its listener first.
+    if (process === "approval") await expect(why).toContainText(/managers/);
+    else await expect(why).toContainText(first);
+    if (process !== "approval") await expect(why).toContainText(second);
+  });
+}
+
+test("an incident is the first thing that its instance says", async ({ page, open, api }) => {
+  await open(`/processes/i/${await instanceOf(api, "order", { hasIncident: true })}`);
+  await expect(page.getByRole("region", { name: "Why it does not go on" }).getByRole("button", { name: "Retry" })).toBeVisible();
+});
+
+test("history, data and drawing speak of the same element", async ({ page, open, api }) => {
+  await open(`/processes/i/${await instanceOf(api, "vote")}`);
+  await page.getByRole("tab", { name: "Variables" }).click();
+  await page.getByRole("treeitem", { name: /Ask member/ }).nth(1).click();
+  await expect(page.getByText("of Ask member")).toBeVisible();
+  await expect(page).toHaveURL(/scope=\d+/);
+  await expect(page.locator(".djs-element.sk-selected")).toHaveCount(1);
+});
+
+test("a pasted key is found, whatever it is the key of", async ({ page, open, api }) => {
+  const { items } = await api.post("/incidents/search", { filter: { state: "ACTIVE" }, page: { limit: 1 } });
+  await open("/");
+  await expect(page.getByRole("heading", { name: "Home" })).toBeVisible();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("searchbox").fill(String(items[0]?.incidentKey));
+  await page.getByRole("menuitem", { name: /Incident/ }).first().click();
+  await expect(page).toHaveURL(new RegExp(`/processes/i/${String(items[0]?.processInstanceKey)}`));
+  await page.keyboard.press("Control+k");
+  await page.getByRole("searchbox").fill("999999999999");
+  await expect(page.getByText("Nothing here has the key 999999999999")).toBeVisible();
+});
+
+test("names of people who do not mean well are names", async ({ page, open, api }) => {
+  const { processInstanceKey: key } = await api.start("hostile", `{"big": ${BIG}, "html": ${JSON.stringify(HOSTILE)}, "long": ${JSON.stringify(LONG)}}`);
+  await open(`/processes/i/${key}`);
+  await page.getByRole("tab", { name: "Variables" }).click();
+  await expect(page.getByText(BIG, { exact: true })).toBeVisible();
+  await expect(page.getByText(HOSTILE).first()).toBeVisible();
+  expect(await page.title()).toContain(LONG.slice(0, 40));
+  await fits(page);
+});
+
+test("what is not there says so", async ({ page, open }) => {
+  await open("/processes/i/2251799813685000");
+  await expect(page.getByText("There is no such process instance")).toBeVisible();
+  await open("/no/such/page");
+  await expect(page.getByRole("heading", { name: "There is no such page" })).toBeVisible();
+  await open("/batches/2251799813685000");
+  await expect(page.getByText("There is no such batch operation")).toBeVisible();
+  await open("/processes?process=order&state=none");
+  await expect(page.getByText("No state is chosen")).toBeVisible();
+  await open("/processes?process=order&business=nobody");
+  await expect(page.getByText("No instance matches these filters")).toBeVisible();
+});
+
+test("the mark of bpmn.io is seen, in both looks", async ({ page, open }) => {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await open("/processes?process=order");
+    const mark = page.locator(".bjs-powered-by");
+    await expect(mark).toBeVisible();
+    const onTop = await mark.evaluate((element) => {
+      const box = element.getBoundingClientRect();
+      const corners = [[2, 2], [box.width - 2, 2], [2, box.height - 2], [box.width - 2, box.height - 2], [box.width / 2, box.height / 2]] as const;
+      return corners.every(([x, y]) => element.contains(document.elementFromPoint(box.left + x, box.top + y)));
+    });
+    expect(onTop).toBe(true);
+  }
+});
+
+test("all of it goes by keys", async ({ page, open }) => {
+  await open("/");
+  await expect(page.getByRole("heading", { name: "Home" })).toBeVisible();
+  await page.keyboard.press("g");
+  await page.keyboard.press("p");
+  await expect(page).toHaveURL(/\/processes$/);
+  await page.keyboard.press("/");
+  await expect(page.getByRole("combobox", { name: "Process" })).toBeFocused();
+  await page.getByRole("combobox", { name: "Process" }).selectOption("order");
+  const drawing = page.getByRole("application");
+  await expect(page.locator(".djs-shape").first()).toBeVisible();
+  await drawing.focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  await expect(page).toHaveURL(/element=charge/);
+  await page.keyboard.press("Escape");
+  await expect(page).not.toHaveURL(/element=/);
+  await drawing.blur();
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/processes\/i\/\d+/);
+});

@@ -1,0 +1,6 @@
+// What server.mjs offers.
+export interface Running {
+  url: string;
+  stop: () => Promise<void>;
+}
+export function startServer(settings?: string[]): Promise<Running>;

@@ -1,0 +1,94 @@
+// Pictures of every page in its states, for people to look at: `make ui-shots` leaves them in ui/shots.
+import { mkdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import path from "node:path";
+import { chromium } from "@playwright/test";
+import { client, seed } from "./seed.mjs";
+import { startServer } from "./server.mjs";
+
+const MANY = Number(process.env.SHOTS_INCIDENTS ?? "10000");
+const to = path.join(path.dirname(fileURLToPath(import.meta.url)), "../shots");
+await mkdir(to, { recursive: true });
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+const looks = [
+  { name: "light", width: 1280, height: 800, colorScheme: "light" },
+  { name: "dark", width: 1280, height: 800, colorScheme: "dark" },
+  { name: "wide", width: 1920, height: 1080, colorScheme: "light" },
+  { name: "phone", width: 360, height: 760, colorScheme: "light" },
+];
+
+async function shoot(base, pages, wanted = looks) {
+  for (const { name: look, width, height, colorScheme } of wanted) {
+    const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: "reduce" });
+    const page = await context.newPage();
+    for (const [name, address, before] of pages) {
+      await page.goto(`${base}/ui${address}`);
+      await page.waitForLoadState("networkidle").catch(() => undefined);
+      await page.locator("h1").waitFor();
+      await page.waitForTimeout(400);
+      await before?.(page);
+      await page.screenshot({ path: path.join(to, `${name}-${look}.png`) });
+    }
+    await context.close();
+  }
+}
+
+const empty = await startServer();
+await shoot(empty.url, [["empty-home", "/"], ["empty-processes", "/processes"], ["empty-incidents", "/incidents"], ["empty-batches", "/batches"]]);
+await empty.stop();
+
+const off = await startServer(["camunda.data.secondary-storage.type=none"]);
+await shoot(off.url, [["off-home", "/"], ["off-processes", "/processes"], ["off-incidents", "/incidents"]], looks.slice(0, 2));
+await off.stop();
+
+const full = await startServer();
+await seed(full.url);
+const api = client(full.url);
+const instance = async (filter) => {
+  const { items } = await api.post("/process-instances/search", { filter, sort: [{ field: "hasIncident", order: "DESC" }], page: { limit: 1 } });
+  return items[0].processInstanceKey;
+};
+const stuck = await instance({ processDefinitionId: "order", hasIncident: true, processDefinitionVersion: 2 });
+const errors = await api.post("/incidents/statistics/process-instances-by-error", { sort: [{ field: "activeInstancesWithErrorCount", order: "DESC" }] });
+const error = errors.items[0].errorHashCode;
+await shoot(full.url, [
+  ["home", "/"],
+  ["processes", "/processes"],
+  ["process", "/processes?process=order&state=active,incident"],
+  ["process-parcel", "/processes?process=parcel"],
+  ["process-filtered", '/processes?process=order&state=incident&var=amount+%3D+35&element=charge'],
+  ["process-none", "/processes?process=order&business=nobody"],
+  ["instance", `/processes/i/${stuck}`],
+  ["instance-vote", `/processes/i/${await instance({ processDefinitionId: "vote", state: "ACTIVE" })}`],
+  ["instance-payment", `/processes/i/${await instance({ processDefinitionId: "payment", state: "ACTIVE" })}`],
+  ["instance-hostile", `/processes/i/${await instance({ processDefinitionId: "hostile" })}`],
+  ["instance-over", `/processes/i/${await instance({ processDefinitionId: "order", state: "COMPLETED" })}`],
+  ["instance-gone", "/processes/i/2251799813685000"],
+  ["incidents", "/incidents"],
+  ["incidents-one", `/incidents?error=${error}`],
+  ["incidents-retry", `/incidents?error=${error}`, (page) => page.getByRole("button", { name: /Retry all/ }).click()],
+  ["help", "/help"],
+  ["lost", "/no/such/page"],
+  ["palette", "/", async (page) => {
+    await page.keyboard.press("Control+k");
+    await page.getByRole("searchbox").fill("pa");
+    await page.waitForTimeout(300);
+  }],
+]);
+await api.post("/process-instances/incident-resolution", { filter: { incidentErrorHashCode: error } });
+await api.post("/process-instances/cancellation", { filter: { processDefinitionId: "trip" } });
+const batches = await api.post("/batch-operations/search", { page: { limit: 1 } });
+await shoot(full.url, [["batches", "/batches"], ["batch", `/batches/${batches.items[0].batchOperationKey}`]]);
+
+await api.start("order", { orderId: "last" });
+for (let left = MANY; left > 0; left -= 500) {
+  await Promise.all(Array.from({ length: Math.min(500, left) }, (_, n) => api.start("order", { orderId: `m-${left}-${n}`, amount: n })));
+  for (let held = await api.jobs("charge-card", 500); held.length > 0; held = await api.jobs("charge-card", 500)) {
+    await Promise.all(held.map((job) => api.fail(job, "The card network did not answer within 30 s (gateway eu-2)")));
+  }
+}
+await shoot(full.url, [["many-home", "/"], ["many-incidents", "/incidents"], ["many-process", "/processes?process=order"]]);
+await full.stop();
+await browser.close();
+console.log(`pictures are in ${to}`);

@@ -1,0 +1,107 @@
+// The one way to the server: types from its description, failures as problems, and how far its searches are behind.
+import { type Branded } from "./keys";
+import { Problem, problemOf } from "./problem";
+import type { paths } from "./schema";
+
+type Method = "get" | "post" | "put" | "patch" | "delete";
+type Operation<P extends keyof paths, M extends Method> = paths[P][M];
+export type PathWith<M extends Method> = {
+  [P in keyof paths]: paths[P][M] extends { responses: unknown } ? P : never;
+}[keyof paths];
+
+export type Body<P extends keyof paths, M extends Method> =
+  Operation<P, M> extends { requestBody?: { content: { "application/json": infer B } } } ? NonNullable<B> : undefined;
+export type Answer<P extends keyof paths, M extends Method> =
+  Operation<P, M> extends { responses: { 200: { content: { "application/json": infer A } } } } ? Branded<A> : void;
+type Names<P> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never;
+export type Parameters<P extends string> = Record<Names<P>, string>;
+
+export interface Options {
+  /** Names and values of the query. */
+  query?: Record<string, string>;
+  /** An answer that is a moment old will do. */
+  eventual?: boolean;
+  signal?: AbortSignal;
+}
+
+const meta = (name: string): string =>
+  (typeof document === "undefined" ? null : document.querySelector(`meta[name="${name}"]`))?.getAttribute("content") ?? "";
+
+/** What a proxy puts in front of all paths. */
+export const base = meta("skep-base");
+
+/** Who wants to know how many milliseconds answers are behind; 0 when they are not. */
+const listeners = new Set<() => void>();
+let behindMs = 0;
+export const behind = {
+  now: () => behindMs,
+  listen(listener: () => void) {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  },
+};
+
+function tellBehind(answer: Response) {
+  const ms = Number(answer.headers.get("skep-behind-ms") ?? "0");
+  if (ms === behindMs) return;
+  behindMs = ms;
+  for (const listener of listeners) listener();
+}
+
+const at = (path: string, parameters: Record<string, string>, query: Record<string, string> = {}): string => {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ""));
+  const search = new URLSearchParams(query).toString();
+  return `${base}/v2${filled}${search === "" ? "" : `?${search}`}`;
+};
+
+/** One request; the answer with its body unread. */
+export async function send(
+  method: Method,
+  path: string,
+  parameters: Record<string, string>,
+  body: string | FormData | undefined,
+  options: Options = {},
+): Promise<Response> {
+  const headers: Record<string, string> = {};
+  if (typeof body === "string") headers["content-type"] = "application/json";
+  if (options.eventual) headers["skep-consistency"] = "eventual";
+  let answer: Response;
+  try {
+    answer = await fetch(at(path, parameters, options.query), { method: method.toUpperCase(), headers, body, signal: options.signal });
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    throw new Problem(0, "NO_ANSWER", String(error instanceof Error ? error.message : error));
+  }
+  if (!answer.ok) throw await problemOf(answer);
+  if (!options.eventual) tellBehind(answer);
+  return answer;
+}
+
+async function json<T>(answer: Response): Promise<T> {
+  const text = await answer.text();
+  return (text === "" ? undefined : JSON.parse(text)) as T;
+}
+
+/** A question without a body. */
+export async function get<P extends PathWith<"get"> & string>(
+  path: P,
+  parameters: Parameters<P>,
+  options?: Options,
+): Promise<Answer<P, "get">> {
+  return json(await send("get", path, parameters, undefined, options));
+}
+
+/** A search or a command. */
+export async function post<P extends PathWith<"post"> & string>(
+  path: P,
+  parameters: Parameters<P>,
+  body: Body<P, "post">,
+  options?: Options,
+): Promise<Answer<P, "post">> {
+  return json(await send("post", path, parameters, body === undefined ? undefined : JSON.stringify(body), options));
+}
+
+/** A change of a part. */
+export async function patch<P extends PathWith<"patch"> & string>(path: P, parameters: Parameters<P>, body: Body<P, "patch">): Promise<void> {
+  await send("patch", path, parameters, JSON.stringify(body));
+}

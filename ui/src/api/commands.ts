@@ -1,0 +1,55 @@
+// What changes something. Each ends with asking again for what is on the screen, with an answer that holds the change.
+import { type Answer, patch, post, send } from "./client";
+import type { BatchKey, IncidentKey, InstanceKey, JobKey, ScopeKey } from "./keys";
+import { type Filter } from "./instances";
+import { afterCommand } from "./live";
+import { Problem } from "./problem";
+
+export type Deployment = Answer<"/deployments", "post">;
+
+async function done<T>(command: Promise<T>): Promise<T> {
+  try {
+    return await command;
+  } finally {
+    await afterCommand();
+  }
+}
+
+export function deploy(files: readonly File[]): Promise<Deployment> {
+  const form = new FormData();
+  for (const file of files) form.append("resources", file, file.name);
+  const sent = send("post", "/deployments", {}, form).then(async (answer) => (await answer.json()) as Deployment);
+  return done(sent);
+}
+
+export const cancelInstance = (key: InstanceKey): Promise<void> =>
+  done(post("/process-instances/{processInstanceKey}/cancellation", { processInstanceKey: key }, {}));
+
+/** A job that failed gets another try before its incident is resolved, or the same incident would come at once. */
+async function resolve(incident: IncidentKey, job: JobKey | null | undefined): Promise<void> {
+  if (job) {
+    await patch("/jobs/{jobKey}", { jobKey: job }, { changeset: { retries: 1 } }).catch((error: unknown) => {
+      // The job has gone meanwhile: what is left is the incident.
+      if (!(error instanceof Problem && error.isGone)) throw error;
+    });
+  }
+  await post("/incidents/{incidentKey}/resolution", { incidentKey: incident }, {});
+}
+
+export const retry = (incident: IncidentKey, job: JobKey | null | undefined): Promise<void> => done(resolve(incident, job));
+
+/** A variable of a scope, as the text that somebody wrote: numbers go as long as they are. */
+export async function setVariable(scope: ScopeKey, name: string, value: string): Promise<void> {
+  const body = `{"local":true,"variables":{${JSON.stringify(name)}:${value}}}`;
+  await done(send("put", "/element-instances/{elementInstanceKey}/variables", { elementInstanceKey: scope }, body));
+}
+
+export const cancelMany = (filter: Filter) => done(post("/process-instances/cancellation", {}, { filter }));
+export const retryMany = (filter: Filter) => done(post("/process-instances/incident-resolution", {}, { filter }));
+
+export const suspendBatch = (key: BatchKey): Promise<void> =>
+  done(post("/batch-operations/{batchOperationKey}/suspension", { batchOperationKey: key }, {}));
+export const resumeBatch = (key: BatchKey): Promise<void> =>
+  done(post("/batch-operations/{batchOperationKey}/resumption", { batchOperationKey: key }, {}));
+export const cancelBatch = (key: BatchKey): Promise<void> =>
+  done(post("/batch-operations/{batchOperationKey}/cancellation", { batchOperationKey: key }, {}));

@@ -1,0 +1,91 @@
+// Questions about process instances and what is within them.
+import { type Answer, type Body, get, post } from "./client";
+import type { ElementKey, InstanceKey, ScopeKey } from "./keys";
+import { PAGE, useList } from "./list";
+import { live, once } from "./live";
+
+export type Instance = Answer<"/process-instances/search", "post">["items"][number];
+export type ElementInstance = Answer<"/element-instances/search", "post">["items"][number];
+export type Variable = Answer<"/variables/search", "post">["items"][number];
+export type Wait = Answer<"/process-instances/{processInstanceKey}/waiting-states", "get">["items"][number];
+export type WaitCause = Wait["waitsFor"][number];
+export type Job = Answer<"/jobs/search", "post">["items"][number];
+export type Message = Answer<"/message-subscriptions/search", "post">["items"][number];
+export type InstanceSearch = Body<"/process-instances/search", "post">;
+export type Filter = NonNullable<InstanceSearch["filter"]>;
+export type Sort = NonNullable<InstanceSearch["sort"]>[number];
+
+const AT_WORK = 2_000;
+
+export const instance = (key: InstanceKey, atWork = true) =>
+  live(["instances", "one", key], (how) => get("/process-instances/{processInstanceKey}", { processInstanceKey: key }, how), atWork ? AT_WORK : 60_000);
+
+/** The instances that a filter finds, page by page. */
+export const useInstances = (filter: Filter, sort: Sort[], after?: string) =>
+  useList(["instances", "search", filter, sort], (how, from) =>
+    post("/process-instances/search", {}, { filter, sort, page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from } }, how), after);
+
+/** How many a filter finds. */
+export const howMany = (filter: Filter) =>
+  live(["instances", "count", filter], async (how) => {
+    const { page } = await post("/process-instances/search", {}, { filter, page: { limit: 1 } }, how);
+    return { total: page.totalItems, more: page.hasMoreTotalItems };
+  });
+
+export const waits = (key: InstanceKey) =>
+  live(["instances", "waits", key], (how) => get("/process-instances/{processInstanceKey}/waiting-states", { processInstanceKey: key }, how), AT_WORK);
+
+export const instanceCounts = (key: InstanceKey, atWork: boolean) =>
+  live(["instances", "element-counts", key], (how) =>
+    get("/process-instances/{processInstanceKey}/statistics/element-instances", { processInstanceKey: key }, how), atWork ? AT_WORK : 60_000);
+
+export const flows = (key: InstanceKey, atWork: boolean) =>
+  live(["instances", "flows", key], (how) =>
+    get("/process-instances/{processInstanceKey}/sequence-flows", { processInstanceKey: key }, how), atWork ? AT_WORK : 60_000);
+
+/** Who called whom, down to this instance. */
+export const callers = (key: InstanceKey) =>
+  once(["instances", "callers", key], (how) => get("/process-instances/{processInstanceKey}/call-hierarchy", { processInstanceKey: key }, how));
+
+/** What happened right within a scope, in its order; `limit` rows of it. */
+export const within = (scope: ScopeKey, limit: number, atWork: boolean) =>
+  live(["instances", "within", scope, limit], (how) =>
+    post("/element-instances/search", {}, {
+      filter: { elementInstanceScopeKey: scope },
+      sort: [{ field: "startDate" }, { field: "elementInstanceKey" }],
+      page: { limit },
+    }, how), atWork ? AT_WORK : 60_000);
+
+/** What an element of an instance did, the newest first. */
+export const ofElement = (key: InstanceKey, elementId: string) =>
+  live(["instances", "of-element", key, elementId], (how) =>
+    post("/element-instances/search", {}, {
+      filter: { processInstanceKey: key, elementId },
+      sort: [{ field: "startDate", order: "DESC" }, { field: "elementInstanceKey", order: "DESC" }],
+      page: { limit: PAGE },
+    }, how), AT_WORK);
+
+export const elementInstance = (key: ElementKey) =>
+  live(["instances", "element", key], (how) => get("/element-instances/{elementInstanceKey}", { elementInstanceKey: key }, how), AT_WORK);
+
+/** Variables of a scope, by name. */
+export const variables = (scope: ScopeKey, atWork: boolean) =>
+  live(["variables", scope], (how) =>
+    post("/variables/search", {}, { filter: { scopeKey: scope }, sort: [{ field: "name" }], page: { limit: 1000 } }, how), atWork ? AT_WORK : 60_000);
+
+/** The instance that a call activity called. */
+export const called = (by: ElementKey) =>
+  live(["instances", "called", by], (how) =>
+    post("/process-instances/search", {}, { filter: { parentElementInstanceKey: by }, page: { limit: 1 } }, how), AT_WORK);
+
+export const jobsOf = (key: InstanceKey) =>
+  live(["jobs", "of", key], (how) =>
+    post("/jobs/search", {}, { filter: { processInstanceKey: key }, sort: [{ field: "jobKey", order: "DESC" }], page: { limit: 1000 } }, how), AT_WORK);
+
+export const messagesOf = (key: InstanceKey) =>
+  live(["messages", "of", key], (how) =>
+    post("/message-subscriptions/search", {}, {
+      filter: { processInstanceKey: key },
+      sort: [{ field: "messageSubscriptionKey", order: "DESC" }],
+      page: { limit: 1000 },
+    }, how), AT_WORK);

@@ -1,0 +1,52 @@
+// Long lists: pages of a hundred by cursors, up to a window of two thousand rows. Behind it one goes on by an address.
+import { type InfiniteData, type QueryKey, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { type Ask, interval, isOwn, measured, queries, usePaused } from "./live";
+import type { Problem } from "./problem";
+
+/** Rows that one page on the screen holds. */
+export const WINDOW = 2_000;
+export const PAGE = 100;
+
+export interface Page<Row> {
+  items: Row[];
+  page: { totalItems: number; hasMoreTotalItems: boolean; endCursor: string | null };
+}
+
+export interface List<Row> {
+  rows: Row[];
+  total: number;
+  /** There are more than the total says. */
+  more: boolean;
+  /** Where the window ends, when there is something behind it. */
+  next: string | undefined;
+}
+
+/** `after` is where the window begins; nothing: at the start of the list. */
+export function useList<Row>(key: QueryKey, ask: (how: Ask, after: string | undefined) => Promise<Page<Row>>, after?: string, every = 5_000) {
+  const paused = usePaused();
+  const query = useInfiniteQuery<Page<Row>, Problem, InfiniteData<Page<Row>, string | undefined>, QueryKey, string | undefined>({
+    queryKey: [...key, "list", after ?? ""],
+    queryFn: ({ signal, pageParam, queryKey }) => {
+      const again = queries.getQueryData(queryKey) !== undefined && !isOwn();
+      return measured(queryKey, () => ask({ signal, eventual: again }, pageParam));
+    },
+    initialPageParam: after,
+    getNextPageParam: (page, pages) =>
+      page.items.length < PAGE || pages.length * PAGE >= WINDOW ? undefined : (page.page.endCursor ?? undefined),
+    placeholderData: keepPreviousData,
+    refetchInterval: (q) => {
+      const pages = q.state.data?.pages.length ?? 1;
+      return paused ? false : pages * interval(q.queryKey, every, document.hidden);
+    },
+  });
+  const pages = query.data?.pages ?? [];
+  const [first, last] = [pages[0], pages.at(-1)];
+  const rows = pages.flatMap((page) => page.items);
+  const list: List<Row> = {
+    rows,
+    total: first?.page.totalItems ?? 0,
+    more: first?.page.hasMoreTotalItems ?? false,
+    next: rows.length >= WINDOW && last?.items.length === PAGE ? (last.page.endCursor ?? undefined) : undefined,
+  };
+  return { query, list };
+}

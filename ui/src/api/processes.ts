@@ -1,0 +1,42 @@
+// Questions about process definitions.
+import { type Answer, type Body, get, post } from "./client";
+import type { DefinitionKey } from "./keys";
+import { live, once } from "./live";
+
+export type Definition = Answer<"/process-definitions/search", "post">["items"][number];
+export type Load = Answer<"/process-definitions/statistics/process-instances", "post">["items"][number];
+export type VersionLoad = Answer<"/process-definitions/statistics/process-instances-by-version", "post">["items"][number];
+export type ElementCount = Answer<"/process-instances/{processInstanceKey}/statistics/element-instances", "get">["items"][number];
+export type InstanceFilter = NonNullable<Body<"/process-instances/search", "post">["filter"]>;
+export type CountFilter = NonNullable<NonNullable<Body<"/process-definitions/{processDefinitionKey}/statistics/element-instances", "post">>["filter"]>;
+
+/** The latest version of each process. */
+export const latest = () =>
+  live(["definitions", "latest"], (how) =>
+    post("/process-definitions/search", {}, { filter: { isLatestVersion: true }, sort: [{ field: "name" }], page: { limit: 1000 } }, how), 15_000);
+
+/** All versions of a process, the newest first. */
+export const versions = (id: string) =>
+  live(["definitions", "versions", id], (how) =>
+    post("/process-definitions/search", {}, { filter: { processDefinitionId: id }, sort: [{ field: "version", order: "DESC" }], page: { limit: 1000 } }, how), 15_000);
+
+export const definition = (key: DefinitionKey) =>
+  once(["definitions", "one", key], (how) => get("/process-definitions/{processDefinitionKey}", { processDefinitionKey: key }, how));
+
+/** Instances at work, per process; with incidents first. */
+export const loads = () =>
+  live(["instances", "loads"], (how) => post("/process-definitions/statistics/process-instances", {}, { page: { limit: 1000 } }, how));
+
+/** The same per version of one process. */
+export const loadsByVersion = (id: string) =>
+  live(["instances", "loads", id], (how) =>
+    post("/process-definitions/statistics/process-instances-by-version", {}, {
+      filter: { processDefinitionId: id },
+      sort: [{ field: "processDefinitionVersion", order: "DESC" }],
+      page: { limit: 1000 },
+    }, how));
+
+/** How many stand where, of the instances that a filter finds. */
+export const counts = (key: DefinitionKey, filter: CountFilter) =>
+  live(["instances", "counts", key, filter], (how) =>
+    post("/process-definitions/{processDefinitionKey}/statistics/element-instances", { processDefinitionKey: key }, { filter }, how));

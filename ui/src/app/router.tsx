@@ -1,0 +1,67 @@
+// Which address shows which screen. A screen is fetched when somebody goes there, or is about to.
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { base } from "../api/client";
+import { batchSearch } from "../rooms/batches/search";
+import { incidentSearch } from "../rooms/incidents/search";
+import { instanceSearch } from "../rooms/instance/search";
+import { processSearch } from "../rooms/processes/search";
+import { Broken, Lost } from "./Lost";
+import { Frame } from "./Frame";
+import { parseSearch, stringifySearch } from "./search";
+
+const root = createRootRoute({ component: Frame, notFoundComponent: Lost, errorComponent: Broken });
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  component: lazyRouteComponent(() => import("../rooms/home/page"), "Home"),
+});
+const processes = createRoute({
+  getParentRoute: () => root,
+  path: "/processes",
+  validateSearch: processSearch,
+  component: lazyRouteComponent(() => import("../rooms/processes/page"), "Processes"),
+});
+const instance = createRoute({
+  getParentRoute: () => root,
+  path: "/processes/i/$key",
+  validateSearch: instanceSearch,
+  component: lazyRouteComponent(() => import("../rooms/instance/page"), "Instance"),
+});
+const incidents = createRoute({
+  getParentRoute: () => root,
+  path: "/incidents",
+  validateSearch: incidentSearch,
+  component: lazyRouteComponent(() => import("../rooms/incidents/page"), "Incidents"),
+});
+const batches = createRoute({
+  getParentRoute: () => root,
+  path: "/batches",
+  component: lazyRouteComponent(() => import("../rooms/batches/page"), "Batches"),
+});
+const batch = createRoute({
+  getParentRoute: () => root,
+  path: "/batches/$key",
+  validateSearch: batchSearch,
+  component: lazyRouteComponent(() => import("../rooms/batches/one"), "Batch"),
+});
+const help = createRoute({
+  getParentRoute: () => root,
+  path: "/help",
+  component: lazyRouteComponent(() => import("./Help"), "Help"),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([home, processes, instance, incidents, batches, batch, help]),
+  basepath: `${base}/ui`,
+  parseSearch,
+  stringifySearch,
+  defaultPreload: "intent",
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

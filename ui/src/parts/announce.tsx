@@ -1,0 +1,58 @@
+// What became of a command, said once: on the screen for a while, and to screen readers.
+import { Check, TriangleAlert, X } from "lucide-react";
+import { type ReactNode, useSyncExternalStore } from "react";
+import { text } from "../text";
+import "./announce.css";
+
+interface Notice {
+  id: number;
+  tone: "done" | "failed";
+  title: string;
+  body?: ReactNode;
+}
+
+const STAYS = 6_000;
+let notices: readonly Notice[] = [];
+let last = 0;
+const listeners = new Set<() => void>();
+
+function set(next: readonly Notice[]) {
+  notices = next;
+  for (const listener of listeners) listener();
+}
+
+const dismiss = (id: number) => set(notices.filter((notice) => notice.id !== id));
+
+/** What was done goes away by itself; what failed stays until somebody has read it. */
+export function announce(tone: Notice["tone"], title: string, body?: ReactNode) {
+  last += 1;
+  const id = last;
+  set([...notices.slice(-3), { id, tone, title, body }]);
+  if (tone === "done") setTimeout(() => dismiss(id), STAYS);
+}
+
+export function Announcements() {
+  const all = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => notices,
+  );
+  return (
+    <div className="announcements" role="status" aria-live="polite">
+      {all.map((notice) => (
+        <div key={notice.id} className={`announcement ${notice.tone}`}>
+          {notice.tone === "done" ? <Check size={16} aria-hidden="true" /> : <TriangleAlert size={16} aria-hidden="true" />}
+          <div className="grow">
+            <p className="note-title">{notice.title}</p>
+            {notice.body === undefined ? null : <div className="note-text">{notice.body}</div>}
+          </div>
+          <button type="button" className="button quiet icon small" aria-label={text.words.close} onClick={() => dismiss(notice.id)}>
+            <X size={14} aria-hidden="true" />
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}

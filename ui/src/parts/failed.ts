@@ -1,0 +1,10 @@
+// A command that was refused is told with the server's reason.
+import { Problem } from "../api/problem";
+import { text } from "../text";
+import { announce } from "./announce";
+
+export function failed(error: unknown) {
+  const words = text.words.failure;
+  const detail = !(error instanceof Problem) ? String(error) : error.status === 0 ? words.NO_ANSWER : error.detail;
+  announce("failed", text.commands.failed, detail);
+}

@@ -1,0 +1,25 @@
+// JSON stays the text that it is.
+import { expect, test } from "vitest";
+import { compactJson, prettyJson, tokens } from "./json";
+
+const HARD = '{"big":12345678901234567890123,"small":0.1000000000000000055,"text":"a \\"b\\": [1]","empty":{},"list":[1,-2e10,null,true],"\\u00e4":[]}';
+
+test("tokens together are the text", () => {
+  for (const text of [HARD, ' { "a" : 1 } ', '"x"', "12", "not json at all {", ""]) {
+    expect(tokens(text).map((token) => token.text).join("")).toBe(text);
+  }
+});
+
+test("no digit of a number is lost, whichever way the text is laid out", () => {
+  expect(compactJson(prettyJson(HARD))).toBe(HARD);
+  expect(prettyJson('{"big":12345678901234567890123}')).toBe('{\n  "big": 12345678901234567890123\n}');
+});
+
+test("what is within a text is not taken for structure", () => {
+  expect(prettyJson('"a: {b}, [c]"')).toBe('"a: {b}, [c]"');
+  expect(compactJson('{ "a b" :  "c  d" }')).toBe('{"a b":"c  d"}');
+});
+
+test("empty lists and objects stay on their line", () => {
+  expect(prettyJson('{"a":{},"b":[]}')).toBe('{\n  "a": {},\n  "b": []\n}');
+});

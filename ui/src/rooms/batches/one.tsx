@@ -1,0 +1,133 @@
+// One batch operation: its progress, its errors, and what became of each instance.
+import { useQuery } from "@tanstack/react-query";
+import { Link, getRouteApi } from "@tanstack/react-router";
+import { type Batch as Operation, type BatchItem, batch, useItems } from "../../api/batches";
+import { type BatchKey, asKey } from "../../api/keys";
+import { WINDOW } from "../../api/list";
+import { router } from "../../app/router";
+import { Note } from "../../parts/Note";
+import { PageTitle } from "../../parts/PageTitle";
+import { Shown } from "../../parts/Shown";
+import { State } from "../../parts/State";
+import { type Col, Table } from "../../parts/Table";
+import { Time } from "../../parts/Time";
+import { text } from "../../text";
+import { Control } from "./Control";
+import { Progress } from "./Progress";
+import type { BatchSearch } from "./search";
+import "../../parts/list.css";
+import "./batches.css";
+
+const route = getRouteApi("/batches/$key");
+const t = text.batches;
+
+export function Batch() {
+  const key = asKey<BatchKey>(route.useParams().key);
+  const search = route.useSearch();
+  const one = useQuery(batch(key));
+  if (one.error?.isGone || one.error?.status === 400) {
+    return (
+      <>
+        <PageTitle title={t.title} />
+        <Note title={t.gone}>{t.goneText(key)}</Note>
+      </>
+    );
+  }
+  return (
+    <div className="list-page">
+      <PageTitle title={one.data ? t.kind(one.data.batchOperationType) : t.title} />
+      <Shown query={one} rows={2}>
+        {(found) => <Head operation={found} />}
+      </Shown>
+      <Items of={key} search={search} />
+    </div>
+  );
+}
+
+function Head({ operation }: { operation: Operation }) {
+  return (
+    <>
+      <header className="batch-head">
+        <State name={operation.state} />
+        <Progress batch={operation} />
+        <span className="faint">
+          {`${t.started} `}
+          <Time at={operation.startDate} />
+        </span>
+        <span className="mono faint">{operation.batchOperationKey}</span>
+        <span className="grow" />
+        <Control operation={operation} />
+      </header>
+      {operation.errors.length > 0 ? (
+        <ul className="batch-errors">
+          {operation.errors.map((error) => (
+            <li key={`${error.partitionId} ${error.type}`} className="bad">
+              {error.message}
+            </li>
+          ))}
+        </ul>
+      ) : null}
+    </>
+  );
+}
+
+const columns: readonly Col<BatchItem>[] = [
+  {
+    id: "item",
+    name: t.item,
+    width: 200,
+    cell: (row) =>
+      row.processInstanceKey === null ? (
+        <span className="mono">{row.itemKey}</span>
+      ) : (
+        <Link to="/processes/i/$key" params={{ key: row.processInstanceKey }} className="mono">
+          {row.processInstanceKey}
+        </Link>
+      ),
+  },
+  { id: "state", name: t.state, width: 140, cell: (row) => <State name={row.state} /> },
+  { id: "processed", name: t.processed, width: 120, cell: (row) => <Time at={row.processedDate} /> },
+  { id: "error", name: t.error, width: "1fr", minWidth: 160, cell: (row) => <span className="clip" title={row.errorMessage ?? undefined}>{row.errorMessage}</span> },
+];
+
+function Items({ of, search }: { of: BatchKey; search: BatchSearch }) {
+  const failed = search.items === "failed";
+  const { query, list } = useItems(of, failed, search.after);
+  return (
+    <section className="list" aria-label={t.items}>
+      <div className="list-head">
+        <b>{t.items}</b>
+        <Link to="/batches/$key" params={{ key: of }} className="button small quiet" activeOptions={{ exact: true }} aria-current={failed ? undefined : "page"}>
+          {t.allItems}
+        </Link>
+        <Link to="/batches/$key" params={{ key: of }} search={{ items: "failed" }} className="button small quiet" aria-current={failed ? "page" : undefined}>
+          {t.failedOnly}
+        </Link>
+      </div>
+      <div className="list-body">
+        <Shown query={query} rows={6}>
+          {() => (
+            <Table
+              label={t.items}
+              columns={columns}
+              rows={list.rows}
+              idOf={(row) => row.itemKey}
+              onOpen={(row) => void (row.processInstanceKey && router.navigate({ to: "/processes/i/$key", params: { key: row.processInstanceKey } }))}
+              loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
+              isLoadingMore={query.isFetchingNextPage}
+              empty={failed ? <Note title={t.itemsNoneFailed} small /> : <Note title={t.itemsNone} small>{t.itemsNoneText}</Note>}
+            />
+          )}
+        </Shown>
+      </div>
+      {list.next === undefined ? null : (
+        <p className="list-foot">
+          {text.processes.windowText(WINDOW)}{" "}
+          <Link to="/batches/$key" params={{ key: of }} search={{ ...search, after: list.next }}>
+            {text.processes.window}
+          </Link>
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,60 @@
+// Batch operations: what was done to many instances at a time, and how far it is.
+import { Link } from "@tanstack/react-router";
+import { type Batch, useBatches } from "../../api/batches";
+import { router } from "../../app/router";
+import { Note } from "../../parts/Note";
+import { PageTitle } from "../../parts/PageTitle";
+import { Shown } from "../../parts/Shown";
+import { State } from "../../parts/State";
+import { type Col, Table } from "../../parts/Table";
+import { Time } from "../../parts/Time";
+import { text } from "../../text";
+import { Progress } from "./Progress";
+import "../../parts/list.css";
+import "./batches.css";
+
+const t = text.batches;
+
+const columns: readonly Col<Batch>[] = [
+  {
+    id: "operation",
+    name: t.operation,
+    width: "2fr",
+    minWidth: 180,
+    cell: (row) => (
+      <Link to="/batches/$key" params={{ key: row.batchOperationKey }} className="clip">
+        {t.kind(row.batchOperationType)}
+      </Link>
+    ),
+  },
+  { id: "state", name: t.state, width: 160, cell: (row) => <State name={row.state} /> },
+  { id: "progress", name: t.progress, width: "2fr", minWidth: 220, cell: (row) => <Progress batch={row} /> },
+  { id: "started", name: t.started, width: 120, cell: (row) => <Time at={row.startDate} /> },
+  { id: "ended", name: t.ended, width: 120, cell: (row) => <Time at={row.endDate} /> },
+  { id: "key", name: t.key, width: 184, cell: (row) => <span className="mono faint">{row.batchOperationKey}</span> },
+];
+
+export function Batches() {
+  const { query, list } = useBatches();
+  return (
+    <div className="list-page">
+      <PageTitle title={t.title} />
+      <div className="list-body">
+        <Shown query={query} rows={6}>
+          {() => (
+            <Table
+              label={t.title}
+              columns={columns}
+              rows={list.rows}
+              idOf={(row) => row.batchOperationKey}
+              onOpen={(row) => void router.navigate({ to: "/batches/$key", params: { key: row.batchOperationKey } })}
+              loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
+              isLoadingMore={query.isFetchingNextPage}
+              empty={<Note title={t.none}>{t.noneText}</Note>}
+            />
+          )}
+        </Shown>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,53 @@
+// A server without processes: how the first one gets there.
+import { Upload } from "lucide-react";
+import { useRef, useState } from "react";
+import { deploy } from "../../api/commands";
+import { Problem } from "../../api/problem";
+import { announce } from "../../parts/announce";
+import { text } from "../../text";
+
+const t = text.home;
+
+async function send(files: FileList | null) {
+  if (!files || files.length === 0) return;
+  try {
+    const deployment = await deploy([...files]);
+    announce("done", t.deployed(deployment.deployments.length));
+  } catch (error) {
+    announce("failed", t.refused, error instanceof Problem ? error.detail : String(error));
+  }
+}
+
+export function Welcome() {
+  const input = useRef<HTMLInputElement>(null);
+  const [over, setOver] = useState(false);
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- dropping is a second way to what the button does
+    <section
+      className={`welcome${over ? " over" : ""}`}
+      aria-label={t.emptyTitle}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        void send(event.dataTransfer.files);
+      }}
+    >
+      <h2>{t.emptyTitle}</h2>
+      <p className="muted">{t.emptyText}</p>
+      <pre className="welcome-code">skep deploy examples/first-process.bpmn</pre>
+      <p className="row wrap">
+        <button type="button" className="button main" onClick={() => input.current?.click()}>
+          <Upload size={16} aria-hidden="true" />
+          {t.emptyPick}
+        </button>
+        <span className="muted">{t.emptyDrop}</span>
+      </p>
+      <input ref={input} className="hidden" tabIndex={-1} type="file" multiple accept=".bpmn,.xml,.dmn,.form" aria-label={t.emptyPick} onChange={(event) => void send(event.target.files)} />
+    </section>
+  );
+}

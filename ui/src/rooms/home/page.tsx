@@ -1,0 +1,87 @@
+// Home: is all well, and if not, what goes wrong and where.
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { byError } from "../../api/incidents";
+import { kept } from "../../api/live";
+import { latest, loads } from "../../api/processes";
+import { openTasks } from "../../api/tasks";
+import { topology } from "../../api/topology";
+import { PageTitle } from "../../parts/PageTitle";
+import { text } from "../../text";
+import { atLeast, number } from "../../text/format";
+import { Errors } from "./Errors";
+import { ProcessList } from "./ProcessList";
+import { Welcome } from "./Welcome";
+import "./home.css";
+
+const t = text.home;
+
+export function Home() {
+  const load = useQuery({ ...loads(), ...kept });
+  const definitions = useQuery(latest());
+  const errors = useQuery({ ...byError(6), ...kept });
+  const none = definitions.data?.items.length === 0 && load.data?.items.length === 0;
+  return (
+    <>
+      <PageTitle title={t.title} />
+      <Figures />
+      {none ? (
+        <Welcome />
+      ) : (
+        <div className="home-columns">
+          <ProcessList definitions={definitions} load={load} />
+          <Errors query={errors} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Figures() {
+  const load = useQuery(loads());
+  const tasks = useQuery(openTasks());
+  const nodes = useQuery(topology());
+  const items = load.data?.items ?? [];
+  const stuck = items.reduce((sum, each) => sum + each.activeInstancesWithIncidentCount, 0);
+  const running = items.reduce((sum, each) => sum + each.activeInstancesWithoutIncidentCount, stuck);
+  const partitions = nodes.data?.brokers.flatMap((broker) => broker.partitions) ?? [];
+  const bad = partitions.filter((partition) => partition.health !== "healthy").length;
+  return (
+    <div className="figures">
+      <Figure name={t.running} value={load.data && number(running)} hint={t.runningHint}>
+        <Link to="/processes" search={{ state: "active,incident" }}>
+          {t.running}
+        </Link>
+      </Figure>
+      <Figure name={t.stuck} value={load.data && number(stuck)} hint={stuck > 0 ? t.stuckHint : t.stuckNone} tone={stuck > 0 ? "incident" : undefined}>
+        <Link to="/incidents">{t.stuck}</Link>
+      </Figure>
+      <Figure name={t.tasks} value={tasks.data && atLeast(tasks.data.total, tasks.data.more)} hint={t.tasksHint} />
+      <Figure
+        name={t.nodes}
+        value={nodes.data && number(nodes.data.partitionsCount)}
+        hint={bad > 0 ? t.nodesBad(bad) : t.nodesHint(nodes.data?.brokers.length ?? 1)}
+        tone={bad > 0 ? "incident" : undefined}
+      />
+    </div>
+  );
+}
+
+interface FigureProps {
+  name: string;
+  value: string | undefined;
+  hint: string;
+  tone?: "incident";
+  children?: ReactNode;
+}
+
+function Figure({ name, value, hint, tone, children }: FigureProps) {
+  return (
+    <div className={`figure-box${tone === undefined ? "" : ` ${tone}`}`}>
+      <p className="figure-name">{children ?? name}</p>
+      <p className="figure-value figure">{value ?? "–"}</p>
+      <p className="figure-hint">{value === undefined ? " " : hint}</p>
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+// The errors, those of the most instances first; with a field to find one among many.
+import { Link, getRouteApi } from "@tanstack/react-router";
+import type { ErrorGroup } from "../../api/incidents";
+import { text } from "../../text";
+import { compact } from "../../text/format";
+import type { IncidentSearch } from "./search";
+
+const route = getRouteApi("/incidents");
+const t = text.incidents;
+
+export function ErrorList({ errors, search }: { errors: readonly ErrorGroup[]; search: IncidentSearch }) {
+  const navigate = route.useNavigate();
+  const wanted = (search.find ?? "").toLowerCase();
+  const shown = errors.filter((each) => each.errorMessage.toLowerCase().includes(wanted));
+  return (
+    <nav className="errors" aria-label={t.errors}>
+      <div className="errors-find">
+        <input
+          className="field"
+          type="search"
+          data-filter=""
+          placeholder={t.filter}
+          aria-label={t.filter}
+          value={search.find ?? ""}
+          onChange={(event) => void navigate({ search: { ...search, find: event.target.value || undefined }, replace: true })}
+        />
+      </div>
+      <ul>
+        <li>
+          <Link to="/incidents" search={{ find: search.find }} className="error-item" activeOptions={{ exact: true }} aria-current={search.error === undefined ? "page" : undefined}>
+            <span className="error-words">{t.allErrors}</span>
+          </Link>
+        </li>
+        {shown.length === 0 ? <li className="errors-none faint">{t.noMatch}</li> : null}
+        {shown.slice(0, 500).map((each) => {
+          const id = String(each.errorHashCode);
+          return (
+            <li key={id}>
+              <Link to="/incidents" search={{ find: search.find, error: id }} className="error-item" aria-current={search.error === id ? "page" : undefined}>
+                <span className="error-words" title={each.errorMessage}>
+                  {each.errorMessage}
+                </span>
+                <span className="error-count figure">{compact(each.activeInstancesWithErrorCount)}</span>
+              </Link>
+            </li>
+          );
+        })}
+      </ul>
+    </nav>
+  );
+}

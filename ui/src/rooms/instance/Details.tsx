@@ -1,0 +1,49 @@
+// Data and troubles of what is looked at.
+import { useQuery } from "@tanstack/react-query";
+import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
+import { ofInstance } from "../../api/incidents";
+import { type Instance, jobsOf, messagesOf } from "../../api/instances";
+import { text } from "../../text";
+import { compact } from "../../text/format";
+import { IncidentTab } from "./IncidentTab";
+import { JobTab } from "./JobTab";
+import { MessageTab } from "./MessageTab";
+import { TABS } from "./search";
+import { useScope } from "./scope";
+import { VariableTab } from "./VariableTab";
+
+const t = text.instance;
+
+export function Details({ instance }: { instance: Instance }) {
+  const { tab, chooseTab } = useScope();
+  const key = instance.processInstanceKey;
+  const incidents = useQuery(ofInstance(key));
+  const jobs = useQuery(jobsOf(key));
+  const messages = useQuery(messagesOf(key));
+  const open = incidents.data?.items.filter((each) => each.state === "ACTIVE" || each.state === "PENDING").length ?? 0;
+  const counts = { variables: 0, incidents: open, jobs: jobs.data?.items.length ?? 0, messages: messages.data?.items.length ?? 0 };
+  return (
+    <Tabs className="details" selectedKey={tab} onSelectionChange={(id) => chooseTab(TABS.find((each) => each === id) ?? "variables")}>
+      <TabList className="tabs" aria-label={t.details}>
+        {TABS.map((each) => (
+          <Tab key={each} id={each} className="tab">
+            {t[each]}
+            {counts[each] > 0 ? <span className={`tab-count figure${each === "incidents" ? " bad" : ""}`}>{compact(counts[each])}</span> : null}
+          </Tab>
+        ))}
+      </TabList>
+      <TabPanel id="variables" className="tab-panel">
+        <VariableTab instance={instance} />
+      </TabPanel>
+      <TabPanel id="incidents" className="tab-panel">
+        <IncidentTab query={incidents} instance={instance} />
+      </TabPanel>
+      <TabPanel id="jobs" className="tab-panel">
+        <JobTab query={jobs} />
+      </TabPanel>
+      <TabPanel id="messages" className="tab-panel">
+        <MessageTab query={messages} />
+      </TabPanel>
+    </Tabs>
+  );
+}

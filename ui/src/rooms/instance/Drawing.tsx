@@ -1,0 +1,39 @@
+// The model of the instance, with where it is and which way it came.
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { type Instance, flows, instanceCounts } from "../../api/instances";
+import { xml } from "../../api/xml";
+import { Diagram, type Mark } from "../../parts/diagram";
+import { Shown } from "../../parts/Shown";
+import { text } from "../../text";
+import { useScope } from "./scope";
+
+const NOTHING: ReadonlyMap<string, Mark> = new Map();
+const NONE: ReadonlySet<string> = new Set();
+
+export function Drawing({ instance }: { instance: Instance }) {
+  const atWork = instance.state === "ACTIVE";
+  const { element, chooseElement } = useScope();
+  const model = useQuery(xml(instance.processDefinitionKey));
+  const count = useQuery(instanceCounts(instance.processInstanceKey, atWork));
+  const taken = useQuery(flows(instance.processInstanceKey, atWork));
+  const marks = useMemo(() => (count.data ? new Map(count.data.items.map((each) => [each.elementId, each])) : NOTHING), [count.data]);
+  const ways = useMemo(() => (taken.data ? new Set(taken.data.items.map((each) => each.elementId)) : NONE), [taken.data]);
+  return (
+    <div className="drawing">
+      <Shown query={model}>
+        {(source) => (
+          <Diagram
+            xml={source}
+            label={`${text.processes.diagram}: ${instance.processDefinitionName ?? instance.processDefinitionId}`}
+            marks={marks}
+            taken={ways}
+            withEnded
+            selected={element}
+            onSelect={(next) => chooseElement(next === element ? undefined : next)}
+          />
+        )}
+      </Shown>
+    </div>
+  );
+}

@@ -1,0 +1,133 @@
+// A variable is edited as text, and only when it was changed is it sent: no number loses a digit on the way.
+import { type FormEvent, type ReactNode, useState } from "react";
+import { setVariable } from "../../api/commands";
+import type { Variable } from "../../api/instances";
+import type { ScopeKey } from "../../api/keys";
+import { announce } from "../../parts/announce";
+import { Dialog } from "../../parts/Dialog";
+import { failed } from "../../parts/failed";
+import { Json } from "../../parts/Json";
+import { compactJson, jsonError, prettyJson } from "../../parts/json";
+import { text } from "../../text";
+
+const t = text.commands;
+
+async function save(scope: ScopeKey, name: string, value: string, close: () => void) {
+  try {
+    await setVariable(scope, name, compactJson(value));
+    announce("done", t.saved(name));
+    close();
+  } catch (error) {
+    failed(error);
+  }
+}
+
+export function EditVariable({ variable, value, close }: { variable: Variable; value: string; close: () => void }) {
+  const [before] = useState(value);
+  const [written, write] = useState(() => prettyJson(value));
+  const error = jsonError(written);
+  const same = error === undefined && compactJson(written) === compactJson(before);
+  return (
+    <Form title={t.editTitle(variable.name)} close={close} ready={error === undefined && !same} save={() => save(variable.scopeKey, variable.name, written, close)}>
+      {value === before ? null : (
+        <div className="edit-meanwhile" role="alert">
+          <p>{t.changedMeanwhile}</p>
+          <p className="label">{t.theirs}</p>
+          <Json value={value} />
+        </div>
+      )}
+      <Value written={written} write={write} error={error} hint={same ? t.unchanged : t.valueHint} focus />
+    </Form>
+  );
+}
+
+interface AddProps {
+  scope: ScopeKey;
+  scopeName: string;
+  taken: readonly string[];
+  close: () => void;
+}
+
+export function AddVariable({ scope, scopeName, taken, close }: AddProps) {
+  const [name, setName] = useState("");
+  const [written, write] = useState("");
+  const error = written.trim() === "" ? undefined : jsonError(written);
+  const wrong = name === "" ? undefined : taken.includes(name) ? t.nameTaken : /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? undefined : t.nameBad;
+  const ready = name !== "" && wrong === undefined && written.trim() !== "" && error === undefined;
+  return (
+    <Form title={t.addTitle} close={close} ready={ready} save={() => save(scope, name, written, close)}>
+      <p className="muted edit-scope">{t.addScope(scopeName)}</p>
+      <label>
+        <span className="label">{t.name}</span>
+        {/* The dialog was opened to write here. */}
+        <input className="field mono edit-wide" value={name} spellCheck="false" aria-invalid={wrong !== undefined} ref={(input) => void (name === "" && written === "" && input?.focus())} onChange={(event) => setName(event.target.value)} />
+      </label>
+      <p className="bad edit-hint">{wrong ?? " "}</p>
+      <Value written={written} write={write} error={error} hint={t.valueHint} />
+    </Form>
+  );
+}
+
+interface FormProps {
+  title: string;
+  close: () => void;
+  ready: boolean;
+  save: () => Promise<void>;
+  children: ReactNode;
+}
+
+function Form({ title, close, ready, save: send, children }: FormProps) {
+  const [busy, setBusy] = useState(false);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (!ready || busy) return;
+    setBusy(true);
+    await send();
+    setBusy(false);
+  };
+  return (
+    <Dialog title={title} isOpen close={close} wide>
+      <form onSubmit={(event) => void submit(event)}>
+        {children}
+        <div className="dialog-actions">
+          <button type="button" className="button" onClick={close}>
+            {text.words.cancel}
+          </button>
+          <button type="submit" className="button main" disabled={!ready || busy}>
+            {t.save}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface ValueProps {
+  written: string;
+  write: (text: string) => void;
+  error: string | undefined;
+  hint: string;
+  focus?: boolean;
+}
+
+function Value({ written, write, error, hint, focus = false }: ValueProps) {
+  return (
+    <>
+      <label>
+        <span className="label">{t.value}</span>
+        <textarea
+          className="field mono edit-wide"
+          rows={Math.min(18, Math.max(4, written.split("\n").length + 1))}
+          value={written}
+          spellCheck="false"
+          aria-invalid={error !== undefined}
+          ref={(area) => void (focus && document.activeElement?.closest('[role="dialog"]')?.contains(area) && document.activeElement?.tagName !== "TEXTAREA" && area?.focus())}
+          onChange={(event) => write(event.target.value)}
+        />
+      </label>
+      <p className={`edit-hint ${error === undefined ? "faint" : "bad"}`} role={error === undefined ? undefined : "alert"}>
+        {error === undefined ? hint : t.invalid(error)}
+      </p>
+    </>
+  );
+}

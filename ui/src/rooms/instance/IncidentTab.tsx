@@ -1,0 +1,51 @@
+// What went wrong in the instance and in what it called.
+import type { UseQueryResult } from "@tanstack/react-query";
+import { CircleCheck } from "lucide-react";
+import type { Incident } from "../../api/incidents";
+import type { Instance } from "../../api/instances";
+import type { Problem } from "../../api/problem";
+import { Note } from "../../parts/Note";
+import { Shown } from "../../parts/Shown";
+import { State } from "../../parts/State";
+import { Time } from "../../parts/Time";
+import { text } from "../../text";
+import { RetryButton } from "../../parts/RetryButton";
+import { useScope } from "./scope";
+
+const t = text.instance;
+
+export function IncidentTab({ query, instance }: { query: UseQueryResult<{ items: Incident[] }, Problem>; instance: Instance }) {
+  const { chooseScope } = useScope();
+  return (
+    <Shown query={query} rows={3}>
+      {({ items }) =>
+        items.length === 0 ? (
+          <Note icon={<CircleCheck size={20} strokeWidth={1.75} />} title={t.incidentsNone} small>
+            {t.incidentsNoneText}
+          </Note>
+        ) : (
+          <ul className="entries">
+            {items.map((each) => (
+              <li key={each.incidentKey} className="entry">
+                <div className="entry-head">
+                  <State name={each.state === "ACTIVE" ? "INCIDENT" : each.state} />
+                  <b className="clip">{text.words.error(each.errorType)}</b>
+                  <span className="grow" />
+                  {each.state === "ACTIVE" ? <RetryButton incident={each.incidentKey} job={each.jobKey} /> : null}
+                </div>
+                <p className="entry-text">{each.errorMessage}</p>
+                <p className="entry-foot faint">
+                  <button type="button" className="words-link" disabled={each.processInstanceKey !== instance.processInstanceKey} onClick={() => chooseScope(each.elementInstanceKey)}>
+                    {each.elementId}
+                  </button>
+                  <Time at={each.creationTime} />
+                  <span className="mono">{each.incidentKey}</span>
+                </p>
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Shown>
+  );
+}

@@ -1,0 +1,84 @@
+// The variables of a scope, as the text that they are; what is long is cut and can be opened.
+import { useQuery } from "@tanstack/react-query";
+import { Pencil, Plus } from "lucide-react";
+import { useState } from "react";
+import { type Instance, type Variable, variables } from "../../api/instances";
+import { wholeVariable } from "../../api/variable";
+import { Json } from "../../parts/Json";
+import { Note } from "../../parts/Note";
+import { Shown } from "../../parts/Shown";
+import { text } from "../../text";
+import { AddVariable, EditVariable } from "./EditVariable";
+import { useScope } from "./scope";
+
+const t = text.instance;
+
+export function VariableTab({ instance }: { instance: Instance }) {
+  const { key, name } = useScope();
+  const atWork = instance.state === "ACTIVE";
+  const query = useQuery(variables(key, atWork));
+  const [adding, setAdding] = useState(false);
+  const scope = name ?? t.whole;
+  return (
+    <>
+      <div className="part-head">
+        <span className="clip muted">{t.variablesOf(scope)}</span>
+        <span className="grow" />
+        {atWork ? (
+          <button type="button" className="button small" onClick={() => setAdding(true)}>
+            <Plus size={14} aria-hidden="true" />
+            {text.commands.add}
+          </button>
+        ) : null}
+      </div>
+      <Shown query={query} rows={4}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Note title={t.variablesNone} small>
+              {t.variablesNoneText}
+            </Note>
+          ) : (
+            <dl className="variables">
+              {items.map((each) => (
+                <Row key={each.variableKey} variable={each} editable={atWork} />
+              ))}
+            </dl>
+          )
+        }
+      </Shown>
+      {adding ? <AddVariable scope={key} scopeName={scope} taken={query.data?.items.map((each) => each.name) ?? []} close={() => setAdding(false)} /> : null}
+    </>
+  );
+}
+
+function Row({ variable, editable }: { variable: Variable; editable: boolean }) {
+  const [editing, setEditing] = useState(false);
+  const [whole, setWhole] = useState(false);
+  const all = useQuery({ ...wholeVariable(variable.variableKey), enabled: variable.isTruncated && (whole || editing) });
+  const value = variable.isTruncated ? (all.data ?? variable.value) : variable.value;
+  const cut = variable.isTruncated && all.data === undefined;
+  return (
+    <div className="variable">
+      <dt className="mono clip" title={variable.name}>
+        {variable.name}
+      </dt>
+      <dd>
+        <Json value={value} />
+        {cut ? (
+          <p className="faint row">
+            {t.truncated}
+            <button type="button" className="button small" onClick={() => setWhole(true)}>
+              {t.loadWhole}
+            </button>
+          </p>
+        ) : null}
+      </dd>
+      {editable ? (
+        <button type="button" className="button quiet icon small" aria-label={text.commands.editTitle(variable.name)} title={text.commands.edit} onClick={() => setEditing(true)}>
+          <Pencil size={14} aria-hidden="true" />
+        </button>
+      ) : null}
+      {editing && !cut ? <EditVariable variable={variable} value={value} close={() => setEditing(false)} /> : null}
+    </div>
+  );
+}

@@ -1,0 +1,96 @@
+// Why it does not go on: a sentence for each place where it stands, those that need somebody first.
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { ArrowRight, CircleDot, Clock, TriangleAlert } from "lucide-react";
+import { useState } from "react";
+import { type Instance, type Wait, waits } from "../../api/instances";
+import { useNow } from "../../parts/now";
+import { Shown } from "../../parts/Shown";
+import { Time } from "../../parts/Time";
+import { text } from "../../text";
+import { byUrgency, type Cause, causesOf } from "./causes";
+import { RetryButton } from "../../parts/RetryButton";
+import { useScope } from "./scope";
+
+const t = text.instance;
+const icons = { incident: TriangleAlert, waiting: Clock, active: CircleDot } as const;
+const FIRST = 3;
+
+export function Why({ instance }: { instance: Instance }) {
+  const [all, showAll] = useState(false);
+  const query = useQuery(waits(instance.processInstanceKey));
+  return (
+    <section className="why" aria-label={instance.hasIncident ? t.why : t.whyOk}>
+      <h2>{instance.hasIncident ? t.why : t.whyOk}</h2>
+      <Shown query={query} rows={1} small>
+        {({ items, hasMore }) => {
+          const sorted = byUrgency(items);
+          const shown = all ? sorted : sorted.slice(0, FIRST);
+          if (sorted.length === 0) return <p className="why-none">{t.nothing}</p>;
+          return (
+            <>
+              <ul className="why-list">
+                {shown.map((wait) => (
+                  <Place key={wait.elementInstanceKey} wait={wait} />
+                ))}
+              </ul>
+              {sorted.length > FIRST ? (
+                <button type="button" className="button small quiet" aria-expanded={all} onClick={() => showAll(!all)}>
+                  {all ? text.words.less : t.whyMore(sorted.length - FIRST) + (hasMore ? "+" : "")}
+                </button>
+              ) : null}
+            </>
+          );
+        }}
+      </Shown>
+    </section>
+  );
+}
+
+function Place({ wait }: { wait: Wait }) {
+  const now = useNow();
+  const { chooseScope } = useScope();
+  const causes = causesOf(wait, now);
+  return (
+    <li className="why-place">
+      <button type="button" className="why-element" title={wait.elementId ?? undefined} onClick={() => chooseScope(wait.elementInstanceKey)}>
+        <span className="clip">{wait.elementName ?? wait.elementId}</span>
+      </button>
+      <ul>
+        {causes.length === 0 ? <li className="why-cause active">{t.nothing}</li> : null}
+        {causes.map((cause) => (
+          <Sentence key={`${cause.sentence} ${cause.detail} ${cause.incident?.key} ${cause.called}`} cause={cause} />
+        ))}
+      </ul>
+    </li>
+  );
+}
+
+function Sentence({ cause }: { cause: Cause }) {
+  const Icon = icons[cause.tone];
+  return (
+    <li className={`why-cause ${cause.tone}`}>
+      <Icon size={16} strokeWidth={2} aria-hidden="true" />
+      <div className="why-words">
+        <p>
+          <b>{cause.sentence}</b>
+          {cause.since ? (
+            <span className="faint">
+              {" · "}
+              <Time at={cause.since} />
+            </span>
+          ) : null}
+        </p>
+        {cause.detail ? <p className="why-detail">{cause.detail}</p> : null}
+        {cause.remedy ? <p className="muted">{cause.remedy}</p> : null}
+      </div>
+      {cause.incident ? <RetryButton incident={cause.incident.key} job={cause.incident.job} main /> : null}
+      {cause.called ? (
+        <Link className="button small" to="/processes/i/$key" params={{ key: cause.called }}>
+          {t.openCalled}
+          <ArrowRight size={14} aria-hidden="true" />
+        </Link>
+      ) : null}
+    </li>
+  );
+}

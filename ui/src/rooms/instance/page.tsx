@@ -1,0 +1,59 @@
+// One process instance: why it does not go on, first; then where it is, what happened, and with which data.
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { instance } from "../../api/instances";
+import { type InstanceKey, asKey } from "../../api/keys";
+import { queries } from "../../api/live";
+import { definition } from "../../api/processes";
+import { Note } from "../../parts/Note";
+import { PageTitle } from "../../parts/PageTitle";
+import { Shown } from "../../parts/Shown";
+import { Splitter } from "../../parts/Splitter";
+import { text } from "../../text";
+import { Details } from "./Details";
+import { Drawing } from "./Drawing";
+import { Head } from "./Head";
+import { History } from "./History";
+import { ScopeProvider } from "./scope";
+import { Why } from "./Why";
+import "./instance.css";
+
+const route = getRouteApi("/processes/i/$key");
+const t = text.instance;
+
+export function Instance() {
+  const key = asKey<InstanceKey>(route.useParams().key);
+  const known = queries.getQueryData(["instances", "one", key]) as { state?: string } | undefined;
+  const one = useQuery(instance(key, known?.state === undefined || known.state === "ACTIVE"));
+  const model = useQuery({ ...definition(one.data?.processDefinitionKey ?? asKey("0")), enabled: one.data !== undefined });
+  if (one.error?.isGone || one.error?.status === 400) {
+    return (
+      <>
+        <PageTitle title={key} />
+        <Note title={t.gone}>{t.goneText(key)}</Note>
+      </>
+    );
+  }
+  const name = one.data?.processDefinitionName ?? one.data?.processDefinitionId;
+  return (
+    <>
+      <PageTitle title={name ?? key} />
+      <Shown query={one} rows={8}>
+        {(found) => (
+          <ScopeProvider instance={found}>
+            <div className="instance">
+              <Head instance={found} definition={model.data} />
+              {found.state === "ACTIVE" ? <Why instance={found} /> : null}
+              <Splitter name="instance" label={t.resize} initial={280} above={<Drawing instance={found} />}>
+                <div className="instance-parts">
+                  <History instance={found} />
+                  <Details instance={found} />
+                </div>
+              </Splitter>
+            </div>
+          </ScopeProvider>
+        )}
+      </Shown>
+    </>
+  );
+}

@@ -1,0 +1,76 @@
+// What can be done with the rows that were chosen, or with all that the filter finds.
+import { useQuery } from "@tanstack/react-query";
+import type { Key } from "react-aria-components";
+import { type Filter, howMany } from "../../api/instances";
+import { Many } from "../../parts/Many";
+import { text } from "../../text";
+import { atLeast, number } from "../../text/format";
+import { KINDS } from "./FilterBar";
+import { filterOf, statesOf } from "./filter";
+import type { ProcessSearch, State } from "./search";
+
+const t = text.processes;
+
+interface BulkProps {
+  search: ProcessSearch;
+  selected: ReadonlySet<Key>;
+  clear: () => void;
+}
+
+/** The filter that is shown, of those states to which the command can do something. */
+function scope(search: ProcessSearch, states: readonly State[]): Filter | undefined {
+  const wanted = statesOf(search).filter((state) => states.includes(state));
+  return filterOf({ ...search, state: wanted.join(",") || "none" });
+}
+
+/** The filter in words. */
+function terms(search: ProcessSearch, states: readonly State[]): string[] {
+  const wanted = statesOf(search).filter((state) => states.includes(state));
+  const shown = wanted.map((state) => t.states[state]).join(", ");
+  const process = search.process === undefined ? [] : [`${t.process} ${search.process}`];
+  const version = search.version === undefined ? [] : [t.versionOf(Number(search.version))];
+  const others = KINDS.flatMap((kind) => {
+    const value = search[kind];
+    return value === undefined ? [] : [`${t.filters[kind]} ${Array.isArray(value) ? value.join(", ") : value}`];
+  });
+  const error = search.hash === undefined ? [] : [`${t.filters.error} #${search.hash}`];
+  return [...process, ...version, `${t.state} ${shown}`, ...others, ...error];
+}
+
+export function Bulk({ search, selected, clear }: BulkProps) {
+  if (selected.size > 0) {
+    const filter: Filter = { processInstanceKey: { $in: [...selected].map(String) }, state: "ACTIVE" };
+    const words = [text.commands.selected(selected.size)];
+    return (
+      <>
+        <span className="muted">{text.commands.selected(selected.size)}</span>
+        <button type="button" className="button small quiet" onClick={clear}>
+          {text.commands.clear}
+        </button>
+        <Many command="retry" filter={{ ...filter, hasIncident: true }} terms={words} label={text.commands.retryMany} />
+        <Many command="cancel" filter={filter} terms={words} label={text.commands.cancelMany} />
+      </>
+    );
+  }
+  return (
+    <>
+      <All command="retry" search={search} states={["incident"]} label={text.commands.retryEvery} />
+      <All command="cancel" search={search} states={["active", "incident"]} label={text.commands.cancelEvery} />
+    </>
+  );
+}
+
+interface AllProps {
+  command: "cancel" | "retry";
+  search: ProcessSearch;
+  states: readonly State[];
+  label: (count: string) => string;
+}
+
+function All({ command, search, states, label }: AllProps) {
+  const filter = scope(search, states);
+  const count = useQuery({ ...howMany(filter ?? {}), enabled: filter !== undefined }).data;
+  if (filter === undefined || !count || count.total === 0) return null;
+  const total = count.more ? atLeast(count.total, true) : number(count.total);
+  return <Many command={command} filter={filter} terms={terms(search, states)} label={label(total)} />;
+}

@@ -1,0 +1,139 @@
+// The instances that the filter finds, in the order that was chosen.
+import { Link } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import type { Key } from "react-aria-components";
+import type { Filter, Instance } from "../../api/instances";
+import { useInstances } from "../../api/instances";
+import { WINDOW } from "../../api/list";
+import { router } from "../../app/router";
+import { Filtered, Note } from "../../parts/Note";
+import { Shown } from "../../parts/Shown";
+import { State } from "../../parts/State";
+import { type Col, Table } from "../../parts/Table";
+import { Time } from "../../parts/Time";
+import { Took } from "../../parts/Took";
+import { text } from "../../text";
+import { atLeast } from "../../text/format";
+import { Bulk } from "./Bulk";
+import { sortOf } from "./filter";
+import type { ProcessSearch } from "./search";
+import "../../parts/list.css";
+
+const t = text.processes;
+
+const base: readonly Col<Instance>[] = [
+  {
+    id: "processInstanceKey",
+    name: t.key,
+    width: "1fr",
+    minWidth: 196,
+    sorts: true,
+    cell: (row) => (
+      <>
+        <State name={row.hasIncident ? "INCIDENT" : row.state} bare />
+        <Link to="/processes/i/$key" params={{ key: row.processInstanceKey }} className="mono">
+          {row.processInstanceKey}
+        </Link>
+      </>
+    ),
+  },
+  {
+    id: "processDefinitionName",
+    name: t.process,
+    width: "2fr",
+    minWidth: 140,
+    sorts: true,
+    cell: (row) => (
+      <>
+        <span className="clip" title={row.processDefinitionName ?? row.processDefinitionId}>
+          {row.processDefinitionName ?? row.processDefinitionId}
+        </span>
+        <span className="faint">{`v${row.processDefinitionVersion}`}</span>
+      </>
+    ),
+  },
+  { id: "businessId", name: t.business, width: "1fr", minWidth: 100, sorts: true, cell: (row) => <span className="clip">{row.businessId}</span> },
+  { id: "startDate", name: t.started, width: 132, sorts: true, cell: (row) => <Time at={row.startDate} /> },
+  { id: "endDate", name: t.ended, width: 132, sorts: true, cell: (row) => <Time at={row.endDate} /> },
+  { id: "took", name: t.took, width: 132, number: true, cell: (row) => <Took from={row.startDate} to={row.endDate} /> },
+];
+
+/** Of one process its name is said already. */
+const version: Col<Instance> = { id: "version", name: t.version, width: 96, cell: (row) => <span className="faint">{`v${row.processDefinitionVersion}`}</span> };
+
+interface InstanceListProps {
+  search: ProcessSearch;
+  filter: Filter | undefined;
+  change: (search: ProcessSearch) => void;
+}
+
+export function InstanceList({ search, filter, change }: InstanceListProps) {
+  if (filter === undefined) return <Note title={t.stateless}>{t.statelessText}</Note>;
+  return <Found search={search} filter={filter} change={change} />;
+}
+
+function Found({ search, filter, change }: InstanceListProps & { filter: Filter }) {
+  const sort = sortOf(search);
+  const order = useMemo(() => [{ field: sort.field, order: sort.order }, { field: "processInstanceKey" as const, order: sort.order }], [sort.field, sort.order]);
+  const { query, list } = useInstances(filter, sort.field === "processInstanceKey" ? order.slice(1) : order, search.after);
+  // What was chosen under another filter is not meant any more.
+  const [chosen, setChosen] = useState<{ of: Filter; keys: ReadonlySet<Key> }>({ of: filter, keys: new Set() });
+  const selected = useMemo(() => new Set(chosen.of === filter ? chosen.keys : []), [chosen, filter]);
+  const select = (keys: ReadonlySet<Key>) => setChosen({ of: filter, keys });
+  const columns = useColumns(list.rows, search.process !== undefined);
+  const filtered = Object.entries(search).some(([name, value]) => name !== "sort" && value !== undefined);
+  return (
+    <section className="list" aria-label={t.list}>
+      <div className="list-head">
+        <b role="status">{query.data ? t.found(atLeast(list.total, list.more), list.total === 1) : " "}</b>
+        <span className="grow" />
+        <Bulk search={search} selected={selected} clear={() => select(new Set())} />
+      </div>
+      <div className="list-body">
+        <Shown query={query} rows={8}>
+          {() => (
+            <Table
+              label={t.list}
+              columns={columns}
+              rows={list.rows}
+              idOf={(row) => row.processInstanceKey}
+              onOpen={(row) => void router.navigate({ to: "/processes/i/$key", params: { key: row.processInstanceKey } })}
+              selected={selected}
+              onSelect={(next) => select(next === "all" ? new Set(list.rows.map((row) => row.processInstanceKey)) : new Set(next))}
+              sort={{ column: sort.field, direction: sort.order === "DESC" ? "descending" : "ascending" }}
+              onSort={({ column, direction }) => change({ ...search, sort: `${direction === "descending" ? "-" : ""}${column}` })}
+              loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
+              isLoadingMore={query.isFetchingNextPage}
+              empty={
+                filtered ? (
+                  <Filtered title={t.noneFilter} actions={<button type="button" className="button small" onClick={() => change({})}>{t.clear}</button>}>
+                    {t.noneFilterText}
+                  </Filtered>
+                ) : (
+                  <Note title={t.none}>{t.noneText}</Note>
+                )
+              }
+            />
+          )}
+        </Shown>
+      </div>
+      {list.next === undefined ? null : (
+        <p className="list-foot">
+          {t.windowText(WINDOW)}{" "}
+          <Link to="/processes" search={{ ...search, after: list.next }}>
+            {t.window}
+          </Link>
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** A column without anything in it is not worth its place. */
+function useColumns(rows: readonly Instance[], ofOne: boolean): readonly Col<Instance>[] {
+  const named = rows.some((row) => row.businessId);
+  return useMemo(
+    () => base.map((column) => (ofOne && column.id === "processDefinitionName" ? version : column)).filter((column) => named || column.id !== "businessId"),
+    [named, ofOne],
+  );
+}

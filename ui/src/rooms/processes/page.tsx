@@ -1,0 +1,46 @@
+// Processes: which instances there are, where they stand, and what is done with many of them.
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { kept } from "../../api/live";
+import { versions } from "../../api/processes";
+import { PageTitle } from "../../parts/PageTitle";
+import { Splitter } from "../../parts/Splitter";
+import { text } from "../../text";
+import { Drawing } from "./Drawing";
+import { FilterBar } from "./FilterBar";
+import { filterOf } from "./filter";
+import { InstanceList } from "./InstanceList";
+import type { ProcessSearch } from "./search";
+import "./processes.css";
+
+const route = getRouteApi("/processes");
+const t = text.processes;
+
+export function Processes() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = (next: ProcessSearch) => void navigate({ search: { ...next, after: undefined }, replace: true });
+  const filter = useMemo(() => filterOf(search), [search]);
+  const known = useQuery({ ...versions(search.process ?? ""), ...kept, enabled: search.process !== undefined });
+  const drawn = known.data?.items.find((each) => search.version === undefined || String(each.version) === search.version);
+  const list = <InstanceList search={search} filter={filter} change={change} />;
+  return (
+    <div className="processes">
+      <PageTitle title={t.title} />
+      <FilterBar search={search} change={change} versions={search.process === undefined ? [] : (known.data?.items ?? [])} />
+      {search.process !== undefined && drawn ? (
+        <Splitter
+          name="processes"
+          label={text.instance.resize}
+          initial={320}
+          above={<Drawing definition={drawn} search={search} filter={filter} change={change} all={search.version === undefined && (known.data?.items.length ?? 0) > 1} />}
+        >
+          {list}
+        </Splitter>
+      ) : (
+        list
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,13 @@
+// What the address of the list says: which process, which instances, in which order.
+import { only } from "../../app/search";
+
+export const STATES = ["active", "incident", "completed", "terminated"] as const;
+export type State = (typeof STATES)[number];
+
+const NAMES = ["process", "version", "state", "element", "error", "hash", "business", "key", "parent", "batch", "from", "to", "sort", "after"] as const;
+export type ProcessSearch = Partial<Record<(typeof NAMES)[number], string>> & { var?: string[] };
+
+export function processSearch(search: Record<string, unknown>): ProcessSearch {
+  const list = Array.isArray(search.var) ? search.var.filter((each) => typeof each === "string") : [];
+  return { ...only(search, NAMES), ...(list.length > 0 ? { var: list } : {}) };
+}

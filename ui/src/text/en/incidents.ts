@@ -1,0 +1,23 @@
+// What goes wrong, over all processes.
+export const incidents = {
+  title: "Incidents",
+  errors: "Errors",
+  allErrors: "All errors",
+  none: "No incidents",
+  noneText: "Every process instance can go on.",
+  noneLast: (when: string) => `The last one began ${when}, and was resolved.`,
+  gone: "This error is gone",
+  goneText: "No instance at work has it any more.",
+  filter: "Find an error",
+  noMatch: "No error has this text",
+  instances: (count: string, one: boolean) => (one ? "1 instance" : `${count} instances`),
+  places: "In these processes",
+  element: "Element",
+  instance: "Instance",
+  since: "Since",
+  error: "Error",
+  process: "Process",
+  retry: "Retry",
+  retryAll: (count: string) => `Retry all ${count}`,
+  showInstances: "Show these instances",
+} as const;

@@ -1,0 +1,11 @@
+// English.
+import { batches } from "./batches";
+import { commands } from "./commands";
+import { frame } from "./frame";
+import { home } from "./home";
+import { incidents } from "./incidents";
+import { instance } from "./instance";
+import { processes } from "./processes";
+import { words } from "./words";
+
+export const en = { batches, commands, frame, home, incidents, instance, processes, words };

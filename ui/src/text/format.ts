@@ -1,0 +1,61 @@
+// Numbers, times and spans of time as people read them.
+
+const numbers = new Intl.NumberFormat("en");
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
+const exactly = new Intl.DateTimeFormat("en", {
+  year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZoneName: "short",
+});
+const clock = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const day = new Intl.DateTimeFormat("en", { month: "short", day: "numeric" });
+
+export const number = (value: number): string => numbers.format(value);
+/** 1234 as 1.2K: where there is little room. */
+export const compact = (value: number): string => (value < 10_000 ? numbers.format(value) : short.format(value));
+/** A count that the server stopped at some number. */
+export const atLeast = (value: number, more: boolean): string => (more ? `${numbers.format(value)}+` : numbers.format(value));
+export const exact = (iso: string): string => exactly.format(new Date(iso));
+/** Hour and minute of today, or the day. */
+export const moment = (iso: string, now: number): string => {
+  const then = new Date(iso);
+  return Math.abs(now - then.getTime()) < 12 * 3_600_000 ? clock.format(then) : `${day.format(then)}, ${clock.format(then)}`;
+};
+
+const UNITS = [
+  ["year", 31_536_000_000],
+  ["month", 2_592_000_000],
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+] as const;
+
+/** "3 min. ago", "in 2 days"; what is within a few seconds is "now". */
+export function fromNow(iso: string, now: number): string {
+  const ms = new Date(iso).getTime() - now;
+  if (Math.abs(ms) < 5_000) return "now";
+  const [unit, size] = UNITS.find(([, size]) => Math.abs(ms) >= size) ?? ["second", 1_000];
+  return relative.format(Math.trunc(ms / size), unit);
+}
+
+const PARTS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1_000],
+] as const;
+
+/** A span of time in its two largest units: "2 d 4 h", "3 min 20 s", "840 ms". */
+export function span(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`;
+  const first = PARTS.findIndex(([, size]) => ms >= size);
+  const [name, size] = PARTS[first] ?? PARTS[3];
+  const whole = Math.floor(ms / size);
+  const next = PARTS[first + 1];
+  const rest = next ? Math.floor((ms % size) / next[1]) : 0;
+  return next && rest > 0 ? `${whole} ${name} ${rest} ${next[0]}` : `${whole} ${name}`;
+}
+
+export const between = (from: string, to: string | null | undefined, now: number): string =>
+  span((to ? new Date(to).getTime() : now) - new Date(from).getTime());

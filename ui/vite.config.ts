@@ -1,0 +1,38 @@
+// How the pages are built (into .build, from which tools/pack.mjs fills dist), and served while one works on them.
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+/** A development server fills the page's template as the server does (crates/ui/src/page.rs). */
+const template = {
+  name: "skep-template",
+  apply: "serve" as const,
+  transformIndexHtml: (html: string) => html.replaceAll("{{theme}}", "system").replaceAll(/\{\{\w+\}\}/g, ""),
+};
+
+/** The texts of all licences of what reaches browsers; the name changes with the packages, as names of files do that are kept for good. */
+const lock = createHash("sha256").update(readFileSync(new URL("package-lock.json", import.meta.url))).digest("hex").slice(0, 8);
+const notices = `assets/licences-${lock}.json`;
+
+const server = process.env.SKEP_URL ?? "http://127.0.0.1:8080";
+
+export default defineConfig(({ command }) => ({
+  // Built pages may stand behind any prefix.
+  base: command === "serve" ? "/ui/" : "./",
+  define: { __NOTICES__: JSON.stringify(notices) },
+  plugins: [react(), template],
+  build: {
+    outDir: ".build",
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    target: ["chrome123", "firefox120", "safari17.5"],
+    manifest: true,
+    license: { fileName: notices },
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 2000,
+  },
+  server: { proxy: { "/v2": server } },
+  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx", "tools/**/*.test.ts"] },
+}));
