@@ -176,3 +176,18 @@ fn feel_makes_cycles() {
         rig.assert_completed(instance);
     }
 }
+
+/// As in the reference engine; without end such a cycle is refused.
+#[test]
+fn a_counted_cycle_without_an_interval_fires_at_once_as_often_as_it_says() {
+    for cycle in ["R3/PT0S", "R3/-PT1H"] {
+        let mut rig = Rig::with(ticking(cycle));
+        let instance = rig.create("p", "{}");
+        for _ in 0..4 {
+            rig.run_due();
+        }
+        assert_eq!(fired(&rig), 3, "{cycle}");
+        rig.work("work", "{}");
+        rig.assert_completed(instance);
+    }
+}

@@ -1,9 +1,11 @@
 //! Repeating timers: ISO 8601 repeating intervals and cron.
 
+use std::borrow::Cow;
+
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 
 use super::duration::{Duration, parse_duration};
 use super::{InvalidTimerValue, parse_date};
@@ -23,11 +25,15 @@ pub enum Schedule {
     Interval {
         /// Milliseconds since the epoch.
         start: Option<i64>,
-        /// Always positive.
+        /// Positive, where it repeats without end.
         interval: Duration,
     },
     /// At the times of a cron text, in UTC.
-    Cron(Box<Cron>),
+    Cron {
+        times: Box<Cron>,
+        /// Only on the day so many days before the last of its month.
+        before_last: Option<i8>,
+    },
 }
 
 const EXPECTED: &str = "expected is a cycle such as R3/PT10M, R/2026-10-01T12:00:00Z/P1D, a cron text of six fields such as 0 0 9 * * MON-FRI, or @daily";
@@ -39,7 +45,7 @@ impl Cycle {
     /// `R/` and `R-1/` repeat without end. In cron texts, day of month and day of week must both match.
     ///
     /// # Errors
-    /// When the text has another form, or its interval is not positive (in whole milliseconds).
+    /// When the text has another form, or its interval is not positive (in whole milliseconds) though it repeats without end.
     pub fn parse(text: &str) -> Result<Cycle, InvalidTimerValue> {
         let text = text.trim();
         match text.strip_prefix('R') {
@@ -48,10 +54,7 @@ impl Cycle {
             {
                 parse_repeating(rest)
             }
-            _ => parse_cron(text).map(|cron| Cycle {
-                repetitions: None,
-                schedule: Schedule::Cron(Box::new(cron)),
-            }),
+            _ => parse_cron(text),
         }
     }
 
@@ -75,15 +78,29 @@ impl Cycle {
     fn after(&self, time: i64) -> Option<i64> {
         match &self.schedule {
             Schedule::Interval { interval, .. } => interval.add_to(time),
-            Schedule::Cron(cron) => {
-                let time = Timestamp::from_millisecond(time)
-                    .ok()?
-                    .to_zoned(TimeZone::UTC);
-                let next = cron.find_next_occurrence(&time, false).ok()?;
+            Schedule::Cron { times, before_last } => {
+                let time = Timestamp::from_millisecond(time).ok()?;
+                let next = occurrence(times, *before_last, time.to_zoned(TimeZone::UTC))?;
                 Some(next.timestamp().as_millisecond())
             }
         }
     }
+}
+
+/// The next time of a cron after this one. Each month has four days at most that could be the one before its last.
+fn occurrence(times: &Cron, before_last: Option<i8>, after: Zoned) -> Option<Zoned> {
+    const MOST_DAYS: usize = 4 * 12 * 100;
+    let mut after = after;
+    for _ in 0..MOST_DAYS {
+        let next = times.find_next_occurrence(&after, false).ok()?;
+        match before_last {
+            Some(days) if next.day() != next.days_in_month() - days => {
+                after = next.end_of_day().ok()?;
+            }
+            _ => return Some(next),
+        }
+    }
+    None
 }
 
 fn parse_repeating(rest: &str) -> Result<Cycle, InvalidTimerValue> {
@@ -104,9 +121,9 @@ fn parse_repeating(rest: &str) -> Result<Cycle, InvalidTimerValue> {
         None => (None, rest),
     };
     let interval = parse_duration(interval)?;
-    if !interval.is_positive() {
+    if repetitions.is_none() && !interval.is_positive() {
         return Err(InvalidTimerValue::new(
-            "the interval of a cycle must be positive, at least one millisecond",
+            "the interval of a cycle without end must be positive, at least one millisecond",
         ));
     }
     Ok(Cycle {
@@ -115,7 +132,7 @@ fn parse_repeating(rest: &str) -> Result<Cycle, InvalidTimerValue> {
     })
 }
 
-fn parse_cron(text: &str) -> Result<Cron, InvalidTimerValue> {
+fn parse_cron(text: &str) -> Result<Cycle, InvalidTimerValue> {
     let pattern = match text {
         "@yearly" | "@annually" => "0 0 0 1 1 *",
         "@monthly" => "0 0 0 1 * *",
@@ -131,17 +148,38 @@ fn parse_cron(text: &str) -> Result<Cron, InvalidTimerValue> {
         .dom_and_dow(true)
         .sloppy_ranges(true)
         .build();
-    let cron = parser
-        .parse(pattern)
+    let (pattern, before_last) = days_before_the_last(pattern);
+    let times = parser
+        .parse(&pattern)
         .map_err(|error| InvalidTimerValue::new(format!("{EXPECTED}: {error}")))?;
     // The search for a time that never comes walks through millennia: once here, so that it is never tried again.
     let start = Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
-    match cron.find_next_occurrence(&start, true) {
-        Ok(_) => Ok(cron),
-        Err(_) => Err(InvalidTimerValue::new(format!(
-            "'{text}' names no day that exists"
-        ))),
+    if occurrence(&times, before_last, start).is_none() {
+        let message = format!("'{text}' names no day that exists");
+        return Err(InvalidTimerValue::new(message));
     }
+    let times = Box::new(times);
+    Ok(Cycle {
+        repetitions: None,
+        schedule: Schedule::Cron { times, before_last },
+    })
+}
+
+/// A day of the month `L-3` as the days that it can be, and the 3.
+fn days_before_the_last(pattern: &str) -> (Cow<'_, str>, Option<i8>) {
+    let fields: Vec<&str> = pattern.split_whitespace().collect();
+    let [second, minute, hour, day, month, weekday] = fields[..] else {
+        return (pattern.into(), None);
+    };
+    let days = day.strip_prefix("L-").and_then(|days| days.parse().ok());
+    let Some(days) = days.filter(|days| (1..=30i8).contains(days)) else {
+        return (pattern.into(), None);
+    };
+    let candidates = (28..=31).map(|last| last - days).filter(|day| *day > 0);
+    let candidates: Vec<String> = candidates.map(|day| day.to_string()).collect();
+    let list = candidates.join(",");
+    let pattern = format!("{second} {minute} {hour} {list} {month} {weekday}");
+    (pattern.into(), Some(days))
 }
 
 #[cfg(test)]
@@ -267,6 +305,42 @@ mod tests {
     }
 
     #[test]
+    fn cron_counts_days_back_from_the_end_of_the_month() {
+        assert_eq!(
+            times("0 0 12 L-3 * *", "2026-01-30T00:00:00Z", 3),
+            [
+                "2026-02-25T12:00:00Z",
+                "2026-03-28T12:00:00Z",
+                "2026-04-27T12:00:00Z"
+            ]
+        );
+        assert_eq!(
+            times("0 0 0 L-30 * *", "2026-01-02T00:00:00Z", 2),
+            ["2026-03-01T00:00:00Z", "2026-05-01T00:00:00Z"]
+        );
+        // In February it is the 25th, a Friday in a year of its own.
+        assert_eq!(
+            times("* * * L-3 2 FRI", "2026-01-01T00:00:00Z", 1),
+            ["2033-02-25T00:00:00Z"]
+        );
+        for never in ["0 0 0 L-30 2 *", "0 0 0 L-31 * *", "0 0 0 L-0 * *"] {
+            assert!(Cycle::parse(never).is_err(), "{never}");
+        }
+    }
+
+    /// Their times have come already: each fires at once.
+    #[test]
+    fn counted_cycles_need_not_advance() {
+        let now = at("2026-01-01T00:00:00Z");
+        for text in ["R3/PT0S", "R3/-PT1H", "R3/P-1D"] {
+            let cycle = Cycle::parse(text).expect(text);
+            let first = cycle.first(now).expect("in range");
+            assert!(first <= now, "{text}");
+            assert_eq!(cycle.next(first, now), Some(now), "{text}");
+        }
+    }
+
+    #[test]
     fn cron_steps_may_start_at_a_number() {
         assert_eq!(
             times("0 5/20 * * * *", "2026-01-01T00:00:00Z", 2),
@@ -337,10 +411,9 @@ mod tests {
     }
 
     #[test]
-    fn intervals_that_do_not_advance_are_refused() {
+    fn intervals_without_end_that_do_not_advance_are_refused() {
         for text in [
             "R/PT0S",
-            "R3/PT0S",
             "R/-PT1H",
             "R/PT0.0001S",
             "R/P1M-29D",

@@ -10,7 +10,7 @@ use crate::xml::{self, Node};
 /// Headers with this prefix are the engine's own.
 const RESERVED_PREFIX: &str = "io.camunda.zeebe:";
 
-/// The headers in document order; those without value are left out, as element templates write them for unset fields.
+/// The headers in document order; those without key or value are left out, as element templates write them for unset fields.
 pub(crate) fn parse<'x>(
     node: Node<'x>,
     context: &mut Context<'_, 'x>,
@@ -24,17 +24,9 @@ pub(crate) fn parse<'x>(
         let key = header.attribute("key").unwrap_or_default();
         let value = header.attribute("value").unwrap_or_default();
         if key.is_empty() {
-            if !value.is_empty() {
-                context.add(
-                    header,
-                    Rule::ValueMissing,
-                    format!(
-                        "A task header with the value '{}' has no key. Give it one",
-                        abbreviate(value)
-                    ),
-                );
-            }
-        } else if key.starts_with(RESERVED_PREFIX) {
+            continue;
+        }
+        if key.starts_with(RESERVED_PREFIX) {
             context.add(header, Rule::ValueInvalid, format!("The task header '{}' uses the reserved prefix '{RESERVED_PREFIX}'. Choose another key", abbreviate(key)));
         } else if !seen.insert(key) {
             context.add(

@@ -221,7 +221,8 @@ fn headers_are_kept_in_order_and_as_json() {
         task()
             .header("b", "say \"hi\"")
             .header("a", "line\nbreak")
-            .header("unset", ""),
+            .header("unset", "")
+            .header("", "nobody asks for it"),
     );
     let skep_model::ElementKind::ServiceTask(job) =
         &process.element(process.find("t").expect("t")).kind
