@@ -58,6 +58,11 @@ impl Findings {
         self.list.push(finding);
     }
 
+    /// Before all others, also where there are too many.
+    pub(crate) fn add_first(&mut self, finding: Finding) {
+        self.list.insert(0, finding);
+    }
+
     /// Number of findings so far: grows exactly when something was refused.
     pub(crate) fn count(&self) -> usize {
         self.list.len() + self.further

@@ -58,6 +58,13 @@ pub fn parse(resource_name: &str, xml: &[u8], options: &Options) -> Result<Resou
         findings.add_finding(Finding::of_file(Rule::TextTooLong, message, None));
     }
     let processes = compile_all(&document, options, &mut findings);
+    if findings.count() > 0 && is_for_camunda_7(document.root_element()) {
+        let message = format!(
+            "This model is made for Camunda 7: it says what to do in extensions of {}, which engines with this API do not read. Convert it first, then see what is left of the findings below",
+            xml::CAMUNDA_7
+        );
+        findings.add_first(Finding::of_file(Rule::NotSupported, message, None));
+    }
     findings.into_result(resource_name)?;
     Ok(Resource { processes })
 }
@@ -186,6 +193,18 @@ fn call_activities(root: Node<'_>) -> Arc<[Arc<str>]> {
         .collect();
     ids.sort_unstable();
     ids.into()
+}
+
+/// It has extensions of Camunda 7 and none of this API. One that has both has been converted.
+fn is_for_camunda_7(root: Node<'_>) -> bool {
+    let uses = |namespace: &str| {
+        root.descendants().any(|node| {
+            let mut attributes = node.attributes();
+            node.tag_name().namespace() == Some(namespace)
+                || attributes.any(|attribute| attribute.namespace() == Some(namespace))
+        })
+    };
+    uses(xml::CAMUNDA_7) && !uses(xml::ZEEBE)
 }
 
 /// An id stands once in a file, drawings included: in XML it could not be told what a reference means.

@@ -151,3 +151,35 @@ fn a_refused_element_causes_no_other_findings() {
         .end("e2");
     refused(bpmn, "x", NEVER);
 }
+
+/// Each of its findings is true, but what helps is to know why there are so many.
+#[test]
+fn a_model_for_camunda_7_is_called_so_before_its_findings() {
+    let model = |attributes: &str, content: &str| {
+        format!(
+            "<definitions xmlns='http://www.omg.org/spec/BPMN/20100524/MODEL' \
+             xmlns:camunda='http://camunda.org/schema/1.0/bpmn' xmlns:zeebe='http://camunda.org/schema/zeebe/1.0' id='d'>\
+             <process id='p' isExecutable='true'><startEvent id='s'/><serviceTask id='t' {attributes}>{content}</serviceTask></process></definitions>"
+        )
+    };
+    let input = "<extensionElements><camunda:inputOutput/></extensionElements>";
+    for xml in [model("camunda:class='org.Work'", ""), model("", input)] {
+        let invalid = parse(&xml).expect_err("refused");
+        let codes: Vec<_> = invalid.findings.iter().map(|f| f.rule.code()).collect();
+        assert_eq!(codes, ["NOT_SUPPORTED", "EXTENSION_MISSING"]);
+        assert!(
+            invalid
+                .to_string()
+                .contains("This model is made for Camunda 7"),
+            "{invalid}"
+        );
+    }
+    // The namespace alone says nothing, and neither does what is left over in a model that runs.
+    let invalid = parse(&model("", "")).expect_err("refused");
+    assert_eq!(invalid.findings.len(), 1, "{invalid}");
+    let runs = "<extensionElements><zeebe:taskDefinition type='work'/></extensionElements>";
+    accepted_xml(&model("camunda:asyncBefore='true'", runs));
+    let broken = "<extensionElements><zeebe:taskDefinition/></extensionElements>";
+    let invalid = parse(&model("camunda:asyncBefore='true'", broken)).expect_err("refused");
+    assert_eq!(invalid.findings.len(), 1, "{invalid}");
+}
