@@ -107,9 +107,8 @@ struct Head {
 
 impl Head {
     fn read(content: &[u8]) -> Result<Head, String> {
-        // An array of two would be taken for the two fields.
-        if content.trim_ascii_start().first() == Some(&b'[') {
-            return Err("it is an array".to_string());
+        if content.trim_ascii_start().first() != Some(&b'{') {
+            return Err("it does not begin with '{'".to_string());
         }
         serde_json::from_slice(content).map_err(|e| e.to_string())
     }
