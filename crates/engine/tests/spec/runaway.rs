@@ -35,6 +35,33 @@ fn an_endless_loop_becomes_an_incident_that_a_variable_ends() {
     rig.assert_completed(instance);
 }
 
+/// Loops that deployment takes, as what they go through may wait.
+#[test]
+fn an_endless_loop_through_decisions_or_calls_becomes_an_incident() {
+    let through: [fn(Bpmn) -> Bpmn; 2] = [
+        |p| p.decision("x", "d", "r"),
+        |p| p.call_activity("x", "called"),
+    ];
+    for make in through {
+        let bpmn = make(Bpmn::process("p").start("s").exclusive("again"));
+        let bpmn = bpmn.exclusive("done?").when("=go").end("e");
+        let bpmn = bpmn.from("done?").otherwise().to("again");
+        let mut rig = Rig::with(bpmn);
+        let called = Bpmn::process("called").start("cs").end("ce").xml();
+        let files = vec![
+            ("d.dmn", decision("rules", "d", "1")),
+            ("called.bpmn", called),
+        ];
+        rig.deploy_files(files).expect("both deploy");
+        let instance = rig.create("p", r#"{"go":false}"#);
+        let incident = rig.incident();
+        assert_eq!(incident.kind, "UNKNOWN");
+        rig.set_variables(instance, r#"{"go":true}"#, false);
+        rig.resolve(incident.key).unwrap();
+        rig.assert_completed(instance);
+    }
+}
+
 #[test]
 fn an_endless_loop_can_be_cancelled() {
     let mut rig = Rig::with(endless());

@@ -266,6 +266,46 @@ fn random_processes_are_valid_and_the_same_for_the_same_seed() {
     );
 }
 
+/// Of each element its scope and its flows, by ids.
+fn joined(process: &Process) -> Vec<(String, String, Vec<String>, Vec<String>)> {
+    let id = |index: &ElementIndex| process.element(*index).id.to_string();
+    let ids = |list: &[ElementIndex]| list.iter().map(id).collect();
+    let mut all: Vec<_> = process
+        .elements
+        .iter()
+        .map(|e| {
+            (
+                e.id.to_string(),
+                id(&e.parent),
+                ids(&e.incoming),
+                ids(&e.outgoing),
+            )
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn it_does_not_matter_where_flows_are_written() {
+    let compiled = |xml: &str| {
+        let resource = parse("random.bpmn", xml.as_bytes(), &Options::default());
+        let mut resource = resource.unwrap_or_else(|invalid| panic!("{invalid}\n{xml}"));
+        resource.processes.remove(0)
+    };
+    skep_sim::each(50, |seed| {
+        let xml = random("p", seed, 40).xml();
+        let is_flow = |line: &&str| line.trim_start().starts_with("<bpmn:sequenceFlow");
+        let (flows, others): (Vec<&str>, Vec<&str>) = xml.lines().partition(is_flow);
+        let end = format!("{}</bpmn:process>", flows.concat());
+        let moved = others.join("\n").replace("</bpmn:process>", &end);
+        assert!(!flows.is_empty() && moved != xml);
+        let moved = compiled(&moved);
+        assert_sound(&moved);
+        assert_eq!(joined(&moved), joined(&compiled(&xml)), "{seed}");
+    });
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
