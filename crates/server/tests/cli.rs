@@ -288,6 +288,13 @@ fn what_is_not_there_is_not_found() {
     let nobody = run(directory.path(), &arguments);
     let errors = stderr(&nobody);
     assert!(errors.contains("error[NOT_FOUND]: "), "{errors}");
+    // Once, and once for the page about it.
+    for arguments in [&["start", "nobody"][..], &arguments[..2]] {
+        let all = [arguments, &["--address", &server.rest]].concat();
+        let errors = stderr(&run(directory.path(), &all));
+        assert_eq!(errors.matches("NOT_FOUND").count(), 2, "{errors}");
+        assert!(!errors.contains("rejected with code"), "{errors}");
+    }
 }
 
 #[test]

@@ -70,10 +70,25 @@ fn table<const N: usize>(rows: &[[String; N]]) -> String {
     text
 }
 
+/// The text without the code that stands in front of it, which the client and the server's own words name again.
+fn once(text: &str, code: &str) -> String {
+    let text = text.replacen(&format!("{code}: "), "", 1);
+    let words = format!("' rejected with code '{code}': ");
+    match text.split_once(&words) {
+        Some((before, after)) if before.contains("Command '") => {
+            let before = before
+                .rsplit_once("Command '")
+                .map_or("", |(before, _)| before);
+            format!("{before}{after}")
+        }
+        _ => text,
+    }
+}
+
 /// Says what went wrong and chooses the exit code.
 pub fn report(error: &anyhow::Error) -> ExitCode {
     let code = crate::errors::code_of(error);
-    eprintln!("error[{code}]: {error:#}");
+    eprintln!("error[{code}]: {}", once(&format!("{error:#}"), code));
     if let Some(skep_client::Error::Connect { .. }) = error.downcast_ref() {
         eprintln!(
             "Start a server with `skep serve`, or name the address of a running one with --address."
