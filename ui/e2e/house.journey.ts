@@ -12,7 +12,7 @@ interface Violation {
   nodes: { target: string[]; failureSummary: string }[];
 }
 
-const ROUTES = ["/", "/processes", "/processes?process=order&state=active,incident", "INSTANCE", "/incidents", "/incidents?error=1806147757", "/batches", "/help"];
+const ROUTES = ["/", "/processes", "/processes?process=order&state=active,incident", "INSTANCE", "/incidents", "/incidents?error=1806147757", "/jobs", "/jobs/charge-card", "/batches", "/help"];
 
 for (const theme of ["light", "dark"] as const) {
   for (const width of [1280, 360]) {

@@ -93,6 +93,18 @@ test("a pasted key is found, whatever it is the key of", async ({ page, open, ap
   await expect(page.getByText("Nothing here has the key 999999999999")).toBeVisible();
 });
 
+test("jobs say who works on them, and which nobody takes", async ({ page, open }) => {
+  await open("/jobs");
+  await page.getByRole("link", { name: /charge-card/ }).click();
+  await expect(page.getByRole("list", { name: "Workers of the last day" })).toContainText("payments-7f9c");
+  await page.getByRole("link", { name: "Failed", exact: true }).click();
+  await expect(page).toHaveURL(/jobs\/charge-card\?view=failed/);
+  await expect(page.locator('.list-head [aria-current="page"]')).toHaveText(["Failed"]);
+  await expect(page.getByRole("row").nth(2)).toContainText("card network");
+  await page.getByRole("link", { name: /estimate-repair/ }).click();
+  await expect(page.getByText("No worker has finished a job of the type estimate-repair within a day.")).toBeVisible();
+});
+
 test("names of people who do not mean well are names", async ({ page, open, api }) => {
   const { processInstanceKey: key } = await api.start("hostile", `{"big": ${BIG}, "html": ${JSON.stringify(HOSTILE)}, "long": ${JSON.stringify(LONG)}}`);
   await open(`/processes/i/${key}`);

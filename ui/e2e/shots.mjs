@@ -68,6 +68,9 @@ await shoot(full.url, [
   ["incidents", "/incidents"],
   ["incidents-one", `/incidents?error=${error}`],
   ["incidents-retry", `/incidents?error=${error}`, (page) => page.getByRole("button", { name: /Retry all/ }).click()],
+  ["jobs", "/jobs"],
+  ["jobs-type", "/jobs/charge-card"],
+  ["jobs-none", "/jobs/estimate-repair"],
   ["help", "/help"],
   ["lost", "/no/such/page"],
   ["palette", "/", async (page) => {

@@ -47,7 +47,11 @@ hold("first load, styles", weight.css, BUDGETS.first.css);
 const font = Object.keys(manifest).find((id) => /inter-latin-wght-normal/.test(id));
 hold("first load, font", await size(manifest[font].file), BUDGETS.first.font);
 for (const id of Object.keys(manifest).filter((id) => manifest[id].isDynamicEntry)) {
-  const added = await weigh([...closure(id)].filter((each) => !first.has(each)));
+  // What is opened within a screen comes on top of it.
+  const there = new Set(first);
+  const within = Object.keys(manifest).filter((other) => !first.has(other) && manifest[other].dynamicImports?.includes(id));
+  for (const other of within) for (const each of closure(other)) there.add(each);
+  const added = await weigh([...closure(id)].filter((each) => !there.has(each)));
   const viewer = /Diagram/.test(id);
   hold(id.replace("src/", ""), added.js + added.css, viewer ? BUDGETS.viewer : BUDGETS.screen);
 }

@@ -17,6 +17,7 @@ const keys: readonly (readonly [string, string])[] = [
   ["g h", t.shortcuts.home],
   ["g p", t.shortcuts.processes],
   ["g i", t.shortcuts.incidents],
+  ["g j", t.shortcuts.jobs],
   ["g b", t.shortcuts.batches],
   ["/", t.shortcuts.filter],
   ["j k x", t.shortcuts.rows],

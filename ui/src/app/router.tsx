@@ -4,6 +4,7 @@ import { base } from "../api/client";
 import { batchSearch } from "../rooms/batches/search";
 import { incidentSearch } from "../rooms/incidents/search";
 import { instanceSearch } from "../rooms/instance/search";
+import { jobSearch } from "../rooms/jobs/search";
 import { processSearch } from "../rooms/processes/search";
 import { Broken, Lost } from "./Lost";
 import { Frame } from "./Frame";
@@ -34,6 +35,18 @@ const incidents = createRoute({
   validateSearch: incidentSearch,
   component: lazyRouteComponent(() => import("../rooms/incidents/page"), "Incidents"),
 });
+const jobs = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs",
+  validateSearch: jobSearch,
+  component: lazyRouteComponent(() => import("../rooms/jobs/page"), "Jobs"),
+});
+const jobsOfType = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs/$type",
+  validateSearch: jobSearch,
+  component: lazyRouteComponent(() => import("../rooms/jobs/page"), "Jobs"),
+});
 const batches = createRoute({
   getParentRoute: () => root,
   path: "/batches",
@@ -52,7 +65,7 @@ const help = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, processes, instance, incidents, batches, batch, help]),
+  routeTree: root.addChildren([home, processes, instance, incidents, jobs, jobsOfType, batches, batch, help]),
   basepath: `${base}/ui`,
   parseSearch,
   stringifySearch,

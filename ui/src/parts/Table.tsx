@@ -42,6 +42,8 @@ export function Table<T extends object>(props: TableProps<T>) {
   const { columns, rows, idOf, onOpen, selected } = props;
   const layout = useMemo(() => ({ rowHeight: ROW, headingHeight: HEAD, loaderHeight: 40 }), []);
   const byId = useMemo(() => new Map(rows.map((row) => [idOf(row), row])), [rows, idOf]);
+  // Columns of nothing say nothing, and would make what is said as wide as they are.
+  if (rows.length === 0) return props.empty;
   return (
     <Virtualizer layout={TableLayout} layoutOptions={layout}>
       <AriaTable
@@ -83,7 +85,7 @@ export function Table<T extends object>(props: TableProps<T>) {
             </Column>
           ))}
         </TableHeader>
-        <TableBody renderEmptyState={() => props.empty}>
+        <TableBody>
           <Collection items={rows} dependencies={[columns]}>
             {(row) => (
               <Row id={idOf(row)} className={`tr${onOpen ? " opens" : ""}`}>

@@ -13,8 +13,8 @@ export function ErrorList({ errors, search }: { errors: readonly ErrorGroup[]; s
   const wanted = (search.find ?? "").toLowerCase();
   const shown = errors.filter((each) => each.errorMessage.toLowerCase().includes(wanted));
   return (
-    <nav className="errors" aria-label={t.errors}>
-      <div className="errors-find">
+    <nav className="side" aria-label={t.errors}>
+      <div className="side-find">
         <input
           className="field"
           type="search"
@@ -27,20 +27,20 @@ export function ErrorList({ errors, search }: { errors: readonly ErrorGroup[]; s
       </div>
       <ul>
         <li>
-          <Link to="/incidents" search={{ find: search.find }} className="error-item" activeOptions={{ exact: true }} aria-current={search.error === undefined ? "page" : undefined}>
+          <Link to="/incidents" search={{ find: search.find }} className="side-item" activeOptions={{ exact: true }} aria-current={search.error === undefined ? "page" : undefined}>
             <span className="error-words">{t.allErrors}</span>
           </Link>
         </li>
-        {shown.length === 0 ? <li className="errors-none faint">{t.noMatch}</li> : null}
+        {shown.length === 0 ? <li className="side-none faint">{t.noMatch}</li> : null}
         {shown.slice(0, 500).map((each) => {
           const id = String(each.errorHashCode);
           return (
             <li key={id}>
-              <Link to="/incidents" search={{ find: search.find, error: id }} className="error-item" aria-current={search.error === id ? "page" : undefined}>
+              <Link to="/incidents" search={{ find: search.find, error: id }} className="side-item" aria-current={search.error === id ? "page" : undefined}>
                 <span className="error-words" title={each.errorMessage}>
                   {each.errorMessage}
                 </span>
-                <span className="error-count figure">{compact(each.activeInstancesWithErrorCount)}</span>
+                <span className="side-bad figure">{compact(each.activeInstancesWithErrorCount)}</span>
               </Link>
             </li>
           );

@@ -84,7 +84,7 @@ export function OfError({ error, search }: { error: ErrorGroup | undefined; sear
 function Message({ error }: { error: ErrorGroup }) {
   const places = useQuery(byDefinition(error.errorHashCode)).data?.items ?? [];
   return (
-    <header className="error-head">
+    <header className="side-head">
       <h2 className="error-whole">{error.errorMessage}</h2>
       <ul className="error-places" aria-label={t.places}>
         {places.map((each) => (

@@ -12,6 +12,7 @@ import { fromNow } from "../../text/format";
 import { ErrorList } from "./ErrorList";
 import { OfError } from "./OfError";
 import "../../parts/list.css";
+import "../../parts/sides.css";
 import "./incidents.css";
 
 const route = getRouteApi("/incidents");
@@ -29,7 +30,7 @@ export function Incidents() {
           items.length === 0 && search.error === undefined ? (
             <None />
           ) : (
-            <div className={`incidents${search.error === undefined ? "" : " one"}`}>
+            <div className={`sides${search.error === undefined ? "" : " one"}`}>
               <ErrorList errors={items} search={search} />
               {search.error !== undefined && chosen === undefined ? (
                 <Note icon={<CircleCheck size={20} strokeWidth={1.75} />} title={t.gone}>

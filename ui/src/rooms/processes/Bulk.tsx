@@ -5,8 +5,8 @@ import { type Filter, howMany } from "../../api/instances";
 import { Many } from "../../parts/Many";
 import { text } from "../../text";
 import { atLeast, number } from "../../text/format";
-import { KINDS } from "./FilterBar";
 import { filterOf, statesOf } from "./filter";
+import { KINDS } from "./kinds";
 import type { ProcessSearch, State } from "./search";
 
 const t = text.processes;

@@ -5,13 +5,12 @@ import { type Look } from "../../parts/State";
 import { text } from "../../text";
 import { AddFilter } from "./AddFilter";
 import { statesOf } from "./filter";
+import { type Kind, KINDS } from "./kinds";
 import { PickProcess } from "./PickProcess";
 import { type ProcessSearch, STATES, type State } from "./search";
 
 const t = text.processes;
 const looks: Record<State, Look> = { active: "active", incident: "incident", completed: "ended", terminated: "cancelled" };
-export const KINDS = ["var", "element", "error", "business", "key", "parent", "batch", "from", "to"] as const;
-export type Kind = (typeof KINDS)[number];
 
 interface FilterBarProps {
   search: ProcessSearch;

@@ -5,7 +5,8 @@ import { frame } from "./frame";
 import { home } from "./home";
 import { incidents } from "./incidents";
 import { instance } from "./instance";
+import { jobs } from "./jobs";
 import { processes } from "./processes";
 import { words } from "./words";
 
-export const en = { batches, commands, frame, home, incidents, instance, processes, words };
+export const en = { batches, commands, frame, home, incidents, instance, jobs, processes, words };

@@ -1,0 +1,39 @@
+// Questions about jobs: what is asked of workers, and who answers.
+import { type Answer, type Body, post } from "./client";
+import { PAGE, useList } from "./list";
+import { live } from "./live";
+
+export type JobRow = Answer<"/jobs/search", "post">["items"][number];
+export type JobType = Answer<"/jobs/statistics/by-types", "post">["items"][number];
+export type JobWorker = Answer<"/jobs/statistics/by-workers", "post">["items"][number];
+type JobFilter = NonNullable<Body<"/jobs/search", "post">["filter"]>;
+
+const DAY = 86_400_000;
+
+/** The last day, as the statistics count it. */
+const day = () => ({ from: new Date(Date.now() - DAY).toISOString(), to: new Date(Date.now() + 60_000).toISOString() });
+
+/** Types of jobs that were asked for, done or failed within a day. */
+export const jobTypes = () =>
+  live(["jobs", "types"], (how) => post("/jobs/statistics/by-types", {}, { filter: day(), page: { limit: 1000 } }, how), 10_000);
+
+/** Who did, or failed, jobs of a type within a day. */
+export const jobWorkers = (type: string) =>
+  live(["jobs", "workers", type], (how) => post("/jobs/statistics/by-workers", {}, { filter: { ...day(), jobType: type }, page: { limit: 100 } }, how), 10_000);
+
+/** What a worker could still be given, or has in hand. */
+const OPEN: JobFilter["state"] = { $in: ["CREATED", "FAILED", "RETRIES_UPDATED", "TIMED_OUT", "MIGRATED"] };
+export const VIEWS = ["open", "failed", "all"] as const;
+export type View = (typeof VIEWS)[number];
+
+const filterOf = (type: string, view: View): JobFilter =>
+  view === "open" ? { type, state: OPEN } : view === "failed" ? { type, state: "FAILED" } : { type };
+
+/** Jobs of a type, the oldest first while they are open. */
+export const useJobs = (type: string, view: View, after?: string) =>
+  useList(["jobs", "list", type, view], (how, from) =>
+    post("/jobs/search", {}, {
+      filter: filterOf(type, view),
+      sort: [{ field: "jobKey", order: view === "all" ? "DESC" : "ASC" }],
+      page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
+    }, how), after);

@@ -1,0 +1,112 @@
+// The jobs of one type, and the workers that took them.
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { type JobRow, VIEWS, type View, jobWorkers, useJobs } from "../../api/jobs";
+import { WINDOW } from "../../api/list";
+import { router } from "../../app/router";
+import { Note } from "../../parts/Note";
+import { Shown } from "../../parts/Shown";
+import { State } from "../../parts/State";
+import { type Col, Table } from "../../parts/Table";
+import { Time } from "../../parts/Time";
+import { text } from "../../text";
+import { atLeast } from "../../text/format";
+import type { JobSearch } from "./search";
+
+const t = text.jobs;
+
+const columns: readonly Col<JobRow>[] = [
+  {
+    id: "instance",
+    name: t.instance,
+    width: 208,
+    cell: (row) => (
+      <>
+        <State name={row.state} bare />
+        <Link to="/processes/i/$key" params={{ key: row.processInstanceKey }} search={{ scope: row.elementInstanceKey, tab: "jobs" }} className="mono">
+          {row.processInstanceKey}
+        </Link>
+      </>
+    ),
+  },
+  { id: "element", name: t.element, width: "1fr", minWidth: 100, cell: (row) => <span className="clip" title={row.processDefinitionId}>{row.elementId}</span> },
+  { id: "worker", name: t.worker, width: "1fr", minWidth: 100, cell: (row) => <span className="clip" title={row.worker}>{row.worker}</span> },
+  { id: "error", name: t.error, width: "3fr", minWidth: 160, cell: (row) => <span className="clip" title={row.errorMessage ?? undefined}>{row.errorMessage}</span> },
+  { id: "tries", name: t.tries, width: 100, number: true, cell: (row) => row.retries },
+  { id: "since", name: t.since, width: 112, number: true, cell: (row) => <Time at={row.creationTime} /> },
+];
+
+export function OfType({ type, search }: { type: string; search: JobSearch }) {
+  const view: View = VIEWS.find((each) => each === search.view) ?? "open";
+  const { query, list } = useJobs(type, view, search.after);
+  return (
+    <section className="list" aria-label={t.listed}>
+      <Head type={type} />
+      <div className="list-head">
+        <span className="row" role="group" aria-label={t.state}>
+          {VIEWS.map((each) => (
+            <Link key={each} to="/jobs/$type" params={{ type }} search={{ find: search.find, view: each === "open" ? undefined : each }} className="button small quiet" activeOptions={{ exact: true }} aria-current={each === view ? "page" : undefined}>
+              {t.views[each]}
+            </Link>
+          ))}
+        </span>
+        <b role="status">{query.data ? text.words.count(list.total, "job", "jobs").replace(/^[\d,]+/, atLeast(list.total, list.more)) : " "}</b>
+      </div>
+      <div className="list-body">
+        <Shown query={query} rows={8}>
+          {() => (
+            <Table
+              label={t.listed}
+              columns={columns}
+              rows={list.rows}
+              idOf={(row) => row.jobKey}
+              onOpen={(row) => void router.navigate({ to: "/processes/i/$key", params: { key: row.processInstanceKey }, search: { scope: row.elementInstanceKey, tab: "jobs" } })}
+              loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
+              isLoadingMore={query.isFetchingNextPage}
+              empty={<Note title={t.nothing[view]} />}
+            />
+          )}
+        </Shown>
+      </div>
+      {list.next === undefined ? null : (
+        <p className="list-foot">
+          {text.processes.windowText(WINDOW)}{" "}
+          <Link to="/jobs/$type" params={{ type }} search={{ ...search, after: list.next }}>
+            {text.processes.window}
+          </Link>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Head({ type }: { type: string }) {
+  const workers = useQuery(jobWorkers(type));
+  return (
+    <header className="side-head">
+      <h2 className="mono clip" title={type}>
+        {type}
+      </h2>
+      <Shown query={workers} rows={1} small>
+        {({ items }) => {
+          const named = items.filter((each) => each.worker !== "");
+          if (named.length === 0) return <p className="job-none">{t.workersNone(type)}</p>;
+          return (
+            <ul className="job-workers" aria-label={t.workers}>
+              {named.map((each) => (
+                <li key={each.worker}>
+                  <span className="clip">{each.worker}</span>
+                  <span className="faint figure">{t.done(each.completed.count)}</span>
+                  {each.failed.count > 0 ? <span className="bad figure">{t.failed(each.failed.count)}</span> : null}
+                  <span className="faint">
+                    <Time at={each.completed.lastUpdatedAt ?? each.failed.lastUpdatedAt} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </Shown>
+    </header>
+  );
+}

@@ -1,0 +1,58 @@
+// The fields of a new condition.
+import { type FormEvent, useState } from "react";
+import { text } from "../../text";
+import type { AddFilterProps } from "./AddFilter";
+import { condition, written } from "./filter";
+import { type Kind, KINDS } from "./kinds";
+
+const t = text.processes;
+
+export default function Form({ search, change }: AddFilterProps) {
+  const [kind, setKind] = useState<Kind>("var");
+  const [value, setValue] = useState("");
+  const [bad, setBad] = useState(false);
+  const apply = (event: FormEvent) => {
+    event.preventDefault();
+    if (value.trim() === "") return;
+    if (kind !== "var") {
+      change({ ...search, [kind]: value.trim() });
+      return;
+    }
+    const read = condition(value);
+    setBad(read === undefined);
+    if (read) change({ ...search, var: [...(search.var ?? []), written(read)] });
+  };
+  const isTime = kind === "from" || kind === "to";
+  return (
+    <form onSubmit={apply}>
+      <label>
+        <span className="label">{t.what}</span>
+        <select className="field" value={kind} onChange={(event) => setKind(KINDS.find((each) => each === event.target.value) ?? "var")}>
+          {KINDS.map((each) => (
+            <option key={each} value={each}>
+              {t.filters[each]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <span className="label">{t.filters[kind]}</span>
+        <input
+          className={`field${isTime ? "" : " mono"}`}
+          type={isTime ? "datetime-local" : "text"}
+          value={value}
+          placeholder={t.hints[kind]}
+          aria-invalid={bad}
+          spellCheck="false"
+          // The popover was opened to write here.
+          ref={(input) => input?.focus()}
+          onChange={(event) => setValue(event.target.value)}
+        />
+      </label>
+      {kind === "var" ? <p className={bad ? "bad" : "faint"}>{bad ? t.varBad : t.varHelp}</p> : null}
+      <button type="submit" className="button">
+        {t.apply}
+      </button>
+    </form>
+  );
+}
