@@ -48,6 +48,8 @@ pub struct Field {
     pub shown: bool,
     /// Stands only in answers about one thing, not in lists.
     pub detail: bool,
+    /// No row lacks it.
+    pub always_there: bool,
     /// Which rows an index has that begins with it: what no filter looks for costs nothing to write.
     pub indexed: Indexed,
     pub merged: Merged,
@@ -230,6 +232,7 @@ impl Field {
             sortable: false,
             shown: true,
             detail: false,
+            always_there: false,
             indexed: Indexed::All,
             merged: Merged::Replaced,
             never_null: false,
@@ -238,6 +241,12 @@ impl Field {
 
     pub const fn sortable(mut self) -> Field {
         self.sortable = true;
+        self
+    }
+
+    /// See [`Field::always_there`].
+    pub const fn always_there(mut self) -> Field {
+        self.always_there = true;
         self
     }
 

@@ -11,6 +11,7 @@ pub mod answer;
 mod cursor;
 pub mod entities;
 mod entity;
+mod everything;
 pub mod groups;
 pub mod merge;
 mod parse;

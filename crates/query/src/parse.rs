@@ -308,9 +308,14 @@ fn related(
         }
         return Ok(());
     }
-    for op in ops(field, filter.ops, value, path, budget)? {
-        row.conditions.push(Condition::Field { field: at, op });
+    let said = ops(field, filter.ops, value, path, budget)?;
+    // Without anything to say nothing is asked of another entity, not even that it is there.
+    if said.iter().all(Op::says_nothing) {
+        return Ok(());
     }
+    let said = said.into_iter();
+    row.conditions
+        .extend(said.map(|op| Condition::Field { field: at, op }));
     let group = groups
         .iter_mut()
         .find(|(group, _)| filter.group != 0 && *group == filter.group);

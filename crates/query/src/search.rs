@@ -82,6 +82,11 @@ pub enum Op {
 }
 
 impl Op {
+    /// Whether it leaves nothing out, not even what lacks the field.
+    pub fn says_nothing(&self) -> bool {
+        matches!(self, Op::NotIn(values) if values.is_empty())
+    }
+
     /// Whether it holds for a value that is there.
     pub fn holds_for(&self, value: &Value) -> bool {
         let order = |other: &Value| (*other != Value::Null).then(|| value.compare(other, false));

@@ -10,6 +10,42 @@ use crate::search::{Condition, Conditions, Op, Related, Search, Sort};
 use crate::storage::Row;
 use crate::value::Value;
 
+/// Checks the filter of an operation that a client asks for.
+///
+/// # Errors
+/// It is none, as with a search; or it leaves nothing out, and everything is not what a mistake may mean.
+pub fn check(kind: BatchOperationType, filter: &str) -> Result<(), BadRequest> {
+    let chosen = chosen(kind, filter)?;
+    if !chosen.means_everything() {
+        return Ok(());
+    }
+    let all = match kind {
+        BatchOperationType::DeleteDecisionInstance => {
+            r#"{"state": {"$in": ["EVALUATED", "FAILED"]}}"#
+        }
+        BatchOperationType::DeleteProcessInstance => {
+            r#"{"state": {"$in": ["COMPLETED", "TERMINATED"]}}"#
+        }
+        _ => r#"{"state": "ACTIVE"}"#,
+    };
+    Err(BadRequest(format!(
+        "The field 'filter' has no condition that leaves anything out: every {} would be meant. Give it one, such as a key or an \
+         id with a value; what the operation itself decides is none. If all are meant, say so: {all}.",
+        chosen.entity.title
+    )))
+}
+
+/// What a filter asks for, without what the operation overrides.
+fn chosen(kind: BatchOperationType, filter: &str) -> Result<Search, BadRequest> {
+    let entity = match kind {
+        BatchOperationType::DeleteDecisionInstance => &DECISION_INSTANCE,
+        _ => &PROCESS_INSTANCE,
+    };
+    let mut found = search(entity, &format!(r#"{{"filter":{filter}}}"#))?;
+    override_by(&decided(kind), &mut found);
+    Ok(found)
+}
+
 /// The items of this partition whose keys lie between the two, the lowest ones first.
 ///
 /// # Errors
@@ -20,18 +56,13 @@ pub fn items(
     (after, before): (Key, Key),
     limit: u32,
 ) -> Result<Search, BadRequest> {
-    let filter = format!(r#"{{"filter":{filter}}}"#);
-    let mut found = match kind {
-        BatchOperationType::DeleteDecisionInstance => search(&DECISION_INSTANCE, &filter)?,
-        _ => {
-            let mut instances = search(&PROCESS_INSTANCE, &filter)?;
-            settle(kind, &mut instances);
-            match kind {
-                BatchOperationType::ResolveIncident => incidents_of(instances),
-                _ => instances,
-            }
-        }
-    };
+    let mut found = chosen(kind, filter)?;
+    for (name, op) in decided(kind) {
+        found.filter.extend(field(found.entity, name, op));
+    }
+    if kind == BatchOperationType::ResolveIncident {
+        found = incidents_of(found);
+    }
     let (entity, name) = key_of(kind);
     for op in [Op::Gt(Value::Int(after.0)), Op::Lt(Value::Int(before.0))] {
         found.filter.extend(field(entity, name, op));
@@ -74,31 +105,47 @@ fn item(kind: BatchOperationType, row: &Row) -> Option<BatchOperationItem> {
     })
 }
 
-/// Some things are decided by what is done, whatever the filter says of them.
-fn settle(kind: BatchOperationType, search: &mut Search) {
-    let mut decide = |name: &str, op: Op| {
-        let Some(field) = PROCESS_INSTANCE.index_of(name) else {
-            return;
-        };
-        let other = |condition: &Condition| !matches!(condition, Condition::Field { field: f, .. } if *f == field);
-        search.filter.retain(other);
-        for alternative in &mut search.any_of {
-            alternative.retain(other);
-        }
-        search.filter.push(Condition::Field { field, op });
-    };
+/// What is decided by what is done, whatever the filter says of it.
+fn decided(kind: BatchOperationType) -> Vec<(&'static str, Op)> {
     let state = |state: &str| Value::text(state);
     match kind {
+        BatchOperationType::DeleteDecisionInstance => Vec::new(),
         BatchOperationType::DeleteProcessInstance => {
             let ended = vec![state("COMPLETED"), state("TERMINATED")];
-            decide("state", Op::In(ended));
+            vec![("state", Op::In(ended))]
         }
-        BatchOperationType::CancelProcessInstance => {
-            decide("state", Op::Eq(state("ACTIVE")));
+        BatchOperationType::CancelProcessInstance => vec![
+            ("state", Op::Eq(state("ACTIVE"))),
             // What was called ends with what called it.
-            decide("parentProcessInstanceKey", Op::Exists(false));
+            ("parentProcessInstanceKey", Op::Exists(false)),
+        ],
+        _ => vec![("state", Op::Eq(state("ACTIVE")))],
+    }
+}
+
+/// Whether a condition of the filter leaves some of what is decided: such a one stays, the others are overridden.
+fn agrees(said: &Op, decided: &Op) -> bool {
+    match decided {
+        Op::Eq(value) => said.holds_for(value),
+        Op::In(values) => values.iter().any(|value| said.holds_for(value)),
+        decided => said == decided,
+    }
+}
+
+/// Takes out of a search what is overridden.
+fn override_by(decided: &[(&'static str, Op)], search: &mut Search) {
+    let entity = search.entity;
+    let stays = |condition: &Condition| match condition {
+        Condition::Field { field, op } => {
+            let name = entity.field(*field).name;
+            let mut decided = decided.iter().filter(|(decided, _)| *decided == name);
+            decided.all(|(_, decided)| agrees(op, decided))
         }
-        _ => decide("state", Op::Eq(state("ACTIVE"))),
+        _ => true,
+    };
+    search.filter.retain(stays);
+    for alternative in &mut search.any_of {
+        alternative.retain(stays);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What leaves the history: with a resource, and by a filter.
+//! What leaves the history: with a resource, and by a filter. And that no filter takes everything by mistake.
 
 use serde_json::json;
 use skep_protocol::command::BatchCommand;
@@ -57,4 +57,41 @@ async fn evaluations_of_decisions_are_deleted_by_a_filter() {
     };
     assert_eq!(create.kind, kind);
     assert_eq!(&*create.filter, r#"{"decisionDefinitionId":"dish"}"#);
+}
+
+#[tokio::test]
+async fn a_filter_without_a_condition_is_refused_by_every_operation() {
+    let gateway = start().await;
+    let plan = r#""moveInstructions": [{"sourceElementId": "a", "targetElementId": "b"}]"#;
+    let migration = r#""migrationPlan": {"targetProcessDefinitionKey": "5",
+        "mappingInstructions": [{"sourceElementId": "a", "targetElementId": "b"}]}"#;
+    let instances = [
+        "{}",
+        r#"{"processInstanceKey": null}"#,
+        r#"{"processInstanceKey": {}}"#,
+        r#"{"$or": []}"#,
+        r#"{"$or": [{}]}"#,
+        r#"{"variables": []}"#,
+        r#"{"tags": []}"#,
+        r#"{"processInstanceKey": {"$notIn": []}}"#,
+    ];
+    let decisions = ["{}", r#"{"decisionDefinitionKey": {"$notIn": []}}"#];
+    for (path, filters, beside) in [
+        ("process-instances/cancellation", &instances[..], ""),
+        ("process-instances/incident-resolution", &instances, ""),
+        ("process-instances/modification", &instances, plan),
+        ("process-instances/migration", &instances, migration),
+        ("process-instances/deletion", &instances, ""),
+        ("decision-instances/deletion", &decisions, ""),
+    ] {
+        for filter in filters {
+            let comma = if beside.is_empty() { "" } else { ", " };
+            let body = format!(r#"{{"filter": {filter}{comma}{beside}}}"#);
+            let answer = post(gateway.rest, &format!("/v2/{path}"), &body).await;
+            let problem = answer.json();
+            assert_eq!(problem["status"], 400, "{path} {body}: {problem}");
+            let detail = problem["detail"].as_str().unwrap_or_default();
+            assert!(detail.contains("Give it one"), "{path} {body}: {detail}");
+        }
+    }
 }

@@ -15,16 +15,32 @@ pub static DECISION_INSTANCE: Entity = Entity {
     title: "Decision Instance",
     table: "decision_instance",
     fields: &[
-        Field::new("decisionEvaluationInstanceKey", Kind::Text, Ops::BASIC_TEXT).sortable(),
-        Field::new("state", Kind::Enum(STATES), Ops::ENUM_NOT_IN).sortable(),
+        Field::new("decisionEvaluationInstanceKey", Kind::Text, Ops::BASIC_TEXT)
+            .always_there()
+            .sortable(),
+        Field::new("state", Kind::Enum(STATES), Ops::ENUM_NOT_IN)
+            .always_there()
+            .sortable(),
         Field::new("evaluationFailure", Kind::Text, Ops::PLAIN).sortable(),
-        Field::new("evaluationDate", Kind::Time, Ops::ORDERED).sortable(),
-        Field::new("decisionDefinitionId", Kind::Text, Ops::PLAIN).sortable(),
+        Field::new("evaluationDate", Kind::Time, Ops::ORDERED)
+            .always_there()
+            .sortable(),
+        Field::new("decisionDefinitionId", Kind::Text, Ops::PLAIN)
+            .always_there()
+            .sortable(),
         Field::new("decisionDefinitionName", Kind::Text, Ops::PLAIN).sortable(),
-        Field::new("decisionDefinitionVersion", Kind::Int, Ops::PLAIN).sortable(),
-        Field::new("decisionDefinitionType", Kind::Enum(TYPES), Ops::PLAIN).sortable(),
-        Field::new("tenantId", Kind::Text, Ops::PLAIN).sortable(),
-        Field::new("decisionEvaluationKey", Kind::Key, Ops::PLAIN).sortable(),
+        Field::new("decisionDefinitionVersion", Kind::Int, Ops::PLAIN)
+            .always_there()
+            .sortable(),
+        Field::new("decisionDefinitionType", Kind::Enum(TYPES), Ops::PLAIN)
+            .always_there()
+            .sortable(),
+        Field::new("tenantId", Kind::Text, Ops::PLAIN)
+            .always_there()
+            .sortable(),
+        Field::new("decisionEvaluationKey", Kind::Key, Ops::PLAIN)
+            .always_there()
+            .sortable(),
         Field::new("processDefinitionKey", Kind::Key, Ops::PLAIN)
             .sortable()
             .never_null(),
@@ -33,7 +49,9 @@ pub static DECISION_INSTANCE: Entity = Entity {
             .sparse()
             .never_null(),
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
-        Field::new("decisionDefinitionKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("decisionDefinitionKey", Kind::Key, Ops::KEY)
+            .always_there()
+            .sortable(),
         Field::new("elementInstanceKey", Kind::Key, Ops::KEY)
             .sortable()
             .never_null(),

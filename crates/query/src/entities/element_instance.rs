@@ -38,17 +38,22 @@ pub static ELEMENT_INSTANCE: Entity = Entity {
     title: "Element Instance",
     table: "element_instance",
     fields: &[
-        Field::new("elementInstanceKey", Kind::Key, Ops::PLAIN).sortable(),
+        Field::new("elementInstanceKey", Kind::Key, Ops::PLAIN)
+            .always_there()
+            .sortable(),
         Field::new("processDefinitionId", Kind::Text, Ops::PLAIN).sortable(),
         Field::new("startDate", Kind::Time, Ops::ORDERED).sortable(),
         Field::new("endDate", Kind::Time, Ops::ORDERED).sortable(),
         Field::new("elementId", Kind::Text, Ops::PLAIN)
+            .always_there()
             .sortable()
             .indexed_while("state", "ACTIVE"),
         Field::new("elementName", Kind::Text, Ops::PLAIN).sortable(),
         Field::new("type", Kind::Enum(ELEMENT_TYPES), Ops::PLAIN).sortable(),
-        Field::new("state", Kind::Enum(STATES), Ops::ENUM).sortable(),
-        Field::new("hasIncident", Kind::Bool, Ops::PLAIN),
+        Field::new("state", Kind::Enum(STATES), Ops::ENUM)
+            .always_there()
+            .sortable(),
+        Field::new("hasIncident", Kind::Bool, Ops::PLAIN).always_there(),
         Field::new("tenantId", Kind::Text, Ops::PLAIN).sortable(),
         Field::new("processInstanceKey", Kind::Key, Ops::PLAIN).sortable(),
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),

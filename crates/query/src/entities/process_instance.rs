@@ -27,21 +27,36 @@ pub static PROCESS_INSTANCE: Entity = Entity {
     title: "Process Instance",
     table: "process_instance",
     fields: &[
-        Field::new("processInstanceKey", Kind::Key, Ops::KEY).sortable(),
-        Field::new("processDefinitionId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("processInstanceKey", Kind::Key, Ops::KEY)
+            .always_there()
+            .sortable(),
+        Field::new("processDefinitionId", Kind::Text, Ops::TEXT)
+            .always_there()
+            .sortable(),
         Field::new("processDefinitionName", Kind::Text, Ops::TEXT).sortable(),
-        Field::new("processDefinitionVersion", Kind::Int, Ops::ORDERED).sortable(),
+        Field::new("processDefinitionVersion", Kind::Int, Ops::ORDERED)
+            .always_there()
+            .sortable(),
         Field::new("processDefinitionVersionTag", Kind::Text, Ops::TEXT).sortable(),
-        Field::new("startDate", Kind::Time, Ops::ORDERED).sortable(),
+        Field::new("startDate", Kind::Time, Ops::ORDERED)
+            .always_there()
+            .sortable(),
         Field::new("endDate", Kind::Time, Ops::ORDERED)
             .sortable()
             .sparse(),
-        Field::new("state", Kind::Enum(STATES), Ops::ENUM).sortable(),
+        Field::new("state", Kind::Enum(STATES), Ops::ENUM)
+            .always_there()
+            .sortable(),
         Field::new("hasIncident", Kind::Bool, Ops::PLAIN)
+            .always_there()
             .sortable()
             .rarely_true(),
-        Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
-        Field::new("processDefinitionKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("tenantId", Kind::Text, Ops::TEXT)
+            .always_there()
+            .sortable(),
+        Field::new("processDefinitionKey", Kind::Key, Ops::KEY)
+            .always_there()
+            .sortable(),
         Field::new("parentProcessInstanceKey", Kind::Key, Ops::KEY)
             .sortable()
             .sparse(),

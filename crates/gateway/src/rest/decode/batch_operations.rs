@@ -213,13 +213,12 @@ fn creation(
 ) -> Result<Decoded, Failure> {
     let Some(filter) = filter else {
         return invalid(
-            "The field 'filter' is missing. Say what is meant, as a search for it does; an empty filter means all.",
+            "The field 'filter' is missing. Say what is meant, as a search for it does.",
         );
     };
     let filter = Value::Object(filter).to_string();
     // What is wrong with it is said now, and not when its items are looked for.
-    selection::items(kind, &filter, (Key::NONE, Key::NONE), 1)
-        .or_else(|error| invalid(error.to_string()))?;
+    selection::check(kind, &filter).or_else(|error| invalid(error.to_string()))?;
     let command = CreateBatchOperation {
         kind,
         filter: filter.into(),
