@@ -1,7 +1,8 @@
-//! Variables as they travel: the client's own JSON text, checked once and split at the top level only.
+//! Variables as they travel: JSON text, checked once, brought into one form and split at the top level only.
 
 mod array;
 mod check;
+mod one_form;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,11 +14,13 @@ use serde_json::value::RawValue;
 
 pub use array::{array_element, array_elements, array_end, nth_element};
 pub use check::{MAX_DEPTH, MAX_NUMBER_EXPONENT, readable};
+pub use one_form::in_one_form;
 
 /// JSON text of one value. Cheap to clone, so that request, log and state share one copy.
 pub type JsonText = Arc<str>;
 
-/// The variables of a request: a JSON object, split into names and the untouched text of each value.
+/// The variables of a request: a JSON object, split into names and the text of each value, in the one form
+/// ([`in_one_form`]).
 ///
 /// A name that occurs twice keeps its last value, as JSON readers do.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -140,13 +143,18 @@ impl<'de> Deserialize<'de> for Document {
                 let mut document = Document::default();
                 while let Some(name) = map.next_key::<Cow<'de, str>>()? {
                     let value: &'de RawValue = map.next_value()?;
-                    check::readable(&name, value.get()).map_err(A::Error::custom)?;
+                    let value = value.get();
+                    let has_one_form = check::readable(&name, value).map_err(A::Error::custom)?;
+                    let value: JsonText = match has_one_form {
+                        true => value.into(),
+                        false => one_form::rewritten(value).into(),
+                    };
                     let name: Arc<str> = Arc::from(&*name);
                     // Few names: a scan is cheaper than a set. Many names: a scan would be quadratic.
                     if document.entries.len() < 64 {
-                        document.set(name, value.get());
+                        document.set(name, value);
                     } else {
-                        document.entries.push((name, value.get().into()));
+                        document.entries.push((name, value));
                     }
                 }
                 if document.entries.len() > 64 {
@@ -185,11 +193,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_keep_their_text() {
-        let document = Document::parse(r#"{"a": 1.50, "b" : {"c": [1, 2]}, "a\"": null}"#).unwrap();
+    fn values_keep_their_numbers_and_the_order_of_their_members() {
+        let document =
+            Document::parse(r#"{"a": 1.50, "b" : {"d": 1, "c": [1, 2]}, "a\"": null}"#).unwrap();
         assert_eq!(
             document.to_json(),
-            r#"{"a":1.50,"b":{"c": [1, 2]},"a\"":null}"#
+            r#"{"a":1.50,"b":{"d":1,"c":[1,2]},"a\"":null}"#
         );
     }
 

@@ -48,6 +48,8 @@ pub struct Field {
     pub shown: bool,
     /// Stands only in answers about one thing, not in lists.
     pub detail: bool,
+    /// The text of a JSON value: see [`crate::spellings`].
+    pub holds_json: bool,
     /// No row lacks it.
     pub always_there: bool,
     /// Which rows an index has that begins with it: what no filter looks for costs nothing to write.
@@ -232,6 +234,7 @@ impl Field {
             sortable: false,
             shown: true,
             detail: false,
+            holds_json: false,
             always_there: false,
             indexed: Indexed::All,
             merged: Merged::Replaced,
@@ -241,6 +244,12 @@ impl Field {
 
     pub const fn sortable(mut self) -> Field {
         self.sortable = true;
+        self
+    }
+
+    /// See [`Field::holds_json`].
+    pub const fn json(mut self) -> Field {
+        self.holds_json = true;
         self
     }
 

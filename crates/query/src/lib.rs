@@ -17,6 +17,7 @@ pub mod merge;
 mod parse;
 mod search;
 pub mod selection;
+mod spellings;
 mod storage;
 mod time;
 mod value;

@@ -10,6 +10,7 @@ use crate::entity::{Entity, Field, Kind, Ops, RelatedFilter, Takes};
 use crate::search::{
     Condition, Conditions, MAX_LIMIT, MAX_WINDOW, Op, Page, Related, Search, Sort, Start,
 };
+use crate::spellings;
 use crate::time;
 use crate::value::Value;
 
@@ -206,7 +207,7 @@ fn conditions(
             return bad(unknown_field(entity, &path));
         };
         for op in ops(field, field.ops, value, &path, budget)? {
-            found.push(Condition::Field { field: at, op });
+            found.extend(spellings::conditions(field, at, op));
         }
     }
     let groups = groups.into_iter();
@@ -302,7 +303,7 @@ fn related(
                 op: Op::Eq(Value::text(name)),
             });
             for op in ops(field, filter.ops, value, &format!("{path}.value"), budget)? {
-                one.conditions.push(Condition::Field { field: at, op });
+                one.conditions.extend(spellings::conditions(field, at, op));
             }
             found.push(Condition::Related(Box::new(one)));
         }
@@ -315,7 +316,7 @@ fn related(
     }
     let said = said.into_iter();
     row.conditions
-        .extend(said.map(|op| Condition::Field { field: at, op }));
+        .extend(said.flat_map(|op| spellings::conditions(field, at, op)));
     let group = groups
         .iter_mut()
         .find(|(group, _)| filter.group != 0 && *group == filter.group);

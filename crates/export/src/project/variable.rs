@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use skep_protocol::document::JsonText;
+use skep_protocol::document::{JsonText, in_one_form};
 use skep_protocol::intent::VariableIntent;
 use skep_protocol::record::{DecodeError, Record};
 use skep_protocol::value::{RecordValue as _, VariableElementValue, VariableValue};
@@ -49,9 +49,9 @@ fn value_of(to: &mut Projection<'_>, record: &Record<'_>) -> Result<VariableValu
     })
 }
 
-/// A value as rows have it, and whether lists show a part of it.
+/// A value as rows have it, and whether lists show a part of it. Earlier versions left texts as they were sent.
 pub fn shown(value: &JsonText) -> (JsonText, bool) {
-    let text = match compact(value) {
+    let text = match in_one_form(value) {
         Cow::Borrowed(_) => value.clone(),
         Cow::Owned(text) => text.into(),
     };
@@ -62,56 +62,8 @@ pub fn shown(value: &JsonText) -> (JsonText, bool) {
 /// One item of a list has another value.
 pub fn element_changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let value: VariableElementValue = record.value()?;
-    let text = compact(&value.value).into_owned();
+    let text = in_one_form(&value.value).into_owned();
     to.changes
         .element((value.scope_key, value.name), value.index, text);
     Ok(())
-}
-
-/// JSON without white space between its tokens: filters compare texts, and clients write objects in different ways.
-fn compact(text: &str) -> Cow<'_, str> {
-    let is_space = |byte: u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
-    // Most clients write none.
-    if !text.bytes().any(is_space) {
-        return Cow::Borrowed(text);
-    }
-    let mut in_text = false;
-    let mut escaped = false;
-    let mut outside = |byte: u8| {
-        if !in_text {
-            in_text = byte == b'"';
-            return true;
-        }
-        if escaped {
-            escaped = false;
-        } else if byte == b'\\' {
-            escaped = true;
-        } else if byte == b'"' {
-            in_text = false;
-        }
-        false
-    };
-    let kept: Vec<u8> = text
-        .bytes()
-        .filter(|byte| !(outside(*byte) && is_space(*byte)))
-        .collect();
-    if kept.len() == text.len() {
-        return Cow::Borrowed(text);
-    }
-    // Only ASCII was left out.
-    String::from_utf8(kept).map_or(Cow::Borrowed(text), Cow::Owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn white_space_goes_but_for_that_inside_of_texts() {
-        assert_eq!(
-            compact("{ \"a b\" : [1 , \"\\\" \" ] }\n"),
-            r#"{"a b":[1,"\" "]}"#
-        );
-        assert!(matches!(compact(r#""a b""#), Cow::Borrowed(_)));
-    }
 }

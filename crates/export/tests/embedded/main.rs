@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use rusqlite::Connection;
 use skep_export::{Config, LogProgress, Store};
-use skep_query::entities::PROCESS_INSTANCE;
-use skep_query::{Answer, Consistency, Query, QueryError, search};
+use skep_query::entities::{PROCESS_INSTANCE, VARIABLE};
+use skep_query::{Answer, Consistency, Query, QueryError, Search, search};
 
 use one_task::written;
 use opening::{Log, partition};
@@ -81,7 +81,10 @@ impl Filled {
     }
 
     fn ask(&self) -> Result<(usize, u64), QueryError> {
-        let search = search(&PROCESS_INSTANCE, r#"{"page":{"limit":10000}}"#).unwrap();
+        self.search(search(&PROCESS_INSTANCE, r#"{"page":{"limit":10000}}"#).unwrap())
+    }
+
+    fn search(&self, search: Search) -> Result<(usize, u64), QueryError> {
         let (done, answer) = mpsc::channel();
         let store = &self.store;
         store.query(
@@ -280,4 +283,34 @@ fn who_is_killed_between_flushes_goes_on_without_loss_or_repeat() {
     filled.follow(&all);
     filled.has(120);
     assert_eq!(counted(directory.path()), 120);
+}
+
+#[test]
+fn a_value_that_an_earlier_version_stored_as_it_was_sent_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = batches(1);
+    let store = Filled::open(directory.path(), log.clone());
+    store.has(1);
+    store.store.stop();
+    let texts = [
+        r#""J\u00fcrgen""#,
+        r#""J\u00FCrgen""#,
+        r#""J\u00fcrgen \/ Co""#,
+    ];
+    for (at, text) in texts.into_iter().enumerate() {
+        let connection = Connection::open(file(directory.path())).unwrap();
+        connection
+            .execute("UPDATE variable SET value = ?", [text])
+            .unwrap();
+        drop(connection);
+        let store = Filled::open(directory.path(), log.clone());
+        let meant = serde_json::from_str::<String>(text).unwrap();
+        let own = serde_json::to_string(&serde_json::to_string(&meant).unwrap()).unwrap();
+        for value in [own.as_str(), r#"{"$like": "*ürgen*"}"#] {
+            let body = format!(r#"{{"filter":{{"name":"text","value":{value}}}}}"#);
+            let search = search(&VARIABLE, &body).unwrap();
+            assert_eq!(store.search(search), Ok((1, 0)), "{at}: {body}");
+        }
+        store.store.stop();
+    }
 }

@@ -161,6 +161,8 @@ fn holds(op: &Op, value: &Value) -> bool {
 fn all_hold(conditions: &[Condition], row: &Row) -> bool {
     conditions.iter().all(|condition| match condition {
         Condition::Field { field, op } => holds(op, &row[*field]),
+        // A value in the spellings that earlier versions stored.
+        Condition::Any(alternatives) => alternatives.iter().any(|one| all_hold(one, row)),
         other => panic!("no such filter is made: {other:?}"),
     })
 }

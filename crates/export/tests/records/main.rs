@@ -23,6 +23,7 @@ mod embedded {
     mod job_statistics;
     mod limits;
     mod property;
+    mod spellings;
     mod store;
     mod story;
     mod usage;
@@ -42,6 +43,7 @@ mod postgres {
     mod outages;
     mod property;
     mod purge;
+    mod spellings;
     mod store;
     mod story;
     mod usage;
@@ -62,6 +64,7 @@ mod opensearch {
     mod property;
     mod purge;
     mod search_server;
+    mod spellings;
     mod store;
     mod story;
     mod usage;
@@ -81,6 +84,7 @@ mod elasticsearch {
     mod property;
     mod purge;
     mod search_server;
+    mod spellings;
     mod store;
     mod story;
     mod usage;

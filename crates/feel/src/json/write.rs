@@ -77,6 +77,9 @@ fn write_string(out: &mut impl Write, text: &str) -> fmt::Result {
             b'\n' => "\\n",
             b'\r' => "\\r",
             b'\t' => "\\t",
+            // As the door writes them: one value has one text.
+            0x08 => "\\b",
+            0x0c => "\\f",
             0..=31 => "",
             _ => continue,
         };

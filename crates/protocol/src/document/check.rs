@@ -1,8 +1,11 @@
-//! What no expression could read is refused where it comes in: deep nesting, numbers beyond the range, broken characters.
+//! What no expression could read is refused where it comes in: deep nesting, numbers beyond the range, broken characters. The
+//! same look at each byte sees whether the text has the one form.
 //!
 //! Accepted, such a value would be null for every expression, and nobody would be told.
 
 use std::fmt::Write as _;
+
+use super::one_form::needed_escape;
 
 /// Lists and objects in a value nest at most this deep: the limit of the FEEL reader.
 pub const MAX_DEPTH: u32 = 200;
@@ -16,10 +19,12 @@ const DIGITS: usize = 34;
 /// What every text of [`readable`] begins with.
 const BEGINS: &str = "the variable '";
 
-/// Whether an expression can read this value; its text is valid JSON. The error names the place in the value.
-pub fn readable(name: &str, json: &str) -> Result<(), String> {
-    let Err((offset, reason)) = scan(json.as_bytes()) else {
-        return Ok(());
+/// Whether an expression can read this value; its text is valid JSON. The error names the place in the value. Yes or no: whether
+/// it has the one form.
+pub fn readable(name: &str, json: &str) -> Result<bool, String> {
+    let (offset, reason) = match scan(json.as_bytes()) {
+        Ok(has_one_form) => return Ok(has_one_form),
+        Err(found) => found,
     };
     let path = path(name, json, offset);
     Err(match reason {
@@ -49,12 +54,12 @@ enum Reason {
     Surrogate,
 }
 
-fn scan(bytes: &[u8]) -> Result<(), (usize, Reason)> {
-    let (mut at, mut depth) = (0, 0u32);
+fn scan(bytes: &[u8]) -> Result<bool, (usize, Reason)> {
+    let (mut at, mut depth, mut has_one_form) = (0, 0u32, true);
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'"' => {
-                at = string(bytes, at + 1)?;
+                at = string(bytes, at + 1, &mut has_one_form)?;
                 continue;
             }
             b'[' | b'{' => {
@@ -74,15 +79,25 @@ fn scan(bytes: &[u8]) -> Result<(), (usize, Reason)> {
                 at += length;
                 continue;
             }
-            _ => {}
+            byte => has_one_form &= !is_space(*byte),
         }
         at += 1;
     }
-    Ok(())
+    Ok(has_one_form)
+}
+
+/// White space between tokens.
+pub(super) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
+}
+
+/// The position after the closing quote of a string that can be read.
+pub(super) fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
+    string(bytes, at, &mut true).ok()
 }
 
 /// The position after the closing quote.
-fn string(bytes: &[u8], mut at: usize) -> Result<usize, (usize, Reason)> {
+fn string(bytes: &[u8], mut at: usize, has_one_form: &mut bool) -> Result<usize, (usize, Reason)> {
     loop {
         let rest = bytes.get(at..).unwrap_or_default();
         let Some(next) = rest.iter().position(|b| matches!(b, b'"' | b'\\')) else {
@@ -92,6 +107,7 @@ fn string(bytes: &[u8], mut at: usize) -> Result<usize, (usize, Reason)> {
         if rest.get(next) == Some(&b'"') {
             return Ok(at + 1);
         }
+        *has_one_form &= needed_escape(bytes, at).is_some();
         match unit(bytes, at) {
             Some(0xD800..0xDC00) if matches!(unit(bytes, at + 6), Some(0xDC00..0xE000)) => at += 12,
             Some(0xD800..0xE000) => return Err((at, Reason::Surrogate)),
@@ -102,7 +118,7 @@ fn string(bytes: &[u8], mut at: usize) -> Result<usize, (usize, Reason)> {
 }
 
 /// The number of a `\uXXXX` that stands here.
-fn unit(bytes: &[u8], at: usize) -> Option<u32> {
+pub(super) fn unit(bytes: &[u8], at: usize) -> Option<u32> {
     let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
     u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
@@ -157,7 +173,7 @@ fn path(name: &str, json: &str, offset: usize) -> String {
         match bytes.get(at) {
             Some(b'"') => {
                 // The error itself may lie in a string: then its start is the place.
-                let end = string(bytes, at + 1).unwrap_or(offset);
+                let end = string(bytes, at + 1, &mut true).unwrap_or(offset);
                 text = json.get(at + 1..end.saturating_sub(1)).unwrap_or_default();
                 at = end;
                 continue;
@@ -218,7 +234,7 @@ mod tests {
             r#"{"a":[1,{"b":"x"}]}"#,
             &nested(200),
         ] {
-            assert_eq!(readable("v", json), Ok(()), "{json}");
+            assert_eq!(readable("v", json).map(drop), Ok(()), "{json}");
         }
     }
 

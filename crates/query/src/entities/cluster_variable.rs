@@ -8,7 +8,7 @@ pub static CLUSTER_VARIABLE: Entity = Entity {
     fields: &[
         Field::new("clusterVariableKey", Kind::Key, Ops::NONE).hidden(),
         Field::new("name", Kind::Text, Ops::TEXT).sortable(),
-        Field::new("value", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("value", Kind::Text, Ops::TEXT).sortable().json(),
         Field::new("scope", Kind::Enum(&["GLOBAL", "TENANT"]), Ops::ENUM).sortable(),
         Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
         Field::new("isTruncated", Kind::Bool, Ops::PLAIN),

@@ -11,7 +11,7 @@ pub static VARIABLE: Entity = Entity {
     fields: &[
         Field::new("variableKey", Kind::Key, Ops::KEY).sortable(),
         Field::new("name", Kind::Text, Ops::TEXT).sortable(),
-        Field::new("value", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("value", Kind::Text, Ops::TEXT).sortable().json(),
         Field::new("tenantId", Kind::Text, Ops::PLAIN).sortable(),
         Field::new("isTruncated", Kind::Bool, Ops::PLAIN),
         Field::new("scopeKey", Kind::Key, Ops::KEY)

@@ -4,6 +4,7 @@ use http::request::Parts;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use skep_protocol::command::Command;
+use skep_protocol::document::in_one_form;
 use skep_protocol::value::ClusterVariableValue;
 use skep_protocol::{Failure, TenantId};
 
@@ -76,7 +77,7 @@ fn value(
 ) -> Result<ClusterVariableValue, Failure> {
     Ok(ClusterVariableValue {
         name: name.into(),
-        value: value.get().into(),
+        value: in_one_form(value.get()).into(),
         tenant: known(tenant)?,
     })
 }
