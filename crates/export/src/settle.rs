@@ -2,6 +2,7 @@
 //!
 //! What the window knows itself is taken from there; the rest is looked up, many rows at a time.
 
+mod batches;
 mod incidents;
 mod lists;
 mod merged;
@@ -41,6 +42,7 @@ pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), String> 
     complete(changes, stored)?;
     lists::settle(changes, stored)?;
     merged::settle(changes, stored)?;
+    batches::settle(changes, stored)?;
     incidents::settle(changes, stored)
 }
 

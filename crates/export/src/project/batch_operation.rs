@@ -93,14 +93,14 @@ pub fn part(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeEr
     Ok(())
 }
 
-/// Its items are known where the operation was made: there it begins.
+/// Its items are known where the operation was made: there it begins. What that makes of its state is settled with what else is
+/// known of it, as it may be suspended before.
 pub fn initialized(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let value: BatchOperationInitializationValue = record.value()?;
     let operation = value.batch_operation_key;
     let begins = intent_of::<BatchOperationInitializationValue>(record)? == Intent::Initialized;
     if begins && to.is_of_this_partition(operation) {
         set!(to.changes, BATCH_OPERATION, operation, {
-            "state": word("ACTIVE"),
             "startDate": Value::Int(record.timestamp),
         });
     }
@@ -115,7 +115,8 @@ pub fn managed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
     }
     let state = match intent_of::<BatchOperationLifecycleManagementValue>(record)? {
         Intent::Suspended => "SUSPENDED",
-        Intent::Resumed => "ACTIVE",
+        // Active if it has begun: see settle/batches.rs.
+        Intent::Resumed => "CREATED",
         Intent::Canceled => "CANCELED",
         Intent::Failed => "FAILED",
         Intent::Completed if value.errors.is_empty() => "COMPLETED",
@@ -123,7 +124,7 @@ pub fn managed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
         _ => return Ok(()),
     };
     set!(to.changes, BATCH_OPERATION, operation, { "state": word(state) });
-    if !matches!(state, "SUSPENDED" | "ACTIVE") {
+    if !matches!(state, "SUSPENDED" | "CREATED") {
         set!(to.changes, BATCH_OPERATION, operation, {
             "endDate": Value::Int(record.timestamp),
             "errors": Value::text(&errors(&value.errors)),

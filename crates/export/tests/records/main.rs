@@ -17,6 +17,7 @@ mod embedded {
     const BACKEND: crate::backend::Backend = crate::backend::Backend::Embedded;
 
     mod audit_log;
+    mod batch_states;
     mod entities;
     mod fuzz;
     mod history;
@@ -34,6 +35,7 @@ mod postgres {
     const BACKEND: crate::backend::Backend = crate::backend::Backend::Postgres;
 
     mod audit_log;
+    mod batch_states;
     mod entities;
     mod fuzz;
     mod history;
@@ -54,6 +56,7 @@ mod opensearch {
     const BACKEND: crate::backend::Backend = crate::backend::Backend::OpenSearch;
 
     mod audit_log;
+    mod batch_states;
     mod entities;
     mod fuzz;
     mod history;
@@ -75,6 +78,7 @@ mod elasticsearch {
     const BACKEND: crate::backend::Backend = crate::backend::Backend::Elasticsearch;
 
     mod audit_log;
+    mod batch_states;
     mod entities;
     mod fuzz;
     mod history;
