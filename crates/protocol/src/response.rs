@@ -123,6 +123,8 @@ pub struct ActivatedJob {
     /// Text of a JSON object.
     pub variables: String,
     pub tags: Arc<[String]>,
+    /// Of the process instance.
+    pub business_id: Option<Arc<str>>,
     pub kind: JobKind,
     /// Of a task listener's job.
     pub user_task: Option<Box<UserTaskProperties>>,

@@ -85,6 +85,7 @@ fn answers_are_read_as_they_were_sent() {
         deadline: 1_700_000_000_000,
         variables: r#"{"a":1}"#.into(),
         tags: [].into(),
+        business_id: None,
         kind: JobKind::default(),
         user_task: None,
         tenant: TenantId::default(),

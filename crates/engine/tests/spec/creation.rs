@@ -346,7 +346,9 @@ fn tags_and_business_id_stay_with_the_instance() {
         (&*answer.tags, answer.business_id.as_deref()),
         (&["urgent".to_string()][..], Some("B-7"))
     );
-    assert_eq!(&*rig.job("v2").tags, ["urgent".to_string()]);
+    let job = rig.job("v2");
+    assert_eq!(&*job.tags, ["urgent".to_string()]);
+    assert_eq!(job.business_id, answer.business_id.map(Into::into));
 }
 
 #[test]

@@ -214,6 +214,9 @@ pub fn jobs(out: &mut String, jobs: &[ActivatedJob]) {
     Object::write(out, |o| o.array("jobs", jobs, activated_job));
 }
 
+/// What 8.10 calls the only one that there is.
+const PHYSICAL_TENANT: &str = "default";
+
 pub fn activated_job(out: &mut String, job: &ActivatedJob) {
     out.reserve(640 + job.variables.len() + job.custom_headers.len());
     Object::write(out, |o| {
@@ -245,6 +248,10 @@ pub fn activated_job(out: &mut String, job: &ActivatedJob) {
             None => o.raw("userTask", "null"),
         }
         o.texts("tags", &job.tags);
+        // Of 8.10; no job has a priority.
+        o.optional_text("businessId", job.business_id.as_deref());
+        o.number("priority", 0);
+        o.text("physicalTenantId", PHYSICAL_TENANT);
     });
 }
 
@@ -325,7 +332,7 @@ pub fn license() -> HttpResponse<RestBody> {
 
 /// How jobs are counted: by the minute, each of them, under their whole names.
 pub fn system_configuration(config: &GatewayConfig) -> HttpResponse<RestBody> {
-    let mut body = String::with_capacity(240);
+    let mut body = String::with_capacity(480);
     let unbounded = i64::from(i32::MAX);
     Object::write(&mut body, |o| {
         o.object("jobMetrics", |o| {
@@ -341,6 +348,18 @@ pub fn system_configuration(config: &GatewayConfig) -> HttpResponse<RestBody> {
                 o.number(bound, unbounded);
             }
         });
+        // Of 8.10. There are no web applications, nobody logs in, and it runs in no cloud.
+        o.object("components", |o| o.texts("active", &[]));
+        o.object("deployment", |o| {
+            o.raw("isMultiTenancyEnabled", "false");
+            let bytes = i64::try_from(config.multipart.max_size).unwrap_or(i64::MAX);
+            o.number("maxRequestSize", bytes);
+        });
+        o.object("authentication", |o| {
+            o.raw("canLogout", "false");
+            o.raw("isLoginDelegated", "false");
+        });
+        o.object("cloud", |o| o.raw("stage", "null"));
     });
     json(body)
 }

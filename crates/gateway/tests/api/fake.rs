@@ -298,6 +298,7 @@ pub fn job(n: i64) -> ActivatedJob {
         deadline: 1_700_000_000_000,
         variables: r#"{"amount": 1.50}"#.into(),
         tags: Arc::from([]),
+        business_id: None,
         kind: JobKind::BpmnElement,
         user_task: None,
         tenant: skep_protocol::TenantId::default(),

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use skep_model::builder::Bpmn;
+use skep_protocol::ActivatedJob;
 use skep_protocol::command::Command;
 
-use crate::fake::{Running, start_over};
-use crate::http::post;
+use crate::fake::{Running, job, start, start_over, start_with};
+use crate::http::{post, send};
 use crate::searches::Stored;
 use crate::store::Filled;
 use crate::support::Rig;
@@ -75,4 +76,40 @@ async fn no_instance_is_suspended() {
         assert_eq!(found.len(), count, "{filter}");
         assert!(found.iter().all(|one| one["suspendedDate"] == Value::Null));
     }
+}
+
+#[tokio::test]
+async fn activated_jobs_have_the_members_of_8_10_and_no_lease() {
+    let gateway = start().await;
+    let named = ActivatedJob {
+        business_id: Some("B-7".into()),
+        ..job(1)
+    };
+    for (offered, business_id) in [(named, json!("B-7")), (job(2), Value::Null)] {
+        gateway.broker.jobs.lock().push(offered);
+        let body = r#"{"type": "pay", "timeout": 1000, "maxJobsToActivate": 1}"#;
+        let answer = post(gateway.rest, "/v2/jobs/activation", body).await;
+        let told = answer.json()["jobs"][0].clone();
+        assert_eq!(told["businessId"], business_id, "{told}");
+        assert_eq!(
+            (&told["priority"], &told["physicalTenantId"]),
+            (&json!(0), &json!("default"))
+        );
+        // A client would send it back.
+        assert!(told.get("jobLeaseToken").is_none(), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn the_configuration_has_the_members_of_8_10() {
+    let gateway = start_with(|config| config.multipart.max_size = 4711).await;
+    let told = send(gateway.rest, "GET", "/v2/system/configuration", None, "")
+        .await
+        .json();
+    assert_eq!(told["components"], json!({"active": []}));
+    let deployment = json!({"isMultiTenancyEnabled": false, "maxRequestSize": 4711});
+    assert_eq!(told["deployment"], deployment);
+    let authentication = json!({"canLogout": false, "isLoginDelegated": false});
+    assert_eq!(told["authentication"], authentication);
+    assert_eq!(told["cloud"], json!({"stage": null}));
 }

@@ -229,10 +229,8 @@ fn offer(
     if let JobKind::TaskListener(_) = kind {
         listener::show_variables(cx, job.element_instance_key, fetch_variables, &mut found);
     }
-    let variables_bytes = 2 + found
-        .iter()
-        .map(|(name, value)| name.len() + value.len() + 4)
-        .sum::<usize>();
+    let lengths = found.iter().map(|(n, v)| n.len() + v.len() + 4);
+    let variables_bytes = 2 + lengths.sum::<usize>();
     let tenant = job.tenant();
     let texts = [&job.job_type, worker, &process.bpmn_process_id, &element.id];
     let size = JOB_OVERHEAD
@@ -249,6 +247,7 @@ fn offer(
     }
     let mut variables = String::with_capacity(variables_bytes);
     write_json_object(found.iter().map(|(n, v)| (&**n, &**v)), &mut variables);
+    let (tags, business_id) = names_of(cx, job.process_instance_key);
     let job = ActivatedJob {
         key,
         root_process_instance_key: job.root_process_instance_key(),
@@ -264,7 +263,8 @@ fn offer(
         retries: job.retries,
         deadline,
         variables,
-        tags: tags_of(cx, job.process_instance_key),
+        tags,
+        business_id,
         kind,
         user_task,
         tenant,
@@ -278,10 +278,14 @@ fn headers_of(job: &Job, element: &Element) -> Arc<str> {
     headers.map_or_else(|| Arc::from("{}"), Arc::clone)
 }
 
-fn tags_of(cx: &mut Context<'_>, process_instance: Key) -> Arc<[String]> {
+/// Tags and business id of a process instance.
+fn names_of(cx: &mut Context<'_>, process_instance: Key) -> (Arc<[String]>, Option<Arc<str>>) {
     let process = cx.state.elements.get(process_instance);
     let extra = process.and_then(|row| row.extra.as_ref());
-    extra.map_or_else(Default::default, |extra| extra.tags.as_slice().into())
+    extra.map_or_else(Default::default, |extra| {
+        let business_id = extra.business_id.as_deref().map(Arc::from);
+        (extra.tags.as_slice().into(), business_id)
+    })
 }
 
 /// Raises the incident of a job that no message can hold. `false` when its element cannot be read.
