@@ -228,8 +228,10 @@ pub struct Topology {
     pub partitions_count: i32,
     /// Copies of each partition.
     pub replication_factor: i32,
-    /// Version of the gateway.
+    /// The release whose API the gateway speaks.
     pub gateway_version: String,
+    /// Skep's own version; `None` over gRPC, which has no place for it.
+    pub skep_version: Option<String>,
 }
 
 /// One broker.

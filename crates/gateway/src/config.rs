@@ -45,6 +45,8 @@ pub struct GatewayConfig {
     pub shutdown_grace: Duration,
     /// Threads that serve connections (`skep.runtime.worker-threads`), at least one.
     pub worker_threads: usize,
+    /// The release whose API is spoken, as clients are told that look at versions (`skep.api.version`).
+    pub api_version: String,
     /// Jobs are counted, so that their statistics can be asked for.
     pub counts_jobs: bool,
     /// Hears of each command that the broker answered.
@@ -130,6 +132,7 @@ impl Default for GatewayConfig {
             stream_keep_alive: Duration::from_secs(15),
             shutdown_grace: Duration::from_secs(5),
             worker_threads: std::thread::available_parallelism().map_or(2, usize::from),
+            api_version: "8.9.0".to_string(),
             counts_jobs: true,
             spans: None,
             pages: None,

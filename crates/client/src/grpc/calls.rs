@@ -31,6 +31,7 @@ impl GrpcClient {
             partitions_count: answer.partitions_count,
             replication_factor: answer.replication_factor,
             gateway_version: answer.gateway_version,
+            skep_version: None,
         })
     }
 

@@ -253,6 +253,7 @@ pub(super) struct TopologyAnswer<'a> {
     partitions_count: i32,
     replication_factor: i32,
     gateway_version: String,
+    skep_version: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -302,6 +303,7 @@ impl TopologyAnswer<'_> {
             partitions_count: self.partitions_count,
             replication_factor: self.replication_factor,
             gateway_version: self.gateway_version,
+            skep_version: self.skep_version,
         }
     }
 }

@@ -217,7 +217,7 @@ fn an_output_collection_that_somebody_overwrote_is_an_incident() {
     rig.set_variables(body(&rig), r#"{"results":[ 0 , 0 ]}"#, true);
     rig.resolve(incident.key).unwrap();
     rig.assert_completed(instance);
-    assert_eq!(rig.variable(instance, "results").unwrap(), "[ 1 , 0 ]");
+    assert_eq!(rig.variable(instance, "results").unwrap(), "[1,0]");
 }
 
 #[test]

@@ -194,14 +194,12 @@ fn deployment(resources: Vec<Resource>) -> Decoded {
 
 pub fn evaluate_decision(request: pb::EvaluateDecisionRequest) -> Decoded {
     check::tenant("tenantId", Some(&request.tenant_id))?;
+    // A key says more than an id: where both are given, it decides.
     let decision = match (request.decision_key > 0, request.decision_id.is_empty()) {
-        (true, true) => DecisionRef::Key(Key(request.decision_key)),
+        (true, _) => DecisionRef::Key(Key(request.decision_key)),
         (false, false) => DecisionRef::Id(request.decision_id.into()),
         (false, true) => {
             return invalid("Neither 'decisionId' nor 'decisionKey' is given. Give one of them.");
-        }
-        (true, false) => {
-            return invalid("Both 'decisionId' and 'decisionKey' are given. Give one of them.");
         }
     };
     let variables = variables("variables", &request.variables)?;

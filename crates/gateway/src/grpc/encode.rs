@@ -153,25 +153,30 @@ fn object_or_empty(json: String) -> String {
     }
 }
 
-pub fn topology(topology: Topology) -> pb::TopologyResponse {
+/// Clients choose by the versions what they ask for: they are those of the API.
+pub fn topology(topology: Topology, api_version: &str) -> pb::TopologyResponse {
     let int = |n: u32| i32::try_from(n).unwrap_or(i32::MAX);
     pb::TopologyResponse {
-        brokers: topology.brokers.iter().map(broker).collect(),
+        brokers: topology
+            .brokers
+            .iter()
+            .map(|one| broker(one, api_version))
+            .collect(),
         cluster_size: int(topology.cluster_size),
         partitions_count: int(topology.partitions_count),
         replication_factor: int(topology.replication_factor),
-        gateway_version: topology.gateway_version,
+        gateway_version: api_version.to_string(),
         cluster_id: topology.cluster_id,
     }
 }
 
-fn broker(broker: &BrokerInfo) -> pb::BrokerInfo {
+fn broker(broker: &BrokerInfo, api_version: &str) -> pb::BrokerInfo {
     pb::BrokerInfo {
         node_id: broker.node_id,
         host: broker.host.clone(),
         port: i32::from(broker.port),
         partitions: broker.partitions.iter().map(partition).collect(),
-        version: broker.version.clone(),
+        version: api_version.to_string(),
     }
 }
 

@@ -311,6 +311,7 @@ impl Gateway for GatewayService {
     async fn topology(&self, _: Request<pb::TopologyRequest>) -> Reply<pb::TopologyResponse> {
         Ok(Response::new(encode::topology(
             self.front.broker.topology(),
+            &self.front.config.api_version,
         )))
     }
 

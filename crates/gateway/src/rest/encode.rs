@@ -275,28 +275,33 @@ fn object_or_empty(json: &str) -> &str {
     if json.is_empty() { "{}" } else { json }
 }
 
-pub fn topology(topology: &Topology) -> HttpResponse<RestBody> {
+/// Clients choose by the versions what they ask for: they are those of the API. `skepVersion` is Skep's own.
+pub fn topology(topology: &Topology, api_version: &str) -> HttpResponse<RestBody> {
     let mut body = String::with_capacity(512);
     Object::write(&mut body, |o| {
-        o.array("brokers", topology.brokers.iter(), broker);
+        o.array("brokers", topology.brokers.iter(), |out, one| {
+            broker(out, one, api_version);
+        });
         o.text("clusterId", &topology.cluster_id);
         o.number("clusterSize", i64::from(topology.cluster_size));
         o.number("partitionsCount", i64::from(topology.partitions_count));
         o.number("replicationFactor", i64::from(topology.replication_factor));
-        o.text("gatewayVersion", &topology.gateway_version);
+        o.text("gatewayVersion", api_version);
+        o.text("skepVersion", &topology.gateway_version);
         o.text("lastCompletedChangeId", &topology.last_completed_change_id);
     });
     json(body)
 }
 
-fn broker(out: &mut String, broker: &BrokerInfo) {
+fn broker(out: &mut String, broker: &BrokerInfo, api_version: &str) {
     Object::write(out, |o| {
         o.number("nodeId", i64::from(broker.node_id));
         o.text("brokerId", &broker.node_id.to_string());
         o.text("host", &broker.host);
         o.number("port", i64::from(broker.port));
         o.array("partitions", &broker.partitions, partition);
-        o.text("version", &broker.version);
+        o.text("version", api_version);
+        o.text("skepVersion", &broker.version);
     });
 }
 

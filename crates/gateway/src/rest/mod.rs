@@ -97,7 +97,10 @@ async fn answer(
     };
     match route.op {
         Op::NotYet => Err(Problem::not_yet(route.operation)),
-        Op::Topology => Ok(encode::topology(&front.broker.topology())),
+        Op::Topology => {
+            let topology = front.broker.topology();
+            Ok(encode::topology(&topology, &front.config.api_version))
+        }
         Op::Status => Ok(encode::cluster_status(&front.broker.topology())),
         Op::License => Ok(encode::license()),
         Op::OpenApi => Ok(openapi::document()),

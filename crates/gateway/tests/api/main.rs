@@ -29,6 +29,7 @@ mod spans;
 mod statistics;
 mod streams;
 mod unreadable_variables;
+mod versions;
 mod wait_states;
 mod waiting_at_shutdown;
 mod wrong_values;

@@ -23,6 +23,10 @@ async fn topology_names_nodes_and_partitions() {
         ),
         (1, 1, "c-1")
     );
+    // Clients look at it.
+    for version in [&topology.gateway_version, &topology.brokers[0].version] {
+        assert!(version.starts_with("8.9."), "{version}");
+    }
     assert_eq!(
         topology.brokers[0].partitions[0],
         pb::Partition {

@@ -1,0 +1,26 @@
+//! What clients are told of versions, by which some of them choose what they ask for.
+
+use crate::fake::{start, start_with};
+use crate::http::send;
+
+#[tokio::test]
+async fn topology_tells_the_level_of_the_api_and_beside_it_skeps_own_version() {
+    let gateway = start().await;
+    let topology = send(gateway.rest, "GET", "/v2/topology", None, "")
+        .await
+        .json();
+    for (one, name) in [
+        (&topology, "gatewayVersion"),
+        (&topology["brokers"][0], "version"),
+    ] {
+        let version = one[name].as_str().expect("a version");
+        assert!(version.starts_with("8.9."), "{version}");
+        assert_eq!(one["skepVersion"], "0.1.0");
+    }
+    let gateway = start_with(|config| config.api_version = "8.8.3".into()).await;
+    let topology = send(gateway.rest, "GET", "/v2/topology", None, "")
+        .await
+        .json();
+    assert_eq!(topology["gatewayVersion"], "8.8.3");
+    assert_eq!(topology["brokers"][0]["version"], "8.8.3");
+}
