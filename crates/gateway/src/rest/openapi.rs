@@ -32,8 +32,13 @@ mod tests {
         for (path, methods) in document["paths"].as_object().into_iter().flatten() {
             for (method, operation) in methods.as_object().into_iter().flatten() {
                 if operation.get("operationId").is_some() {
+                    // What is asked of the whole cluster has paths of its own.
+                    let base = match path.starts_with("/cluster/") {
+                        true => "",
+                        false => "/v2",
+                    };
                     found.insert(
-                        (method.to_uppercase(), format!("/v2{path}")),
+                        (method.to_uppercase(), format!("{base}{path}")),
                         operation.clone(),
                     );
                 }
@@ -47,7 +52,11 @@ mod tests {
     }
 
     fn facts() -> Option<Value> {
-        let name = "shared/api/rest-v2-8.9.facts.json";
+        facts_of("8.9")
+    }
+
+    fn facts_of(release: &str) -> Option<Value> {
+        let name = &*format!("shared/api/rest-v2-{release}.facts.json");
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let Some(file) = here.ancestors().map(|a| a.join(name)).find(|f| f.exists()) else {
             // Written past the test harness, which hides what passing tests print.
@@ -78,16 +87,20 @@ mod tests {
 
     #[test]
     fn every_operation_of_the_reference_has_a_route() {
-        let Some(facts) = facts() else { return };
-        let reference = operations(&facts);
-        assert_eq!(reference.len(), 183);
-        for ((method, path), operation) in reference {
-            let route = ROUTES.iter().find(|r| r.method == method && r.path == path);
-            assert_eq!(
-                route.map(|r| r.operation),
-                operation["operationId"].as_str(),
-                "{method} {path}"
-            );
+        for (release, count) in [("8.9", 183), ("8.10", 244)] {
+            let Some(facts) = facts_of(release) else {
+                return;
+            };
+            let reference = operations(&facts);
+            assert_eq!(reference.len(), count);
+            for ((method, path), operation) in reference {
+                let route = ROUTES.iter().find(|r| r.method == method && r.path == path);
+                assert_eq!(
+                    route.map(|r| r.operation),
+                    operation["operationId"].as_str(),
+                    "{release}: {method} {path}"
+                );
+            }
         }
     }
 
@@ -213,8 +226,15 @@ mod tests {
         "activateElements",
     ];
 
-    /// Members of 8.10, which the facts of 8.9 do not have everywhere.
-    const NEWER: [&str; 17] = [
+    /// Members of 8.10, which the facts of 8.9 do not have everywhere, and of Skep's own.
+    const NEWER: [&str; 24] = [
+        "$or",
+        "authentication",
+        "cloud",
+        "components",
+        "deployment",
+        "physicalTenantId",
+        "skepVersion",
         "brokerId",
         "businessId",
         "creationTime",

@@ -321,6 +321,22 @@ async fn what_is_not_there_is_told_apart() {
         .problem();
     assert_eq!((status, title.as_str()), (501, "NOT_IMPLEMENTED"));
     assert!(detail.contains("'searchGroups'"), "{detail}");
+    // Of 8.10, also where a key could stand.
+    for (method, path, operation) in [
+        ("GET", "/v2/backups/runtime", "listRuntimeBackups"),
+        (
+            "POST",
+            "/v2/process-instances/suspension",
+            "suspendProcessInstancesBatchOperation",
+        ),
+        ("POST", "/v2/jobs/batch-update", "updateJobsBatchOperation"),
+        ("GET", "/cluster/v2/topology", "getClusterTopology"),
+    ] {
+        let answer = send(gateway.rest, method, path, Some(JSON), "{}").await;
+        let (status, title, detail) = answer.problem();
+        assert_eq!((status, title.as_str()), (501, "NOT_IMPLEMENTED"), "{path}");
+        assert!(detail.contains(&format!("'{operation}'")), "{detail}");
+    }
 }
 
 #[tokio::test]
