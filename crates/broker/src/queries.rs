@@ -16,6 +16,10 @@ use crate::partition::thread::{PartitionHandle, Secondary};
 use crate::router::Broker;
 
 impl Storage for Broker {
+    fn is_off(&self) -> bool {
+        self.config().secondary_storage.is_none()
+    }
+
     fn query(&self, query: Query, consistency: Consistency) -> BoxFuture<'_, Answered> {
         if let Some(stores) = self.sharing() {
             return Box::pin(received(ask_shared(&stores, query, consistency)));

@@ -94,6 +94,19 @@ pub fn tags(tags: &[String]) -> Result<(), Failure> {
     skep_protocol::tags::check(tags).or_else(invalid)
 }
 
+const MAX_NAME: usize = 256;
+
+/// A name that stands in paths: of a cluster variable, of a global listener and its job type.
+pub fn name(field: &str, text: &str) -> Result<(), Failure> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "_~@.+-".contains(c);
+    if (1..=MAX_NAME).contains(&text.len()) && text.chars().all(fits) {
+        return Ok(());
+    }
+    invalid(format!(
+        "The field '{field}' is '{text}', but must have 1 to {MAX_NAME} characters out of letters and digits of ASCII and _ ~ @ . + -."
+    ))
+}
+
 const MAX_BUSINESS_ID: usize = 256;
 
 pub fn business_id(id: Option<&str>) -> Result<(), Failure> {

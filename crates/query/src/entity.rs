@@ -191,6 +191,15 @@ pub enum Takes {
 }
 
 impl Entity {
+    /// `a Process Instance`, `an Element Instance`.
+    pub fn with_article(&self) -> String {
+        let article = match self.title.starts_with(['A', 'E', 'I', 'O']) {
+            true => "an",
+            false => "a",
+        };
+        format!("{article} {}", self.title)
+    }
+
     pub fn key(&self) -> &'static Field {
         self.field(0)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json};
 
 use crate::cursor::Cursor;
-use crate::entities::PROCESS_INSTANCE;
+use crate::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE, USER_TASK};
 use crate::entity::{Entity, Field, Kind, Ops, RelatedFilter, Takes};
 use crate::search::{
     Condition, Conditions, MAX_LIMIT, MAX_WINDOW, Op, Page, Related, Search, Sort, Start,
@@ -158,11 +158,11 @@ fn filter(search: &mut Search, value: &Json) -> Result<()> {
     let mut budget = Budget::FULL;
     search.filter = conditions(search.entity, fields, "filter", &mut budget)?;
     if let Some(alternatives) = fields.get("$or").filter(|or| !or.is_null()) {
-        // Only process instances have it in the API.
-        if !std::ptr::eq(search.entity, &PROCESS_INSTANCE) {
+        let taking = [&PROCESS_INSTANCE, &ELEMENT_INSTANCE, &USER_TASK];
+        if !taking.iter().any(|one| std::ptr::eq(search.entity, *one)) {
             return bad(format!(
-                "A search for a {} takes no '$or' in its filter.",
-                search.entity.title
+                "A search for {} takes no '$or' in its filter.",
+                search.entity.with_article()
             ));
         }
         for alternative in list(alternatives, "filter.$or")? {
@@ -224,8 +224,8 @@ fn unknown_field(entity: &Entity, path: &str) -> String {
     names.sort_unstable();
     names.dedup();
     format!(
-        "The field '{path}' is not one that a {} can be filtered by. Those are: {}.",
-        entity.title,
+        "The field '{path}' is not one that {} can be filtered by. Those are: {}.",
+        entity.with_article(),
         names.join(", ")
     )
 }

@@ -105,6 +105,11 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Answers queries over all partitions.
 pub trait Storage: Send + Sync + 'static {
+    /// There is none: every query is refused with [`QueryError::Disabled`], whatever it asks for.
+    fn is_off(&self) -> bool {
+        false
+    }
+
     /// The answer, and how many milliseconds of acknowledged history it lacks; 0 when it has everything.
     fn query(
         &self,

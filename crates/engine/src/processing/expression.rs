@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skep_feel::{EvalContext, Evaluation, Expression, Limits, Number, Value, Warning, WarningCode};
 use skep_model::{TextList, TextValue};
-use skep_protocol::document::JsonText;
+use skep_protocol::document::{JsonText, write_json_string};
 use skep_protocol::value::ErrorType;
 use skep_protocol::{Document, Key, Rejection, RejectionType, Response, TenantId};
 
@@ -293,10 +293,14 @@ pub(crate) fn evaluate_for_client(
     let invalid = |reason: String| -> Rejection {
         reject(RejectionType::InvalidArgument, "EVALUATE", reason)
     };
+    // As in models, a text without '=' is a constant.
     let Some(text) = expression.trim_start().strip_prefix('=') else {
-        return Err(invalid(format!(
-            "Expected an expression that starts with '=', but found '{expression}'. Put '=' before the FEEL text."
-        )));
+        let mut result = String::new();
+        write_json_string(expression, &mut result);
+        return Ok(Some(Response::ExpressionEvaluated {
+            result,
+            warnings: Vec::new(),
+        }));
     };
     let parsed = Expression::parse(text)
         .map_err(|e| invalid(format!("Failed to parse expression '{expression}': {e}")))?;

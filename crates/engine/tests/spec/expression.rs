@@ -30,8 +30,20 @@ fn is_evaluated_for_a_client() {
 #[test]
 fn text_that_is_no_expression_is_refused() {
     let mut rig = Rig::new();
-    for text in ["a + 1", "=a +"] {
-        assert_eq!(rejected(evaluate(&mut rig, text)).0, "INVALID_ARGUMENT");
+    assert_eq!(rejected(evaluate(&mut rig, "=a +")).0, "INVALID_ARGUMENT");
+}
+
+#[test]
+fn text_without_an_equals_sign_is_a_constant() {
+    let mut rig = Rig::new();
+    for text in ["hello", "a + 1", "say \"a\""] {
+        match evaluate(&mut rig, text).unwrap() {
+            Response::ExpressionEvaluated { result, warnings } => {
+                let read: String = serde_json::from_str(&result).unwrap();
+                assert_eq!((read.as_str(), warnings.len()), (text, 0));
+            }
+            other => panic!("{other:?}"),
+        }
     }
 }
 

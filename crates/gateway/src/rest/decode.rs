@@ -25,7 +25,7 @@ use http::request::Parts;
 use serde::Deserialize;
 use skep_protocol::command::{ActivateJobs, Command, Request};
 use skep_protocol::{Failure, Key};
-use skep_query::Entity;
+use skep_query::{Entity, QueryError};
 
 use self::fields::Object;
 use super::encode::Echo;
@@ -75,6 +75,10 @@ pub fn decode(
     let text =
         text.or_else(|e| invalid(format!("The request body is not UTF-8: {e}. Send UTF-8.")))?;
     if let Some(asked) = queries::decode(op, parameter, text, parts) {
+        // Also where nothing would have to be looked for, or the question is wrong.
+        if front.storage.is_off() {
+            return Err(QueryError::Disabled.into());
+        }
         return asked.map(|asked| Decoded::Query(Box::new(asked)));
     }
     let decoded = match op {

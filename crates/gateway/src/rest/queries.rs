@@ -99,13 +99,7 @@ pub fn decode(
     parts: &Parts,
 ) -> Option<Result<Asked, Problem>> {
     let key = |name: &str| super::decode::key(name, parameter);
-    let of = |owner, name| {
-        let key = key(name)?;
-        let mut search = read(&INCIDENT, body, parts)?;
-        let field = INCIDENT.index_of("elementInstanceKey").unwrap_or_default();
-        search.filter.push(Condition::Within { field, key });
-        Ok(What::PageOf { owner, key, search })
-    };
+    let of = |owner, name| incidents_within(owner, key(name)?, body, parts);
     let one = |entity, name| Ok(key(name).map(|key| What::One { entity, key })?);
     let of_key = |name, what: fn(Key) -> What| key(name).map(what).map_err(Problem::from);
     let page = |entity| read(entity, body, parts).map(What::Page);
@@ -133,14 +127,16 @@ pub fn decode(
             related::task_audit_log(key("userTaskKey"), body, parts).map(What::Page)
         }
         Op::SearchProcessInstanceIncidents => of(&PROCESS_INSTANCE, "processInstanceKey"),
-        Op::SearchElementInstanceIncidents => of(&ELEMENT_INSTANCE, "elementInstanceKey"),
+        Op::SearchElementInstanceIncidents => {
+            has_body(body).and_then(|()| of(&ELEMENT_INSTANCE, "elementInstanceKey"))
+        }
         Op::GetProcessDefinition => one(&PROCESS_DEFINITION, "processDefinitionKey"),
         Op::GetProcessInstance => one(&PROCESS_INSTANCE, "processInstanceKey"),
         Op::GetElementInstance => one(&ELEMENT_INSTANCE, "elementInstanceKey"),
         Op::GetVariable => one(&VARIABLE, "variableKey"),
         Op::GetUserTask => one(&USER_TASK, "userTaskKey"),
         Op::GetIncident => one(&INCIDENT, "incidentKey"),
-        Op::GetBatchOperation => one(&BATCH_OPERATION, "batchOperationKey"),
+        Op::GetBatchOperation => batch_operation(key("batchOperationKey"), parameter),
         Op::SearchDecisionDefinitions => page(&DECISION_DEFINITION),
         Op::SearchDecisionRequirements => page(&DECISION_REQUIREMENTS),
         Op::SearchDecisionInstances => page(&DECISION_INSTANCE),
@@ -206,7 +202,7 @@ pub fn decode(
                 .map(What::UserTaskVariables)
         }
         Op::SearchGlobalTaskListeners => related::global_listeners(body, parts).map(What::Page),
-        Op::GetGlobalTaskListener => Ok(What::Named(related::global_listener(parameter))),
+        Op::GetGlobalTaskListener => related::global_listener(parameter).map(What::Named),
         Op::SearchClusterVariables => related::cluster_variables(body, parts).map(What::Page),
         Op::GetGlobalClusterVariable => related::cluster_variable(parts, None).map(What::Named),
         Op::GetTenantClusterVariable => {
@@ -224,6 +220,38 @@ pub fn decode(
         })
     });
     Some(asked)
+}
+
+/// Incidents of something that must exist, and of what is within.
+fn incidents_within(
+    owner: &'static Entity,
+    key: Key,
+    body: &str,
+    parts: &Parts,
+) -> Result<What, Problem> {
+    let mut search = read(&INCIDENT, body, parts)?;
+    let field = INCIDENT.index_of("elementInstanceKey").unwrap_or_default();
+    search.filter.push(Condition::Within { field, key });
+    Ok(What::PageOf { owner, key, search })
+}
+
+/// Its key is any text in the API: what is none names nothing.
+fn batch_operation(key: Result<Key, Failure>, text: Option<&str>) -> Result<What, Problem> {
+    let entity = &BATCH_OPERATION;
+    match key {
+        Ok(key) => Ok(What::One { entity, key }),
+        Err(_) => Err(not_found(entity, text.unwrap_or_default())),
+    }
+}
+
+/// Of operations that require a body.
+fn has_body(body: &str) -> Result<(), Problem> {
+    match body.trim_ascii().is_empty() {
+        true => Err(invalid(
+            "The request has no body. Send a JSON object, which may be empty: {}.".into(),
+        )),
+        false => Ok(()),
+    }
 }
 
 fn invalid(text: String) -> Problem {

@@ -3,6 +3,7 @@
 mod arrays_for_objects;
 mod bodies;
 mod connections;
+mod constraints;
 mod decisions;
 mod deletion;
 mod described;

@@ -52,6 +52,7 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
         Some("array") => value.is_array(),
         Some("string") => value.is_string(),
         Some("integer") => value.is_i64() || value.is_u64(),
+        Some("number") => value.is_number(),
         Some("boolean") => value.is_boolean(),
         Some(other) => panic!("the validator does not know type {other}"),
     };

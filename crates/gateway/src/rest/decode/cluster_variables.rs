@@ -19,7 +19,7 @@ use crate::rest::path;
 struct Creation<'a> {
     #[serde(borrow)]
     name: Option<Text<'a>>,
-    /// Anything, null too.
+    /// Anything but null.
     #[serde(borrow)]
     value: &'a RawValue,
 }
@@ -35,7 +35,7 @@ pub fn create(tenant: Option<&str>, text: &str, front: &FrontEnd) -> Result<Deco
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Update<'a> {
-    /// Anything, null too.
+    /// Anything but null.
     #[serde(borrow)]
     value: &'a RawValue,
 }
@@ -62,6 +62,7 @@ pub fn delete(
     text: &str,
     front: &FrontEnd,
 ) -> Result<Decoded, Failure> {
+    check::name("name", name)?;
     let Nothing {} = optional(text)?;
     let delete = Command::DeleteClusterVariable {
         name: name.into(),
@@ -75,6 +76,10 @@ fn value(
     tenant: Option<&str>,
     value: &RawValue,
 ) -> Result<ClusterVariableValue, Failure> {
+    check::name("name", name)?;
+    if value.get() == "null" {
+        return check::invalid("The field 'value' is null. Give a value, or delete the variable.");
+    }
     Ok(ClusterVariableValue {
         name: name.into(),
         value: in_one_form(value.get()).into(),

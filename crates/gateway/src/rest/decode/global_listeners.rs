@@ -28,6 +28,7 @@ struct Creation<'a> {
 pub fn create(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let mut body: Creation = required(text)?;
     let id = said(body.id.take(), "id", "Choose an id for the listener.")?;
+    check::name("id", &id)?;
     let value = listener(&id, body)?;
     Ok(Decoded::Command {
         request: Command::CreateGlobalListener(value).into(),
@@ -51,6 +52,7 @@ struct Update<'a> {
 
 /// The listener is set anew: what is left out has its default.
 pub fn update(id: &str, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    check::name("id", id)?;
     let body: Update = required(text)?;
     let body = Creation {
         id: None,
@@ -70,6 +72,7 @@ pub fn update(id: &str, text: &str, front: &FrontEnd) -> Result<Decoded, Failure
 struct Nothing {}
 
 pub fn delete(id: &str, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    check::name("id", id)?;
     let Nothing {} = optional(text)?;
     Ok(command(
         Command::DeleteGlobalListener { id: id.into() },
@@ -80,6 +83,7 @@ pub fn delete(id: &str, text: &str, front: &FrontEnd) -> Result<Decoded, Failure
 fn listener(id: &str, body: Creation) -> Result<GlobalListenerValue, Failure> {
     let what = "Name the job type of its workers.";
     let job_type = said(body.job_type, "type", what)?.shared();
+    check::name("type", &job_type)?;
     let retries = body.retries.unwrap_or(GlobalListenerValue::DEFAULT_RETRIES);
     check::at_least_one(
         "retries",

@@ -163,6 +163,7 @@ fn global(parts: &Parts) -> Result<JobStatistics, Problem> {
     let query = parts.uri.query();
     let from = Value::Int(super::time_parameter(query, "from")?);
     let to = Value::Int(super::time_parameter(query, "to")?);
+    in_order(("from", &from), ("to", &to))?;
     let mut filter = within(&from, to);
     if let Some(job_type) = parameter(query, "jobType").filter(|name| !name.is_empty()) {
         filter.push(is(TYPE, Value::text(&job_type)));
@@ -180,7 +181,22 @@ fn span(page: &mut Search) -> Result<(Value, Value), Problem> {
         let field = page.entity.index_of(name).unwrap_or_default();
         required(page, field)
     };
-    Ok((field("from")?, field("to")?))
+    let (from, to) = (field("from")?, field("to")?);
+    in_order(("filter.from", &from), ("filter.to", &to))?;
+    Ok((from, to))
+}
+
+/// A span does not end before it begins.
+pub(super) fn in_order(
+    (start, from): (&str, &Value),
+    (end, to): (&str, &Value),
+) -> Result<(), Problem> {
+    match (from.as_int(), to.as_int()) {
+        (Some(from), Some(to)) if to < from => Err(invalid(format!(
+            "'{end}' is before '{start}'. Give a span that ends after it begins."
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn job_type(page: &mut Search) -> Result<Value, Problem> {
@@ -189,6 +205,7 @@ fn job_type(page: &mut Search) -> Result<Value, Problem> {
 }
 
 fn by_type(body: &str) -> Result<JobStatistics, Problem> {
+    super::has_body(body)?;
     let mut page = forward(&BY_TYPE, body)?;
     // Without a filter it is all that is there.
     let mut filter = match members(body)?.get("filter") {

@@ -19,6 +19,7 @@ use skep_query::{
 use super::statistics::members;
 use super::waiting::is;
 use super::{Ask, invalid, not_found, read};
+use crate::check;
 use crate::rest::decode::cluster_variables;
 use crate::rest::problem::Problem;
 use crate::rest::{RestBody, encode};
@@ -142,13 +143,14 @@ pub fn global_listeners(body: &str, parts: &Parts) -> Result<Search, Problem> {
     Ok(search)
 }
 
-pub fn global_listener(id: Option<&str>) -> Search {
+pub fn global_listener(id: Option<&str>) -> Result<Search, Problem> {
+    check::name("id", id.unwrap_or_default())?;
     let has_id = Condition::Field {
         field: const { GLOBAL_TASK_LISTENER.column("id") },
         op: Op::Eq(Value::text(id.unwrap_or_default())),
     };
     let filter = vec![is_there(DELETED_LISTENER), has_id];
-    Search::all(&GLOBAL_TASK_LISTENER, filter, 1)
+    Ok(Search::all(&GLOBAL_TASK_LISTENER, filter, 1))
 }
 
 /// Resources that were not deleted.
@@ -169,13 +171,14 @@ pub fn cluster_variables(body: &str, parts: &Parts) -> Result<Search, Problem> {
 
 /// The one that the path names; `tenant` of a tenant.
 pub fn cluster_variable(parts: &Parts, tenant: Option<&str>) -> Result<Search, Problem> {
-    let tenant = cluster_variables::known(tenant)?;
     let is = |field, op| Condition::Field { field, op };
-    let of_tenant = match &tenant {
-        Some(tenant) => Op::Eq(Value::text(tenant.as_str())),
+    // A tenant that is not there has no variables.
+    let of_tenant = match tenant {
+        Some(tenant) => Op::Eq(Value::text(tenant)),
         None => Op::Exists(false),
     };
     let name = cluster_variables::name_in(parts);
+    check::name("name", &name)?;
     let filter = vec![
         is_there(DELETED_VARIABLE),
         is(

@@ -12,6 +12,7 @@ use skep_query::{
 };
 
 use super::{Ask, invalid, unexpected};
+use crate::check;
 use crate::rest::problem::Problem;
 use crate::rest::routes;
 
@@ -318,6 +319,8 @@ fn instances(body: &str) -> Result<Statistics, Problem> {
 fn versions(body: &str) -> Result<Statistics, Problem> {
     let mut page = by_offset(&VERSIONS, body)?;
     let id = required(&mut page, const { VERSIONS.column("processDefinitionId") })?;
+    let name = "filter.processDefinitionId";
+    check::not_blank(name, id.as_text().unwrap_or_default(), "Name the process.")?;
     let mut filter = vec![
         active(),
         is(const { PROCESS_INSTANCE.column("processDefinitionId") }, id),

@@ -6,6 +6,7 @@ use http::request::Parts;
 use skep_query::entities::{USAGE, USAGE_SPAN};
 use skep_query::{Condition, Groups, Measure, Op, Query, Row, Search, Value, answer};
 
+use super::job_statistics::in_order;
 use super::statistics::is;
 use super::{Ask, invalid, time_parameter};
 use crate::rest::parameters::parameter;
@@ -25,6 +26,10 @@ pub fn decode(parts: &Parts) -> Result<Usage, Problem> {
     let query = parts.uri.query();
     let start = time_parameter(query, "startTime")?;
     let end = time_parameter(query, "endTime")?;
+    in_order(
+        ("startTime", &Value::Int(start)),
+        ("endTime", &Value::Int(end)),
+    )?;
     let with_tenants = match parameter(query, "withTenants").as_deref() {
         None | Some("" | "false") => false,
         Some("true") => true,
