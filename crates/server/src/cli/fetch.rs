@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
-use http::{Method, Request, StatusCode, Uri, header};
+use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
@@ -56,6 +56,9 @@ async fn send(
         let request = request.body(Full::new(body))?;
         let answer = sender.send_request(request).await?;
         let status = answer.status();
+        if let Some(behind) = behind(answer.headers()) {
+            eprintln!("{behind}");
+        }
         let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
         let body = body.map_err(|e| anyhow::anyhow!("{e}"))?;
         anyhow::Ok((status, body.to_bytes()))
@@ -64,4 +67,33 @@ async fn send(
         .await
         .with_context(|| format!("no answer from {host}:{port} in time"))?
         .with_context(|| format!("{host}:{port} cannot be asked; start a server with `skep serve`, or name the address of a running one"))
+}
+
+/// Said of rows that lack what was done lately.
+fn behind(headers: &HeaderMap) -> Option<String> {
+    let millis: u64 = headers.get("skep-behind-ms")?.to_str().ok()?.parse().ok()?;
+    let age = match millis {
+        0..1_000 => format!("{millis} ms"),
+        _ => format!("{}.{} s", millis / 1_000, millis % 1_000 / 100),
+    };
+    Some(format!(
+        "What is shown is {age} old: secondary storage is behind. `skep status` says what is in its way."
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_lack_something_are_said_to_be_old() {
+        let said = |millis: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("skep-behind-ms", millis.parse().unwrap());
+            behind(&headers).unwrap()
+        };
+        assert!(said("42").contains("is 42 ms old"), "{}", said("42"));
+        assert!(said("61950").contains("is 61.9 s old"), "{}", said("61950"));
+        assert_eq!(behind(&HeaderMap::new()), None);
+    }
 }

@@ -2,25 +2,20 @@
 
 mod disk;
 mod names;
+mod reading;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use skep_engine::RecordNames;
 use skep_protocol::batch::BatchReader;
-use skep_storage::log::{Log, LogConfig, LogReader};
 
-use self::disk::ReadOnlyDisk;
+use self::reading::Reading;
 
 /// How often `--follow` looks for more.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
-/// How often a log is opened before it counts as damaged.
-const ATTEMPTS: u32 = 4;
-/// Payload bytes read at a time.
-const CHUNK: usize = 4 << 20;
 
 #[derive(Args)]
 pub struct LogArgs {
@@ -48,13 +43,12 @@ pub fn run(args: &LogArgs) -> anyhow::Result<()> {
     for (partition, directory) in &logs {
         let mut printer = Printer {
             from: args.from,
-            next: 0,
             names: RecordNames::new(*partition),
         };
-        let log = open(directory)?;
+        let mut log = Reading::begin(directory)?;
         let store = directory.with_file_name("state");
         // What was compacted away may hold definitions; they are in the checkpoint then.
-        if log.base().index > 0
+        if log.begins_after_a_checkpoint()
             && store.is_dir()
             && let Err(reason) = names::learn_checkpoint(&mut printer.names, &store)
         {
@@ -64,11 +58,12 @@ pub fn run(args: &LogArgs) -> anyhow::Result<()> {
                 store.display()
             );
         }
-        printer.print(&log)?;
+        printer.print(&mut log)?;
         if args.follow {
             loop {
                 std::thread::sleep(LOOK_AGAIN);
-                printer.print(&open(directory)?)?;
+                log.renew()?;
+                printer.print(&mut log)?;
             }
         }
     }
@@ -115,39 +110,19 @@ fn has_segments(directory: &Path) -> bool {
     })
 }
 
-/// Opens a log without locking it. A server may write and compact it meanwhile, so what looks damaged is looked at again.
-fn open(directory: &Path) -> anyhow::Result<LogReader> {
-    let mut attempts = 0;
-    loop {
-        attempts += 1;
-        match Log::open(Arc::new(ReadOnlyDisk), directory, LogConfig::default()) {
-            Ok((log, _)) => return Ok(log.reader()),
-            Err(_) if attempts < ATTEMPTS => std::thread::sleep(LOOK_AGAIN / 10),
-            Err(error) => {
-                let what = format!("{} cannot be read", directory.display());
-                return Err(anyhow::Error::new(error).context(what));
-            }
-        }
-    }
-}
-
 struct Printer {
     /// Position of the first record to print.
     from: u64,
-    /// Index of the entry to read next.
-    next: u64,
     names: RecordNames,
 }
 
 impl Printer {
-    fn print(&mut self, log: &LogReader) -> anyhow::Result<()> {
-        self.next = self.next.max(log.base().index + 1);
+    fn print(&mut self, log: &mut Reading) -> anyhow::Result<()> {
         loop {
-            let entries = log.read(self.next, u64::MAX, CHUNK)?;
-            let Some(last) = entries.last() else {
+            let entries = log.read()?;
+            if entries.is_empty() {
                 return Ok(());
-            };
-            self.next = last.index + 1;
+            }
             let mut lines = String::new();
             for entry in entries.iter().filter(|entry| !entry.content().is_empty()) {
                 let damaged = || format!("entry {} of the log cannot be read", entry.index);

@@ -1,9 +1,12 @@
 //! `skep status`.
 
+mod problems;
+
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::Value;
+use serde_json::{Value, json};
+use skep_client::{BrokerInfo, PartitionInfo, Topology};
 
 use crate::args::ServerArgs;
 use crate::errors::Coded;
@@ -20,6 +23,9 @@ pub struct StatusArgs {
         value_name = "URL"
     )]
     management: String,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 const COLUMNS: [&str; 11] = [
@@ -39,58 +45,113 @@ const COLUMNS: [&str; 11] = [
 pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
     let topology = args.server.client()?.topology().await?;
     let nodes = nodes(&args.management).await;
+    let change = change(&args.management).await;
+    let problems = problems::problems(&topology, &nodes);
+    let text = match args.json {
+        true => format!("{:#}\n", json(&topology, &nodes, &change, &problems)),
+        false => page(&topology, &nodes, &change, &problems),
+    };
+    super::print(&text)?;
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let text = format!(
+        "not healthy: {}; see {}/actuator/health and the server's log",
+        problems.join("; "),
+        args.management
+    );
+    Err(Coded::new("NOT_HEALTHY", text).into())
+}
+
+fn json(topology: &Topology, nodes: &Value, change: &Value, problems: &[String]) -> Value {
+    let partition = |partition: &PartitionInfo| {
+        json!({
+            "partitionId": partition.partition_id,
+            "role": partition.role,
+            "health": partition.health,
+        })
+    };
+    let broker = |broker: &BrokerInfo| {
+        let partitions: Vec<Value> = broker.partitions.iter().map(partition).collect();
+        json!({
+            "nodeId": broker.node_id,
+            "address": format!("{}:{}", broker.host, broker.port),
+            "partitions": partitions,
+        })
+    };
+    let brokers: Vec<Value> = topology.brokers.iter().map(broker).collect();
+    json!({
+        "healthy": problems.is_empty(),
+        "problems": problems,
+        "skepVersion": topology.skep_version,
+        "apiVersion": topology.gateway_version,
+        "clusterSize": topology.cluster_size,
+        "partitionsCount": topology.partitions_count,
+        "replicationFactor": topology.replication_factor,
+        "brokers": brokers,
+        "nodes": nodes,
+        "pendingChange": change,
+    })
+}
+
+fn page(topology: &Topology, nodes: &Value, change: &Value, problems: &[String]) -> String {
+    let skep = topology.skep_version.as_deref();
     let mut text = format!(
-        "Version {}, {} node(s), {} partition(s), {} copies of each\n\n",
+        "Skep {}, API {}, {} node(s), {} partition(s), {} copies of each\n\n",
+        skep.unwrap_or("of a version that it does not say"),
         topology.gateway_version,
         topology.cluster_size,
         topology.partitions_count,
         topology.replication_factor
     );
-    text.push_str(&change(&args.management).await);
+    text.push_str(&under_way(change));
     let mut rows = vec![COLUMNS.map(String::from)];
-    let mut sick = Vec::new();
     for broker in &topology.brokers {
         let details = nodes.get(broker.node_id.to_string());
         let details = details.cloned().unwrap_or_default();
         for partition in &broker.partitions {
-            let id = partition.partition_id.to_string();
-            let detail = |field: &str| match details.get(&id).map(|partition| &partition[field]) {
-                Some(Value::String(text)) => text.clone(),
-                Some(Value::Number(number)) => number.to_string(),
-                _ => "-".to_string(),
-            };
-            if partition.health != "healthy" {
-                sick.push(id.clone());
-            }
-            let of_partition = details.get(&id);
-            rows.push([
-                broker.node_id.to_string(),
-                format!("{}:{}", broker.host, broker.port),
-                free_disk(of_partition),
-                id.clone(),
-                partition.role.clone(),
-                partition.health.clone(),
-                detail("streamProcessorPhase"),
-                lag(&nodes, &id, of_partition),
-                detail("processedPosition"),
-                detail("processedPositionInSnapshot"),
-                detail("bannedInstances"),
-            ]);
+            rows.push(row(broker, partition, nodes, &details));
         }
     }
     text.push_str(&super::table(&rows));
-    text.push_str(&exporters(&nodes));
-    super::print(&text)?;
-    if sick.is_empty() {
-        Ok(())
-    } else {
-        let text = format!(
-            "not healthy: partition {}; see {}/actuator/health and the server's log",
-            sick.join(", "),
-            args.management
-        );
-        Err(Coded::new("NOT_HEALTHY", text).into())
+    text.push_str(&exporters(nodes));
+    for (n, problem) in problems.iter().enumerate() {
+        let before = if n == 0 {
+            "\nNot as it should be:\n"
+        } else {
+            ""
+        };
+        text.push_str(&format!("{before}  {problem}\n"));
     }
+    text
+}
+
+fn row(
+    broker: &BrokerInfo,
+    partition: &PartitionInfo,
+    nodes: &Value,
+    details: &Value,
+) -> [String; COLUMNS.len()] {
+    let id = partition.partition_id.to_string();
+    let of_partition = details.get(&id);
+    let detail = |field: &str| match of_partition.map(|partition| &partition[field]) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => "-".to_string(),
+    };
+    [
+        broker.node_id.to_string(),
+        format!("{}:{}", broker.host, broker.port),
+        free_disk(of_partition),
+        id.clone(),
+        partition.role.clone(),
+        partition.health.clone(),
+        detail("streamProcessorPhase"),
+        lag(nodes, &id, of_partition),
+        detail("processedPosition"),
+        detail("processedPositionInSnapshot"),
+        detail("bannedInstances"),
+    ]
 }
 
 /// Free bytes of the disk under a partition, in a unit that can be read, and whether they are too few for new work.
@@ -163,17 +224,15 @@ fn exporters(nodes: &Value) -> String {
     format!("\n{}", super::table(&rows))
 }
 
-/// The change of the cluster that is under way.
-async fn change(management: &str) -> String {
+/// The change of the cluster that is under way; null if there is none.
+async fn change(management: &str) -> Value {
     let path = "/actuator/cluster";
     let answer = super::fetch::get(management, path, Duration::from_secs(2)).await;
     let cluster: Value = answer
         .ok()
         .and_then(|(_, body)| serde_json::from_slice(&body).ok())
         .unwrap_or_default();
-    cluster
-        .get("pendingChange")
-        .map_or_else(String::new, under_way)
+    cluster.get("pendingChange").cloned().unwrap_or_default()
 }
 
 fn under_way(pending: &Value) -> String {

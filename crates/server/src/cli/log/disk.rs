@@ -3,7 +3,8 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use skep_storage::disk::{Disk, DiskFile, read_at};
 
@@ -36,7 +37,10 @@ impl Disk for ReadOnlyDisk {
                 "there are no log files",
             ));
         }
-        Ok(Box::new(ReadOnlyFile(File::open(path)?)))
+        Ok(Box::new(ReadOnlyFile {
+            file: File::open(path)?,
+            path: path.to_path_buf(),
+        }))
     }
 
     fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
@@ -52,15 +56,27 @@ impl Disk for ReadOnlyDisk {
     }
 }
 
-struct ReadOnlyFile(File);
+struct ReadOnlyFile {
+    file: File,
+    path: PathBuf,
+}
 
 impl DiskFile for ReadOnlyFile {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        Ok(self.file.metadata()?.len())
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        read_at(&self.0, buffer, offset)
+        let read = read_at(&self.file, buffer, offset)?;
+        // A file that has lost its name may be written again as another segment: then who knows what was read.
+        let now = std::fs::metadata(&self.path)?;
+        if now.ino() != self.file.metadata()?.ino() {
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                "the server has given this segment up",
+            ));
+        }
+        Ok(read)
     }
 
     fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
