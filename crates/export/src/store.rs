@@ -193,6 +193,11 @@ pub fn put_copy(copy: &Path, directory: &Path) -> std::io::Result<()> {
 }
 
 impl Store {
+    /// Bytes of the embedded store's file, and of the write-ahead file beside it; `None` where rows are kept elsewhere.
+    pub fn room(&self) -> Option<(u64, u64)> {
+        (!self.config.is_shared()).then(|| self.file.room())
+    }
+
     /// Opens the file in `directory`, or makes it, or takes note of the database, and starts to fill it from the log.
     ///
     /// # Errors
@@ -343,7 +348,7 @@ impl Store {
 
     /// Bytes of the embedded store.
     pub fn bytes(&self) -> u64 {
-        std::fs::metadata(self.file.path()).map_or(0, |file| file.len())
+        self.file.room().0
     }
 
     /// Ends the thread that fills the store, where it is: another one will take its place.

@@ -23,6 +23,11 @@ pub trait Target: Stored + StoredDefinitions + Send + 'static {
     /// afterwards what was begun.
     fn write(&mut self, changes: &Changes, to: Position) -> Result<(), String>;
 
+    /// What was written takes much room until the next [`sync`](Self::sync).
+    fn wants_sync(&self) -> bool {
+        false
+    }
+
     /// Makes what was written survive a power cut. False: it could not, and is to be tried again.
     /// Servers do so with each request.
     fn sync(&mut self) -> Result<bool, String> {
@@ -30,7 +35,8 @@ pub trait Target: Stored + StoredDefinitions + Send + 'static {
     }
 
     /// Deletes up to `limit` process instances that ended before `before` (epoch milliseconds), with all that belongs to
-    /// them, and as many of what leaves by itself. How many of one kind it were.
+    /// them, and as many of what leaves by itself. How many of one kind it were; `limit` where there is more to do, such as giving
+    /// room back.
     fn forget(&mut self, before: i64, limit: usize) -> Result<usize, String>;
 
     /// How long a slice of these deletions may take: new rows wait for it.

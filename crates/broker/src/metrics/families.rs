@@ -124,6 +124,7 @@ metrics! {
         element_instances: Family<OfPartition, Gauge> = "skep_element_instances", "live element instances";
         waiting_jobs: Family<OfPartition, Gauge> = "skep_jobs_activatable", "jobs that wait for a worker";
         activated_jobs: Family<OfPartition, Gauge> = "skep_jobs_activated", "jobs with workers";
+        stored_bytes: Family<OfPartition, Gauge> = "skep_secondary_storage_bytes", "bytes of the embedded store's files";
         state_bytes: Family<OfPartition, Gauge> = "skep_state_resident_bytes", "estimated bytes of state in memory";
 
         role: Family<OfGroup, Gauge> = "atomix_role", "0 inactive, 1 follower, 2 candidate, 3 leader";

@@ -54,6 +54,7 @@ impl BrokerMetrics {
         number(&metrics.waiting_jobs, &status.waiting_jobs);
         number(&metrics.activated_jobs, &status.activated_jobs);
         number(&metrics.state_bytes, &status.state_bytes);
+        set(&metrics.stored_bytes, handle.stored_bytes().unwrap_or(0));
         let paused = status.processing_paused.load(Ordering::Relaxed);
         metrics.processor_state.set(i64::from(!paused));
         let rate = |rate: Option<u64>| rate.map_or(-1, |rate| i64::try_from(rate).unwrap_or(-1));
@@ -61,15 +62,7 @@ impl BrokerMetrics {
         metrics.write_maximum.set(rate(status.writes.maximum()));
         metrics.partition_load.set(status.writes.load());
         set(&metrics.exporting_rate, status.writes.exporting_rate());
-        let exporters = &handle.exporters;
-        metrics
-            .exporter_state
-            .set(match (exporters.working().is_empty(), exporters.phase()) {
-                (true, _) => 3,
-                (false, Phase::Exporting) => 0,
-                (false, Phase::Paused) => 1,
-                (false, Phase::SoftPaused) => 2,
-            });
+        metrics.exporter_state.set(exporter_state(handle));
         metrics.role.set(match status.role() {
             PartitionRole::Leader => 3,
             PartitionRole::Follower => 1,
@@ -117,4 +110,14 @@ fn exporters(shared: &Shared, value: fn(&Status) -> u64) -> Vec<(OfExporter, i64
         }
     }
     values
+}
+
+fn exporter_state(handle: &PartitionHandle) -> i64 {
+    let exporters = &handle.exporters;
+    match (exporters.working().is_empty(), exporters.phase()) {
+        (true, _) => 3,
+        (false, Phase::Exporting) => 0,
+        (false, Phase::Paused) => 1,
+        (false, Phase::SoftPaused) => 2,
+    }
 }

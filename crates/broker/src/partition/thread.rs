@@ -198,6 +198,14 @@ impl PartitionHandle {
         self.status.role() == PartitionRole::Leader
     }
 
+    /// Bytes of the embedded store, its write-ahead file included; `None`: there is none.
+    pub fn stored_bytes(&self) -> Option<u64> {
+        match self.secondary.get() {
+            Secondary::Open(store) => store.room().map(|(file, log)| file + log),
+            _ => None,
+        }
+    }
+
     /// Ends the thread after a last checkpoint, and then the store that is filled from its log.
     pub fn stop(&self) {
         self.inbox.send(Message::Stop);

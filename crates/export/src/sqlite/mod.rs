@@ -2,6 +2,7 @@
 
 mod history;
 pub(crate) mod reader;
+mod room;
 mod schema;
 pub(crate) mod writer;
 
@@ -16,6 +17,9 @@ use crate::exporter::Position;
 
 pub use reader::Reader;
 pub use writer::Writer;
+
+/// How long somebody else who holds the file is waited for.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// KiB of pages that a copy keeps.
 const COPY_CACHE_KIB: u32 = 2 << 10;
@@ -80,8 +84,9 @@ impl Place {
         }
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Bytes of the file, and of the write-ahead file beside it.
+    pub fn room(&self) -> (u64, u64) {
+        room::taken(&self.path)
     }
 
     /// Damage was found in the file.
@@ -105,7 +110,7 @@ impl Place {
         let connection =
             Connection::open_with_flags(&self.path, flags).map_err(|e| self.error(e))?;
         let prepare = || {
-            connection.busy_timeout(Duration::from_secs(5))?;
+            connection.busy_timeout(BUSY_TIMEOUT)?;
             connection.pragma_update(None, "cache_size", -i64::from(cache_kib))?;
             connection.pragma_update(None, "temp_store", "MEMORY")?;
             connection.set_prepared_statement_cache_capacity(128);

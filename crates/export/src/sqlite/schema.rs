@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use skep_query::entities;
 
-use super::{Place, SqliteError};
+use super::{Place, SqliteError, room};
 use crate::sql::{Dialect, table_script};
 
 /// Format of the file: another one is not touched.
@@ -11,7 +11,10 @@ const FORMAT: i64 = 8;
 
 /// Bytes of a page. Larger ones are written with fewer calls while rows are added, but a row that changes alone takes its whole
 /// page along.
-const PAGE_BYTES: i64 = 8192;
+pub const PAGE_BYTES: i64 = 8192;
+
+/// Bytes of the write-ahead file that stay when it is used again from its beginning.
+const LOG_KEPT: i64 = 32 << 20;
 
 /// Makes the tables of a new file, or checks that the file is one of ours.
 pub fn prepare(connection: &Connection, place: &Place) -> Result<(), SqliteError> {
@@ -19,6 +22,9 @@ pub fn prepare(connection: &Connection, place: &Place) -> Result<(), SqliteError
     // Of a new file.
     connection
         .pragma_update(None, "page_size", PAGE_BYTES)
+        .map_err(at)?;
+    connection
+        .pragma_update(None, "auto_vacuum", "INCREMENTAL")
         .map_err(at)?;
     connection
         .pragma_update(None, "journal_mode", "WAL")
@@ -31,13 +37,13 @@ pub fn prepare(connection: &Connection, place: &Place) -> Result<(), SqliteError
         .pragma_update(None, "wal_autocheckpoint", 0)
         .map_err(at)?;
     connection
-        .pragma_update(None, "journal_size_limit", 64 << 20)
+        .pragma_update(None, "journal_size_limit", LOG_KEPT)
         .map_err(at)?;
     let found: i64 = connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .map_err(at)?;
     match found {
-        FORMAT => return Ok(()),
+        FORMAT => return room::make_anew(connection).map_err(at),
         0 => {}
         found => {
             return Err(SqliteError::Format {

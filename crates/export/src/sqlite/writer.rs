@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use skep_protocol::Key;
 use skep_query::{Conditions, Entity, Row, Value};
 
-use super::{Place, SqliteError, history, reader, schema};
+use super::{Place, SqliteError, history, reader, room, schema};
 use crate::changes::{Changes, Rows};
 use crate::definitions::StoredDefinitions;
 use crate::exporter::Position;
@@ -94,14 +94,13 @@ impl Target for Writer {
         flushed.map_err(|e| self.place.error(e).to_string())
     }
 
+    fn wants_sync(&self) -> bool {
+        self.place.room().1 > room::LOG_BYTES
+    }
+
     /// False: a reader was in the way.
     fn sync(&mut self) -> Result<bool, String> {
-        let done = self
-            .connection
-            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
-                let (busy, log, moved): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                Ok(busy == 0 && log == moved)
-            });
+        let done = room::move_log(&self.connection, self.place.room().1);
         done.map_err(|e| self.place.error(e).to_string())
     }
 
@@ -119,6 +118,14 @@ impl Target for Writer {
             let aged = history::aged(&transaction, before, limit)?;
             transaction.commit()?;
             Ok(keys.len().max(aged))
+        });
+        // What is left of the turn goes to the room that deletions have left: a page for an instance.
+        let forgotten = forgotten.and_then(|count| match limit.saturating_sub(count) {
+            0 => Ok(count),
+            rest => match room::give_back(&self.connection, rest)? {
+                true => Ok(limit),
+                false => Ok(count),
+            },
         });
         forgotten.map_err(|e| place.error(e).to_string())
     }

@@ -180,7 +180,7 @@ impl Exporter for Filling {
         self.seeds = Vec::new();
         self.flushed = to;
         self.freshness.advance(to);
-        if self.rows_since_sync >= SYNC_ROWS {
+        if self.rows_since_sync >= SYNC_ROWS || self.target.wants_sync() {
             self.sync_flushed()?;
         }
         Ok(())

@@ -40,12 +40,17 @@ struct Filled {
 
 impl Filled {
     fn try_open(directory: &Path, log: Vec<Bytes>) -> Result<Filled, String> {
+        Filled::keeping(directory, log, Duration::from_secs(100 * 365 * 24 * 3600))
+    }
+
+    /// Ended instances are kept so long.
+    fn keeping(directory: &Path, log: Vec<Bytes>, history_ttl: Duration) -> Result<Filled, String> {
         let progress = Arc::new(LogProgress::default());
         progress.commit(log.len() as u64);
         let log = Log::new(log);
         let config = Config {
             window: Duration::from_millis(1),
-            history_ttl: Duration::from_secs(100 * 365 * 24 * 3600),
+            history_ttl,
             ..Config::default()
         };
         let store = Store::open(
@@ -313,4 +318,86 @@ fn a_value_that_an_earlier_version_stored_as_it_was_sent_is_found() {
         }
         store.store.stop();
     }
+}
+
+/// What so many instances write that begin and end, each with so many bytes.
+fn ended(instances: usize, bytes: usize) -> Vec<Bytes> {
+    let mut rig = one_task::rig();
+    for _ in 0..instances {
+        rig.create("p", &format!(r#"{{"text":"{}"}}"#, "x".repeat(bytes)));
+        rig.work("work", "{}");
+    }
+    let batches = std::mem::take(&mut rig.batches);
+    batches.into_iter().map(|(_, batch)| batch.into()).collect()
+}
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn a_store_whose_history_has_left_gives_the_room_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = ended(1_000, 20_000);
+    let filled = Filled::open(directory.path(), log.clone());
+    filled.has(1_000);
+    filled.store.stop();
+    drop(filled);
+    let full = file(directory.path()).metadata().unwrap().len();
+    assert!(full > 20 * MIB, "{full}");
+    // The instances are of a day that has passed.
+    let filled = Filled::keeping(directory.path(), log, Duration::ZERO).unwrap();
+    let began = Instant::now();
+    loop {
+        let (bytes, beside) = filled.store.room().unwrap();
+        if bytes < 4 * MIB && beside < 4 * MIB {
+            break;
+        }
+        assert!(began.elapsed() < DEADLINE, "{bytes} and {beside} bytes");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(filled.ask(), Ok((0, 0)));
+}
+
+#[test]
+fn a_file_of_an_earlier_version_learns_to_give_room_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = ended(10, 100);
+    let filled = Filled::open(directory.path(), log.clone());
+    filled.has(10);
+    drop(filled);
+    let connection = Connection::open(file(directory.path())).unwrap();
+    connection
+        .execute_batch("PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM; PRAGMA journal_mode = WAL;")
+        .unwrap();
+    let mode = |connection: &Connection| -> i64 {
+        let read = |row: &rusqlite::Row<'_>| row.get(0);
+        connection
+            .pragma_query_value(None, "auto_vacuum", read)
+            .unwrap()
+    };
+    assert_eq!(mode(&connection), 0);
+    drop(connection);
+    let filled = Filled::open(directory.path(), log);
+    filled.has(10);
+    drop(filled);
+    let connection = Connection::open(file(directory.path())).unwrap();
+    assert_eq!(mode(&connection), 2, "incremental");
+}
+
+#[test]
+fn the_write_ahead_file_stays_small_whatever_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let filled = Filled::open(directory.path(), Vec::new());
+    // Few rows with much in them: 12 times 12 MB.
+    let (mut most, mut rig) = (0, one_task::rig());
+    for n in 0..12 {
+        for _ in 0..6 {
+            rig.create("p", &format!(r#"{{"text":"{}"}}"#, "x".repeat(2_000_000)));
+        }
+        let batches = std::mem::take(&mut rig.batches);
+        let batches: Vec<Bytes> = batches.into_iter().map(|(_, b)| b.into()).collect();
+        filled.follow(&batches);
+        filled.has(6 * (n + 1));
+        most = most.max(filled.store.room().unwrap().1);
+    }
+    assert!(most < 100 * MIB, "{most}");
 }

@@ -28,10 +28,11 @@ pub struct StatusArgs {
     json: bool,
 }
 
-const COLUMNS: [&str; 11] = [
+const COLUMNS: [&str; 12] = [
     "NODE",
     "ADDRESS",
     "FREE DISK",
+    "STORE",
     "PARTITION",
     "ROLE",
     "HEALTH",
@@ -143,6 +144,7 @@ fn row(
         broker.node_id.to_string(),
         format!("{}:{}", broker.host, broker.port),
         free_disk(of_partition),
+        store(of_partition),
         id.clone(),
         partition.role.clone(),
         partition.health.clone(),
@@ -162,6 +164,15 @@ fn free_disk(partition: Option<&Value>) -> String {
     field("freeDiskBytes").and_then(Value::as_f64).map_or_else(
         || "-".to_string(),
         |free| format!("{:.1} GiB{low}", free / f64::from(1 << 30)),
+    )
+}
+
+/// Bytes of the embedded secondary storage.
+fn store(partition: Option<&Value>) -> String {
+    let bytes = partition.and_then(|partition| partition["secondaryStorageBytes"].as_f64());
+    bytes.map_or_else(
+        || "-".to_string(),
+        |bytes| format!("{:.1} MiB", bytes / f64::from(1 << 20)),
     )
 }
 
@@ -280,6 +291,9 @@ mod tests {
         assert_eq!(lag(&nodes, "2", nodes["0"].get("2")), "-");
         assert_eq!(free_disk(of("0")), "3.0 GiB");
         assert_eq!(free_disk(of("2")), "-");
+        let stored = serde_json::json!({ "secondaryStorageBytes": 2_621_440 });
+        assert_eq!(store(Some(&stored)), "2.5 MiB");
+        assert_eq!(store(of("0")), "-");
         let full = serde_json::json!({ "freeDiskBytes": 1_048_576, "diskLow": true });
         assert_eq!(free_disk(Some(&full)), "0.0 GiB, low");
     }

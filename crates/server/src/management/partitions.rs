@@ -50,6 +50,7 @@ fn one(broker: &Broker, handle: &PartitionHandle) -> Value {
         "processedPosition": leader.then_some(processed),
         "appliedIndex": status.applied.load(Ordering::Relaxed),
         "freeDiskBytes": broker.disk().free.load(Ordering::Relaxed),
+        "secondaryStorageBytes": handle.stored_bytes(),
         "diskLow": broker.disk().low.load(Ordering::Relaxed) || status.stalled.load(Ordering::Relaxed),
         "snapshotId": (index > 0).then(|| format!("{index}-{term}-{in_snapshot}-0-{node}")),
         "processedPositionInSnapshot": (index > 0).then_some(in_snapshot),
