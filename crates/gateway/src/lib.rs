@@ -46,5 +46,5 @@ pub use config::{ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, Ov
 pub use metrics::GatewayMetrics;
 pub use pages::Pages;
 pub use rest::openapi::OPENAPI;
-pub use server::Gateway;
+pub use server::{Gateway, listen};
 pub use trace::{RequestSpan, SpanListener, TraceParent};

@@ -136,7 +136,11 @@ impl Gateway {
     }
 }
 
-async fn listen(what: &str, addr: SocketAddr) -> io::Result<TcpListener> {
+/// Takes an address for a front end of this name.
+///
+/// # Errors
+/// It cannot be had; the text says which, why and what to do.
+pub async fn listen(what: &str, addr: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(addr).await.map_err(|e| {
         let text = format!(
             "The {what} gateway cannot listen on {addr}: {e}. Stop what uses the port, or choose another one."

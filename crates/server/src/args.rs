@@ -154,6 +154,12 @@ impl ServerArgs {
         Duration::from_secs(self.timeout)
     }
 
+    /// Where REST is spoken, if it is.
+    pub fn rest_address(&self) -> Option<&str> {
+        let address = self.address.as_deref().unwrap_or("http://localhost:8080");
+        (self.transport == "rest").then_some(address)
+    }
+
     pub fn client(&self) -> Result<Client, skep_client::Error> {
         let (transport, default) = match self.transport.as_str() {
             "grpc" => (Transport::Grpc, "http://localhost:26500"),

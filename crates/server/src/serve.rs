@@ -70,6 +70,7 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     let management_addr = management::listen(settings.management.socket(), management.clone())
         .await
         .map_err(cannot_listen)?;
+    ports_are_free(&settings).await?;
     // A node of a new cluster waits for the others, for as long as it takes them.
     let broker = tokio::select! {
         broker = open_broker(&settings) => broker?,
@@ -187,6 +188,17 @@ fn say_started(
     if let Some(warning) = open_to_others(&listening) {
         tracing::warn!("{warning}");
     }
+}
+
+/// Looked at before there is a data directory, which nobody wants of a server that did not start. The gateways take theirs later.
+async fn ports_are_free(settings: &Settings) -> Result<(), Coded> {
+    let wanted = settings.gateway_config();
+    for (what, address) in [("REST", wanted.rest_addr), ("gRPC", wanted.grpc_addr)] {
+        skep_gateway::listen(what, address)
+            .await
+            .map_err(cannot_listen)?;
+    }
+    Ok(())
 }
 
 /// A port that cannot be had; the error says which and why.

@@ -175,6 +175,10 @@ fn a_process_is_deployed_started_and_seen_in_the_log() {
         let missing = with(&["start", "slow"]);
         assert_eq!(missing.status.code(), Some(1));
         assert!(stderr(&missing).contains("slow"), "{}", stderr(&missing));
+        if transport == "rest" {
+            let nearly = stderr(&with(&["start", "quikc"]));
+            assert!(nearly.contains("Did you mean 'quick'?"), "{nearly}");
+        }
 
         let status = run(
             here,
@@ -250,6 +254,10 @@ fn a_taken_port_is_named() {
         assert!(errors.contains(&port), "{errors}");
         assert!(errors.contains("error[CANNOT_LISTEN]: "), "{errors}");
         assert!(errors.contains("choose another one"), "{errors}");
+        assert!(
+            !directory.path().join("data").exists(),
+            "{flag} leaves data"
+        );
     }
 }
 

@@ -1,9 +1,8 @@
-"""camunda-orchestration-sdk (PyPI, REST of 8.10), unchanged: searches and gets, whose answers have the members of 8.10 too, and
-what is of 8.10.
-
-Not asked over it: the activation of jobs and the configuration, whose answers it refuses without other members of 8.10.
+"""camunda-orchestration-sdk (PyPI, REST of 8.10), unchanged: jobs and its worker, searches and gets, whose answers have the members
+of 8.10 too, and what is of 8.10.
 """
 
+import asyncio
 import json
 import os
 import sys
@@ -15,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 sys.dont_write_bytecode = True
 
 import camunda_orchestration_sdk as sdk  # noqa: E402
-from camunda_orchestration_sdk import CamundaClient  # noqa: E402
+from camunda_orchestration_sdk import CamundaAsyncClient, CamundaClient  # noqa: E402
+from camunda_orchestration_sdk.runtime.job_worker import WorkerConfig  # noqa: E402
 from camunda_orchestration_sdk.types import File  # noqa: E402
 from checks import Fixture, finish, report, until, wanted  # noqa: E402
 
@@ -66,6 +66,60 @@ def processes_and_what_is_in_their_instances(c):
     assert c.get_process_instance_statistics(instance).items
     variable = only(c.search_variables(data=query("VariableSearchQuery", name="amount", **own)))
     assert c.get_variable(variable.variable_key).value == "12.5"
+
+
+@check
+def the_configuration_has_the_members_of_8_10(c):
+    told = c.get_system_configuration()
+    assert told.components.active == [], told
+    assert not told.deployment.is_multi_tenancy_enabled and told.deployment.max_request_size > 0, told
+    assert (told.authentication.can_logout, told.authentication.is_login_delegated, told.cloud.stage) == (False, False, None), told
+
+
+@check
+def a_job_is_activated_and_completed(c):
+    f = deploy(c, "one-task")
+    instance = create(c, f.id, {"name": "Jürgen"}, businessId=f.id)
+    wanted = {"type": f.name("one-task"), "timeout": 60000, "maxJobsToActivate": 5, "requestTimeout": 10000, "worker": "w"}
+    jobs = c.activate_jobs(data=sdk.JobActivationRequest.from_dict(wanted)).jobs
+    job = only(type("Jobs", (), {"items": jobs}))
+    assert (job.process_instance_key, job.business_id, job.priority, job.physical_tenant_id) == (instance, f.id, 0, "default"), job
+    # The client sends ü as an escape.
+    found = c.search_variables(data=query("VariableSearchQuery", processInstanceKey=instance, value='"Jürgen"'))
+    assert only(found).value == '"Jürgen"', found
+    c.complete_job(job.job_key, data=sdk.JobCompletionRequest.from_dict({"variables": {"done": True}}))
+    own = query("ProcessInstanceSearchQuery", processInstanceKey=instance)
+    assert only(c.search_process_instances(data=own)).state == "COMPLETED"
+
+
+@check
+def a_worker_completes_jobs(c):
+    f = deploy(c, "one-task")
+    instances = {create(c, f.id, {"n": n}) for n in range(5)}
+    seen = []
+
+    async def handle(job):
+        seen.append(job.process_instance_key)
+        return {"by": "worker"}
+
+    async def work():
+        configuration = {"CAMUNDA_REST_ADDRESS": os.environ["SKEP_REST"], "CAMUNDA_AUTH_STRATEGY": "NONE"}
+        async with CamundaAsyncClient(configuration=configuration) as client:
+            config = WorkerConfig(job_type=f.name("one-task"), job_timeout_milliseconds=60000)
+            client.create_job_worker(config, handle)
+            working = asyncio.create_task(client.run_workers())
+            ended = query("ProcessInstanceSearchQuery", processDefinitionId=f.id, state="COMPLETED")
+            for _ in range(600):
+                if len(c.search_process_instances(data=ended).items) == len(instances) or working.done():
+                    break
+                await asyncio.sleep(0.05)
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+
+    asyncio.run(work())
+    assert set(seen) == instances, (seen, instances)
+    ended = query("ProcessInstanceSearchQuery", processDefinitionId=f.id, state="COMPLETED")
+    assert len(c.search_process_instances(data=ended).items) == len(instances)
 
 
 @check

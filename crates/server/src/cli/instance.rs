@@ -28,6 +28,7 @@ pub async fn run(args: InstanceArgs) -> anyhow::Result<()> {
     let by_name = json!([{"field": "name"}]);
     let variables = search.find("variables", of_instance, by_name).await?;
     let page = Page {
+        address: search.address.trim_end_matches('/').to_string(),
         instance,
         elements,
         waiting,
@@ -46,6 +47,8 @@ pub async fn run(args: InstanceArgs) -> anyhow::Result<()> {
 }
 
 struct Page {
+    /// Of the server that was asked.
+    address: String,
     instance: Value,
     elements: Value,
     waiting: Value,
@@ -103,7 +106,10 @@ impl Page {
                 text.push_str(&format!("  {id}: for what is not known, since {since}\n"));
             }
             for thing in what {
-                text.push_str(&format!("  {id}: {}\n", self::waits_for(thing)));
+                text.push_str(&format!(
+                    "  {id}: {}\n",
+                    self::waits_for(thing, &self.address)
+                ));
             }
         }
         if self.waiting.get("hasMore").is_some_and(|more| more == true) {
@@ -135,13 +141,13 @@ fn more(answer: &Value, text: &mut String) {
 }
 
 /// One thing that an element waits for.
-fn waits_for(thing: &Value) -> String {
+fn waits_for(thing: &Value, address: &str) -> String {
     let word = |name: &str| word(thing, name);
     let since = word("since");
     match word("for").as_str() {
         "INCIDENT" => format!(
             "incident {} ({}) since {since}: {}\n    mend the cause, then: curl -X POST \
-             http://localhost:8080/v2/incidents/{0}/resolution",
+             {address}/v2/incidents/{0}/resolution",
             word("incidentKey"),
             word("errorType"),
             word("errorMessage"),
@@ -194,5 +200,21 @@ fn waits_for(thing: &Value) -> String {
             word("processDefinitionId"),
         ),
         other => format!("{other} since {since}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_incident_is_resolved_where_it_was_found() {
+        let thing =
+            json!({"for": "INCIDENT", "incidentKey": "7", "errorType": "X", "errorMessage": "m"});
+        let text = waits_for(&thing, "http://other:8090");
+        assert!(
+            text.contains("http://other:8090/v2/incidents/7/resolution"),
+            "{text}"
+        );
     }
 }

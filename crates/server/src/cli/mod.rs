@@ -11,6 +11,7 @@ pub mod instance;
 pub mod instances;
 pub mod jobs;
 pub mod log;
+mod near;
 pub mod profile;
 mod search;
 pub mod start;

@@ -1,10 +1,18 @@
 //! `skep start`.
 
-use clap::Args;
-use skep_client::{CreateInstance, ProcessRef, RetryPolicy};
+use std::time::Duration;
 
-use super::Usage;
+use clap::Args;
+use serde_json::Value;
+use skep_client::{Code, CreateInstance, Error, ProcessRef, RetryPolicy};
+
+use super::near::nearest;
+use super::search::items;
+use super::{Usage, fetch};
 use crate::args::ServerArgs;
+
+/// How long is looked for what was meant.
+const MEANT: Duration = Duration::from_secs(2);
 
 #[derive(Args)]
 pub struct StartArgs {
@@ -39,13 +47,22 @@ pub async fn run(args: StartArgs) -> anyhow::Result<()> {
     // A server at its limit, or one that has just started, takes the request a moment later.
     let retry = RetryPolicy::default();
     let timeout = args.server.timeout();
-    let (instance, variables) = if args.r#await {
+    let created = if args.r#await {
         let create = || client.create_instance_with_result(&request, timeout, &[]);
-        let result = retry.run(create).await?;
-        (result.instance, Some(result.variables))
+        let created = retry.run(create).await;
+        created.map(|result| (result.instance, Some(result.variables)))
     } else {
-        let instance = retry.run(|| client.create_instance(&request)).await?;
-        (instance, None)
+        let created = retry.run(|| client.create_instance(&request)).await;
+        created.map(|instance| (instance, None))
+    };
+    let (instance, variables) = match created {
+        Ok(created) => created,
+        Err(error) => {
+            if let Some(near) = meant(&args, &error).await {
+                eprintln!("Did you mean '{near}'?");
+            }
+            return Err(error.into());
+        }
     };
     let what = if variables.is_some() {
         "Completed"
@@ -60,6 +77,20 @@ pub async fn run(args: StartArgs) -> anyhow::Result<()> {
         Some(variables) => super::print(&format!("{variables}\n")),
         None => super::print(&format!("{}\n", instance.process_instance_key)),
     }
+}
+
+/// The process whose id is nearly the one that is not there, as far as that can be asked for.
+async fn meant(args: &StartArgs, error: &Error) -> Option<String> {
+    let address = args.server.rest_address()?;
+    if error.code() != Some(Code::NotFound) || args.process.parse::<i64>().is_ok() {
+        return None;
+    }
+    let body = r#"{"filter": {"isLatestVersion": true}, "page": {"limit": 1000}}"#;
+    let path = "/v2/process-definitions/search";
+    let answer = fetch::post(address, path, body.to_string(), MEANT).await;
+    let found: Value = serde_json::from_slice(&answer.ok()?.1).ok()?;
+    let ids = items(&found).filter_map(|item| item["processDefinitionId"].as_str());
+    nearest(&args.process, ids).map(str::to_string)
 }
 
 fn create(args: &StartArgs) -> Result<CreateInstance, Usage> {

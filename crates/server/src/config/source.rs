@@ -91,11 +91,20 @@ const ENVIRONMENT_NAMES: [&str; 10] = [
     "OTEL_TRACES_SAMPLER_ARG",
 ];
 /// Settings of clients and of the command line.
-const CLIENT: [&str; 4] = [
+const CLIENT: [&str; 12] = [
     "CAMUNDA_CLIENT_",
     "CAMUNDA_OAUTH_",
     "SKEP_ADDRESS",
+    "SKEP_MANAGEMENT_ADDRESS",
     "SKEP_TEST_",
+    // Of those who build and test it.
+    "SKEP_BIN",
+    "SKEP_CACHE",
+    "SKEP_GOLDEN",
+    "SKEP_GRPC",
+    "SKEP_MAY_NOT_RUN",
+    "SKEP_REST",
+    "SKEP_SEED",
 ];
 
 /// The settings among environment variables.
@@ -287,6 +296,9 @@ mod tests {
             "ZEEBE_ADDRESS",
             "ZEEBE_BROKER_DATA_DIRECTORY",
             "SKEP_ADDRESS",
+            "SKEP_MANAGEMENT_ADDRESS",
+            "SKEP_BIN",
+            "SKEP_SEEDS",
         ];
         let variables = names.iter().map(|name| (name.to_string(), "1".to_string()));
         let taken: Vec<String> = environment(variables).into_iter().map(|g| g.name).collect();
