@@ -18,7 +18,7 @@ UI ?= 1
 ARGS ?=
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## build the release binary and start a server with its defaults (ARGS="…" adds flags)
 	@echo
@@ -41,6 +41,7 @@ build: $(if $(filter 0,$(UI)),,ui) ## build the release binary, target/release/s
 	cargo build --release --package skep
 
 ui: ## build the web interface, which the next build of the server embeds
+	@.ci/setup node || { echo "Or leave the web interface out with UI=0, as in: make run UI=0"; exit 1; }
 	@.ci/ui build
 
 ui-check: ## the web interface: types, lint, units, sizes, licences, and its journeys in a browser

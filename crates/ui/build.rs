@@ -8,8 +8,12 @@ fn main() -> io::Result<()> {
     let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ui/dist");
     // The directory is part of the repository, so that cargo looks at it before anything was built.
     println!("cargo::rerun-if-changed={}", dist.display());
+    println!("cargo::rerun-if-env-changed=UI");
     let mut found = Vec::new();
-    collect(&dist, &mut found)?;
+    // `make build UI=0` leaves out what an earlier build may have left there.
+    if env::var("UI").as_deref() != Ok("0") {
+        collect(&dist, &mut found)?;
+    }
     found.sort();
     let mut code = String::from("pub static EMBEDDED: &[Embedded] = &[\n");
     for path in &found {
