@@ -149,6 +149,7 @@ test("all of it goes by keys", async ({ page, open }) => {
   await page.keyboard.press("g");
   await page.keyboard.press("p");
   await expect(page).toHaveURL(/\/processes$/);
+  await expect(page.getByRole("combobox", { name: "Process" })).toBeVisible();
   await page.keyboard.press("/");
   await expect(page.getByRole("combobox", { name: "Process" })).toBeFocused();
   await page.getByRole("combobox", { name: "Process" }).selectOption("order");
