@@ -53,6 +53,8 @@ impl Owner for Node {
 
     fn connected(self: &Arc<Self>, _: u32, _: Class) {}
     fn disconnected(self: &Arc<Self>, _: u32, _: Class) {}
+
+    fn lost(self: &Arc<Self>, _: u32, _: Class) {}
     fn opened(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
     fn closed(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
 }

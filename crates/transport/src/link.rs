@@ -52,6 +52,7 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, node: u32, class: Clas
     };
     let mut places = peer.place.subscribe();
     let mut pause = BACK_OFF;
+    let mut was_open = false;
     loop {
         let place = places.borrow_and_update().clone();
         let Some(Place { address, .. }) = place else {
@@ -68,6 +69,9 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, node: u32, class: Clas
         if peer.queue(class).is_open() {
             peer.queue(class).close();
             shared.owner.disconnected(node, class);
+            was_open = true;
+        } else if std::mem::take(&mut was_open) {
+            shared.owner.lost(node, class);
         }
         note(peer, class, &address, &ended);
         if began.elapsed() > MAX_BACK_OFF {

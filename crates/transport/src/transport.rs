@@ -44,6 +44,10 @@ pub trait Owner: Send + Sync + 'static {
     /// Messages to the node that were taken may be lost.
     fn disconnected(self: &Arc<Self>, node: u32, class: Class);
 
+    /// There was a connection to the node, and there is none at the next attempt. One that moves to another address comes back
+    /// at once, and is not lost.
+    fn lost(self: &Arc<Self>, node: u32, class: Class);
+
     /// The node can send to us.
     fn opened(self: &Arc<Self>, node: u32, class: Class, incarnation: u64);
 

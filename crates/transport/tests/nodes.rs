@@ -73,6 +73,9 @@ fn a_node_that_comes_back_is_connected_again_and_nothing_waits_for_one_that_is_g
             .lock()
             .contains(&Seen::Disconnected(1, Class::Consensus))
     );
+    wait_for("the node to be given up", || {
+        zero.seen.lock().contains(&Seen::Lost(1, Class::Consensus))
+    });
     let nobody = of_zero.send(1, Class::Consensus, Bytes::new());
     assert_eq!(nobody, Err(SendError::Down));
     let (one, of_one) = start(Start {
@@ -147,7 +150,7 @@ fn way(door: TcpListener, to: SocketAddr) -> Arc<AtomicUsize> {
 #[test]
 fn a_contact_point_is_better_than_what_others_say() {
     let door = TcpListener::bind(support::any()).unwrap();
-    let (_zero, of_zero) = start(Start::new(0, &[door.local_addr().unwrap()]));
+    let (zero, of_zero) = start(Start::new(0, &[door.local_addr().unwrap()]));
     // Node 1 says itself where it is, before the contact point leads anywhere.
     let (one, of_one) = start(Start::new(1, &[of_zero.address()]));
     wait_for("the connections", || {
@@ -161,4 +164,8 @@ fn a_contact_point_is_better_than_what_others_say() {
         let _ = of_zero.send(1, Class::Requests, Bytes::from_static(b"here"));
         messages(&one, 0, Class::Requests).contains(&Bytes::from_static(b"here"))
     });
+    // It has moved, and was never away.
+    let seen = zero.seen.lock();
+    assert!(seen.contains(&Seen::Disconnected(1, Class::Requests)));
+    assert!(!seen.iter().any(|seen| matches!(seen, Seen::Lost(..))));
 }

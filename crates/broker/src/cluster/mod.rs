@@ -500,7 +500,7 @@ impl Cluster {
         }
     }
 
-    fn lost(&self, node: u32) {
+    fn loses_requests(&self, node: u32) {
         if !is_gateway(node) {
             self.calm.store(0, Ordering::Relaxed);
         }
@@ -611,14 +611,19 @@ impl Owner for Cluster {
 
     fn disconnected(self: &Arc<Self>, node: u32, class: Class) {
         if class == Class::Requests {
+            self.loses_requests(node);
+        }
+        self.hears_no_more(node);
+    }
+
+    fn lost(self: &Arc<Self>, node: u32, class: Class) {
+        if class == Class::Requests {
             tracing::warn!(
                 code = "NODE_LOST",
                 node,
                 "the connection to another node is lost"
             );
-            self.lost(node);
         }
-        self.hears_no_more(node);
     }
 
     fn opened(self: &Arc<Self>, node: u32, _: Class, incarnation: u64) {
@@ -632,7 +637,7 @@ impl Owner for Cluster {
             self.visitors.closed(node, incarnation);
         }
         if class == Class::Requests {
-            self.lost(node);
+            self.loses_requests(node);
         }
         self.hears_no_more(node);
     }

@@ -21,6 +21,7 @@ pub const LAYOUT: Layout = Layout {
 pub enum Seen {
     Message(u32, Class, Bytes),
     Disconnected(u32, Class),
+    Lost(u32, Class),
 }
 
 pub struct Node {
@@ -74,6 +75,10 @@ impl Owner for Node {
 
     fn disconnected(self: &Arc<Self>, node: u32, class: Class) {
         self.seen.lock().push(Seen::Disconnected(node, class));
+    }
+
+    fn lost(self: &Arc<Self>, node: u32, class: Class) {
+        self.seen.lock().push(Seen::Lost(node, class));
     }
 
     fn opened(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
