@@ -6,10 +6,7 @@ use std::time::{Duration, Instant};
 
 use skep_cluster::{Refusal, State};
 use skep_engine::{key_not_found, message_partition};
-use skep_protocol::command::{
-    ActivateAdHoc, ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob,
-    MigrateProcessInstance, ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
-};
+use skep_protocol::command::{ActivateJobs, At, Command, Request};
 use skep_protocol::response::JobActivation;
 use skep_protocol::{ActivatedJob, Failure, Key, Rejection, RejectionType, Response};
 use skep_query::QueryError;
@@ -307,10 +304,10 @@ impl Broker {
         })
     }
 
-    /// A batch operation is made on the first partition, and its items are searched for.
-    fn batch_operation_home(&self) -> Result<u32, Failure> {
+    /// The items of a batch operation are searched for.
+    fn check_searches(&self) -> Result<(), Failure> {
         match self.config.secondary_storage {
-            Some(_) => Ok(1),
+            Some(_) => Ok(()),
             None => Err(Failure::Rejected(Rejection::new(
                 RejectionType::Forbidden,
                 "CREATE",
@@ -321,77 +318,16 @@ impl Broker {
 
     fn route(&self, request: Request) -> Result<Reply, Failure> {
         let started = Instant::now();
-        let partition = match &request.command {
-            Command::DeleteResource {
-                delete_history: true,
-                ..
-            } => self.batch_operation_home()?,
-            Command::Deploy(_) | Command::DeleteResource { .. } => 1,
-            Command::CreateProcessInstance(_) | Command::EvaluateConditionals(_) => {
-                return self.submit_anywhere(request, started);
+        let partition = match request.command.at() {
+            At::Turn => return self.submit_anywhere(request, started),
+            At::Home => {
+                self.check_searches()?;
+                1
             }
-            Command::ListIncidents { partition, .. }
-            | Command::ChangeExporting { partition, .. } => *partition,
-            Command::EvaluateExpression { .. } | Command::EvaluateDecision(_) => {
-                return self.submit_anywhere(request, started);
-            }
-            Command::CancelProcessInstance {
-                process_instance_key: key,
-            }
-            | Command::BanInstance {
-                process_instance_key: key,
-            }
-            | Command::ModifyProcessInstance(ModifyProcessInstance {
-                process_instance_key: key,
-                ..
-            })
-            | Command::MigrateProcessInstance(MigrateProcessInstance {
-                process_instance_key: key,
-                ..
-            })
-            | Command::CompleteJob { job_key: key, .. }
-            | Command::FailJob(FailJob { job_key: key, .. })
-            | Command::ThrowError(ThrowError { job_key: key, .. })
-            | Command::UpdateJob { job_key: key, .. }
-            | Command::ResolveIncident { incident_key: key }
-            | Command::AssignUserTask(AssignUserTask {
-                user_task_key: key, ..
-            })
-            | Command::UpdateUserTask(UpdateUserTask {
-                user_task_key: key, ..
-            })
-            | Command::CompleteUserTask(CompleteUserTask {
-                user_task_key: key, ..
-            })
-            | Command::SetVariables {
-                element_instance_key: key,
-                ..
-            }
-            | Command::ActivateAdHoc(ActivateAdHoc {
-                ad_hoc_sub_process_instance_key: key,
-                ..
-            }) => self.partition_of(*key, &request.command)?,
-            Command::Batch(batch) if batch.key().some().is_some() => {
-                self.partition_of(batch.key(), &request.command)?
-            }
-            Command::PublishMessage(message) => {
-                message_partition(&message.correlation_key, self.config.partitions)
-            }
-            Command::CorrelateMessage(message) => {
-                message_partition(&message.correlation_key, self.config.partitions)
-            }
-            // The engine takes it to the other partitions.
-            Command::PinClock { .. }
-            | Command::ResetClock
-            | Command::BroadcastSignal(_)
-            | Command::CreateClusterVariable(_)
-            | Command::UpdateClusterVariable(_)
-            | Command::DeleteClusterVariable { .. }
-            | Command::CreateGlobalListener(_)
-            | Command::UpdateGlobalListener(_)
-            | Command::DeleteGlobalListener { .. }
-            | Command::ActivateJobs(_) => 1,
-            Command::Batch(_) => self.batch_operation_home()?,
+            At::Key(key) => self.partition_of(key, &request)?,
+            At::Correlation(key) => message_partition(key, self.config.partitions),
+            At::First => 1,
+            At::Given(partition) => partition,
         };
         self.submit(partition, request, started)
     }
@@ -413,11 +349,11 @@ impl Broker {
     }
 
     /// The partition that made the key. A key that no partition can have made is a key of nothing.
-    fn partition_of(&self, key: Key, command: &Command) -> Result<u32, Failure> {
+    fn partition_of(&self, key: Key, request: &Request) -> Result<u32, Failure> {
         let partitions = self.config.partitions;
         let partition = key.partition().filter(|made_by| *made_by <= partitions);
         partition.ok_or_else(|| {
-            key_not_found(command).map_or_else(
+            key_not_found(request).map_or_else(
                 || Failure::NotFound(format!("There is nothing with key '{key}'")),
                 Failure::Rejected,
             )

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use skep_cluster::State;
 use skep_engine::Sent;
 use skep_protocol::Failure;
-use skep_protocol::command::{Command, Request};
+use skep_protocol::command::{Class, Request};
 use skep_protocol::response::JobActivation;
 use skep_query::{Consistency, Query};
 use skep_service::{Reply, reply_channel};
@@ -162,10 +162,11 @@ impl Shared {
                 None => format!("Partition {partition} has no leader yet; send the request again."),
             }));
         }
-        let finishing = request.command.is_finishing();
+        let class = request.command.class();
+        let finishing = class.is_finishing();
         if !finishing {
             // Workers that get no jobs cannot finish what fills the disk.
-            let activation = matches!(request.command, Command::ActivateJobs(_));
+            let activation = class == Class::Polling;
             if !activation
                 && let Some(reason) = self.disk.get().and_then(|disk| disk.refusal(partition))
             {

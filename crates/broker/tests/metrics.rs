@@ -17,7 +17,7 @@ use skep_protocol::command::{
 };
 use skep_protocol::record::RecordType;
 use skep_protocol::value::{BatchOperationType, BatchPlan};
-use skep_protocol::{Document, ValueType};
+use skep_protocol::{Document, Key, ValueType};
 use skep_service::Broker as _;
 use support::{Rig, create, jobs, one_task};
 
@@ -483,6 +483,36 @@ async fn commands_that_the_write_limit_refuses_are_counted() {
         &[("zeebe_flow_control_total", &refusals, refused)],
     )
     .await;
+}
+
+/// What makes work for a partition that has too much of it can be stopped.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_operation_can_be_suspended_and_cancelled_where_new_work_is_refused() {
+    let rig = Rig::new(|config| {
+        config.write_limit.enabled = true;
+        config.write_limit.limit = 1;
+    })
+    .await;
+    let key = Key::new(1, 1);
+    let is_refused = async |command| {
+        let answer = rig.send(command).await;
+        matches!(answer, Err(skep_protocol::Failure::ResourceExhausted(_)))
+    };
+    let resume = || BatchCommand::Resume {
+        batch_operation_key: key,
+    };
+    while !is_refused(Command::Batch(resume())).await {}
+    let stops = [
+        BatchCommand::Suspend {
+            batch_operation_key: key,
+        },
+        BatchCommand::Cancel {
+            batch_operation_key: key,
+        },
+    ];
+    for command in stops {
+        assert!(!is_refused(Command::Batch(command)).await);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

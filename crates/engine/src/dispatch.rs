@@ -1,8 +1,7 @@
 //! Which processor carries out a command: one line for each.
 
-use skep_protocol::command::Command;
+use skep_protocol::command::{Command, Head};
 
-use crate::headers::header_of;
 use crate::processing::deployment::{create as deploy, delete_resource, distribution};
 use crate::processing::message::{correlate, message_side, process_side, publish};
 use crate::processing::{
@@ -14,7 +13,11 @@ use crate::remote::RemoteCommand;
 
 /// Writes the header of a command, carries it out, and writes its refusal if it is refused.
 pub(crate) fn carry_out(cx: &mut Context<'_>, command: &Command) -> Outcome {
-    let (key, value_type, intent) = header_of(command);
+    let Head {
+        key,
+        value_type,
+        intent,
+    } = command.record();
     cx.out.command(key, value_type, intent, &cx.origin);
     let outcome = cx
         .begin_command(command, value_type.intent_name(intent))

@@ -4,7 +4,7 @@ mod recovery;
 mod stepping_down;
 
 use skep_protocol::batch::{BatchReader, BatchWriter};
-use skep_protocol::command::{Command, Request};
+use skep_protocol::command::Request;
 use skep_protocol::intent::*;
 use skep_protocol::origin::Origin;
 use skep_protocol::record::DecodeError;
@@ -165,7 +165,7 @@ impl Engine {
         let mut cx = self.context(now, request_id, streams);
         cx.origin = request.origin();
         cx.tenant = request.tenant.clone();
-        if matches!(request.command, Command::BanInstance { .. }) {
+        if request.command.record().value_type == ValueType::Error {
             // Its event stands for itself: the record model has no command for it.
             let outcome = dispatch(&mut cx, &request.command);
             answer(&mut cx, outcome);

@@ -26,7 +26,6 @@ pub use appliers::state;
 
 pub use effects::{Effects, JobStreams, NoStreams, Pushed, RequestId, Reservation, StreamId};
 pub use engine::{Due, Engine, EngineConfig, TurnTime, message_partition};
-pub use headers::header_of;
 pub use noted::{Note, Noted, NotedBatch, NotedElement};
 pub use prepared::Prepared;
 pub use processing::banning::Ban;

@@ -5,7 +5,7 @@
 
 use skep_dmn::Drg;
 use skep_model::Process;
-use skep_protocol::command::{Command, Deploy};
+use skep_protocol::command::Command;
 use skep_protocol::{Key, Rejection};
 
 use crate::processing::deployment::{Parsed, read};
@@ -34,12 +34,8 @@ pub(crate) enum Compiled {
 impl Prepared {
     /// Reads the resources of a deployment; other commands have nothing that takes long.
     pub fn of_command(command: &Command) -> Option<Prepared> {
-        match command {
-            Command::Deploy(Deploy { resources }) => {
-                Some(Prepared(Kind::Resources(read(resources))))
-            }
-            _ => None,
-        }
+        let resources = command.deployed()?;
+        Some(Prepared(Kind::Resources(read(resources))))
     }
 
     /// Compiles the definitions that a command of another partition brings.
@@ -61,7 +57,7 @@ impl Prepared {
 
     /// Whether there is something to prepare.
     pub fn is_for(command: &Command) -> bool {
-        matches!(command, Command::Deploy(_))
+        command.deployed().is_some()
     }
 
     /// Whether there is something to prepare in a command of another partition.

@@ -5,6 +5,7 @@ use std::num::{NonZeroU64, NonZeroU128};
 use std::time::{Duration, Instant};
 
 use http::HeaderMap;
+use skep_protocol::command::RecordName;
 
 use crate::metrics::{Protocol, STAGES};
 
@@ -56,7 +57,7 @@ impl TraceParent {
 pub struct RequestSpan {
     pub protocol: Protocol,
     /// For instance `JOB#COMPLETE`.
-    pub request_type: &'static str,
+    pub request_type: RecordName,
     /// When its head was read.
     pub started: Instant,
     pub duration: Duration,

@@ -4,6 +4,9 @@
 
 mod batch;
 mod exporting;
+mod facts;
+mod need;
+mod rows;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -13,8 +16,12 @@ use serde::{Deserialize, Serialize};
 
 pub use batch::{AddBatchItems, BatchCommand, CreateBatchOperation};
 pub use exporting::ExportingChange;
+pub use facts::{About, At, Audit, AuditCategory, Class, Head, RecordName, Row};
+pub use need::{Need, On};
+pub use rows::Command;
 
 use crate::document::Document;
+use crate::grants;
 use crate::key::Key;
 use crate::origin::{Claims, Origin};
 use crate::tenant::{TenantId, Tenants};
@@ -43,7 +50,7 @@ pub struct Request {
 impl Request {
     /// About how many bytes the request takes while it waits.
     pub fn weight(&self) -> usize {
-        self.command.weight() + self.claims.weight()
+        size_of::<Request>() + self.command.weight() + self.claims.weight()
     }
 
     pub fn origin(&self) -> Origin {
@@ -86,95 +93,6 @@ impl From<Command> for Request {
     }
 }
 
-/// Everything that a client can ask.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Command {
-    Deploy(Deploy),
-    DeleteResource {
-        resource_key: Key,
-        /// What can be searched of it and of what it has done goes as well.
-        delete_history: bool,
-    },
-    CreateProcessInstance(CreateProcessInstance),
-    CancelProcessInstance {
-        process_instance_key: Key,
-    },
-    MigrateProcessInstance(MigrateProcessInstance),
-    ModifyProcessInstance(ModifyProcessInstance),
-    /// Stops an instance for good, but for its cancellation.
-    BanInstance {
-        process_instance_key: Key,
-    },
-    ActivateJobs(ActivateJobs),
-    CompleteJob {
-        job_key: Key,
-        variables: Document,
-        /// What the worker of a listener or an ad-hoc sub-process answers beside variables.
-        result: Option<Box<JobResult>>,
-    },
-    FailJob(FailJob),
-    ThrowError(ThrowError),
-    /// Any of the two; `None` leaves it as it is. `intent` is UPDATE_RETRIES, UPDATE_TIMEOUT or UPDATE for messages.
-    UpdateJob {
-        job_key: Key,
-        retries: Option<i32>,
-        timeout: Option<i64>,
-        kind: UpdateJobKind,
-    },
-    PublishMessage(PublishMessage),
-    CorrelateMessage(CorrelateMessage),
-    BroadcastSignal(BroadcastSignal),
-    EvaluateConditionals(EvaluateConditionals),
-    CreateClusterVariable(ClusterVariableValue),
-    UpdateClusterVariable(ClusterVariableValue),
-    DeleteClusterVariable {
-        name: Arc<str>,
-        /// None: the global one.
-        tenant: Option<TenantId>,
-    },
-    ResolveIncident {
-        incident_key: Key,
-    },
-    SetVariables {
-        element_instance_key: Key,
-        variables: Document,
-        local: bool,
-    },
-    ActivateAdHoc(ActivateAdHoc),
-    AssignUserTask(AssignUserTask),
-    UpdateUserTask(UpdateUserTask),
-    CompleteUserTask(CompleteUserTask),
-    CreateGlobalListener(GlobalListenerValue),
-    /// All of it is set anew.
-    UpdateGlobalListener(GlobalListenerValue),
-    DeleteGlobalListener {
-        id: Arc<str>,
-    },
-    Batch(BatchCommand),
-    PinClock {
-        timestamp: i64,
-    },
-    ResetClock,
-    /// What an operator tells the exporters of a partition.
-    ChangeExporting {
-        partition: u32,
-        change: ExportingChange,
-    },
-    EvaluateExpression {
-        expression: String,
-        variables: Document,
-    },
-    EvaluateDecision(EvaluateDecision),
-    /// Reads open incidents, oldest first.
-    ListIncidents {
-        partition: u32,
-        /// Only those with a higher key; [`Key::NONE`] begins with the first.
-        after: Key,
-        /// At most this many, and at most [`MAX_LISTED_INCIDENTS`].
-        limit: u32,
-    },
-}
-
 /// Incidents in one answer.
 pub const MAX_LISTED_INCIDENTS: u32 = 1000;
 
@@ -188,6 +106,13 @@ pub enum UpdateJobKind {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Deploy {
     pub resources: Vec<Resource>,
+}
+
+impl Deploy {
+    fn weight(&self) -> usize {
+        let resources = self.resources.iter();
+        resources.map(|r| r.name.len() + r.content.len()).sum()
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -233,6 +158,15 @@ pub struct CreateProcessInstance {
     pub business_id: Option<String>,
     /// Present when the answer shall wait for the end of the instance.
     pub await_result: Option<AwaitResult>,
+}
+
+impl CreateProcessInstance {
+    fn weight(&self) -> usize {
+        let lists = [&self.start_instructions, &self.terminate_after, &self.tags];
+        let texts = lists.into_iter().flatten();
+        let texts: usize = texts.map(|text| text.len() + size_of::<String>()).sum();
+        self.variables.weight() + texts
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -372,6 +306,24 @@ pub struct AssignUserTask {
     pub claim: bool,
 }
 
+impl AssignUserTask {
+    /// To take a task for oneself, or to give it back, takes less than to give it to others.
+    fn needs(&self) -> Need<'_> {
+        let own = grants![
+            ProcessDefinition: UpdateUserTask,
+            ProcessDefinition: ClaimUserTask,
+            UserTask: Update,
+            UserTask: Claim,
+        ];
+        let others = grants![ProcessDefinition: UpdateUserTask, UserTask: Update];
+        let gives_back = self.assignee.is_empty();
+        Need::OfTask {
+            any_of: if self.claim { own } else { others },
+            or_assignee: if gives_back { own } else { &[] },
+        }
+    }
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UpdateUserTask {
     pub user_task_key: Key,
@@ -387,102 +339,4 @@ pub struct CompleteUserTask {
     /// Empty for `complete`.
     pub action: Arc<str>,
     pub variables: Document,
-}
-
-impl Command {
-    /// About how many bytes the command takes while it waits.
-    pub fn weight(&self) -> usize {
-        let texts = |all: &[String]| {
-            all.iter()
-                .map(|text| text.len() + size_of::<String>())
-                .sum()
-        };
-        let own: usize = match self {
-            Command::Deploy(deploy) => {
-                let resources = deploy.resources.iter();
-                resources.map(|r| r.name.len() + r.content.len()).sum()
-            }
-            Command::CreateProcessInstance(create) => {
-                let lists: usize = [
-                    &create.start_instructions,
-                    &create.terminate_after,
-                    &create.tags,
-                ]
-                .into_iter()
-                .map(|list| -> usize { texts(list) })
-                .sum();
-                create.variables.weight() + lists
-            }
-            Command::CompleteJob {
-                variables, result, ..
-            } => variables.weight() + result.as_ref().map_or(0, |result| result.weight()),
-            Command::SetVariables { variables, .. } => variables.weight(),
-            Command::ActivateAdHoc(command) => {
-                command.elements.iter().map(ActivateElement::weight).sum()
-            }
-            Command::MigrateProcessInstance(migrate) => {
-                let instructions = migrate.mapping_instructions.iter();
-                instructions.map(MappingInstruction::weight).sum()
-            }
-            Command::ModifyProcessInstance(modify) => modify.weight(),
-            Command::FailJob(fail) => fail.variables.weight() + fail.error_message.len(),
-            Command::ThrowError(error) => {
-                error.variables.weight() + error.error_code.len() + error.error_message.len()
-            }
-            Command::PublishMessage(message) => {
-                let ids = message.name.len() + message.correlation_key.len();
-                message.variables.weight() + ids + message.message_id.len()
-            }
-            Command::CorrelateMessage(message) => {
-                message.variables.weight() + message.name.len() + message.correlation_key.len()
-            }
-            Command::BroadcastSignal(signal) => {
-                signal.variables.weight() + signal.signal_name.len()
-            }
-            Command::EvaluateConditionals(evaluate) => evaluate.variables.weight(),
-            Command::CreateClusterVariable(value) | Command::UpdateClusterVariable(value) => {
-                value.weight()
-            }
-            Command::DeleteClusterVariable { name, .. } => name.len(),
-            Command::AssignUserTask(assign) => assign.assignee.len() + assign.action.len(),
-            Command::UpdateUserTask(update) => update.changes.weight() + update.action.len(),
-            Command::CreateGlobalListener(new) | Command::UpdateGlobalListener(new) => new.weight(),
-            Command::DeleteGlobalListener { id } => id.len(),
-            Command::CompleteUserTask(task) => task.variables.weight() + task.action.len(),
-            Command::EvaluateExpression {
-                expression,
-                variables,
-            } => expression.len() + variables.weight(),
-            Command::EvaluateDecision(evaluate) => evaluate.variables.weight(),
-            Command::ActivateJobs(activate) => activate.weight(),
-            Command::Batch(batch) => batch.weight(),
-            Command::ChangeExporting { change, .. } => change.weight(),
-            Command::DeleteResource { .. }
-            | Command::CancelProcessInstance { .. }
-            | Command::BanInstance { .. }
-            | Command::UpdateJob { .. }
-            | Command::ResolveIncident { .. }
-            | Command::PinClock { .. }
-            | Command::ResetClock
-            | Command::ListIncidents { .. } => 0,
-        };
-        size_of::<Request>() + own
-    }
-
-    /// The command finishes work that is already in the system, so back-pressure never refuses it.
-    pub fn is_finishing(&self) -> bool {
-        matches!(
-            self,
-            Command::CompleteJob { .. }
-                | Command::FailJob(_)
-                | Command::ThrowError(_)
-                | Command::UpdateJob { .. }
-                | Command::CompleteUserTask(_)
-                | Command::CancelProcessInstance { .. }
-                | Command::BanInstance { .. }
-                | Command::ResolveIncident { .. }
-                // A full disk may be mended by it.
-                | Command::ChangeExporting { .. }
-        )
-    }
 }

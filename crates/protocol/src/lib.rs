@@ -20,6 +20,7 @@ pub mod intent;
 pub mod json;
 pub mod key;
 pub mod origin;
+pub mod permission;
 pub mod record;
 pub mod response;
 pub mod tags;

@@ -156,7 +156,7 @@ fn span(span: &RequestSpan, (instant, time): (Instant, SystemTime)) -> Value {
         "spanId": format!("{:016x}", rand::random::<u64>().max(1)),
         "parentSpanId": span.parent.map_or_else(String::new, |p| format!("{:016x}", p.span_id)),
         "events": ends.collect::<Vec<_>>(),
-        "name": span.request_type,
+        "name": span.request_type.to_string(),
         // A server's span.
         "kind": 2,
         "startTimeUnixNano": started.as_nanos().to_string(),
@@ -174,12 +174,15 @@ fn text(key: &str, value: &str) -> Value {
 mod tests {
     use super::*;
     use skep_gateway::TraceParent;
+    use skep_protocol::ValueType;
+    use skep_protocol::command::RecordName;
+    use skep_protocol::intent::JobIntent;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     fn example(failure: Option<&'static str>) -> RequestSpan {
         RequestSpan {
             protocol: Protocol::grpc,
-            request_type: "JOB#COMPLETE",
+            request_type: RecordName(ValueType::Job, JobIntent::Complete as u8),
             started: Instant::now(),
             duration: Duration::from_micros(700),
             stages: [0, 1, 2, 3, 4, 5, 600, 7, 0],

@@ -323,8 +323,70 @@ fn nothing_cites_what_is_outside_of_the_repository() {
     expect_none(&problems, "a file names nothing outside of the repository:");
 }
 
+/// Where the commands' variants are matched in this text: line and variant.
+fn matched_commands(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (at, name) in text.match_indices("Command::") {
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        let variant: String = after.chars().take_while(|c| c.is_alphanumeric()).collect();
+        let is_variant = variant.starts_with(char::is_uppercase);
+        if !is_variant || before.ends_with(|c: char| c.is_alphanumeric()) {
+            continue;
+        }
+        let mut rest = after[variant.len()..].trim_start();
+        if rest.starts_with(['(', '{']) {
+            let mut depth = 0;
+            let end = rest.char_indices().find(|(_, c)| {
+                depth += i32::from("([{".contains(*c)) - i32::from(")]}".contains(*c));
+                depth == 0
+            });
+            rest = end.map_or("", |(end, _)| rest[end + 1..].trim_start());
+        }
+        let statement = before.rsplit([';', '{', '}']).next().unwrap_or("");
+        let is_pattern = rest.starts_with("=>")
+            || rest.starts_with("if ")
+            || (rest.starts_with('|') && !rest.starts_with("||"))
+            || (rest.starts_with('=') && !rest.starts_with("=="))
+            || statement.contains("matches!(");
+        if is_pattern {
+            found.push((before.lines().count(), variant));
+        }
+    }
+    found
+}
+
+/// What is known of a command stands in its row (`protocol/src/command/rows.rs`); elsewhere a list of commands would be one
+/// more place to forget.
+#[test]
+fn commands_are_matched_in_their_table_and_where_they_are_dispatched() {
+    const MAY: [&str; 2] = [
+        "crates/protocol/src/command",
+        "crates/engine/src/dispatch.rs",
+    ];
+    let mut problems = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        let own = path.contains("/src/") && !path.ends_with("tests.rs");
+        if !own || MAY.iter().any(|may| path.starts_with(may)) || !text.contains("skep_protocol") {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or("");
+        for (line, variant) in matched_commands(code) {
+            problems.push(format!("{path}:{line}: Command::{variant}"));
+        }
+    }
+    expect_none(
+        &problems,
+        "what is known of a command is a column of its row:",
+    );
+}
+
 #[test]
 fn the_checks_see_what_they_look_for() {
+    let source = "match c {\n    Command::A { x, .. } => 1,\n    Command::B(C { y }) | Command::D if y => 2,\n}\n\
+                  let Command::E(e) = c;\nlet c = Command::F(f);\nmatches!(c, Command::G(_));\nRemoteCommand::H => 1;\n";
+    let matched = matched_commands(source);
+    let variants: Vec<&str> = matched.iter().map(|(_, name)| &**name).collect();
+    assert_eq!(variants, ["A", "B", "D", "E", "G"]);
     let source = "impl A {\n    pub(crate) async fn long<T>(\n        a: T,\n    ) {\n        b();\n    }\n\n    fn short(&self);\n}\n";
     let found = functions(source);
     assert_eq!(found, [("long".into(), 5), ("short".into(), 1)]);

@@ -7,7 +7,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use skep_protocol::command::{Command, Held, Request};
+use skep_protocol::command::{Held, Request};
 use skep_protocol::{Failure, Response};
 use skep_service::{Answer, Reply, Responder, Timings, reply_channel};
 use skep_transport::Class;
@@ -115,7 +115,7 @@ impl Cluster {
     pub fn forward(&self, partition: u32, mut request: Request) -> Result<Reply, Failure> {
         let leader = self.leader_elsewhere(partition)?;
         // Who waits for the end of an instance may wait for days.
-        let waits = matches!(&request.command, Command::CreateProcessInstance(create) if create.await_result.is_some());
+        let waits = request.command.awaits_end();
         let held = std::mem::take(&mut request.held);
         let id = self.requests.next.fetch_add(1, Ordering::Relaxed);
         let message = NodeMessage::Request {

@@ -30,12 +30,12 @@ use crossbeam_channel::Sender;
 use parking_lot::Mutex;
 use skep_cluster::SurvivingCopy;
 use skep_engine::state::{BatchPhase, State};
-use skep_engine::{Engine, EngineConfig, Noted, Prepared, RequestId, Sent, StreamId, header_of};
+use skep_engine::{Engine, EngineConfig, Noted, Prepared, RequestId, Sent, StreamId};
 use skep_export::LogProgress;
 use skep_metrics::Gauge;
 use skep_protocol::command::{Command, Request};
 use skep_protocol::value::ExportingValue;
-use skep_protocol::{Failure, Key, Response};
+use skep_protocol::{Failure, Key, Response, ValueType};
 use skep_query::Query;
 use skep_replication::{Change, Group, GroupConfig, Part, RecoveredLog};
 use skep_service::{Answer, PartitionRole, Responder, Timings, Wakes};
@@ -572,9 +572,10 @@ impl Partition {
                 if let Some(waiting) = self.requests.get_mut(id) {
                     waiting.evaluation = evaluation;
                 }
-                let (_, value_type, intent) = header_of(&request.command);
+                let head = request.command.record();
                 self.work.accepted(Context::UserCommand);
-                self.work.evaluated(value_type, intent, evaluation);
+                self.work
+                    .evaluated(head.value_type, head.intent, evaluation);
                 let wait = started.saturating_duration_since(received);
                 self.metrics.inbox_wait.observe(nanos(wait));
                 self.after_command(id, &request.command)?;
@@ -617,27 +618,23 @@ impl Partition {
     }
 
     fn after_command(&mut self, id: RequestId, command: &Command) -> Result<(), CoreError> {
-        match command {
-            // The client may wait for days: it must not hold a place of the limit.
-            Command::CreateProcessInstance(create) if create.await_result.is_some() => {
-                if let Some(waiting) = self.requests.get_mut(id)
-                    && std::mem::replace(&mut waiting.counted, false)
-                {
-                    self.status.limit.release();
-                }
-                Ok(())
-            }
-            // A batch has one time, and from here on it is another.
-            Command::PinClock { .. } | Command::ResetClock => {
-                self.publish_status();
-                self.propose()
-            }
-            Command::ChangeExporting { .. } => {
-                self.follow_exporting();
-                Ok(())
-            }
-            _ => Ok(()),
+        // The client may wait for days: it must not hold a place of the limit.
+        if command.awaits_end()
+            && let Some(waiting) = self.requests.get_mut(id)
+            && std::mem::replace(&mut waiting.counted, false)
+        {
+            self.status.limit.release();
         }
+        let changed = command.record().value_type;
+        // A batch has one time, and from here on it is another.
+        if changed == ValueType::Clock {
+            self.publish_status();
+            self.propose()?;
+        }
+        if changed == ValueType::Exporting {
+            self.follow_exporting();
+        }
+        Ok(())
     }
 
     fn close(mut self: Box<Self>) {

@@ -4,9 +4,7 @@
 //! broker knows whom to ban when the engine fails.
 
 use skep_model::ElementIndex;
-use skep_protocol::command::{
-    AssignUserTask, Command, CompleteUserTask, FailJob, ThrowError, UpdateUserTask,
-};
+use skep_protocol::command::{About, Class, Command};
 use skep_protocol::intent::ErrorIntent;
 use skep_protocol::value::{ErrorValue, Step};
 use skep_protocol::{Key, Rejection, RejectionType, Response};
@@ -145,9 +143,9 @@ impl Context<'_> {
         intent: &'static str,
     ) -> Result<(), Rejection> {
         let instance = instance_of(self, command);
-        let begun = match command {
-            Command::CancelProcessInstance { .. } => self.begin_end_of(instance),
-            _ => self.begin_work_of(instance),
+        let begun = match command.class() {
+            Class::Ending => self.begin_end_of(instance),
+            Class::New | Class::Polling | Class::Finishing => self.begin_work_of(instance),
         };
         if begun {
             self.check_not_migrating(instance, intent)
@@ -203,36 +201,19 @@ impl Context<'_> {
 
 fn instance_of(cx: &mut Context<'_>, command: &Command) -> Key {
     let state = &mut *cx.state;
-    let found = match command {
-        Command::CancelProcessInstance {
-            process_instance_key,
-        } => Some(*process_instance_key),
-        Command::MigrateProcessInstance(migrate) => Some(migrate.process_instance_key),
-        Command::ModifyProcessInstance(modify) => Some(modify.process_instance_key),
-        Command::CompleteJob { job_key, .. }
-        | Command::FailJob(FailJob { job_key, .. })
-        | Command::ThrowError(ThrowError { job_key, .. })
-        | Command::UpdateJob { job_key, .. } => {
-            state.jobs.get(*job_key).map(|job| job.process_instance_key)
-        }
-        Command::ResolveIncident { incident_key } => {
-            let incident = state.incidents.get(*incident_key);
+    let found = match command.about() {
+        About::ProcessInstance(key) => Some(key),
+        About::ElementInstance(key) => instance_of_element(cx, key),
+        About::Job(key) => state.jobs.get(key).map(|job| job.process_instance_key),
+        About::Incident(key) => {
+            let incident = state.incidents.get(key);
             incident.map(|incident| incident.process_instance_key)
         }
-        Command::SetVariables {
-            element_instance_key,
-            ..
-        } => instance_of_element(cx, *element_instance_key),
-        Command::ActivateAdHoc(command) => {
-            instance_of_element(cx, command.ad_hoc_sub_process_instance_key)
-        }
-        Command::AssignUserTask(AssignUserTask { user_task_key, .. })
-        | Command::UpdateUserTask(UpdateUserTask { user_task_key, .. })
-        | Command::CompleteUserTask(CompleteUserTask { user_task_key, .. }) => {
-            let task = state.user_tasks.get(*user_task_key);
+        About::UserTask(key) => {
+            let task = state.user_tasks.get(key);
             task.map(|task| task.process_instance_key)
         }
-        _ => None,
+        About::Nothing | About::BatchOperation(_) | About::Ended(_) => None,
     };
     found.unwrap_or(Key::NONE)
 }

@@ -58,6 +58,7 @@ mod migration_in_turns;
 mod modification;
 mod modification_limits;
 mod multi_instance;
+mod not_found;
 mod origin;
 mod parallel_gateway;
 mod promotion;

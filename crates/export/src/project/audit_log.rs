@@ -4,11 +4,12 @@
 //! An event alone does not tell whether somebody asked for it: variables are set by commands and by processes. So the command
 //! before it in its batch counts as well.
 
+use skep_protocol::command::{Audit, BatchCommand, RecordName};
 use skep_protocol::intent::*;
 use skep_protocol::origin::{Claims, Origin};
 use skep_protocol::record::{DecodeError, Record, RecordType};
 use skep_protocol::value::*;
-use skep_protocol::{Key, RejectionType, ValueType};
+use skep_protocol::{Command, Key, RejectionType, ValueType};
 use skep_query::Value;
 use skep_query::entities::AUDIT_LOG;
 
@@ -463,41 +464,34 @@ fn user_task(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeE
     Ok(())
 }
 
+/// What the table of commands says of those that are written as this record.
+fn audit_of(value_type: ValueType, intent: u8) -> Audit {
+    let mut rows = Command::ROWS.iter().chain(BatchCommand::ROWS);
+    let row = rows.find(|row| row.records.contains(&RecordName(value_type, intent)));
+    row.map_or(Audit::None, |row| row.audit)
+}
+
 /// What could not be done because of the state in which the thing is.
 fn rejection(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
-    let (category, entity) = match record.value_type {
-        ValueType::ProcessInstanceCreation
-        | ValueType::ProcessInstance
-        | ValueType::ProcessInstanceModification
-        | ValueType::ProcessInstanceMigration => (RESOURCES, "PROCESS_INSTANCE"),
-        ValueType::Incident => (RESOURCES, "INCIDENT"),
-        ValueType::BatchOperationLifecycleManagement => (RESOURCES, "BATCH"),
-        ValueType::UserTask => (TASKS, "USER_TASK"),
-        _ => return Ok(()),
+    let Audit::Entry {
+        category,
+        entity,
+        operation,
+    } = audit_of(record.value_type, record.intent)
+    else {
+        return Ok(());
     };
-    let operation = match record.intent_name() {
-        "CREATE" | "CREATE_WITH_AWAITING_RESULT" => "CREATE",
-        "CANCEL" => "CANCEL",
-        "MODIFY" => "MODIFY",
-        "MIGRATE" => "MIGRATE",
-        "RESOLVE" => "RESOLVE",
-        "SUSPEND" => "SUSPEND",
-        "RESUME" => "RESUME",
-        "ASSIGN" | "CLAIM" => "ASSIGN",
-        "UPDATE" => "UPDATE",
-        "COMPLETE" => "COMPLETE",
-        _ => return Ok(()),
-    };
+    let category = category.name();
     let Some(origin) = wanted(to, record, category, entity) else {
         return Ok(());
     };
     let value: RejectionValue = record.decode()?;
-    let told = match value.rejection_type {
-        RejectionType::InvalidState => true,
-        RejectionType::ProcessingError => entity == "PROCESS_INSTANCE",
-        _ => false,
+    let told = match entity {
+        "PROCESS_INSTANCE" => &[RejectionType::InvalidState, RejectionType::ProcessingError][..],
+        "INCIDENT" | "BATCH" | "USER_TASK" => &[RejectionType::InvalidState][..],
+        _ => &[][..],
     };
-    if !told {
+    if !told.contains(&value.rejection_type) {
         return Ok(());
     }
     let what = done(entity, operation, record.key);

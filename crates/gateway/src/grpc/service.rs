@@ -72,7 +72,7 @@ impl GatewayService {
         let front = &self.front;
         let mut decoded = decode(message).map_err(status)?;
         watch.decoded();
-        let finishing = decoded.command.is_finishing();
+        let finishing = decoded.command.class().is_finishing();
         let slot = front.gate.enter(finishing).await.map_err(status)?;
         watch.queued();
         let held = Held::new((slot, share));

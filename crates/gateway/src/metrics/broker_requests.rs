@@ -4,8 +4,9 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use skep_protocol::command::BatchCommand;
-use skep_protocol::{Command, Failure, Key, Response};
+use skep_protocol::command::{At, RecordName};
+use skep_protocol::intent::JobBatchIntent;
+use skep_protocol::{Command, Failure, Key, Response, ValueType};
 
 use skep_metrics::{Counter, Family, Histogram};
 
@@ -14,131 +15,37 @@ use super::families::{FailureLabels, GatewayFamilies, RequestLabels};
 /// Partitions whose handles are kept; row 0 is for requests whose partition nobody knows (refused before routing).
 const KEPT_PARTITIONS: usize = 17;
 
+/// Intents of one value type whose handles are kept: all that commands have.
+const KEPT_INTENTS: usize = 32;
+
 /// A command's type and the partition that its key names; taken before the command is handed over.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestKind {
-    kind: usize,
+    name: RecordName,
     partition: u32,
 }
 
-const KINDS: [&str; 38] = [
-    "DEPLOYMENT#CREATE",
-    "RESOURCE_DELETION#DELETE",
-    "PROCESS_INSTANCE_CREATION#CREATE",
-    "PROCESS_INSTANCE#CANCEL",
-    "JOB_BATCH#ACTIVATE",
-    "JOB#COMPLETE",
-    "JOB#FAIL",
-    "JOB#THROW_ERROR",
-    "JOB#UPDATE",
-    "MESSAGE#PUBLISH",
-    "MESSAGE_CORRELATION#CORRELATE",
-    "INCIDENT#RESOLVE",
-    "VARIABLE_DOCUMENT#UPDATE",
-    "CLOCK#PIN",
-    "CLOCK#RESET",
-    "EXPRESSION#EVALUATE",
-    "DECISION_EVALUATION#EVALUATE",
-    "USER_TASK#ASSIGN",
-    "USER_TASK#CLAIM",
-    "USER_TASK#UPDATE",
-    "USER_TASK#COMPLETE",
-    "GLOBAL_LISTENER#CREATE",
-    "GLOBAL_LISTENER#UPDATE",
-    "GLOBAL_LISTENER#DELETE",
-    "AD_HOC_SUB_PROCESS_INSTRUCTION#ACTIVATE",
-    "SIGNAL#BROADCAST",
-    "PROCESS_INSTANCE_MODIFICATION#MODIFY",
-    "CONDITIONAL_EVALUATION#EVALUATE",
-    "CLUSTER_VARIABLE#CREATE",
-    "CLUSTER_VARIABLE#UPDATE",
-    "CLUSTER_VARIABLE#DELETE",
-    "BATCH_OPERATION_CREATION#CREATE",
-    "BATCH_OPERATION_LIFECYCLE_MANAGEMENT#CANCEL",
-    "BATCH_OPERATION_LIFECYCLE_MANAGEMENT#SUSPEND",
-    "BATCH_OPERATION_LIFECYCLE_MANAGEMENT#RESUME",
-    "HISTORY_DELETION#DELETE",
-    "PROCESS_INSTANCE_MIGRATION#MIGRATE",
-    "UNKNOWN",
-];
-
-const UNKNOWN: usize = KINDS.len() - 1;
-
 impl RequestKind {
     pub const ACTIVATE_JOBS: RequestKind = RequestKind {
-        kind: 4,
+        name: RecordName(ValueType::JobBatch, JobBatchIntent::Activate as u8),
         partition: 0,
     };
 
     pub fn of(command: &Command) -> RequestKind {
-        let (kind, key) = match command {
-            Command::Deploy(_) => (0, None),
-            Command::DeleteResource { resource_key, .. } => (1, Some(resource_key)),
-            Command::CreateProcessInstance(_) => (2, None),
-            Command::CancelProcessInstance {
-                process_instance_key,
-            } => (3, Some(process_instance_key)),
-            Command::ActivateJobs(_) => (4, None),
-            Command::CompleteJob { job_key, .. } => (5, Some(job_key)),
-            Command::FailJob(c) => (6, Some(&c.job_key)),
-            Command::ThrowError(c) => (7, Some(&c.job_key)),
-            Command::UpdateJob { job_key, .. } => (8, Some(job_key)),
-            Command::PublishMessage(_) => (9, None),
-            Command::CorrelateMessage(_) => (10, None),
-            Command::ResolveIncident { incident_key } => (11, Some(incident_key)),
-            Command::SetVariables {
-                element_instance_key,
-                ..
-            } => (12, Some(element_instance_key)),
-            Command::ActivateAdHoc(c) => (24, Some(&c.ad_hoc_sub_process_instance_key)),
-            Command::PinClock { .. } => (13, None),
-            Command::ResetClock => (14, None),
-            Command::EvaluateExpression { .. } => (15, None),
-            Command::EvaluateDecision(_) => (16, None),
-            Command::AssignUserTask(c) => (if c.claim { 18 } else { 17 }, Some(&c.user_task_key)),
-            Command::UpdateUserTask(c) => (19, Some(&c.user_task_key)),
-            Command::CompleteUserTask(c) => (20, Some(&c.user_task_key)),
-            Command::CreateGlobalListener(_) => (21, None),
-            Command::UpdateGlobalListener(_) => (22, None),
-            Command::DeleteGlobalListener { .. } => (23, None),
-            Command::BroadcastSignal(_) => (25, None),
-            Command::EvaluateConditionals(_) => (27, None),
-            Command::CreateClusterVariable(_) => (28, None),
-            Command::UpdateClusterVariable(_) => (29, None),
-            Command::DeleteClusterVariable { .. } => (30, None),
-            Command::ModifyProcessInstance(c) => (26, Some(&c.process_instance_key)),
-            Command::MigrateProcessInstance(c) => (36, Some(&c.process_instance_key)),
-            Command::Batch(c) => return RequestKind::of_batch(c),
-            // Asked by the management port, which is no gateway.
-            Command::ListIncidents { .. }
-            | Command::BanInstance { .. }
-            | Command::ChangeExporting { .. } => (UNKNOWN, None),
+        let partition = match command.at() {
+            At::Key(key) => key.partition(),
+            At::Given(partition) => Some(partition),
+            At::Correlation(_) | At::Turn | At::First | At::Home => None,
         };
         RequestKind {
-            kind,
-            partition: key.and_then(|k| k.partition()).unwrap_or(0),
-        }
-    }
-
-    fn of_batch(command: &BatchCommand) -> RequestKind {
-        let kind = match command {
-            BatchCommand::Create(_) => 31,
-            BatchCommand::Cancel { .. } => 32,
-            BatchCommand::Suspend { .. } => 33,
-            BatchCommand::Resume { .. } => 34,
-            BatchCommand::DeleteHistory(_) => 35,
-            // Of the partition itself.
-            BatchCommand::Add(_) | BatchCommand::Fail { .. } => UNKNOWN,
-        };
-        RequestKind {
-            kind,
-            partition: command.key().partition().unwrap_or(0),
+            name: command.record().name(),
+            partition: partition.unwrap_or(0),
         }
     }
 
     /// For instance `JOB#COMPLETE`.
-    pub fn name(self) -> &'static str {
-        KINDS.get(self.kind).copied().unwrap_or("UNKNOWN")
+    pub fn name(self) -> RecordName {
+        self.name
     }
 
     fn partition(self, result: &Result<Response, Failure>) -> u32 {
@@ -166,10 +73,13 @@ pub struct BrokerRequests {
     latency: Family<RequestLabels, Histogram>,
     total: Family<RequestLabels, Counter>,
     failed: Family<FailureLabels, Counter>,
-    handles: Box<[OnceLock<Handles>]>,
+    /// By value type; of each by intent and partition.
+    handles: Box<[OnceLock<OfValueType>]>,
     /// Partitions that exist: the partition of a key is what its sender made of it.
     partitions: AtomicU32,
 }
+
+type OfValueType = Box<[OnceLock<Handles>]>;
 
 #[derive(Clone, Debug)]
 struct Handles {
@@ -183,9 +93,7 @@ impl BrokerRequests {
             latency: families.latency.clone(),
             total: families.requests.clone(),
             failed: families.failed.clone(),
-            handles: (0..KINDS.len() * KEPT_PARTITIONS)
-                .map(|_| OnceLock::new())
-                .collect(),
+            handles: (0..=u8::MAX).map(|_| OnceLock::new()).collect(),
             partitions: AtomicU32::new(0),
         }
     }
@@ -195,14 +103,26 @@ impl BrokerRequests {
         self.partitions.store(count, Ordering::Relaxed);
     }
 
+    fn kept(&self, name: RecordName, partition: u32) -> Option<&OnceLock<Handles>> {
+        let RecordName(value_type, intent) = name;
+        let (intent, partition) = (usize::from(intent), partition as usize);
+        if intent >= KEPT_INTENTS || partition >= KEPT_PARTITIONS {
+            return None;
+        }
+        let rows = self.handles.get(usize::from(value_type as u8))?;
+        let rows = rows.get_or_init(|| {
+            let all = 0..KEPT_INTENTS * KEPT_PARTITIONS;
+            all.map(|_| OnceLock::new()).collect()
+        });
+        rows.get(intent * KEPT_PARTITIONS + partition)
+    }
+
     pub fn observe(&self, kind: RequestKind, result: &Result<Response, Failure>, ns: u64) {
         let exists = |partition: &u32| *partition <= self.partitions.load(Ordering::Relaxed);
         let partition = Some(kind.partition(result)).filter(exists).unwrap_or(0);
-        let row = partition as usize;
-        let kept = (row < KEPT_PARTITIONS).then(|| kind.kind * KEPT_PARTITIONS + row);
         let labels = || RequestLabels {
             partition,
-            requestType: kind.name(),
+            requestType: kind.name.to_string(),
         };
         let make = || Handles {
             latency: self.latency.of(labels()),
@@ -212,7 +132,7 @@ impl BrokerRequests {
             handles.latency.observe(ns);
             handles.total.inc();
         };
-        match kept.and_then(|i| self.handles.get(i)) {
+        match self.kept(kind.name, partition) {
             Some(handle) => observe(handle.get_or_init(make)),
             None => observe(&make()),
         }
@@ -254,6 +174,7 @@ fn error_label(failure: &Failure) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skep_protocol::command::{AssignUserTask, PublishMessage};
 
     #[test]
     fn a_request_counts_for_the_partition_of_its_key_or_of_its_answer() {
@@ -273,11 +194,21 @@ mod tests {
         let published = Response::MessagePublished {
             message_key: Key::new(99, 1),
         };
-        let publish = RequestKind {
-            kind: 9,
-            partition: 0,
-        };
-        requests.observe(publish, &Ok(published), 5);
+        let publish = Command::PublishMessage(PublishMessage {
+            name: "paid".into(),
+            correlation_key: "1".into(),
+            time_to_live: 0,
+            message_id: "".into(),
+            variables: Default::default(),
+        });
+        requests.observe(RequestKind::of(&publish), &Ok(published), 5);
+        let claim = Command::AssignUserTask(AssignUserTask {
+            user_task_key: Key::new(2, 1),
+            assignee: "demo".into(),
+            action: "".into(),
+            claim: true,
+        });
+        requests.observe(RequestKind::of(&claim), &Ok(Response::Empty), 5);
 
         let mut registry = skep_metrics::Registry::default();
         families.register(&mut registry);
@@ -287,6 +218,7 @@ mod tests {
             "zeebe_gateway_total_requests_total{partition=\"3\",requestType=\"JOB#COMPLETE\"} 2",
             "zeebe_gateway_total_requests_total{partition=\"0\",requestType=\"CLOCK#RESET\"} 1",
             "zeebe_gateway_total_requests_total{partition=\"99\",requestType=\"MESSAGE#PUBLISH\"} 1",
+            "zeebe_gateway_total_requests_total{partition=\"2\",requestType=\"USER_TASK#CLAIM\"} 1",
             "zeebe_gateway_failed_requests_total{partition=\"3\",requestType=\"JOB#COMPLETE\",error=\"RESOURCE_EXHAUSTED\"} 1",
             "zeebe_gateway_request_latency_seconds_count{partition=\"3\",requestType=\"JOB#COMPLETE\"} 2",
         ] {

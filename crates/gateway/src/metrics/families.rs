@@ -29,11 +29,11 @@ labels! {
     }
     pub(super) struct RequestLabels {
         pub(super) partition: u32,
-        pub(super) requestType: &'static str,
+        pub(super) requestType: String,
     }
     pub(super) struct FailureLabels {
         pub(super) partition: u32,
-        pub(super) requestType: &'static str,
+        pub(super) requestType: String,
         pub(super) error: &'static str,
     }
     pub(super) struct StageLabels {

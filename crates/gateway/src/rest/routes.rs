@@ -165,7 +165,7 @@ impl Op {
         matches!(self, Op::Deploy | Op::CreateDocument | Op::CreateDocuments)
     }
 
-    /// Finishes work that is in the system, so that it is never refused for lack of room (see `Command::is_finishing`).
+    /// Finishes work that is in the system, so that it is never refused for lack of room (see `Class` of commands).
     pub fn is_finishing(self) -> bool {
         use Op::*;
         matches!(

@@ -60,5 +60,6 @@ async fn a_request_with_a_traceparent_is_part_of_the_callers_trace_over_both_pro
         .collect();
     let trace = Some("4bf92f3577b34da6a3ce929d0e0e4736".to_string());
     assert_eq!(traces, [trace.clone(), None, trace]);
-    assert!(spans.iter().all(|span| span.request_type == "JOB#COMPLETE"));
+    let mut names = spans.iter().map(|span| span.request_type.to_string());
+    assert!(names.all(|name| name == "JOB#COMPLETE"));
 }

@@ -4,30 +4,95 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::facts::{self, *};
+use super::need::{Need, On};
+use crate::grants;
+use crate::intent::*;
 use crate::key::Key;
-use crate::value::{BatchOperationItem, BatchOperationType, BatchPlan, HistoryDeletionValue};
+use crate::permission::Permission;
+use crate::value::{
+    BatchOperationItem, BatchOperationType, BatchPlan, HistoryDeletionType, HistoryDeletionValue,
+};
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+facts::commands! {
+/// What is asked of batch operations. The order is that of the encoding between nodes.
 pub enum BatchCommand {
-    Create(Box<CreateBatchOperation>),
-    Cancel {
-        batch_operation_key: Key,
-    },
-    Suspend {
-        batch_operation_key: Key,
-    },
-    Resume {
-        batch_operation_key: Key,
-    },
+    Create(create: Box<CreateBatchOperation>) => {
+        record: BatchOperationCreation { BatchOperationIntent::Create } Key::NONE,
+        about: About::Nothing,
+        at: At::Home,
+        class: New,
+        needs: Need::AnyOf(create.grants(), On::Any),
+        audit: Audit::resources("BATCH", "CREATE"),
+        weight: create.filter.len() + create.plan.weight(),
+    }
+    Cancel { batch_operation_key: Key } => {
+        record: BatchOperationLifecycleManagement { BatchOperationIntent::Cancel } *batch_operation_key,
+        about: About::BatchOperation(*batch_operation_key),
+        at: At::Key(*batch_operation_key),
+        class: Finishing,
+        needs: Need::AnyOf(grants![Batch: Update], On::Any),
+        audit: Audit::resources("BATCH", "CANCEL"),
+        weight: 0,
+    }
+    Suspend { batch_operation_key: Key } => {
+        record: BatchOperationLifecycleManagement { BatchOperationIntent::Suspend } *batch_operation_key,
+        about: About::BatchOperation(*batch_operation_key),
+        at: At::Key(*batch_operation_key),
+        class: Finishing,
+        needs: Need::AnyOf(grants![Batch: Update], On::Any),
+        audit: Audit::resources("BATCH", "SUSPEND"),
+        weight: 0,
+    }
+    Resume { batch_operation_key: Key } => {
+        record: BatchOperationLifecycleManagement { BatchOperationIntent::Resume } *batch_operation_key,
+        about: About::BatchOperation(*batch_operation_key),
+        at: At::Key(*batch_operation_key),
+        class: New,
+        needs: Need::AnyOf(grants![Batch: Update], On::Any),
+        audit: Audit::resources("BATCH", "RESUME"),
+        weight: 0,
+    }
     /// What secondary storage has found for an operation; of the partition's own, and not of a client.
-    Add(AddBatchItems),
+    Add(add: AddBatchItems) => {
+        record: BatchOperationChunk { BatchOperationChunkIntent::Create } add.batch_operation_key,
+        about: About::BatchOperation(add.batch_operation_key),
+        at: At::Key(add.batch_operation_key),
+        class: New,
+        needs: Need::Internal,
+        audit: Audit::None,
+        weight: add.items.len() * size_of::<BatchOperationItem>(),
+    }
     /// Secondary storage could not be asked; likewise.
-    Fail {
-        batch_operation_key: Key,
-        message: Arc<str>,
-    },
+    Fail { batch_operation_key: Key, message: Arc<str> } => {
+        record: BatchOperationInitialization { BatchOperationIntent::Fail } *batch_operation_key,
+        about: About::BatchOperation(*batch_operation_key),
+        at: At::Key(*batch_operation_key),
+        class: New,
+        needs: Need::Internal,
+        audit: Audit::None,
+        weight: message.len(),
+    }
     /// What can be searched of it goes. That it was there and has ended is for the gateway to see.
-    DeleteHistory(HistoryDeletionValue),
+    DeleteHistory(value: HistoryDeletionValue) => {
+        record: HistoryDeletion { HistoryDeletionIntent::Delete } value.resource_key,
+        about: About::Ended(value.resource_key),
+        at: At::Key(value.resource_key),
+        class: New,
+        needs: match value.kind {
+            HistoryDeletionType::ProcessInstance => {
+                Need::AnyOf(grants![ProcessDefinition: DeleteProcessInstance], On::ItsProcess)
+            }
+            HistoryDeletionType::DecisionInstance => {
+                Need::AnyOf(grants![DecisionDefinition: DeleteDecisionInstance], On::DecisionOf(value.resource_key))
+            }
+            // They go with their resource: no client asks for that alone.
+            HistoryDeletionType::ProcessDefinition | HistoryDeletionType::DecisionRequirements => Need::Internal,
+        },
+        audit: Audit::None,
+        weight: 0,
+    }
+}
 }
 
 /// Does something to all that a filter chooses.
@@ -52,41 +117,28 @@ pub struct AddBatchItems {
     pub last: bool,
 }
 
-impl BatchCommand {
-    /// What the command is about; none for what is to be created.
-    pub fn key(&self) -> Key {
-        match self {
-            BatchCommand::Create(_) => Key::NONE,
-            BatchCommand::Cancel {
-                batch_operation_key: key,
+impl CreateBatchOperation {
+    /// The permission for all kinds, and that for this one.
+    fn grants(&self) -> &'static [Permission] {
+        match self.kind {
+            BatchOperationType::CancelProcessInstance => {
+                grants![Batch: Create, Batch: CreateBatchCancelProcessInstance]
             }
-            | BatchCommand::Suspend {
-                batch_operation_key: key,
+            BatchOperationType::ResolveIncident => {
+                grants![Batch: Create, Batch: CreateBatchResolveIncident]
             }
-            | BatchCommand::Resume {
-                batch_operation_key: key,
+            BatchOperationType::MigrateProcessInstance => {
+                grants![Batch: Create, Batch: CreateBatchMigrateProcessInstance]
             }
-            | BatchCommand::Add(AddBatchItems {
-                batch_operation_key: key,
-                ..
-            })
-            | BatchCommand::Fail {
-                batch_operation_key: key,
-                ..
+            BatchOperationType::ModifyProcessInstance => {
+                grants![Batch: Create, Batch: CreateBatchModifyProcessInstance]
             }
-            | BatchCommand::DeleteHistory(HistoryDeletionValue {
-                resource_key: key, ..
-            }) => *key,
-        }
-    }
-
-    /// About how many bytes the command takes beside itself.
-    pub fn weight(&self) -> usize {
-        match self {
-            BatchCommand::Create(create) => create.filter.len() + create.plan.weight(),
-            BatchCommand::Add(add) => add.items.len() * size_of::<BatchOperationItem>(),
-            BatchCommand::Fail { message, .. } => message.len(),
-            _ => 0,
+            BatchOperationType::DeleteProcessInstance => {
+                grants![Batch: Create, Batch: CreateBatchDeleteProcessInstance]
+            }
+            BatchOperationType::DeleteDecisionInstance => {
+                grants![Batch: Create, Batch: CreateBatchDeleteDecisionInstance]
+            }
         }
     }
 }

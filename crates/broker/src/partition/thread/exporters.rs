@@ -16,7 +16,7 @@ use skep_export::{
 use skep_protocol::command::ExportingChange;
 use skep_protocol::json::{Ancestor, Started};
 use skep_protocol::value::{ExporterPosition, ExporterValue, ExportingPhase, ExportingValue};
-use skep_protocol::{Key, record};
+use skep_protocol::{Key, ValueType, record};
 use skep_storage::log::LogReader;
 
 use super::refill::lacks_entries;
@@ -460,17 +460,13 @@ pub fn is_for_exporters(message: &Message) -> bool {
     let Message::Request { request, .. } = message else {
         return false;
     };
-    matches!(request.command, Command::ChangeExporting { .. })
+    request.command.record().value_type == ValueType::Exporting
 }
 
 impl Partition {
     /// The end of the log is known here alone.
     pub(super) fn fill_in(&self, command: &mut Command) {
-        if let Command::ChangeExporting {
-            change: ExportingChange::Enable { end, .. },
-            ..
-        } = command
-        {
+        if let Some(ExportingChange::Enable { end, .. }) = command.exporting_change_mut() {
             *end = ExporterPosition {
                 entry: self.core.evaluated().0,
                 record: self.core.engine().next_position().saturating_sub(1),

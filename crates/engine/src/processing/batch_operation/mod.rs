@@ -11,15 +11,13 @@ pub(crate) mod history;
 pub(crate) mod parts;
 
 use skep_protocol::command::{BatchCommand, CreateBatchOperation};
-use skep_protocol::intent::{
-    BatchOperationChunkIntent, BatchOperationIntent as Intent, HistoryDeletionIntent,
-};
+use skep_protocol::intent::BatchOperationIntent as Intent;
 use skep_protocol::origin::Origin;
 use skep_protocol::value::{
     BatchOperationCreationValue, BatchOperationError, BatchOperationLifecycleManagementValue,
     BatchOperationType,
 };
-use skep_protocol::{Key, Rejection, RejectionType, Response, ValueType};
+use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use super::deployment::distribution;
 use super::{Context, Outcome, reject};
@@ -31,45 +29,25 @@ pub const MAX_UNFINISHED: usize = 1_000;
 pub const MAX_FILTER_BYTES: usize = 256 << 10;
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &BatchCommand) -> Outcome {
-    let key = command.key();
+    use BatchCommand::{Cancel, Resume, Suspend};
     match command {
         BatchCommand::Create(command) => create(cx, command),
-        BatchCommand::Cancel { .. } => cancel(cx, key),
-        BatchCommand::Suspend { .. } => suspend(cx, key),
-        BatchCommand::Resume { .. } => resume(cx, key),
+        Cancel {
+            batch_operation_key: key,
+        } => cancel(cx, *key),
+        Suspend {
+            batch_operation_key: key,
+        } => suspend(cx, *key),
+        Resume {
+            batch_operation_key: key,
+        } => resume(cx, *key),
         BatchCommand::Add(command) => choose::add(cx, command),
-        BatchCommand::Fail { message, .. } => choose::fail(cx, key, message),
+        BatchCommand::Fail {
+            batch_operation_key: key,
+            message,
+        } => choose::fail(cx, *key, message),
         BatchCommand::DeleteHistory(value) => history::delete(cx, value),
     }
-}
-
-/// Key, value type and intent of the command record.
-pub(crate) fn header_of(command: &BatchCommand) -> (Key, ValueType, u8) {
-    use ValueType::{
-        BatchOperationChunk, BatchOperationCreation, BatchOperationInitialization,
-        BatchOperationLifecycleManagement as Management, HistoryDeletion,
-    };
-    let (value_type, intent) = match command {
-        BatchCommand::Create(_) => (BatchOperationCreation, Intent::Create as u8),
-        BatchCommand::Cancel { .. } => (Management, Intent::Cancel as u8),
-        BatchCommand::Suspend { .. } => (Management, Intent::Suspend as u8),
-        BatchCommand::Resume { .. } => (Management, Intent::Resume as u8),
-        BatchCommand::Add(_) => (BatchOperationChunk, BatchOperationChunkIntent::Create as u8),
-        BatchCommand::Fail { .. } => (BatchOperationInitialization, Intent::Fail as u8),
-        BatchCommand::DeleteHistory(_) => (HistoryDeletion, HistoryDeletionIntent::Delete as u8),
-    };
-    (command.key(), value_type, intent)
-}
-
-/// The refusal of a command whose key names nothing.
-pub(crate) fn key_not_found(command: &BatchCommand) -> Option<Rejection> {
-    let (intent, verb) = match command {
-        BatchCommand::Cancel { .. } => ("CANCEL", "cancel"),
-        BatchCommand::Suspend { .. } => ("SUSPEND", "suspend"),
-        BatchCommand::Resume { .. } => ("RESUME", "resume"),
-        _ => return None,
-    };
-    Some(not_found(command.key(), intent, verb))
 }
 
 fn create(cx: &mut Context<'_>, command: &CreateBatchOperation) -> Outcome {

@@ -1,0 +1,84 @@
+//! Keys that name nothing: what a partition answers, and the same text where no partition can have made the key.
+
+use skep_engine::key_not_found;
+use skep_protocol::command::*;
+use skep_protocol::{Document, Key, RejectionType};
+
+use crate::support::Rig;
+
+const KEY: Key = Key(i64::MAX);
+
+fn commands() -> Vec<Command> {
+    let task = |claim| AssignUserTask {
+        user_task_key: KEY,
+        assignee: "demo".into(),
+        action: "".into(),
+        claim,
+    };
+    let update = |kind| Command::UpdateJob {
+        job_key: KEY,
+        retries: Some(1),
+        timeout: Some(1),
+        kind,
+    };
+    vec![
+        Command::CancelProcessInstance {
+            process_instance_key: KEY,
+        },
+        Command::BanInstance {
+            process_instance_key: KEY,
+        },
+        Command::CompleteJob {
+            job_key: KEY,
+            variables: Document::default(),
+            result: None,
+        },
+        update(UpdateJobKind::Retries),
+        update(UpdateJobKind::Timeout),
+        update(UpdateJobKind::Both),
+        Command::ResolveIncident { incident_key: KEY },
+        Command::SetVariables {
+            element_instance_key: KEY,
+            variables: Document::default(),
+            local: false,
+        },
+        Command::AssignUserTask(task(true)),
+        Command::AssignUserTask(task(false)),
+        Command::ModifyProcessInstance(ModifyProcessInstance {
+            process_instance_key: KEY,
+            ..ModifyProcessInstance::default()
+        }),
+        Command::MigrateProcessInstance(MigrateProcessInstance {
+            process_instance_key: KEY,
+            target_process_definition_key: KEY,
+            mapping_instructions: Vec::new(),
+        }),
+        Command::ActivateAdHoc(ActivateAdHoc {
+            ad_hoc_sub_process_instance_key: KEY,
+            elements: Vec::new(),
+            cancel_remaining_instances: false,
+        }),
+        Command::Batch(BatchCommand::Cancel {
+            batch_operation_key: KEY,
+        }),
+    ]
+}
+
+#[test]
+fn a_key_of_no_partition_is_answered_as_a_partition_answers_a_key_that_it_does_not_have() {
+    for command in commands() {
+        let request: Request = command.clone().into();
+        let refusal = key_not_found(&request).expect("it is refused");
+        assert_eq!(refusal.kind, RejectionType::NotFound, "{refusal:?}");
+        assert!(refusal.reason.contains(&KEY.to_string()), "{refusal:?}");
+        let mut rig = Rig::new();
+        let sent = rig.send_to(1, command);
+        assert_eq!(rig.answer(sent), Some(Err(refusal)));
+    }
+}
+
+#[test]
+fn a_command_that_names_no_key_has_no_such_refusal() {
+    let request: Request = Command::ResetClock.into();
+    assert_eq!(key_not_found(&request), None);
+}

@@ -1,0 +1,197 @@
+//! The table of commands: what their rows say, and what their encoding between nodes rests on.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::Path;
+
+use skep_protocol::command::{
+    AssignUserTask, At, BatchCommand, Class, Command, Need, RecordName, Row,
+};
+use skep_protocol::permission::{Permission, ResourceType};
+use skep_protocol::record::encode;
+use skep_protocol::{Document, Key};
+
+fn rows() -> impl Iterator<Item = &'static Row> {
+    Command::ROWS.iter().chain(BatchCommand::ROWS)
+}
+
+#[test]
+fn every_command_has_a_name_of_its_own_and_is_written_as_records_that_exist() {
+    let mut names = BTreeSet::new();
+    for row in rows() {
+        assert!(names.insert(row.name), "{} stands twice", row.name);
+        for RecordName(value_type, intent) in row.records {
+            let intent = value_type.intent_name(*intent);
+            assert_ne!(intent, "UNKNOWN", "{}: {value_type:?}", row.name);
+        }
+    }
+    assert_eq!(names.len(), 34 + 7);
+}
+
+/// The number of a variant is its place in the table: nodes of other versions have the same.
+#[test]
+fn commands_keep_their_numbers_between_nodes() {
+    let key = Key::new(1, 7);
+    let numbered = [
+        (3, cancellation(key)),
+        (8, completion(key)),
+        (27, Command::DeleteGlobalListener { id: "audit".into() }),
+        (
+            28,
+            Command::Batch(BatchCommand::Resume {
+                batch_operation_key: key,
+            }),
+        ),
+        (30, Command::ResetClock),
+        (
+            34,
+            Command::ListIncidents {
+                partition: 1,
+                after: Key::NONE,
+                limit: 1,
+            },
+        ),
+    ];
+    for (number, command) in numbered {
+        assert_eq!(encode(&command)[0], number, "{command:?}");
+    }
+    let resume = BatchCommand::Resume {
+        batch_operation_key: key,
+    };
+    assert_eq!(encode(&resume)[0], 3);
+}
+
+fn completion(job_key: Key) -> Command {
+    Command::CompleteJob {
+        job_key,
+        variables: Document::default(),
+        result: None,
+    }
+}
+
+fn cancellation(process_instance_key: Key) -> Command {
+    Command::CancelProcessInstance {
+        process_instance_key,
+    }
+}
+
+/// Gateways, partitions and the metrics of both rest on this one list.
+#[test]
+fn what_finishes_work_or_stops_what_makes_it_is_never_refused_for_lack_of_room() {
+    let finishing = rows().filter(|row| row.class.is_finishing());
+    let finishing: Vec<_> = finishing.map(|row| row.name).collect();
+    let expected = [
+        "CancelProcessInstance",
+        "BanInstance",
+        "CompleteJob",
+        "FailJob",
+        "ThrowError",
+        "UpdateJob",
+        "ResolveIncident",
+        "CompleteUserTask",
+        "ChangeExporting",
+        "Cancel",
+        "Suspend",
+    ];
+    assert_eq!(finishing, expected);
+    let polling: Vec<_> = rows().filter(|row| row.class == Class::Polling).collect();
+    assert_eq!(polling.len(), 1, "{polling:?}");
+}
+
+#[test]
+fn a_command_by_key_goes_to_the_partition_of_the_key_and_is_written_as_its_intent_says() {
+    let key = Key::new(3, 9);
+    let claim = |claim| {
+        Command::AssignUserTask(AssignUserTask {
+            user_task_key: key,
+            assignee: "demo".into(),
+            action: "".into(),
+            claim,
+        })
+    };
+    let commands = [
+        (completion(key), "JOB#COMPLETE"),
+        (cancellation(key), "PROCESS_INSTANCE#CANCEL"),
+        (claim(true), "USER_TASK#CLAIM"),
+        (claim(false), "USER_TASK#ASSIGN"),
+        (
+            Command::Batch(BatchCommand::Suspend {
+                batch_operation_key: key,
+            }),
+            "BATCH_OPERATION_LIFECYCLE_MANAGEMENT#SUSPEND",
+        ),
+    ];
+    for (command, name) in commands {
+        assert_eq!(command.at(), At::Key(key));
+        assert_eq!(command.record().key, key);
+        assert_eq!(command.record().name().to_string(), name);
+    }
+}
+
+#[test]
+fn to_give_a_task_back_takes_less_of_its_assignee_than_of_others() {
+    let assign = |assignee: &str| {
+        Command::AssignUserTask(AssignUserTask {
+            user_task_key: Key::new(1, 1),
+            assignee: assignee.into(),
+            action: "".into(),
+            claim: false,
+        })
+    };
+    let others = "PROCESS_DEFINITION:UPDATE_USER_TASK USER_TASK:UPDATE";
+    let own = "PROCESS_DEFINITION:UPDATE_USER_TASK PROCESS_DEFINITION:CLAIM_USER_TASK USER_TASK:UPDATE USER_TASK:CLAIM";
+    for (assignee, expected) in [("", own), ("demo", "")] {
+        let command = assign(assignee);
+        let Need::OfTask {
+            any_of,
+            or_assignee,
+        } = command.needs()
+        else {
+            panic!("{:?}", command.needs());
+        };
+        assert_eq!(texts(any_of), others);
+        assert_eq!(texts(or_assignee), expected, "to assign to {assignee:?}");
+    }
+}
+
+fn texts(permissions: &[Permission]) -> String {
+    let all = permissions.iter().map(ToString::to_string);
+    all.collect::<Vec<_>>().join(" ")
+}
+
+/// The table of the reference, beside the repository.
+#[test]
+fn the_permissions_are_those_of_the_reference() {
+    const NAME: &str = "shared/api/permissions.md";
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let Some(file) = here.ancestors().map(|a| a.join(NAME)).find(|f| f.exists()) else {
+        let line = format!("NOT RUN (facts): {NAME} is missing beside the repository\n");
+        let _ = std::io::stderr().write_all(line.as_bytes());
+        return;
+    };
+    let page = std::fs::read_to_string(file).unwrap();
+    let expected: Vec<String> = page
+        .lines()
+        .skip_while(|line| !line.starts_with("|---"))
+        .skip(1)
+        .take_while(|line| line.starts_with('|'))
+        .map(str::to_string)
+        .collect();
+    let ours = ResourceType::ALL.iter().map(|resource| {
+        let permissions = resource.permissions().iter();
+        let permissions = permissions.map(|(permission, since)| {
+            let name = permission.name();
+            match *since == resource.since() {
+                true => name.to_string(),
+                false => format!("{name} ({since})"),
+            }
+        });
+        let permissions = permissions.collect::<Vec<_>>().join(", ");
+        format!(
+            "| {} | 8.{} | {permissions} |",
+            resource.name(),
+            resource.since()
+        )
+    });
+    assert_eq!(ours.collect::<Vec<_>>(), expected);
+}
