@@ -75,8 +75,7 @@ impl Broker {
     }
 
     fn home_of(&self, key: Key) -> Option<u32> {
-        let partitions = self.config().partitions;
-        key.partition().filter(|partition| *partition <= partitions)
+        self.routing().home(key)
     }
 
     async fn search(&self, search: Search, consistency: Consistency) -> Answered {
@@ -86,7 +85,8 @@ impl Broker {
         let part = merge::for_partition(&search);
         let shared = self.shared();
         // All are asked before the first is waited for.
-        let asked: Vec<_> = (1..=self.config().partitions)
+        let partitions = self.routing().partitions();
+        let asked: Vec<_> = partitions
             .map(|partition| shared.ask(partition, Query::Search(part.clone()), consistency))
             .collect();
         let (mut parts, mut behind) = (Vec::with_capacity(asked.len()), 0);
@@ -106,7 +106,8 @@ impl Broker {
         consistency: Consistency,
     ) -> Result<(Vec<Vec<Row>>, u64), QueryError> {
         let shared = self.shared();
-        let asked: Vec<_> = (1..=self.config().partitions)
+        let partitions = self.routing().partitions();
+        let asked: Vec<_> = partitions
             .map(|partition| shared.ask(partition, query.clone(), consistency))
             .collect();
         let (mut parts, mut behind) = (Vec::with_capacity(asked.len()), 0);

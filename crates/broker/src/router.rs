@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use skep_cluster::{Refusal, State};
-use skep_engine::{key_not_found, message_partition};
+use skep_engine::key_not_found;
 use skep_protocol::command::{ActivateJobs, At, Command, Request};
 use skep_protocol::response::JobActivation;
-use skep_protocol::{ActivatedJob, Failure, Key, Rejection, RejectionType, Response};
+use skep_protocol::{ActivatedJob, Failure, Rejection, RejectionType, Response, Routing};
 use skep_query::QueryError;
 use skep_service::{
     self, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply, Topology,
@@ -121,7 +121,11 @@ impl Broker {
             config.partitions = cluster.state().partitions;
         }
         let preparation = Preparation::start().map_err(OpenError::Thread)?;
-        let shared = Arc::new(Shared::new(preparation));
+        let routing = match &cluster {
+            Some(cluster) => cluster.state().routing(),
+            None => Routing::new(config.partitions),
+        };
+        let shared = Arc::new(Shared::new(preparation, routing));
         let streams = shared.streams.clone();
         shared.join(cluster);
         let (tell, told) = crossbeam_channel::bounded(64);
@@ -210,6 +214,11 @@ impl Broker {
         self.shared.state()
     }
 
+    /// Where keys live.
+    pub fn routing(&self) -> &Routing {
+        &self.shared.routing
+    }
+
     /// Asks whoever decides on changes of the cluster.
     ///
     /// # Errors
@@ -239,7 +248,7 @@ impl Broker {
             let handle = self.shared.partition(partition);
             handle.is_some_and(|it| it.status.failure().is_some())
         };
-        let mut all = 1..=self.config.partitions;
+        let mut all = self.routing().partitions();
         all.clone().any(is_led) && all.all(|it| is_led(it) || has_failed(it))
     }
 
@@ -278,7 +287,7 @@ impl Broker {
 
     /// Creations go round the partitions that can take them; when none can, the first in turn says why.
     fn submit_anywhere(&self, request: Request, started: Instant) -> Result<Reply, Failure> {
-        let partitions = self.config.partitions.max(1) as usize;
+        let partitions = self.routing().count() as usize;
         let first = self.next_creation.fetch_add(1, Ordering::Relaxed);
         let in_turn = |offset: usize| ((first + offset) % partitions) as u32 + 1;
         let free = (0..partitions)
@@ -318,17 +327,14 @@ impl Broker {
 
     fn route(&self, request: Request) -> Result<Reply, Failure> {
         let started = Instant::now();
-        let partition = match request.command.at() {
+        let at = request.command.at();
+        match at {
             At::Turn => return self.submit_anywhere(request, started),
-            At::Home => {
-                self.check_searches()?;
-                1
-            }
-            At::Key(key) => self.partition_of(key, &request)?,
-            At::Correlation(key) => message_partition(key, self.config.partitions),
-            At::First => 1,
-            At::Given(partition) => partition,
-        };
+            At::Home => self.check_searches()?,
+            At::Key(_) | At::Correlation(_) | At::First | At::Given(_) => {}
+        }
+        let partition = self.shared.routing.partition_of(at);
+        let partition = partition.ok_or_else(|| of_nothing(&request))?;
         self.submit(partition, request, started)
     }
 
@@ -348,21 +354,9 @@ impl Broker {
         }
     }
 
-    /// The partition that made the key. A key that no partition can have made is a key of nothing.
-    fn partition_of(&self, key: Key, request: &Request) -> Result<u32, Failure> {
-        let partitions = self.config.partitions;
-        let partition = key.partition().filter(|made_by| *made_by <= partitions);
-        partition.ok_or_else(|| {
-            key_not_found(request).map_or_else(
-                || Failure::NotFound(format!("There is nothing with key '{key}'")),
-                Failure::Rejected,
-            )
-        })
-    }
-
     /// Asks each partition once. Collects up to `max_jobs`. A partition that does not answer is passed over.
     async fn poll_partitions(&self, command: &ActivateJobs) -> Result<Vec<ActivatedJob>, Failure> {
-        let partitions = self.config.partitions.max(1) as usize;
+        let partitions = self.routing().count() as usize;
         let first = self.next_activation.fetch_add(1, Ordering::Relaxed);
         let mut collected = Collected {
             jobs: Vec::new(),
@@ -493,6 +487,15 @@ impl skep_service::Broker for Broker {
             brokers: brokers.into(),
         }
     }
+}
+
+/// A key that no partition can have made is a key of nothing.
+fn of_nothing(request: &Request) -> Failure {
+    let key = request.command.record().key;
+    key_not_found(request).map_or_else(
+        || Failure::NotFound(format!("There is nothing with key '{key}'")),
+        Failure::Rejected,
+    )
 }
 
 fn no_answer(partition: u32) -> String {

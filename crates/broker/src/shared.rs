@@ -8,9 +8,9 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use skep_cluster::State;
 use skep_engine::Sent;
-use skep_protocol::Failure;
 use skep_protocol::command::{Class, Request};
 use skep_protocol::response::JobActivation;
+use skep_protocol::{Failure, Routing};
 use skep_query::{Consistency, Query};
 use skep_service::{Reply, reply_channel};
 
@@ -36,6 +36,7 @@ pub struct Shared {
     /// Answers what operators ask of all nodes.
     pub answerer: OnceLock<Answerer>,
     preparation: Preparation,
+    pub routing: Arc<Routing>,
     /// The other nodes, if there are any.
     pub cluster: OnceLock<Arc<Cluster>>,
     /// What this node knows of itself if there are none.
@@ -66,7 +67,7 @@ impl Shared {
         purged.is_some_and(|purged| key.counter() <= *purged)
     }
 
-    pub fn new(preparation: Preparation) -> Shared {
+    pub fn new(preparation: Preparation, routing: Routing) -> Shared {
         Shared {
             hosted: Hosted::default(),
             expected: Mutex::default(),
@@ -75,6 +76,7 @@ impl Shared {
             disk: OnceLock::new(),
             answerer: OnceLock::new(),
             preparation,
+            routing: Arc::new(routing),
             cluster: OnceLock::new(),
             alone: OnceLock::new(),
         }
@@ -208,8 +210,8 @@ impl Shared {
     }
 
     fn not_here(&self, partition: u32) -> Failure {
-        let partitions = self.state().partitions;
-        match (1..=partitions).contains(&partition) {
+        let partitions = self.routing.count();
+        match self.routing.has(partition) {
             true => Failure::Unavailable(format!(
                 "Partition {partition} is not there at the moment; nothing was done. Send the request again."
             )),
@@ -222,7 +224,7 @@ impl Shared {
     /// Jobs that did not reach their worker.
     pub fn give_back(&self, jobs: impl IntoIterator<Item = JobActivation>) {
         for job in jobs {
-            let Some(partition) = job.key.partition() else {
+            let Some(partition) = self.routing.home(job.key) else {
                 continue;
             };
             match self.cluster.get() {
@@ -298,6 +300,10 @@ impl Shared {
 }
 
 impl Outlet for Shared {
+    fn routing(&self) -> Arc<Routing> {
+        self.routing.clone()
+    }
+
     fn send_remote(&self, partition: u32, command: Sent) {
         match (self.cluster.get(), self.partition(partition)) {
             (Some(cluster), _) if !self.leads(partition) => {
@@ -421,7 +427,7 @@ mod tests {
             ..State::clone(&Alone::open(&config, tell.clone()).unwrap().state())
         };
         std::fs::write(directory.path().join("alone"), state.encode()).unwrap();
-        let shared = Shared::new(Preparation::start().unwrap());
+        let shared = Shared::new(Preparation::start().unwrap(), Routing::new(2));
         let _ = shared.alone.set(Alone::open(&config, tell).unwrap());
         let sent = |distribution_key| {
             let command = RemoteCommand::AcknowledgeDistribution {

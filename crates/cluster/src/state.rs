@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
+use skep_protocol::Routing;
 
 use crate::layout::{Layout, generation, member, node_of};
 use crate::operation::Operation;
@@ -118,6 +119,15 @@ pub enum Outcome {
 }
 
 impl State {
+    /// Where keys live. A cluster has the partitions with which it began.
+    pub fn routing(&self) -> Routing {
+        Routing::new(self.partitions).at_version(self.routing_version)
+    }
+
+    pub fn has_partition(&self, partition: u32) -> bool {
+        (1..=self.partitions).contains(&partition)
+    }
+
     /// A cluster at its beginning.
     pub fn founded(cluster_id: String, layout: &Layout, now: i64) -> State {
         let node = |_| Node {

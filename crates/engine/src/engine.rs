@@ -3,13 +3,15 @@
 mod recovery;
 mod stepping_down;
 
+use std::sync::Arc;
+
 use skep_protocol::batch::{BatchReader, BatchWriter};
 use skep_protocol::command::Request;
 use skep_protocol::intent::*;
 use skep_protocol::origin::Origin;
 use skep_protocol::record::DecodeError;
 use skep_protocol::value::ExporterValue;
-use skep_protocol::{Key, TenantId, ValueType};
+use skep_protocol::{Key, Routing, TenantId, ValueType};
 
 use crate::appliers;
 use crate::dispatch::{carry_out, dispatch, dispatch_remote};
@@ -30,8 +32,8 @@ use crate::state::{State, StoreError};
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
     pub partition: u32,
-    /// Number of partitions of the cluster; messages are spread over them by hash.
-    pub partitions: u32,
+    /// Which partitions there are, and where keys live.
+    pub routing: Arc<Routing>,
     /// Nesting of call activities (`engine.max-process-depth`).
     pub max_process_depth: u32,
     /// Element instances of one process instance that have not ended (`skep.engine.max-element-instances`).
@@ -69,7 +71,7 @@ impl Default for EngineConfig {
     fn default() -> Self {
         EngineConfig {
             partition: 1,
-            partitions: 1,
+            routing: Arc::new(Routing::new(1)),
             max_process_depth: 1000,
             max_element_instances: 2_000_000,
             expression_timeout: 100,
@@ -503,8 +505,3 @@ fn finish(cx: &mut Context<'_>) {
 
 /// Bytes of records of one turn: far more than its budget and the largest step (a deployment, 32 MiB) come to.
 const MAX_TURN_BYTES: usize = 64 << 20;
-
-/// The partition that owns the messages with this correlation key.
-pub fn message_partition(correlation_key: &str, partitions: u32) -> u32 {
-    crate::processing::context::message_partition(correlation_key, partitions)
-}

@@ -2,6 +2,7 @@
 //!
 //! - [`record`], [`value`], [`intent`]: the events, rejections and command headers that make up the log, with their on-disk
 //!   encoding (version byte per value type; golden files in the tests).
+//! - [`Routing`]: where things live.
 //! - [`command`], [`response`], [`failure`]: one client request on its way in and its answer on the way out. They live in
 //!   memory only.
 
@@ -23,6 +24,7 @@ pub mod origin;
 pub mod permission;
 pub mod record;
 pub mod response;
+mod routing;
 pub mod tags;
 pub mod tenant;
 pub mod user_task;
@@ -35,4 +37,5 @@ pub use failure::{Failure, Rejection, RejectionType};
 pub use intent::ValueType;
 pub use key::Key;
 pub use response::{ActivatedJob, Response};
+pub use routing::Routing;
 pub use tenant::{DEFAULT_TENANT, TenantFilter, TenantId, Tenants};

@@ -77,7 +77,7 @@ impl Cluster {
 
     /// Whether there is such a partition.
     pub fn has_partition(&self, partition: u32) -> bool {
-        (1..=self.state().partitions).contains(&partition)
+        self.state().has_partition(partition)
     }
 
     /// The nodes with a copy of the partition, the best leader first, as members of its group.

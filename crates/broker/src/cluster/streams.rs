@@ -131,7 +131,7 @@ impl Cluster {
             None => Some(Box::new(job)),
         };
         if let Some(job) = job
-            && let Some(partition) = job.key.partition()
+            && let Some(partition) = broker.routing.home(job.key)
         {
             let jobs = vec![job.activation()];
             self.send(from, &NodeMessage::GiveBack { partition, jobs });

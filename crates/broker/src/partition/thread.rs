@@ -35,7 +35,7 @@ use skep_export::LogProgress;
 use skep_metrics::Gauge;
 use skep_protocol::command::{Command, Request};
 use skep_protocol::value::ExportingValue;
-use skep_protocol::{Failure, Key, Response, ValueType};
+use skep_protocol::{Failure, Key, Response, Routing, ValueType};
 use skep_query::Query;
 use skep_replication::{Change, Group, GroupConfig, Part, RecoveredLog};
 use skep_service::{Answer, PartitionRole, Responder, Timings, Wakes};
@@ -253,6 +253,8 @@ pub enum OpenError {
 
 /// Where the effects of a partition go besides clients and streams.
 pub trait Outlet: Send + Sync {
+    /// Where keys live.
+    fn routing(&self) -> Arc<Routing>;
     fn send_remote(&self, partition: u32, command: Sent);
     /// Jobs of this type wait and no stream took them.
     fn jobs_available(&self, job_type: &Arc<str>);

@@ -117,13 +117,6 @@ impl Context<'_> {
         }
     }
 
-    /// The partition that owns messages with this correlation key.
-    ///
-    /// The hash is part of the cluster's layout: `h = 31·h + byte` in 32 bits, remainder by the partition count, plus 1.
-    pub fn message_partition(&self, correlation_key: &str) -> u32 {
-        message_partition(correlation_key, self.config.partitions)
-    }
-
     /// What runs belongs to the tenant of its definition.
     pub fn tenant_of(&self, process_definition_key: Key) -> TenantId {
         let process = self.state.processes.get(process_definition_key);
@@ -133,11 +126,4 @@ impl Context<'_> {
     pub fn process(&self, key: Key) -> Option<Arc<crate::state::DeployedProcess>> {
         self.state.processes.get(key).cloned()
     }
-}
-
-pub(crate) fn message_partition(correlation_key: &str, partitions: u32) -> u32 {
-    let hash = correlation_key.bytes().fold(0i32, |h, b| {
-        h.wrapping_mul(31).wrapping_add(i32::from(b as i8))
-    });
-    (hash % partitions.max(1) as i32).unsigned_abs() + 1
 }

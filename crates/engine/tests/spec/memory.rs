@@ -40,7 +40,7 @@ fn a_message_on_its_way_to_an_instance_counts_where_it_waits() {
     // The key of the other partition.
     let key = ["a", "b"]
         .into_iter()
-        .find(|key| skep_engine::message_partition(key, 2) == 2)
+        .find(|key| skep_protocol::Routing::new(2).of_correlation(key) == 2)
         .unwrap();
     rig.create("p", &format!(r#"{{"key":"{key}"}}"#));
     rig.fate = Box::new(|command| match command {

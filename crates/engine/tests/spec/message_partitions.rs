@@ -20,7 +20,7 @@ fn process() -> Bpmn {
 fn rig(bpmn: Bpmn) -> Rig {
     let mut rig = Rig::with_partitions(3);
     rig.deploy(bpmn);
-    assert_ne!(skep_engine::message_partition(KEY, 3), 1);
+    assert_ne!(skep_protocol::Routing::new(3).of_correlation(KEY), 1);
     rig
 }
 

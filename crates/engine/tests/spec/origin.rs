@@ -195,7 +195,7 @@ fn a_subscription_is_opened_in_the_name_of_who_began_the_instance() {
     let key = (0..).map(|n| format!("k{n}"));
     let key = key
         .into_iter()
-        .find(|key| skep_engine::message_partition(key, 2) == 2)
+        .find(|key| skep_protocol::Routing::new(2).of_correlation(key) == 2)
         .unwrap();
     let from = rig.seen.len();
     let asked = Request {

@@ -19,16 +19,14 @@ use std::sync::Arc;
 use serde_json::Value;
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
-use skep_engine::{
-    Engine, EngineConfig, Prepared, RemoteCommand, RequestId, Sent, message_partition,
-};
+use skep_engine::{Engine, EngineConfig, Prepared, RemoteCommand, RequestId, Sent};
 use skep_model::builder::Bpmn;
 use skep_protocol::batch::BatchReader;
 use skep_protocol::command::*;
 use skep_protocol::json::{Lineage, render};
 use skep_protocol::origin::Claims;
 use skep_protocol::record::RecordType;
-use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response, TenantId};
+use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response, Routing, TenantId};
 
 use names::Names;
 #[allow(unused_imports)] // As above.
@@ -122,7 +120,7 @@ pub struct Rig {
 pub fn config(partition: u32, partitions: u32) -> EngineConfig {
     EngineConfig {
         partition,
-        partitions,
+        routing: Arc::new(Routing::new(partitions)),
         max_process_depth: 8,
         max_due: 20,
         ..EngineConfig::default()
@@ -256,40 +254,10 @@ impl Rig {
         self.answers.remove(&request)
     }
 
+    /// Commands that any partition can carry out go to the first, and so do keys of nothing.
     fn partition_of(&self, command: &Command) -> u32 {
-        let of = |key: &Key| key.partition().unwrap_or(1);
-        let count = self.partitions.len() as u32;
-        match command {
-            Command::CancelProcessInstance {
-                process_instance_key: key,
-            }
-            | Command::BanInstance {
-                process_instance_key: key,
-            }
-            | Command::ModifyProcessInstance(ModifyProcessInstance {
-                process_instance_key: key,
-                ..
-            })
-            | Command::MigrateProcessInstance(MigrateProcessInstance {
-                process_instance_key: key,
-                ..
-            })
-            | Command::CompleteJob { job_key: key, .. }
-            | Command::UpdateJob { job_key: key, .. }
-            | Command::ResolveIncident { incident_key: key }
-            | Command::SetVariables {
-                element_instance_key: key,
-                ..
-            } => of(key),
-            Command::FailJob(c) => of(&c.job_key),
-            Command::ThrowError(c) => of(&c.job_key),
-            Command::AssignUserTask(c) => of(&c.user_task_key),
-            Command::UpdateUserTask(c) => of(&c.user_task_key),
-            Command::CompleteUserTask(c) => of(&c.user_task_key),
-            Command::PublishMessage(c) => message_partition(&c.correlation_key, count),
-            Command::CorrelateMessage(c) => message_partition(&c.correlation_key, count),
-            _ => 1,
-        }
+        let routing = Routing::new(self.partitions.len() as u32);
+        routing.partition_of(command.at()).unwrap_or(1)
     }
 
     /// Commits what `partition` has written, delivers what partitions send each other, and lets all work that was put off

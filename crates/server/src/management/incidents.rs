@@ -30,7 +30,7 @@ pub async fn list(broker: &Broker, parameters: Option<&str>) -> Handled {
     };
     let first = after.partition().unwrap_or(1);
     let (mut items, mut more) = (Vec::new(), false);
-    for partition in 1..=broker.config().partitions {
+    for partition in broker.routing().partitions() {
         if partition < first || more {
             continue;
         }

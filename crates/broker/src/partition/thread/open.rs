@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use skep_engine::TurnTime;
 use skep_export::ExportMetrics;
+use skep_protocol::Routing;
 
 use super::inbox::inbox;
 use super::secondary::StoreOf;
@@ -35,7 +36,7 @@ pub(crate) fn start(
 
     let kv = FjallKv::open(directory.join("state"), FjallConfig::default()).map_err(storage)?;
     let pending_rows = PendingRows::default();
-    let engine_config = engine_config(config, partition, least_key);
+    let engine_config = engine_config(config, partition, least_key, outlet.routing());
     let (mut engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
     follow(config, &mut engine, &status).map_err(core_error)?;
     let log_opened = Instant::now();
@@ -151,11 +152,16 @@ fn spawn(worker: Box<Partition>) -> std::io::Result<std::thread::JoinHandle<()>>
         .spawn(move || worker.run())
 }
 
-fn engine_config(config: &BrokerConfig, partition: u32, least_key: u64) -> EngineConfig {
+fn engine_config(
+    config: &BrokerConfig,
+    partition: u32,
+    least_key: u64,
+    routing: Arc<Routing>,
+) -> EngineConfig {
     EngineConfig {
         partition,
         least_key,
-        partitions: config.partitions,
+        routing,
         max_process_depth: config.max_process_depth,
         max_element_instances: config.max_element_instances,
         expression_timeout: u64::try_from(config.expression_timeout.as_millis())

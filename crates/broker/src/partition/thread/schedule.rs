@@ -175,7 +175,7 @@ impl Partition {
 
     /// Bytes of rows that this partition may keep in memory.
     pub(super) fn memory_share(&self) -> usize {
-        self.config.state_memory_bytes / self.config.partitions.max(1) as usize
+        self.config.state_memory_bytes / self.engine_config.routing.count() as usize
     }
 
     /// A client's command whose client has gone away before its turn came: it is not carried out.

@@ -79,7 +79,7 @@ fn made(
         kind: command.kind,
         entity_filter: command.filter.clone(),
         plan: command.plan.clone(),
-        partition_ids: (1..=cx.config.partitions).collect(),
+        partition_ids: cx.config.routing.partitions().collect(),
         claims: cx.origin.claims.clone(),
         follow_up: command.follow_up.clone(),
     };

@@ -16,7 +16,8 @@ use crate::state::{BatchOperation, BatchPart, BatchPhase};
 /// Tells how far this partition is. What gets lost is told again with the next progress, and by [`retry`].
 pub(crate) fn tell(cx: &mut Context<'_>, key: Key) {
     let own = cx.state.partition;
-    let (Some(row), Some(sums_up)) = (cx.state.batch_operations.get(key), key.partition()) else {
+    let home = cx.config.routing.home(key);
+    let (Some(row), Some(sums_up)) = (cx.state.batch_operations.get(key), home) else {
         return;
     };
     let part = part_of(row);
@@ -107,7 +108,7 @@ fn end(cx: &mut Context<'_>, key: Key) {
 pub(crate) fn retry(cx: &mut Context<'_>) {
     let told: Vec<Key> = cx.state.batch_operations.told().collect();
     for key in told {
-        if key.partition() != Some(cx.state.partition) {
+        if cx.config.routing.home(key) != Some(cx.state.partition) {
             tell(cx, key);
         }
     }

@@ -104,7 +104,7 @@ fn check_size(cx: &Context<'_>, created: &[Definition]) -> Result<(), Rejection>
         Definition::Form(value) => value.0.resource.len(),
         Definition::Resource(value) => value.0.resource.len(),
     });
-    let copies = if cx.config.partitions > 1 { 2 } else { 1 };
+    let copies = if cx.config.routing.count() > 1 { 2 } else { 1 };
     let bytes = copies * sizes.sum::<usize>();
     if bytes <= MAX_RECORDS_BYTES {
         return Ok(());

@@ -41,7 +41,8 @@ pub(crate) fn start(
 /// Sends a command to all other partitions. `false` when there are none.
 pub(crate) fn spread(cx: &mut Context<'_>, key: Key, command: Distributed) -> bool {
     let own = cx.state.partition;
-    let others: Vec<u32> = (1..=cx.config.partitions).filter(|p| *p != own).collect();
+    let all = cx.config.routing.partitions();
+    let others: Vec<u32> = all.filter(|p| *p != own).collect();
     if others.is_empty() {
         return false;
     }
@@ -216,7 +217,7 @@ pub(crate) fn acknowledge(cx: &mut Context<'_>, key: Key, partition: u32) {
 /// Sends what is not acknowledged once more, and how far batch operations are.
 pub(crate) fn retry(cx: &mut Context<'_>) {
     batch_operation::parts::retry(cx);
-    for partition in 1..=cx.config.partitions {
+    for partition in cx.config.routing.partitions() {
         if let Some((key, order)) = next_for(cx, partition) {
             send(cx, key, partition, order);
         }

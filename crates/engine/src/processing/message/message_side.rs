@@ -171,7 +171,7 @@ fn send_correlate(cx: &mut Context<'_>, value: &MessageSubscriptionValue) {
 }
 
 fn send_to_instance(cx: &mut Context<'_>, process_instance_key: Key, command: RemoteCommand) {
-    if let Some(partition) = process_instance_key.partition() {
+    if let Some(partition) = cx.config.routing.home(process_instance_key) {
         cx.send(partition, command);
     }
 }

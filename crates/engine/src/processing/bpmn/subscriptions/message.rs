@@ -24,7 +24,7 @@ pub(crate) fn evaluate(
     let message_name = checked_name("message", name)?;
     let correlation_key = expression::correlation_key(cx, &definition.correlation_key, scope)?;
     Ok(ProcessMessageSubscriptionValue {
-        subscription_partition: cx.message_partition(&correlation_key),
+        subscription_partition: cx.config.routing.of_correlation(&correlation_key),
         process_instance_key: el.value.process_instance_key,
         element_instance_key: el.key,
         process_definition_key: el.process.key,

@@ -1,0 +1,123 @@
+//! Where things live: which partitions there are, and which of them has a key or a correlation key.
+
+use crate::command::At;
+use crate::key::Key;
+
+/// Slots at least: so finely can correlation keys be spread over partitions that are added.
+const LEAST_SLOTS: u32 = 4096;
+
+/// What the cluster has agreed on. Everybody who asks where a key lives asks this.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Routing {
+    version: u64,
+    partitions: u32,
+    /// The partition of each slot of correlation keys. Their number is a multiple of the partitions with which the cluster began,
+    /// so that a cluster that was never scaled spreads keys by the plain remainder of their hash.
+    slots: Box<[u32]>,
+}
+
+impl Routing {
+    /// The partition that decides for all: on it is made what every partition has.
+    pub const FIRST: u32 = 1;
+
+    /// That of a cluster which has had so many partitions from the beginning.
+    pub fn new(partitions: u32) -> Routing {
+        let partitions = partitions.max(1);
+        let slots = partitions * LEAST_SLOTS.div_ceil(partitions);
+        Routing {
+            version: 1,
+            partitions,
+            slots: (0..slots).map(|slot| slot % partitions + 1).collect(),
+        }
+    }
+
+    /// As the cluster numbers its changes.
+    pub fn at_version(self, version: u64) -> Routing {
+        Routing { version, ..self }
+    }
+
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// All partitions, in ascending order.
+    pub fn partitions(&self) -> impl DoubleEndedIterator<Item = u32> + Clone + use<> {
+        1..=self.partitions
+    }
+
+    pub fn count(&self) -> u32 {
+        self.partitions
+    }
+
+    pub fn has(&self, partition: u32) -> bool {
+        (1..=self.partitions).contains(&partition)
+    }
+
+    /// The partition where the thing with this key lives; `None`: no partition can have made such a key.
+    pub fn home(&self, key: Key) -> Option<u32> {
+        key.partition().filter(|partition| self.has(*partition))
+    }
+
+    /// The partition that keeps messages with this correlation key, and subscriptions to them.
+    ///
+    /// The hash is part of the cluster's layout: `h = 31·h + byte` in 32 bits; its remainder by the number of slots is the slot.
+    pub fn of_correlation(&self, correlation_key: &str) -> u32 {
+        let hash = correlation_key.bytes().fold(0i32, |h, b| {
+            h.wrapping_mul(31).wrapping_add(i32::from(b as i8))
+        });
+        let slots = self.slots.len().max(1) as i32;
+        let slot = (hash % slots).unsigned_abs() as usize;
+        self.slots.get(slot).copied().unwrap_or(Routing::FIRST)
+    }
+
+    /// Which partition carries out a command; `None`: any, or its key is one of nothing.
+    pub fn partition_of(&self, at: At<'_>) -> Option<u32> {
+        match at {
+            At::Key(key) => self.home(key),
+            At::Correlation(key) => Some(self.of_correlation(key)),
+            At::Turn => None,
+            At::First | At::Home => Some(Routing::FIRST),
+            At::Given(partition) => Some(partition),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The partition of a message is part of data on disk.
+        #[test]
+        fn a_cluster_that_was_never_scaled_spreads_by_the_remainder_of_the_hash(
+            partitions in 1u32..=1024,
+            key in ".{0,12}",
+        ) {
+            let hash = key.bytes().fold(0i32, |h, b| {
+                h.wrapping_mul(31).wrapping_add(i32::from(b as i8))
+            });
+            let expected = (hash % partitions as i32).unsigned_abs() + 1;
+            prop_assert_eq!(Routing::new(partitions).of_correlation(&key), expected);
+        }
+    }
+
+    #[test]
+    fn a_key_lives_on_the_partition_that_made_it_if_there_is_such_a_one() {
+        let routing = Routing::new(3);
+        assert_eq!(routing.home(Key::new(3, 1)), Some(3));
+        for key in [Key::new(4, 1), Key::NONE, Key(0), Key(i64::MIN)] {
+            assert_eq!(routing.home(key), None, "{key}");
+        }
+        assert_eq!(routing.partitions().collect::<Vec<_>>(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn commands_that_any_partition_can_carry_out_have_none_of_their_own() {
+        let routing = Routing::new(3);
+        assert_eq!(routing.partition_of(At::Turn), None);
+        assert_eq!(routing.partition_of(At::Home), Some(1));
+        assert_eq!(routing.partition_of(At::Given(7)), Some(7));
+        assert_eq!(routing.partition_of(At::Key(Key::new(2, 5))), Some(2));
+    }
+}
