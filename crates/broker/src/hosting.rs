@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::config::BrokerConfig;
 use crate::metrics::{BrokerMetrics, PartitionMetrics, WorkCounter};
 use crate::partition::thread::{self, OpenError, ReplicaMetrics};
-use crate::partition::{Message, PartitionHandle};
+use crate::partition::{Notice, PartitionHandle};
 use crate::replica_file::ReplicaOf;
 use crate::shared::Shared;
 
@@ -153,7 +153,7 @@ impl Hosting {
         };
         shared.streams.attach(&handle);
         for stream in shared.all_streams() {
-            handle.inbox.send(Message::StreamOpened(stream));
+            handle.inbox.send(Notice::StreamOpened(stream));
         }
         shared.hosted.put(handle);
         outcome

@@ -19,7 +19,7 @@ use skep_protocol::{ActivatedJob, TenantId};
 use skep_service::{JobReceiver, Sleeper, Wakes};
 
 use crate::cluster::Cluster;
-use crate::partition::{Message, PartitionHandle};
+use crate::partition::{Message, Notice, PartitionHandle, Work};
 
 /// One open stream, shared by its receiver and all partitions.
 #[derive(Debug)]
@@ -305,7 +305,7 @@ impl StreamHub {
         partitions.push(Arc::downgrade(partition));
     }
 
-    fn tell_all(&self, message: impl Fn() -> Message) {
+    fn tell_all<M: Into<Message>>(&self, message: impl Fn() -> M) {
         for partition in self.partitions.lock().iter().filter_map(Weak::upgrade) {
             partition.inbox.send(message());
         }
@@ -329,7 +329,7 @@ impl StreamHub {
         }
         let stream = Stream::new(id, spec, cluster.clone(), None);
         self.open.lock().insert(id, stream.clone());
-        self.tell_all(|| Message::StreamOpened(stream.clone()));
+        self.tell_all(|| Notice::StreamOpened(stream.clone()));
         if let Some(cluster) = cluster.upgrade() {
             cluster.open_elsewhere(id, &stream.spec);
         }
@@ -341,14 +341,14 @@ impl StreamHub {
 
     /// A stream of this type has credit again.
     pub fn has_room(&self, job_type: &Arc<str>) {
-        self.tell_all(|| Message::StreamHasRoom(job_type.clone()));
+        self.tell_all(|| Work::StreamHasRoom(job_type.clone()));
     }
 
     /// A stream of another node begins or ends.
     pub fn tell_of(&self, stream: &Arc<Stream>, opened: bool) {
         self.tell_all(|| match opened {
-            true => Message::StreamOpened(stream.clone()),
-            false => Message::StreamClosed(stream.id),
+            true => Notice::StreamOpened(stream.clone()),
+            false => Notice::StreamClosed(stream.id),
         });
     }
 
@@ -358,7 +358,7 @@ impl StreamHub {
 
     fn close(&self, stream: &Stream) {
         self.open.lock().remove(&stream.id);
-        self.tell_all(|| Message::StreamClosed(stream.id));
+        self.tell_all(|| Notice::StreamClosed(stream.id));
         if let Some(cluster) = self.cluster.get().and_then(Weak::upgrade) {
             cluster.close_elsewhere(stream.id);
         }
@@ -371,7 +371,7 @@ impl StreamHub {
         let partitions = self.partitions.lock();
         let of_key = |p: &Arc<PartitionHandle>| Some(p.status.partition) == job.key.partition();
         if let Some(partition) = partitions.iter().filter_map(Weak::upgrade).find(of_key) {
-            partition.inbox.send(Message::Yield {
+            partition.inbox.send(Work::Yield {
                 key: job.key,
                 deadline: job.deadline,
             });

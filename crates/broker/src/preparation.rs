@@ -6,14 +6,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use skep_engine::Prepared;
 
-use crate::partition::{Inbox, Message, STACK_BYTES};
+use crate::partition::{Inbox, STACK_BYTES, Work};
 
 /// Hands messages to partitions, those that take long by way of its thread. Deployments keep their order among each other;
 /// others overtake them.
 pub struct Preparation {
     /// Without a bound of its own: commands of clients have their place in the inbox, and other partitions send one
     /// deployment at a time.
-    jobs: Sender<(Message, Inbox)>,
+    jobs: Sender<(Work, Inbox)>,
 }
 
 impl Preparation {
@@ -28,46 +28,40 @@ impl Preparation {
     }
 
     /// `ring`: the partition is to be woken.
-    pub fn hand_on(&self, message: Message, inbox: &Inbox, ring: bool) {
-        if is_for(&message) {
+    pub fn hand_on(&self, work: Work, inbox: &Inbox, ring: bool) {
+        if is_for(&work) {
             // The thread lives as long as this sender.
-            let _ = self.jobs.send((message, inbox.clone()));
+            let _ = self.jobs.send((work, inbox.clone()));
         } else if ring {
-            inbox.send(message);
+            inbox.send(work);
         } else {
-            inbox.put(message);
+            inbox.put(work);
         }
     }
 }
 
-fn prepare_all(incoming: &Receiver<(Message, Inbox)>) {
-    for (message, inbox) in incoming {
+fn prepare_all(incoming: &Receiver<(Work, Inbox)>) {
+    for (mut work, inbox) in incoming {
         // A panic is a bug. The partition meets it again, and knows what to do about it.
-        let prepared = catch_unwind(AssertUnwindSafe(|| prepared(&message)));
-        inbox.send(match prepared.ok().flatten() {
-            Some(prepared) => Message::Prepared {
-                prepared,
-                message: Box::new(message),
-            },
-            None => message,
-        });
+        let _ = catch_unwind(AssertUnwindSafe(|| prepare(&mut work)));
+        inbox.send(work);
     }
 }
 
-fn is_for(message: &Message) -> bool {
-    match message {
-        Message::Request { request, .. } => Prepared::is_for(&request.command),
-        Message::Remote(sent) => Prepared::is_for_sent(sent),
-        _ => false,
+fn is_for(work: &Work) -> bool {
+    match work {
+        Work::Request(it) => Prepared::is_for(&it.request.command),
+        Work::Remote { command, .. } => Prepared::is_for_sent(command),
+        Work::Yield { .. } | Work::Chosen { .. } | Work::StreamHasRoom(_) => false,
     }
 }
 
-fn prepared(message: &Message) -> Option<Prepared> {
-    match message {
+fn prepare(work: &mut Work) {
+    match work {
         // Nobody waits for it any more: the partition forgets it.
-        Message::Request { responder, .. } if responder.is_abandoned() => None,
-        Message::Request { request, .. } => Prepared::of_command(&request.command),
-        Message::Remote(sent) => Prepared::of_sent(sent),
-        _ => None,
+        Work::Request(it) if it.responder.is_abandoned() => {}
+        Work::Request(it) => it.prepared = Prepared::of_command(&it.request.command).map(Box::new),
+        Work::Remote { command, prepared } => *prepared = Prepared::of_sent(command).map(Box::new),
+        Work::Yield { .. } | Work::Chosen { .. } | Work::StreamHasRoom(_) => {}
     }
 }

@@ -15,7 +15,7 @@ use skep_storage::disk::create_dir_durably;
 
 use crate::directory::write_durably;
 use crate::hosting::Hosting;
-use crate::partition::{Message, PartitionHandle};
+use crate::partition::{PartitionHandle, Report};
 use crate::replica_file::ReplicaOf;
 use crate::shared::Shared;
 
@@ -257,7 +257,7 @@ pub(crate) fn made_with(sent: &Sent) -> Option<Key> {
 /// What the partition has, after everything that it was asked before.
 fn tell(handle: &PartitionHandle) -> Option<SurvivingCopy> {
     let (tell, told) = crossbeam_channel::bounded(1);
-    handle.inbox.send(Message::Tell(tell));
+    handle.inbox.send(Report::Tell(tell));
     told.recv_deadline(Instant::now() + PATIENCE).ok()
 }
 

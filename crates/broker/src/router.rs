@@ -27,7 +27,7 @@ use crate::hosting::Hosting;
 use crate::job_streams::StreamHub;
 use crate::metrics::BrokerMetrics;
 use crate::partition::thread;
-use crate::partition::{Message, PartitionHandle};
+use crate::partition::{PartitionHandle, Report};
 use crate::preparation::Preparation;
 use crate::shared::Shared;
 use crate::watch;
@@ -270,7 +270,7 @@ impl Broker {
         self.disk.stop();
         self.streams.end_all();
         for partition in self.partitions() {
-            partition.inbox.send(Message::Stop);
+            partition.inbox.send(Report::Stop);
         }
         for partition in self.partitions() {
             partition.stop();

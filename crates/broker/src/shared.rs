@@ -23,7 +23,7 @@ use crate::hosted::{Hosted, Partitions};
 use crate::job_streams::{Stream, StreamHub};
 use crate::long_polling::JobNotifier;
 use crate::partition::thread::Outlet;
-use crate::partition::{Message, PartitionHandle, PartitionStatus};
+use crate::partition::{ClientRequest, PartitionHandle, PartitionStatus, Report, Work};
 use crate::preparation::Preparation;
 use crate::purging::made_with;
 
@@ -104,8 +104,11 @@ impl Shared {
         if self.is_purged(&command) {
             return;
         }
-        let message = Message::Remote(command);
-        self.preparation.hand_on(message, &handle.inbox, true);
+        let work = Work::Remote {
+            command,
+            prepared: None,
+        };
+        self.preparation.hand_on(work, &handle.inbox, true);
     }
 
     pub fn partitions(&self) -> Partitions {
@@ -197,15 +200,16 @@ impl Shared {
         let (responder, reply) = reply_channel();
         let received = Instant::now();
         let route = received.saturating_duration_since(started);
-        let message = Message::Request {
+        let work = Work::Request(ClientRequest {
             request,
             responder,
             received,
             route,
             place,
-        };
+            prepared: None,
+        });
         let ring = !skep_service::rings_later();
-        self.preparation.hand_on(message, &handle.inbox, ring);
+        self.preparation.hand_on(work, &handle.inbox, ring);
         Ok(reply)
     }
 
@@ -239,7 +243,7 @@ impl Shared {
     pub fn give_back_here(&self, partition: u32, jobs: Vec<JobActivation>) {
         for JobActivation { key, deadline } in jobs {
             if let Some(handle) = self.partition(partition) {
-                handle.inbox.send(Message::Yield { key, deadline });
+                handle.inbox.send(Work::Yield { key, deadline });
             }
         }
     }
@@ -293,7 +297,7 @@ impl Shared {
             status.disk_low.store(low, Ordering::Relaxed);
             let committed = status.committed_position.load(Ordering::Relaxed);
             if low && committed > status.checkpoint_position.load(Ordering::Relaxed) {
-                handle.inbox.send(Message::TakeSnapshot(None));
+                handle.inbox.send(Report::TakeSnapshot(None));
             }
         }
     }

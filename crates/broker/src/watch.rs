@@ -7,7 +7,7 @@ use skep_storage::space::StatvfsProbe;
 
 use crate::config::BrokerConfig;
 use crate::disk::{DiskSpace, DiskWatch};
-use crate::partition::Message;
+use crate::partition::Report;
 use crate::partition::thread::Secondary;
 use crate::shared::Shared;
 
@@ -71,7 +71,7 @@ fn wake(shared: &Shared, all: bool) {
         let is_damaged = has_others
             && matches!(handle.secondary.get(), Secondary::Open(store) if store.is_damaged());
         if all || is_damaged {
-            handle.inbox.send(Message::Wake);
+            handle.inbox.send(Report::Wake);
         }
     }
 }

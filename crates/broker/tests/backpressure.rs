@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use skep_broker::flow_control::{Algorithm, Fixed, FlowControlConfig, MAX_WAITING};
-use skep_broker::partition::{Message, PartitionStatus};
+use skep_broker::partition::{PartitionStatus, Report};
 use skep_protocol::command::{Held, Request};
 use skep_protocol::{Command, Document, Failure, Key};
 use skep_service::{Answer, Broker as _};
@@ -68,7 +68,7 @@ async fn beyond_the_limit_creations_are_refused_and_completions_are_not() {
     // Wakes the partition.
     rig.broker.partitions()[0]
         .inbox
-        .send(skep_broker::partition::Message::TakeSnapshot(None));
+        .send(skep_broker::partition::Report::TakeSnapshot(None));
     for reply in completions {
         reply.await.result.unwrap();
     }
@@ -141,7 +141,7 @@ impl Paused<'_> {
         self.status()
             .processing_paused
             .store(false, Ordering::Relaxed);
-        self.0.broker.partitions()[0].inbox.send(Message::Wake);
+        self.0.broker.partitions()[0].inbox.send(Report::Wake);
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use skep_broker::BrokerConfig;
-use skep_broker::partition::Message;
+use skep_broker::partition::Report;
 use skep_export::Phase;
 use skep_protocol::command::{Command, ExportingChange};
 use skep_protocol::value::ExportingPhase;
@@ -72,7 +72,7 @@ async fn change(rig: &Rig, change: ExportingChange) {
 async fn snapshot(rig: &Rig) {
     let (done, wait) = crossbeam_channel::bounded(1);
     let handle = &rig.broker.partitions()[0];
-    handle.inbox.send(Message::TakeSnapshot(Some(done)));
+    handle.inbox.send(Report::TakeSnapshot(Some(done)));
     tokio::task::spawn_blocking(move || wait.recv().unwrap().unwrap())
         .await
         .unwrap();

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use skep_broker::partition::Message;
+use skep_broker::partition::Report;
 use skep_protocol::response::JobActivation;
 use skep_protocol::{ActivatedJob, Key};
 use skep_service::{Broker as _, JobReceiver};
@@ -163,7 +163,7 @@ async fn a_poll_ends_although_a_partition_does_not_answer_and_no_job_is_lost() {
         "{failure:?}"
     );
     paused.store(false, Ordering::Relaxed);
-    rig.broker.partitions()[0].inbox.send(Message::Wake);
+    rig.broker.partitions()[0].inbox.send(Report::Wake);
     // What the abandoned request activated goes back.
     assert_eq!(rig.activate(1, Duration::from_secs(180)).await.len(), 1);
 }
@@ -208,7 +208,7 @@ async fn a_poll_given_up_at_the_second_partition_gives_back_the_jobs_of_the_firs
         .status
         .processing_paused
         .store(false, Ordering::Relaxed);
-    second.inbox.send(Message::Wake);
+    second.inbox.send(Report::Wake);
     let mut found = HashSet::new();
     while found.len() < 2 {
         let jobs = rig.activate(10, Duration::from_secs(180)).await;

@@ -22,7 +22,7 @@ use super::changes::now;
 use super::management::{Answer, Ask, Outcome};
 use super::own_group::Told;
 use crate::directory::write_durably;
-use crate::partition::Message;
+use crate::partition::Report;
 use crate::replica_file::ReplicaOf;
 
 /// A survivor gets so long to say what it has.
@@ -165,7 +165,7 @@ impl Cluster {
         });
         let asked = work.map(|handle| {
             let (tell, told) = crossbeam_channel::bounded(1);
-            handle.inbox.send(Message::Tell(tell));
+            handle.inbox.send(Report::Tell(tell));
             told
         });
         let asked: Vec<_> = asked.collect();

@@ -9,7 +9,7 @@ use super::Cluster;
 use super::own_group::Told;
 use super::steps::{Next, next};
 use super::wire::{ClusterMessage, NodeMessage};
-use crate::partition::Message;
+use crate::partition::{Notice, Report};
 
 impl Cluster {
     /// As leader of the partition that the running change is about. To be called now and then.
@@ -39,7 +39,7 @@ impl Cluster {
                     self.tell_to_join(node, partition, member, &members);
                 }
                 let plan = state.revision;
-                handle.inbox.send(Message::ChangeMembers { change, plan });
+                handle.inbox.send(Notice::ChangeMembers { change, plan });
             }
             Next::HandOver => {
                 let others = members.voters.iter().copied();
@@ -49,7 +49,7 @@ impl Cluster {
                 };
                 handle
                     .inbox
-                    .send(Message::HandOver(others.rev().filter(reached).collect()));
+                    .send(Report::HandOver(others.rev().filter(reached).collect()));
             }
         }
     }

@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 
 use super::Cluster;
 use super::own_group::Told;
-use crate::partition::Message;
+use crate::partition::Report;
 use crate::partition::thread::HEARTBEAT_TICKS;
 
 /// Signs of life that may be late or lost before a node is not heard any more. Replicas then count the time since the last one.
@@ -107,7 +107,7 @@ impl Cluster {
             self.own_group_told(Told::NotHeard { node, since });
             let broker = self.broker();
             for handle in broker.iter().flat_map(|broker| broker.partitions()) {
-                handle.inbox.send(Message::NotHeard { node, since });
+                handle.inbox.send(Report::NotHeard { node, since });
             }
         }
     }

@@ -57,7 +57,7 @@ use self::wire::{ClusterMessage, NodeMessage};
 use crate::config::{BrokerConfig, ClusterConfig};
 use crate::hosting::Told as Hosting;
 use crate::metrics::nodes::MessagingFamilies;
-use crate::partition::Message;
+use crate::partition::Report;
 use crate::shared::Shared;
 
 pub use skep_transport::OpenError;
@@ -382,7 +382,7 @@ impl Cluster {
             && !(message.fills_disk() && handle.status.spared.load(Ordering::Relaxed))
             && let Some(place) = handle.status.replica_room.take(size)
         {
-            handle.inbox.send(Message::Replica {
+            handle.inbox.send(Report::Replica {
                 from: message.from(),
                 message,
                 place,

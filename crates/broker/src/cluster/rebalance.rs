@@ -10,7 +10,7 @@ use skep_transport::Class;
 use super::Cluster;
 use super::wire::NodeMessage;
 use crate::disk::DiskSpace;
-use crate::partition::{Message, PartitionHandle};
+use crate::partition::{PartitionHandle, Report};
 use crate::shared::Shared;
 
 /// Seconds without the loss of a node after which leaders move by themselves.
@@ -37,7 +37,7 @@ impl Cluster {
             if let Some((first, member)) = first.filter(|(first, _)| *first != self.node())
                 && self.is_connected(first, Class::Consensus)
             {
-                handle.inbox.send(Message::HandOver(vec![member]));
+                handle.inbox.send(Report::HandOver(vec![member]));
             }
         }
     }
@@ -77,7 +77,7 @@ impl Cluster {
                     partition = status.partition,
                     "the disk has no room: another node is to lead"
                 );
-                handle.inbox.send(Message::HandOver(others));
+                handle.inbox.send(Report::HandOver(others));
             }
         }
     }

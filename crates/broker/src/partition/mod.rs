@@ -8,4 +8,6 @@ pub mod status;
 pub mod thread;
 
 pub use status::PartitionStatus;
-pub use thread::{Inbox, Message, OpenError, PartitionHandle, STACK_BYTES};
+pub use thread::{
+    ClientRequest, Inbox, Message, Notice, OpenError, PartitionHandle, Report, STACK_BYTES, Work,
+};

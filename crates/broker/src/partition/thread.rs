@@ -9,6 +9,7 @@ mod choosing;
 mod exporters;
 mod inbox;
 mod log;
+mod message;
 mod open;
 mod pace;
 mod panic_place;
@@ -28,22 +29,21 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 use parking_lot::Mutex;
-use skep_cluster::SurvivingCopy;
 use skep_engine::state::{BatchPhase, State};
-use skep_engine::{Engine, EngineConfig, Noted, Prepared, RequestId, Sent, StreamId};
+use skep_engine::{Engine, EngineConfig, Noted, RequestId, Sent, StreamId};
 use skep_export::LogProgress;
 use skep_metrics::Gauge;
 use skep_protocol::command::{Command, Request};
 use skep_protocol::value::ExportingValue;
 use skep_protocol::{Failure, Key, Response, Routing, ValueType};
 use skep_query::Query;
-use skep_replication::{Change, Group, GroupConfig, Part, RecoveredLog};
-use skep_service::{Answer, PartitionRole, Responder, Timings, Wakes};
+use skep_replication::{Change, Group, GroupConfig, RecoveredLog};
+use skep_service::{Answer, PartitionRole, Timings, Wakes};
 use skep_storage::StorageError;
 use skep_storage::disk::{RealDisk, create_dir_durably};
 use skep_storage::kv::{FjallConfig, FjallKv, KvStore};
 use skep_storage::log::{
-    AppendTimes, EntryId, Log, LogConfig, LogReader, LogWriter, Report, WriterConfig,
+    AppendTimes, EntryId, Log, LogConfig, LogReader, LogWriter, Report as LogReport, WriterConfig,
 };
 
 use super::checkpoint::{CheckpointMeta, StoredRows};
@@ -55,8 +55,8 @@ use crate::asking::Answered;
 use crate::clock::Clock;
 use crate::cluster::WantedStore;
 use crate::config::BrokerConfig;
-use crate::flow_control::{Place, RequestLimit, WriteLimit};
-use crate::job_streams::{Stream, StreamRegistry};
+use crate::flow_control::{RequestLimit, WriteLimit};
+use crate::job_streams::StreamRegistry;
 use crate::metrics::{Context, PartitionMetrics, WorkCounter, nanos};
 
 use self::arriving::Arriving;
@@ -66,6 +66,7 @@ pub use self::exporters::ExporterBoard;
 use self::exporters::{Exporters, is_for_exporters, open_exporters};
 pub use self::inbox::Inbox;
 use self::inbox::Incoming;
+pub use self::message::{ClientRequest, Message, Notice, Report, Work};
 pub use self::open::STACK_BYTES;
 use self::open::open_engine;
 pub(crate) use self::open::start;
@@ -81,79 +82,6 @@ const MAX_BATCH_COMMANDS: usize = 256;
 const TURN: Duration = Duration::from_millis(2);
 /// Jobs pushed in one go when a stream has room again.
 const PUSH_BURST: usize = 64;
-/// What a partition thread can be told.
-#[derive(Debug)]
-pub enum Message {
-    Request {
-        request: Request,
-        responder: Responder,
-        received: Instant,
-        route: Duration,
-        /// Its room in the inbox.
-        place: Place,
-    },
-    Remote(Sent),
-    /// A message with what was found out about its command before it came here.
-    Prepared {
-        prepared: Prepared,
-        message: Box<Message>,
-    },
-    /// A pushed job that was not delivered.
-    Yield {
-        key: Key,
-        deadline: i64,
-    },
-    /// What was found behind `after` for a batch operation.
-    Chosen {
-        key: Key,
-        after: Key,
-        answer: Answered,
-    },
-    StreamOpened(Arc<Stream>),
-    StreamClosed(StreamId),
-    /// A stream of this job type has credit again.
-    StreamHasRoom(Arc<str>),
-    Log(Report),
-    /// From a replica of the partition on another node.
-    Replica {
-        from: u64,
-        message: skep_replication::Message,
-        place: Place,
-    },
-    /// Another node gives no signs of life since then.
-    NotHeard {
-        node: u32,
-        since: Instant,
-    },
-    CheckpointDone {
-        /// Which capture it was.
-        number: u64,
-        result: Result<CheckpointMeta, String>,
-    },
-    /// A part of a snapshot was built in: there is room for another one.
-    SnapshotTaken(Part),
-    /// A snapshot is ready to be installed, or cannot be.
-    SnapshotBuilt {
-        arrival: u64,
-    },
-    /// A copy of secondary storage has come from another node.
-    StoreArrived,
-    /// Change who belongs to the group, as its leader, for this revision of the cluster's state.
-    ChangeMembers {
-        change: Change,
-        plan: u64,
-    },
-    /// Let one of these replicas lead, the first that can.
-    HandOver(Vec<u64>),
-    /// Tell what a cluster that has lost its majority has to know of this replica.
-    Tell(Sender<SurvivingCopy>),
-    /// Make a checkpoint now; the sender hears when it is done.
-    TakeSnapshot(Option<Sender<Result<(), String>>>),
-    /// Look again: processing goes on, or the clock was moved.
-    Wake,
-    Stop,
-}
-
 #[derive(Debug)]
 pub struct PartitionHandle {
     pub inbox: Inbox,
@@ -208,7 +136,7 @@ impl PartitionHandle {
 
     /// Ends the thread after a last checkpoint, and then the store that is filled from its log.
     pub fn stop(&self) {
-        self.inbox.send(Message::Stop);
+        self.inbox.send(Report::Stop);
         self.wait_for_threads();
         if let Secondary::Open(store) = self.secondary.get() {
             store.stop();
@@ -218,7 +146,7 @@ impl PartitionHandle {
     /// Ends the thread and the store where they are: what is here is not wanted any more.
     pub fn abandon(&self) {
         self.status.abandoned.store(true, Ordering::Release);
-        self.inbox.send(Message::Wake);
+        self.inbox.send(Report::Wake);
         self.wait_for_threads();
         if let Secondary::Open(store) = self.secondary.get() {
             store.abandon();
@@ -260,7 +188,7 @@ pub trait Outlet: Send + Sync {
     fn jobs_available(&self, job_type: &Arc<str>);
     /// To a replica of the partition on another node. It may be lost.
     fn replicate(&self, message: skep_replication::Message);
-    /// The other node gives signs of life. When it ceases to, [`Message::NotHeard`] comes.
+    /// The other node gives signs of life. When it ceases to, [`Report::NotHeard`] comes.
     fn is_heard(&self, node: u32) -> bool;
     /// Up to which entry all other replicas have the partition's log.
     fn replicated(&self, partition: u32) -> u64;
@@ -312,7 +240,7 @@ pub struct Partition {
     pending_rows: PendingRows,
     inbox: Incoming,
     own_inbox: Inbox,
-    backlog: VecDeque<Message>,
+    backlog: VecDeque<Work>,
     streams: StreamRegistry,
     requests: Requests,
     inflight: VecDeque<Inflight>,
@@ -423,7 +351,7 @@ impl Partition {
     fn take_messages(&mut self) -> Result<(), CoreError> {
         let mut reported = false;
         while let Some(report) = self.inbox.report() {
-            self.handle(report)?;
+            self.heed(report)?;
             reported = true;
         }
         if reported {
@@ -434,7 +362,7 @@ impl Partition {
         let mut taken = 0;
         while self.can_process() && !self.turn_is_over(started, taken) {
             match self.backlog.pop_front() {
-                Some(message) => self.evaluate(message)?,
+                Some(work) => self.evaluate(work)?,
                 None => break,
             }
             taken += 1;
@@ -480,45 +408,10 @@ impl Partition {
 
     fn handle(&mut self, message: Message) -> Result<(), CoreError> {
         match message {
-            Message::Log(report) => self.log_report(report)?,
-            Message::StreamOpened(stream) => {
-                let job_type = stream.spec.job_type.clone();
-                self.streams.open(stream);
-                self.backlog.push_back(Message::StreamHasRoom(job_type));
-            }
-            Message::StreamClosed(id) => self.streams.close(id),
-            Message::CheckpointDone { number, result } => self.checkpoint_done(number, result),
-            Message::TakeSnapshot(waiter) => {
-                self.checkpoint_waiters.extend(waiter);
-                self.propose()?;
-                self.capture_checkpoint();
-            }
-            Message::Replica {
-                from,
-                message,
-                place,
-            } => {
-                drop(place);
-                self.replica_metrics.receives(&message);
-                self.core.group_mut().receive(from, message);
-            }
-            Message::NotHeard { node, since } => self.not_heard(node, since),
-            Message::SnapshotTaken(part) => self.core.group_mut().snapshot_taken(part),
-            Message::SnapshotBuilt { arrival } => self.snapshot_built(arrival)?,
-            Message::StoreArrived => self.store_arrived(),
-            Message::ChangeMembers { change, plan } => self.change_members(change, plan),
-            Message::HandOver(to) => self.hand_over_to(&to),
-            Message::Tell(asker) => drop(asker.send(self.survives())),
-            Message::Wake => self.checks.hurry(Instant::now()),
-            Message::Stop => {
-                self.stopping = true;
-                self.report_exported(true)?;
-                self.propose()?;
-                self.capture_checkpoint();
-                self.hand_over();
-            }
-            work if self.follows() => self.turn_away(work),
-            work => {
+            Message::Report(report) => self.heed(report)?,
+            Message::Notice(notice) => self.note(notice),
+            Message::Work(work) if self.follows() => self.turn_away(work),
+            Message::Work(work) => {
                 // Order is kept: nothing overtakes what waits for room. Exporting goes on while processing is paused.
                 let is_next = self.backlog.is_empty() && self.can_process();
                 if is_next || is_for_exporters(&work) && self.can_evaluate() {
@@ -531,91 +424,132 @@ impl Partition {
         Ok(())
     }
 
-    fn evaluate(&mut self, message: Message) -> Result<(), CoreError> {
-        let now = self.clock.now();
-        let (message, prepared) = match message {
-            Message::Prepared { prepared, message } => (*message, Some(prepared)),
-            message => (message, None),
-        };
-        match message {
-            Message::Request {
-                mut request,
-                responder,
-                received,
-                route,
+    fn heed(&mut self, report: Report) -> Result<(), CoreError> {
+        match report {
+            Report::Log(report) => self.log_report(report)?,
+            Report::CheckpointDone { number, result } => self.checkpoint_done(number, result),
+            Report::TakeSnapshot(waiter) => {
+                self.checkpoint_waiters.extend(waiter);
+                self.propose()?;
+                self.capture_checkpoint();
+            }
+            Report::Replica {
+                from,
+                message,
                 place,
             } => {
                 drop(place);
-                if responder.is_abandoned() {
-                    self.abandoned();
-                    return Ok(());
-                }
-                self.fill_in(&mut request.command);
-                let started = Instant::now();
-                self.batch_started.get_or_insert(started);
-                let id = self.requests.insert(Waiting {
-                    responder,
-                    received,
-                    route,
-                    inbox_wait: started.saturating_duration_since(received),
-                    evaluation: Duration::ZERO,
-                    counted: true,
-                });
-                let processed = self.guarded(Some(id), |core, streams| {
-                    #[cfg(test)]
-                    panics::tests::may_panic(&request.command);
-                    core.engine_mut().prepare(prepared);
-                    core.process(now, Some(id), &request, streams);
-                })?;
-                if processed.is_none() {
-                    return Ok(());
-                }
-                let evaluation = started.elapsed();
-                if let Some(waiting) = self.requests.get_mut(id) {
-                    waiting.evaluation = evaluation;
-                }
-                let head = request.command.record();
-                self.work.accepted(Context::UserCommand);
-                self.work
-                    .evaluated(head.value_type, head.intent, evaluation);
-                let wait = started.saturating_duration_since(received);
-                self.metrics.inbox_wait.observe(nanos(wait));
-                self.after_command(id, &request.command)?;
+                self.replica_metrics.receives(&message);
+                self.core.group_mut().receive(from, message);
             }
-            Message::Remote(command) => {
-                self.work.accepted(Context::InterPartition);
-                self.guarded(None, |core, streams| {
-                    core.engine_mut().prepare(prepared);
-                    core.process_remote(now, &command, streams);
-                })?;
+            Report::NotHeard { node, since } => self.not_heard(node, since),
+            Report::SnapshotTaken(part) => self.core.group_mut().snapshot_taken(part),
+            Report::SnapshotBuilt { arrival } => self.snapshot_built(arrival)?,
+            Report::HandOver(to) => self.hand_over_to(&to),
+            Report::Tell(asker) => drop(asker.send(self.survives())),
+            Report::Wake => self.checks.hurry(Instant::now()),
+            Report::Stop => {
+                self.stopping = true;
+                self.report_exported(true)?;
+                self.propose()?;
+                self.capture_checkpoint();
+                self.hand_over();
             }
-            other => self.evaluate_own(now, other)?,
         }
-        self.commands_in_batch += 1;
         Ok(())
     }
 
-    /// What no client and no other partition asks for.
-    fn evaluate_own(&mut self, now: i64, message: Message) -> Result<(), CoreError> {
-        match message {
-            Message::Yield { key, deadline } => {
+    fn note(&mut self, notice: Notice) {
+        match notice {
+            Notice::StreamOpened(stream) => {
+                let job_type = stream.spec.job_type.clone();
+                self.streams.open(stream);
+                self.backlog.push_back(Work::StreamHasRoom(job_type));
+            }
+            Notice::StreamClosed(id) => self.streams.close(id),
+            Notice::StoreArrived => self.store_arrived(),
+            Notice::ChangeMembers { change, plan } => self.change_members(change, plan),
+        }
+    }
+
+    fn evaluate(&mut self, work: Work) -> Result<(), CoreError> {
+        let now = self.clock.now();
+        match work {
+            Work::Request(request) => return self.evaluate_request(now, request),
+            Work::Remote { command, prepared } => {
+                self.work.accepted(Context::InterPartition);
+                self.guarded(None, |core, streams| {
+                    core.engine_mut().prepare(prepared.map(|it| *it));
+                    core.process_remote(now, &command, streams);
+                })?;
+            }
+            Work::Yield { key, deadline } => {
                 self.work.accepted(Context::Internal);
                 self.given_back.push((key, deadline));
                 self.guarded(None, |core, streams| {
                     core.yield_job(now, key, deadline, streams);
                 })?;
             }
-            Message::StreamHasRoom(job_type) => {
+            Work::StreamHasRoom(job_type) => {
                 let pushed = self.guarded(None, |core, streams| {
                     core.push_waiting_jobs(now, &job_type, PUSH_BURST, streams)
                 })?;
                 if pushed.is_some_and(|pushed| pushed.more) {
-                    self.backlog.push_back(Message::StreamHasRoom(job_type));
+                    self.backlog.push_back(Work::StreamHasRoom(job_type));
                 }
             }
-            Message::Chosen { key, after, answer } => self.chosen(key, after, answer)?,
-            _ => {}
+            Work::Chosen { key, after, answer } => self.chosen(key, after, answer)?,
         }
+        self.commands_in_batch += 1;
+        Ok(())
+    }
+
+    fn evaluate_request(&mut self, now: i64, request: ClientRequest) -> Result<(), CoreError> {
+        let ClientRequest {
+            mut request,
+            responder,
+            received,
+            route,
+            place,
+            prepared,
+        } = request;
+        drop(place);
+        if responder.is_abandoned() {
+            self.abandoned();
+            return Ok(());
+        }
+        self.fill_in(&mut request.command);
+        let started = Instant::now();
+        self.batch_started.get_or_insert(started);
+        let id = self.requests.insert(Waiting {
+            responder,
+            received,
+            route,
+            inbox_wait: started.saturating_duration_since(received),
+            evaluation: Duration::ZERO,
+            counted: true,
+        });
+        let processed = self.guarded(Some(id), |core, streams| {
+            #[cfg(test)]
+            panics::tests::may_panic(&request.command);
+            core.engine_mut().prepare(prepared.map(|it| *it));
+            core.process(now, Some(id), &request, streams);
+        })?;
+        if processed.is_none() {
+            return Ok(());
+        }
+        let evaluation = started.elapsed();
+        if let Some(waiting) = self.requests.get_mut(id) {
+            waiting.evaluation = evaluation;
+        }
+        let head = request.command.record();
+        self.work.accepted(Context::UserCommand);
+        self.work
+            .evaluated(head.value_type, head.intent, evaluation);
+        let wait = started.saturating_duration_since(received);
+        self.metrics.inbox_wait.observe(nanos(wait));
+        self.after_command(id, &request.command)?;
+        self.commands_in_batch += 1;
         Ok(())
     }
 

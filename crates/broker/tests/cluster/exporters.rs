@@ -68,7 +68,7 @@ async fn who_leads_after_a_snapshot_exports_what_its_exporter_lacks() {
     while !matches!(led(&rigs), Some((2, _))) {
         assert!(began.elapsed() < DEADLINE, "the node does not lead");
         if let Some((_, handle)) = led(&rigs) {
-            handle.inbox.send(Message::HandOver(vec![3]));
+            handle.inbox.send(Report::HandOver(vec![3]));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

@@ -6,7 +6,7 @@ use super::*;
 pub async fn checkpoint(rig: &Rig) {
     for partition in rig.broker.partitions() {
         let (done, wait) = crossbeam_channel::bounded(1);
-        partition.inbox.send(Message::TakeSnapshot(Some(done)));
+        partition.inbox.send(Report::TakeSnapshot(Some(done)));
         wait_until("a checkpoint", || wait.try_recv().is_ok()).await;
     }
 }

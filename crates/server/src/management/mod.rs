@@ -34,7 +34,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use prometheus_client::registry::Registry;
 use serde_json::json;
 use skep_broker::Broker;
-use skep_broker::partition::Message;
+use skep_broker::partition::Report;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
@@ -282,7 +282,7 @@ fn unknown(path: &str) -> Answer {
 /// Makes the partitions look at the clock again.
 fn wake(broker: &Broker) {
     for partition in broker.partitions() {
-        partition.inbox.send(Message::Wake);
+        partition.inbox.send(Report::Wake);
     }
 }
 

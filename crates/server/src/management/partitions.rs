@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
-use skep_broker::partition::{Message, PartitionHandle, PartitionStatus};
+use skep_broker::partition::{PartitionHandle, PartitionStatus, Report};
 use skep_protocol::value::ExportingPhase;
 use skep_service::{PartitionHealth, PartitionRole};
 
@@ -202,7 +202,7 @@ fn pause(broker: &Broker, paused: bool) {
     for partition in broker.partitions() {
         let flag = &partition.status.processing_paused;
         flag.store(paused, Ordering::Relaxed);
-        partition.inbox.send(Message::Wake);
+        partition.inbox.send(Report::Wake);
     }
 }
 
@@ -214,7 +214,7 @@ async fn snapshot(broker: &Broker) -> Result<(), Answer> {
             return Err(failed(id, &format!("it has stopped: {reason}")));
         }
         let (done, wait) = crossbeam_channel::bounded(1);
-        partition.inbox.send(Message::TakeSnapshot(Some(done)));
+        partition.inbox.send(Report::TakeSnapshot(Some(done)));
         waiting.push((partition.status.partition, wait));
     }
     let all_done = tokio::task::spawn_blocking(move || {

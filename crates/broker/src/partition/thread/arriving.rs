@@ -129,10 +129,10 @@ impl Partition {
         let (stays_free, inbox) = (self.stays_free(), self.own_inbox.clone());
         let work = move || {
             let taken = inbox.clone();
-            let taken = move |part| taken.send(Message::SnapshotTaken(part));
+            let taken = move |part| taken.send(Report::SnapshotTaken(part));
             let build = || build(staging, (arrived, taken), stays_free);
             let built = catch_unwind(AssertUnwindSafe(build));
-            inbox.send(Message::SnapshotBuilt {
+            inbox.send(Report::SnapshotBuilt {
                 arrival: part.arrival,
             });
             built.unwrap_or_else(|_| Err(StorageError::Snapshot("the store panicked".into())))

@@ -80,7 +80,7 @@ impl Partition {
             }
             drop(kv);
             let result = stored.map(|()| meta);
-            inbox.send(Message::CheckpointDone { number, result });
+            inbox.send(Report::CheckpointDone { number, result });
         };
         let thread = std::thread::Builder::new().name("checkpoint".into());
         match thread.spawn(store) {
@@ -206,7 +206,7 @@ impl Partition {
         self.exporters.state_is_new();
         let job_types = self.streams.forget_reservations();
         if !self.follows() {
-            let have_room = job_types.into_iter().map(Message::StreamHasRoom);
+            let have_room = job_types.into_iter().map(Work::StreamHasRoom);
             self.backlog.extend(have_room);
         }
         self.due_at = Some(0);

@@ -81,7 +81,7 @@ impl Partition {
         };
         self.choosing.asked.entry(key).or_default().again = None;
         let inbox = self.own_inbox.clone();
-        let answer = move |answer| inbox.send(Message::Chosen { key, after, answer });
+        let answer = move |answer| inbox.send(Work::Chosen { key, after, answer });
         let search = match search {
             Ok(search) => search,
             Err(reason) => return answer(Err(QueryError::Unavailable(reason))),

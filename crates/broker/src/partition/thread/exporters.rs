@@ -21,7 +21,7 @@ use skep_storage::log::LogReader;
 
 use super::refill::lacks_entries;
 use super::secondary::{Entries, Secondary, SecondaryCell, StoreOf, open_secondary};
-use super::{Command, CoreError, Message, Partition};
+use super::{ClientRequest, Command, CoreError, Partition, Work};
 use crate::flow_control::Backlog;
 
 /// What everybody may see of the exporters, and those who stop a partition end.
@@ -456,8 +456,8 @@ fn elements(state: &State) -> Arc<[(Key, Ancestor)]> {
 }
 
 /// The command changes the exporting.
-pub fn is_for_exporters(message: &Message) -> bool {
-    let Message::Request { request, .. } = message else {
+pub fn is_for_exporters(work: &Work) -> bool {
+    let Work::Request(ClientRequest { request, .. }) = work else {
         return false;
     };
     request.command.record().value_type == ValueType::Exporting

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
-use super::Message;
+use super::{Message, Report};
 
 /// The sending half of a partition's inbox.
 ///
@@ -15,7 +15,7 @@ use super::Message;
 /// get here, and the rest is the partition's own work.
 #[derive(Clone, Debug)]
 pub struct Inbox {
-    reports: Sender<Message>,
+    reports: Sender<Report>,
     work: Sender<Message>,
     sleep: Arc<Sleep>,
 }
@@ -23,7 +23,7 @@ pub struct Inbox {
 /// The receiving half.
 #[derive(Debug)]
 pub(super) struct Incoming {
-    reports: Receiver<Message>,
+    reports: Receiver<Report>,
     work: Receiver<Message>,
     sleep: Arc<Sleep>,
 }
@@ -72,29 +72,18 @@ impl Inbox {
         inbox().0
     }
 
-    pub fn send(&self, message: Message) {
+    pub fn send(&self, message: impl Into<Message>) {
         self.put(message);
         self.sleep.wake();
     }
 
     /// Sends and does not wake the partition: [`Inbox::ring`] is to follow.
-    pub fn put(&self, message: Message) {
-        let to = match &message {
-            Message::Log(_)
-            | Message::Replica { .. }
-            | Message::NotHeard { .. }
-            | Message::HandOver(_)
-            | Message::CheckpointDone { .. }
-            | Message::SnapshotTaken(_)
-            | Message::SnapshotBuilt { .. }
-            | Message::TakeSnapshot(_)
-            | Message::Tell(_)
-            | Message::Wake
-            | Message::Stop => &self.reports,
-            _ => &self.work,
-        };
+    pub fn put(&self, message: impl Into<Message>) {
         // A stopped partition drops its messages; dropped responders tell their clients.
-        let _ = to.send(message);
+        match message.into() {
+            Message::Report(report) => drop(self.reports.send(report)),
+            message @ (Message::Notice(_) | Message::Work(_)) => drop(self.work.send(message)),
+        }
     }
 
     /// Wakes the partition if it sleeps.
@@ -104,7 +93,7 @@ impl Inbox {
 }
 
 impl Incoming {
-    pub fn report(&self) -> Option<Message> {
+    pub fn report(&self) -> Option<Report> {
         self.reports.try_recv().ok()
     }
 
@@ -121,7 +110,7 @@ impl Incoming {
     }
 
     fn next(&self) -> Option<Message> {
-        self.report().or_else(|| self.work())
+        self.report().map(Message::Report).or_else(|| self.work())
     }
 
     /// Waits for whatever comes first, at most this time; it may give up early. To be called by one thread only.
@@ -147,6 +136,7 @@ impl Incoming {
 mod tests {
     use std::time::Instant;
 
+    use super::super::Notice;
     use super::*;
 
     const LONG: Duration = Duration::from_secs(600);
@@ -159,15 +149,15 @@ mod tests {
             let mut seen = Vec::new();
             while seen.len() < 2000 {
                 match incoming.wait(LONG) {
-                    Some(Message::StreamClosed(id)) => seen.push(id),
-                    Some(Message::Stop) => return seen,
+                    Some(Message::Notice(Notice::StreamClosed(id))) => seen.push(id),
+                    Some(Message::Report(Report::Stop)) => return seen,
                     _ => {}
                 }
             }
             seen
         });
         for id in 0..2000 {
-            sender.send(Message::StreamClosed(id));
+            sender.send(Notice::StreamClosed(id));
             if id % 100 == 0 {
                 // Let it fall asleep now and then.
                 std::thread::yield_now();
@@ -175,12 +165,15 @@ mod tests {
         }
         assert!(partition.join().unwrap().into_iter().eq(0..2000));
         let (inbox, incoming) = super::inbox();
-        inbox.send(Message::StreamClosed(1));
-        inbox.send(Message::Wake);
-        assert!(matches!(incoming.wait(LONG), Some(Message::Wake)));
+        inbox.send(Notice::StreamClosed(1));
+        inbox.send(Report::Wake);
         assert!(matches!(
             incoming.wait(LONG),
-            Some(Message::StreamClosed(1))
+            Some(Message::Report(Report::Wake))
+        ));
+        assert!(matches!(
+            incoming.wait(LONG),
+            Some(Message::Notice(Notice::StreamClosed(1)))
         ));
     }
 
@@ -196,7 +189,7 @@ mod tests {
             count
         });
         for id in 0..3 {
-            inbox.put(Message::StreamClosed(id));
+            inbox.put(Notice::StreamClosed(id));
         }
         inbox.ring();
         assert_eq!(partition.join().unwrap(), 3);

@@ -131,9 +131,9 @@ impl Partition {
             && !self.has_work()
     }
 
-    pub(super) fn log_report(&mut self, report: Report) -> Result<(), CoreError> {
+    pub(super) fn log_report(&mut self, report: LogReport) -> Result<(), CoreError> {
         match report {
-            Report::Written { number, times } => {
+            LogReport::Written { number, times } => {
                 let now = Instant::now();
                 for batch in &mut self.inflight {
                     if batch.append <= number && batch.append != 0 && batch.written.is_none() {
@@ -150,7 +150,7 @@ impl Partition {
                 }
                 self.core.group_mut().persisted(number);
             }
-            Report::Stalled { error, .. } => {
+            LogReport::Stalled { error, .. } => {
                 self.status.stalled.store(true, Ordering::Relaxed);
                 tracing::error!(
                     code = "LOG_STALLED",
@@ -159,13 +159,13 @@ impl Partition {
                     "the log cannot grow; new work is refused until there is room"
                 );
             }
-            Report::Compacted { index } => {
+            LogReport::Compacted { index } => {
                 if let Some(ordered) = self.compacting.take() {
                     self.metrics.compaction.observe(nanos(ordered.elapsed()));
                 }
                 tracing::debug!(partition = self.status.partition, index, "log compacted");
             }
-            Report::Failed { error } => {
+            LogReport::Failed { error } => {
                 return Err(CoreError::Log(error.to_string()));
             }
         }

@@ -250,7 +250,7 @@ fn open_log(
         name: format!("log-{partition}"),
         ..WriterConfig::default()
     };
-    let report = move |report| inbox.send(Message::Log(report));
+    let report = move |report| inbox.send(Report::Log(report));
     let writer = LogWriter::spawn(log, writer_config, report)
         .map_err(|source| OpenError::Io { partition, source })?;
     let recovered = RecoveredLog {

@@ -75,7 +75,7 @@ impl Partition {
         self.core.discard();
         self.commands_in_batch = 0;
         for (key, deadline) in self.given_back.drain(..) {
-            self.own_inbox.send(Message::Yield { key, deadline });
+            self.own_inbox.send(Work::Yield { key, deadline });
         }
         let banned = culprit.map_or_else(String::new, |key| {
             format!(" The process instance '{key}' is banned: nothing happens in it any more, but it can be cancelled.")

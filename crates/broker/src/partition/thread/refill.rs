@@ -83,7 +83,7 @@ impl Partition {
         let fetching = self.outlet.fetch_store(
             wanted,
             Box::new(move || forget(before)),
-            Box::new(move || inbox.send(Message::StoreArrived)),
+            Box::new(move || inbox.send(Notice::StoreArrived)),
         );
         if let Err(error) = fetching {
             let reason = format!("the thread that fetches it cannot start: {error}");

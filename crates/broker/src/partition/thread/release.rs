@@ -39,7 +39,10 @@ impl Partition {
         }
         for (partition, command) in effects.sends {
             if partition == self.status.partition {
-                self.own_inbox.send(Message::Remote(command));
+                self.own_inbox.send(Work::Remote {
+                    command,
+                    prepared: None,
+                });
             } else {
                 self.work.sent(partition, &command.command);
                 self.outlet.send_remote(partition, command);
@@ -88,7 +91,7 @@ impl Partition {
     pub(super) fn give_back(&self, answer: Answer) {
         if let Ok(Response::JobsActivated { jobs, .. }) = answer.result {
             for job in jobs {
-                self.own_inbox.send(Message::Yield {
+                self.own_inbox.send(Work::Yield {
                     key: job.key,
                     deadline: job.deadline,
                 });
@@ -102,7 +105,7 @@ impl Partition {
             self.work.pushed(&job_type);
         } else {
             self.work.push_failed();
-            self.own_inbox.send(Message::Yield { key, deadline });
+            self.own_inbox.send(Work::Yield { key, deadline });
         }
     }
 

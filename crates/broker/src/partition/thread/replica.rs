@@ -113,7 +113,7 @@ impl Partition {
     /// Commands come from now on.
     pub(super) fn leads(&mut self) {
         for job_type in self.streams.forget_reservations() {
-            self.backlog.push_back(Message::StreamHasRoom(job_type));
+            self.backlog.push_back(Work::StreamHasRoom(job_type));
         }
         self.outlet.role_changed();
     }
@@ -137,12 +137,8 @@ impl Partition {
 
     /// Work that only the leader does. What other partitions ask for they ask again, and jobs that were not delivered have
     /// their time-out.
-    pub(super) fn turn_away(&mut self, message: Message) {
-        let message = match message {
-            Message::Prepared { message, .. } => *message,
-            message => message,
-        };
-        let Message::Request { responder, .. } = message else {
+    pub(super) fn turn_away(&mut self, work: Work) {
+        let Work::Request(ClientRequest { responder, .. }) = work else {
             return;
         };
         self.status.limit.release();

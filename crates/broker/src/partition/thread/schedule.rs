@@ -189,13 +189,7 @@ impl Partition {
     /// that is on its way to be committed needs its slot, or its jobs would be lost and its id answer somebody else.
     pub(super) fn forget_abandoned(&mut self) {
         let before = self.backlog.len();
-        self.backlog.retain(|message| {
-            let message = match message {
-                Message::Prepared { message, .. } => message,
-                message => message,
-            };
-            !matches!(message, Message::Request { responder, .. } if responder.is_abandoned())
-        });
+        self.backlog.retain(|work| !work.is_abandoned());
         for _ in self.backlog.len()..before {
             self.abandoned();
         }

@@ -194,7 +194,7 @@ async fn a_job_that_was_given_back_right_before_a_panic_goes_back() {
     broker.give_back(vec![job]);
     let panics = broker.execute(message(PANICS, "").into());
     paused.store(false, Ordering::Relaxed);
-    partition.inbox.send(Message::Wake);
+    partition.inbox.send(Report::Wake);
     assert!(matches!(panics.await.result, Err(Failure::Internal(_))));
     let again = activate(Duration::from_secs(180)).await.unwrap();
     assert_eq!(again[0].key, job.key);
@@ -318,7 +318,7 @@ async fn what_was_acknowledged_around_a_panic_is_there_with_checkpoints_on_their
         }
         broker.partitions()[0]
             .inbox
-            .send(Message::TakeSnapshot(None));
+            .send(Report::TakeSnapshot(None));
         let failure = publish(&broker, PANICS, "").await.unwrap_err();
         assert!(matches!(failure, Failure::Internal(_)), "{failure:?}");
         for writer in writers {

@@ -1,0 +1,138 @@
+//! What a partition's thread is told.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::Sender;
+use skep_cluster::SurvivingCopy;
+use skep_engine::{Prepared, Sent, StreamId};
+use skep_protocol::Key;
+use skep_protocol::command::Request;
+use skep_replication::{Change, Part};
+use skep_service::Responder;
+use skep_storage::log::Report as LogReport;
+
+use crate::asking::Answered;
+use crate::flow_control::Place;
+use crate::job_streams::Stream;
+use crate::partition::checkpoint::CheckpointMeta;
+
+/// Everything that can be in the inbox.
+#[derive(Debug)]
+pub enum Message {
+    Report(Report),
+    Notice(Notice),
+    Work(Work),
+}
+
+/// Goes ahead of everything else: answers wait for it, or the group does.
+#[derive(Debug)]
+pub enum Report {
+    Log(LogReport),
+    /// From a replica of the partition on another node.
+    Replica {
+        from: u64,
+        message: skep_replication::Message,
+        place: Place,
+    },
+    /// Another node gives no signs of life since then.
+    NotHeard {
+        node: u32,
+        since: Instant,
+    },
+    CheckpointDone {
+        /// Which capture it was.
+        number: u64,
+        result: Result<CheckpointMeta, String>,
+    },
+    /// A part of a snapshot was built in: there is room for another one.
+    SnapshotTaken(Part),
+    /// A snapshot is ready to be installed, or cannot be.
+    SnapshotBuilt {
+        arrival: u64,
+    },
+    /// Let one of these replicas lead, the first that can.
+    HandOver(Vec<u64>),
+    /// Tell what a cluster that has lost its majority has to know of this replica.
+    Tell(Sender<SurvivingCopy>),
+    /// Make a checkpoint now; the sender hears when it is done.
+    TakeSnapshot(Option<Sender<Result<(), String>>>),
+    /// Look again: processing goes on, or the clock was moved.
+    Wake,
+    Stop,
+}
+
+/// Comes in the order of the work, and is heeded at once, by leaders and followers.
+#[derive(Debug)]
+pub enum Notice {
+    StreamOpened(Arc<Stream>),
+    StreamClosed(StreamId),
+    /// A copy of secondary storage has come from another node.
+    StoreArrived,
+    /// Change who belongs to the group, as its leader, for this revision of the cluster's state.
+    ChangeMembers {
+        change: Change,
+        plan: u64,
+    },
+}
+
+/// What a leader evaluates, in the order in which it came, when there is room.
+#[derive(Debug)]
+pub enum Work {
+    Request(ClientRequest),
+    /// A command of another partition.
+    Remote {
+        command: Sent,
+        prepared: Option<Box<Prepared>>,
+    },
+    /// A pushed job that was not delivered.
+    Yield {
+        key: Key,
+        deadline: i64,
+    },
+    /// What was found behind `after` for a batch operation.
+    Chosen {
+        key: Key,
+        after: Key,
+        answer: Answered,
+    },
+    /// A stream of this job type has credit again.
+    StreamHasRoom(Arc<str>),
+}
+
+#[derive(Debug)]
+pub struct ClientRequest {
+    pub request: Request,
+    pub responder: Responder,
+    pub received: Instant,
+    pub route: Duration,
+    /// Its room in the inbox.
+    pub place: Place,
+    /// What was found out about its command before it came here.
+    pub prepared: Option<Box<Prepared>>,
+}
+
+impl Work {
+    /// A client's request whose client has gone away.
+    pub(super) fn is_abandoned(&self) -> bool {
+        matches!(self, Work::Request(request) if request.responder.is_abandoned())
+    }
+}
+
+impl From<Report> for Message {
+    fn from(report: Report) -> Message {
+        Message::Report(report)
+    }
+}
+
+impl From<Notice> for Message {
+    fn from(notice: Notice) -> Message {
+        Message::Notice(notice)
+    }
+}
+
+impl From<Work> for Message {
+    fn from(work: Work) -> Message {
+        Message::Work(work)
+    }
+}
