@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use skep_model::{Element, Process};
 use skep_protocol::intent::{Intent, ProcessIntent, ValueType};
-use skep_protocol::json::{Ancestor, Definitions, ElementNames, Lineage};
+use skep_protocol::json::{API_VERSION, Ancestor, Definitions, ElementNames, Lineage};
 use skep_protocol::record::{Record, RecordType};
 use skep_protocol::value::{PinnedElement, ProcessValue};
 use skep_protocol::{Key, TenantId};
@@ -18,6 +18,7 @@ use crate::state::DeployedProcess;
 /// Names of elements of one partition. To be told of each record, batch by batch.
 pub struct RecordNames {
     partition: u32,
+    broker_version: Arc<str>,
     definitions: HashMap<Key, Definition>,
     lineage: Lineage,
 }
@@ -33,8 +34,18 @@ impl RecordNames {
     pub fn new(partition: u32) -> RecordNames {
         RecordNames {
             partition,
+            broker_version: API_VERSION.into(),
             definitions: HashMap::new(),
             lineage: Lineage::default(),
+        }
+    }
+
+    /// With another `brokerVersion` in the records.
+    #[must_use]
+    pub fn with_broker_version(self, broker_version: &str) -> RecordNames {
+        RecordNames {
+            broker_version: broker_version.into(),
+            ..self
         }
     }
 
@@ -145,5 +156,9 @@ impl Definitions for RecordNames {
 
     fn partition_id(&self) -> u32 {
         self.partition
+    }
+
+    fn broker_version(&self) -> &str {
+        &self.broker_version
     }
 }

@@ -4,6 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use skep_protocol::json::API_VERSION;
+
 use crate::pages::Pages;
 use crate::trace::SpanListener;
 
@@ -132,7 +134,7 @@ impl Default for GatewayConfig {
             stream_keep_alive: Duration::from_secs(15),
             shutdown_grace: Duration::from_secs(5),
             worker_threads: std::thread::available_parallelism().map_or(2, usize::from),
-            api_version: "8.9.0".to_string(),
+            api_version: API_VERSION.to_string(),
             counts_jobs: true,
             spans: None,
             pages: None,

@@ -12,7 +12,7 @@ use skep_protocol::json::render;
 use skep_protocol::record::{DecodeError, Record};
 
 use super::settings::SearchSettings;
-use super::{names, templates};
+use super::templates;
 use crate::metrics::Tally;
 
 /// The number of the last document of each value type, by the type's id.
@@ -36,10 +36,11 @@ pub struct Documents {
 
 impl Documents {
     pub fn new(settings: Arc<SearchSettings>, partition: u32, sequences: Sequences) -> Documents {
+        let names = RecordNames::new(partition).with_broker_version(&settings.broker_version);
         Documents {
             settings,
             partition,
-            names: names(partition),
+            names,
             sequences,
             body: Vec::new(),
             ends: Vec::new(),

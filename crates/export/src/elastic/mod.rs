@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use http::Method;
 use serde::Deserialize;
-use skep_engine::RecordNames;
 use skep_protocol::ValueType;
 use skep_protocol::record;
 use skep_protocol::value::ProcessValue;
@@ -274,11 +273,6 @@ pub(crate) fn is_exportable(value_type: ValueType) -> bool {
             | ValueType::ConditionCheck
             | ValueType::Exporting
     )
-}
-
-/// Names for the records of a partition.
-fn names(partition: u32) -> RecordNames {
-    RecordNames::new(partition)
 }
 
 /// Says why a URL cannot be used, if it cannot.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use skep_protocol::ValueType;
+use skep_protocol::json::API_VERSION;
 use skep_protocol::record::RecordType;
 
 use super::is_exportable;
@@ -24,6 +25,8 @@ pub struct SearchSettings {
     /// `requestTimeoutMs`.
     pub request_timeout: Duration,
     pub index: IndexSettings,
+    /// `brokerVersion` of the records, also in the names of indices (`skep.api.version`).
+    pub broker_version: String,
     pub bulk: BulkSettings,
     /// `authentication.username` and `.password`.
     pub login: Option<(String, String)>,
@@ -87,6 +90,7 @@ impl SearchSettings {
                 rejections: false,
                 without: without.map(|value_type| value_type as u8).into(),
             },
+            broker_version: API_VERSION.to_string(),
             bulk: BulkSettings {
                 delay: Duration::from_secs(5),
                 size: 1000,

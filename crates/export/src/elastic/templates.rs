@@ -8,8 +8,6 @@ use super::settings::{Flavor, Retention, SearchSettings};
 /// Longer texts cannot be searched for; the document has them all the same.
 const MAX_KEYWORD: u32 = 8191;
 
-const VERSION: &str = env!("CARGO_PKG_VERSION");
-
 /// `process-instance`.
 fn dashed(value_type: ValueType) -> String {
     value_type.name().to_ascii_lowercase().replace('_', "-")
@@ -24,11 +22,13 @@ pub fn index_name(settings: &SearchSettings, value_type: ValueType, timestamp: i
 /// The name of an index without its date.
 fn family(settings: &SearchSettings, value_type: ValueType) -> String {
     let prefix = &settings.index.prefix;
-    format!("{prefix}_{}_{VERSION}", dashed(value_type))
+    let version = &settings.broker_version;
+    format!("{prefix}_{}_{version}", dashed(value_type))
 }
 
 fn component_name(settings: &SearchSettings) -> String {
-    format!("{}-{VERSION}", settings.index.prefix)
+    let version = &settings.broker_version;
+    format!("{}-{version}", settings.index.prefix)
 }
 
 /// What all indices have in common: path and body.
@@ -126,15 +126,9 @@ mod tests {
         let settings = SearchSettings::new(Flavor::Elasticsearch);
         let timestamp = 1_760_000_000_000;
         let name = index_name(&settings, ValueType::ProcessInstance, timestamp);
-        assert_eq!(
-            name,
-            format!("zeebe-record_process-instance_{VERSION}_2025-10-09")
-        );
+        assert_eq!(name, "zeebe-record_process-instance_8.9.0_2025-10-09");
         let (path, body) = index(&settings, ValueType::ProcessInstance);
-        assert_eq!(
-            path,
-            format!("/_index_template/zeebe-record_process-instance_{VERSION}")
-        );
+        assert_eq!(path, "/_index_template/zeebe-record_process-instance_8.9.0");
         let pattern = body["index_patterns"][0].as_str().unwrap();
         assert!(name.starts_with(pattern.trim_end_matches('*')), "{pattern}");
         let aliases = body["template"]["aliases"].as_object().unwrap();

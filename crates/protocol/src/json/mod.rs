@@ -21,6 +21,10 @@ use crate::value::RejectionValue;
 /// Version of the shape that readers see. How bodies are encoded in the log is another number and nobody else's business.
 const RECORD_VERSION: u16 = 1;
 
+/// The release whose API and records are those of this version, unless a setting says another (`skep.api.version`). Readers
+/// choose by it what they expect; Skep's own version says nothing to them.
+pub const API_VERSION: &str = "8.9.0";
+
 /// Looks up what records name by index.
 pub trait Definitions {
     /// Process id, version, element id and element type of an element. Index 0 is the process itself.
@@ -34,6 +38,11 @@ pub trait Definitions {
 
     /// The partition whose log the records stand in.
     fn partition_id(&self) -> u32;
+
+    /// `brokerVersion` of the records.
+    fn broker_version(&self) -> &str {
+        API_VERSION
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -69,7 +78,7 @@ pub fn render(record: &Record<'_>, definitions: &dyn Definitions) -> Result<Valu
         "intent": record.intent_name(),
         "rejectionType": "NULL_VAL",
         "rejectionReason": "",
-        "brokerVersion": env!("CARGO_PKG_VERSION"),
+        "brokerVersion": definitions.broker_version(),
         "recordVersion": RECORD_VERSION,
         "authorizations": {},
         "operationReference": origin.operation_reference.map_or(json!(-1), |reference| json!(reference)),

@@ -260,6 +260,7 @@ impl<'g> Exporters<'g> {
     /// The exporters; what is wrong with them goes to `problems`.
     pub fn finish(
         self,
+        broker_version: &str,
         warnings: &mut Vec<String>,
         problems: &mut Vec<String>,
     ) -> Vec<ExporterConfig> {
@@ -278,7 +279,8 @@ impl<'g> Exporters<'g> {
         }
         let mut exporters = Vec::new();
         for (id, settings) in &self.by_name {
-            if let Some(settings) = exporter(id, settings, &skip, warnings, problems) {
+            if let Some(mut settings) = exporter(id, settings, &skip, warnings, problems) {
+                settings.broker_version = broker_version.to_string();
                 exporters.push(ExporterConfig {
                     id: id.clone(),
                     make: Arc::new(settings),

@@ -169,7 +169,9 @@ impl Named<'_> {
         problems: &mut Vec<String>,
     ) {
         settings.document_stores = self.documents.finish(warnings, problems);
-        settings.broker.exporters = self.exporters.finish(warnings, problems);
+        settings.broker.exporters =
+            self.exporters
+                .finish(&settings.gateway.api_version, warnings, problems);
     }
 }
 

@@ -298,8 +298,8 @@ keys! {
         "Requests that one worker carries while they wait for their commit."
     "skep.api.executor.policy" [] [] Kind::Choice(&["caller-runs", "abort"]) => gateway.executor.policy;
         "At the limit of the workers a request waits and its connection with it (`caller-runs`), or gets 503 (`abort`)."
-    "skep.api.version" [] [] Kind::Text => gateway.api_version;
-        "The release whose API is spoken, as the topology tells it to clients that choose by it what they ask for. Skep's own version is `skepVersion` there, and in `/actuator/info`."
+    "skep.api.version" [] [] Kind::Release => gateway.api_version;
+        "The release whose API is spoken, as the topology tells it to clients that choose by it what they ask for, and `brokerVersion` of exported records and the names of their indices. Skep's own version is `skepVersion` there, and in `/actuator/info`."
     "skep.api.request-timeout" ["zeebe.broker.gateway.cluster.requestTimeout"] [] Kind::Time(1) => gateway.request_timeout;
         "How long a request waits for its answer when the client names no time."
     "skep.api.body-timeout" [] [] Kind::Time(1) => gateway.body_timeout;

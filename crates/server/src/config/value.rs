@@ -41,6 +41,8 @@ pub enum Kind {
     Url,
     /// An absolute path within a URL.
     UrlPath,
+    /// A release: three numbers with dots between them.
+    Release,
     /// Texts with commas between them.
     List,
 }
@@ -108,6 +110,11 @@ impl Kind {
                 (!text.is_empty()).then(|| Value::Text(text.to_string()))
             }
             Kind::List => Some(Value::Text(text.to_string())),
+            Kind::Release => {
+                let numbers: Vec<&str> = text.split('.').collect();
+                let valid = numbers.len() == 3 && numbers.iter().all(|n| n.parse::<u32>().is_ok());
+                valid.then(|| Value::Text(text.to_string()))
+            }
             Kind::UrlPath => {
                 let path = text.trim_end_matches('/');
                 let valid = path.starts_with('/')
@@ -147,6 +154,7 @@ impl Kind {
             }
             Kind::Text | Kind::Secret | Kind::Url => "a text".to_string(),
             Kind::UrlPath => "a path such as /actuator".to_string(),
+            Kind::Release => "a release such as 8.9.0".to_string(),
             Kind::List => "texts with commas between them".to_string(),
         }
     }
