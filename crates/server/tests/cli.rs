@@ -121,6 +121,46 @@ const PROCESS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 </bpmn:definitions>
 "#;
 
+/// A server that asks for the end of an instance too early still tells which one it is.
+#[test]
+fn who_waits_too_short_for_the_end_of_an_instance_has_its_key() {
+    let directory = workplace();
+    let here = directory.path();
+    let timer = "<bpmn:timerEventDefinition><bpmn:timeDuration>PT10M</bpmn:timeDuration></bpmn:timerEventDefinition>";
+    let waiting = PROCESS
+        .replace("\"quick\"", "\"slow\"")
+        .replace(
+            "<bpmn:endEvent",
+            &format!(
+                "<bpmn:intermediateCatchEvent id=\"wait\">{timer}</bpmn:intermediateCatchEvent>\
+                 <bpmn:sequenceFlow id=\"g\" sourceRef=\"wait\" targetRef=\"over\"/><bpmn:endEvent"
+            ),
+        )
+        .replace("targetRef=\"over\"/>\n", "targetRef=\"wait\"/>\n");
+    std::fs::write(here.join("slow.bpmn"), waiting).unwrap();
+    let server = Server::start(here, &[]);
+    let with = |args: &[&str]| run(here, &[args, &["--address", &server.rest]].concat());
+    let deployed = with(&["deploy", "slow.bpmn"]);
+    assert!(deployed.status.success(), "{}", stderr(&deployed));
+
+    let late = with(&["start", "slow", "--await", "--timeout", "1"]);
+    assert_eq!(late.status.code(), Some(1));
+    let errors = stderr(&late);
+    let started = errors.lines().next().unwrap();
+    let key = started.split_whitespace().nth(2).unwrap();
+    assert_eq!(
+        started,
+        format!("Started instance {key} of slow, version 1.")
+    );
+    assert!(errors.contains("DEADLINE_EXCEEDED"), "{errors}");
+    assert!(
+        errors.contains(&format!("`skep instance {key}`")),
+        "{errors}"
+    );
+    let shown = with(&["instance", key]);
+    assert!(stdout(&shown).contains("ACTIVE"), "{}", stderr(&shown));
+}
+
 fn workplace() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("quick.bpmn"), PROCESS).unwrap();
@@ -168,9 +208,10 @@ fn a_process_is_deployed_started_and_seen_in_the_log() {
         let page = run(here, &["explain", "REFERENCE_NOT_FOUND"]);
         assert!(stdout(&page).contains("## Example"), "{}", stderr(&page));
 
-        let ended = with(&["start", "quick", "--variables", "{\"a\":1}", "--await"]);
+        let variables = "{\"a\":1,\"b\":9007199254740993.10}";
+        let ended = with(&["start", "quick", "--variables", variables, "--await"]);
         assert!(ended.status.success(), "{}", stderr(&ended));
-        assert_eq!(stdout(&ended), "{\"a\":1}\n");
+        assert_eq!(stdout(&ended), format!("{variables}\n"));
 
         let missing = with(&["start", "slow"]);
         assert_eq!(missing.status.code(), Some(1));

@@ -12,7 +12,17 @@ use tokio::net::TcpStream;
 const MAX_ANSWER: usize = 64 << 20;
 
 pub async fn get(base: &str, path: &str, timeout: Duration) -> anyhow::Result<(StatusCode, Bytes)> {
-    send(Method::GET, base, path, Bytes::new(), timeout).await
+    say_behind(send(Method::GET, base, path, Bytes::new(), timeout).await?)
+}
+
+/// Like [`get`], for what is asked again and again: nothing is said of rows that are old.
+pub async fn look(
+    base: &str,
+    path: &str,
+    timeout: Duration,
+) -> anyhow::Result<(StatusCode, Bytes)> {
+    let answer = send(Method::GET, base, path, Bytes::new(), timeout).await?;
+    Ok((answer.status, answer.body))
 }
 
 /// Sends a JSON text.
@@ -22,7 +32,20 @@ pub async fn post(
     body: String,
     timeout: Duration,
 ) -> anyhow::Result<(StatusCode, Bytes)> {
-    send(Method::POST, base, path, body.into(), timeout).await
+    say_behind(send(Method::POST, base, path, body.into(), timeout).await?)
+}
+
+struct Answer {
+    status: StatusCode,
+    body: Bytes,
+    behind: Option<String>,
+}
+
+fn say_behind(answer: Answer) -> anyhow::Result<(StatusCode, Bytes)> {
+    if let Some(behind) = answer.behind {
+        eprintln!("{behind}");
+    }
+    Ok((answer.status, answer.body))
 }
 
 async fn send(
@@ -31,7 +54,7 @@ async fn send(
     path: &str,
     body: Bytes,
     timeout: Duration,
-) -> anyhow::Result<(StatusCode, Bytes)> {
+) -> anyhow::Result<Answer> {
     let uri: Uri = if base.contains("://") {
         base.parse()
     } else {
@@ -56,12 +79,14 @@ async fn send(
         let request = request.body(Full::new(body))?;
         let answer = sender.send_request(request).await?;
         let status = answer.status();
-        if let Some(behind) = behind(answer.headers()) {
-            eprintln!("{behind}");
-        }
+        let behind = behind(answer.headers());
         let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
-        let body = body.map_err(|e| anyhow::anyhow!("{e}"))?;
-        anyhow::Ok((status, body.to_bytes()))
+        let body = body.map_err(|e| anyhow::anyhow!("{e}"))?.to_bytes();
+        anyhow::Ok(Answer {
+            status,
+            body,
+            behind,
+        })
     };
     tokio::time::timeout(timeout, connection)
         .await

@@ -53,7 +53,7 @@ impl SearchArgs {
     }
 }
 
-fn read((status, body): (http::StatusCode, bytes::Bytes)) -> anyhow::Result<Value> {
+pub fn read((status, body): (http::StatusCode, bytes::Bytes)) -> anyhow::Result<Value> {
     let answer: Value = serde_json::from_slice(&body)
         .with_context(|| format!("the server answered {status} with something that is no JSON"))?;
     if status.is_success() {

@@ -1,10 +1,12 @@
 //! `skep start`.
 
+mod end;
+
 use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value;
-use skep_client::{Code, CreateInstance, Error, ProcessRef, RetryPolicy};
+use skep_client::{Code, CreateInstance, Error, Instance, ProcessRef, RetryPolicy};
 
 use super::near::nearest;
 use super::search::items;
@@ -43,39 +45,61 @@ pub async fn run(args: StartArgs) -> anyhow::Result<()> {
         }
         request = request.variables(variables.clone());
     }
-    let client = args.server.client()?;
-    // A server at its limit, or one that has just started, takes the request a moment later.
-    let retry = RetryPolicy::default();
-    let timeout = args.server.timeout();
-    let created = if args.r#await {
-        let create = || client.create_instance_with_result(&request, timeout, &[]);
-        let created = retry.run(create).await;
-        created.map(|result| (result.instance, Some(result.variables)))
-    } else {
-        let created = retry.run(|| client.create_instance(&request)).await;
-        created.map(|instance| (instance, None))
+    let watched = match args.server.rest_address() {
+        Some(address) if args.r#await && end::is_visible(address).await => Some(address),
+        _ => None,
     };
-    let (instance, variables) = match created {
+    let (instance, variables) = match create_instance(&args, &request, watched).await {
         Ok(created) => created,
         Err(error) => {
             if let Some(near) = meant(&args, &error).await {
                 eprintln!("Did you mean '{near}'?");
             }
+            if args.r#await && error.code() == Some(Code::DeadlineExceeded) {
+                eprintln!(
+                    "If it was started, it goes on. Its key is not known: only with REST and secondary storage is it shown at once."
+                );
+            }
             return Err(error.into());
         }
     };
+    let key = instance.process_instance_key;
     let what = if variables.is_some() {
         "Completed"
     } else {
         "Started"
     };
     eprintln!(
-        "{what} instance {} of {}, version {}.",
-        instance.process_instance_key, instance.process_id, instance.version
+        "{what} instance {key} of {}, version {}.",
+        instance.process_id, instance.version
     );
-    match variables {
-        Some(variables) => super::print(&format!("{variables}\n")),
-        None => super::print(&format!("{}\n", instance.process_instance_key)),
+    match (variables, watched) {
+        (Some(variables), _) => super::print(&format!("{variables}\n")),
+        (None, Some(address)) => {
+            let variables = end::of(address, key, args.server.timeout()).await?;
+            super::print(&format!("{variables}\n"))
+        }
+        (None, None) => super::print(&format!("{key}\n")),
+    }
+}
+
+/// Creates the instance. With its variables where only the answer to the creation can tell of its end.
+async fn create_instance(
+    args: &StartArgs,
+    request: &CreateInstance,
+    watched: Option<&str>,
+) -> Result<(Instance, Option<String>), Error> {
+    let client = args.server.client()?;
+    // A server at its limit, or one that has just started, takes the request a moment later.
+    let retry = RetryPolicy::default();
+    if args.r#await && watched.is_none() {
+        let timeout = args.server.timeout();
+        let create = || client.create_instance_with_result(request, timeout, &[]);
+        let created = retry.run(create).await;
+        created.map(|result| (result.instance, Some(result.variables)))
+    } else {
+        let created = retry.run(|| client.create_instance(request)).await;
+        created.map(|instance| (instance, None))
     }
 }
 
