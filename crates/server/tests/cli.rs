@@ -161,6 +161,42 @@ fn who_waits_too_short_for_the_end_of_an_instance_has_its_key() {
     assert!(stdout(&shown).contains("ACTIVE"), "{}", stderr(&shown));
 }
 
+/// An instance that never comes to rest by itself is found by the command that an operator asks first.
+#[test]
+fn an_instance_that_keeps_its_partition_busy_is_named_by_the_status() {
+    let directory = workplace();
+    let here = directory.path();
+    let busy = PROCESS.replace("\"quick\"", "\"busy\"").replace(
+        "<bpmn:endEvent id=\"over\"/>",
+        "<bpmn:subProcess id=\"over\"><bpmn:multiInstanceLoopCharacteristics isSequential=\"true\"><bpmn:extensionElements>\
+         <zeebe:loopCharacteristics inputCollection=\"=for i in 1..20000 return i\"/></bpmn:extensionElements>\
+         </bpmn:multiInstanceLoopCharacteristics><bpmn:startEvent id=\"inner\"/></bpmn:subProcess>",
+    );
+    std::fs::write(here.join("busy.bpmn"), busy).unwrap();
+    let server = Server::start(here, &[]);
+    let with = |args: &[&str]| run(here, &[args, &["--address", &server.rest]].concat());
+    let deployed = with(&["deploy", "busy.bpmn"]);
+    assert!(deployed.status.success(), "{}", stderr(&deployed));
+    let started = with(&["start", "busy"]);
+    assert!(started.status.success(), "{}", stderr(&started));
+    let key = stdout(&started).trim().to_string();
+    let shown = loop {
+        let status = with(&["status", "--management", &server.management]);
+        let shown = stdout(&status);
+        if shown.contains("Instances that wrote the most") {
+            break shown;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    };
+    let named = shown.lines().find(|line| line.starts_with(&key));
+    let words: Vec<&str> = named
+        .unwrap_or_else(|| panic!("{shown}"))
+        .split_whitespace()
+        .collect();
+    assert_eq!(words[..2], [&key, "1"]);
+    assert!(words[2].parse::<u64>().unwrap() >= 100, "{shown}");
+}
+
 fn workplace() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("quick.bpmn"), PROCESS).unwrap();

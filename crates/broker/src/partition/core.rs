@@ -13,6 +13,8 @@ use skep_protocol::record::DecodeError;
 use skep_protocol::value::ExporterValue;
 use skep_replication::{Committed, EntryId, Event, Group, GroupError, Output, ProposeError, Role};
 
+use super::busiest::{Busiest, Busy};
+
 /// Entries that may be proposed and not committed. Commands that arrive meanwhile wait and share the next entry.
 pub const MAX_INFLIGHT_ENTRIES: usize = 16;
 
@@ -108,6 +110,7 @@ pub struct PartitionCore {
     /// What was evaluated behind it may have to be taken back.
     settled: Settled,
     replayed: u64,
+    busiest: Busiest,
 }
 
 impl PartitionCore {
@@ -132,6 +135,7 @@ impl PartitionCore {
             evaluated_term: checkpoint.1,
             settled,
             replayed: 0,
+            busiest: Busiest::default(),
         }
     }
 
@@ -194,11 +198,11 @@ impl PartitionCore {
         request: &Request,
         streams: &mut dyn JobStreams,
     ) {
-        self.engine.process(now, id, request, streams);
+        self.counted(|engine| engine.process(now, id, request, streams));
     }
 
     pub fn process_remote(&mut self, now: i64, command: &Sent, streams: &mut dyn JobStreams) {
-        self.engine.process_remote(now, command, streams);
+        self.counted(|engine| engine.process_remote(now, command, streams));
     }
 
     pub fn yield_job(&mut self, now: i64, key: Key, deadline: i64, streams: &mut dyn JobStreams) {
@@ -216,7 +220,7 @@ impl PartitionCore {
     }
 
     pub fn run_due(&mut self, now: i64, pressure: bool, streams: &mut dyn JobStreams) -> Due {
-        self.engine.run_due(now, pressure, streams)
+        self.counted(|engine| engine.run_due(now, pressure, streams))
     }
 
     /// Writes down how far exporters have got.
@@ -225,7 +229,33 @@ impl PartitionCore {
     }
 
     pub fn run_work(&mut self, now: i64, streams: &mut dyn JobStreams) {
-        self.engine.run_work(now, streams);
+        self.counted(|engine| engine.run_work(now, streams));
+    }
+
+    /// Lets the engine work, and counts its records for the instance that it worked for last.
+    fn counted<T>(&mut self, work: impl FnOnce(&mut Engine) -> T) -> T {
+        let before = self.engine.next_position();
+        let result = work(&mut self.engine);
+        let records = self.engine.next_position().saturating_sub(before);
+        self.busiest.count(self.engine.working_for(), records);
+        result
+    }
+
+    /// Nothing was counted that [`PartitionCore::busiest`] has not told.
+    pub fn has_named_busiest(&self) -> bool {
+        self.busiest.is_empty()
+    }
+
+    /// The instances that have written the most records lately, once for each window.
+    pub fn busiest(&mut self, now: i64) -> Option<Vec<Busy>> {
+        let busiest = self.busiest.window_ends(now)?.into_iter();
+        let elements = &mut self.engine.state.elements;
+        let busiest = busiest.map(|(key, records_per_second)| Busy {
+            process_instance_key: key,
+            records_per_second,
+            element_instances: elements.count_of(key),
+        });
+        Some(busiest.collect())
     }
 
     /// Bans an instance on which the engine has failed; see [`Engine::ban`].

@@ -1,5 +1,6 @@
 //! One partition of one node.
 
+pub mod busiest;
 pub mod checkpoint;
 pub mod core;
 pub mod pending_rows;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use skep_cluster::node_of;
@@ -9,11 +10,15 @@ use skep_protocol::Key;
 use skep_replication::Members;
 use skep_service::{PartitionHealth, PartitionRole};
 
+use super::busiest::Busy;
 use super::checkpoint::CheckpointMeta;
 use crate::flow_control::{InboxRoom, RequestLimit, WriteLimit};
 
 /// Banned process instances with the reasons.
 pub type Bans = Arc<[(Key, Arc<str>)]>;
+
+/// A partition that rests finds nothing out; what it found before is of the past.
+const BUSIEST_FOR: Duration = Duration::from_secs(10);
 
 /// Banned instances that are listed by key.
 pub const MAX_LISTED_BANS: usize = 1000;
@@ -67,6 +72,8 @@ pub struct PartitionStatus {
     pub banned_instances: AtomicUsize,
     /// The first [`MAX_LISTED_BANS`] of them, with the reasons.
     banned: Mutex<Bans>,
+    /// Instances that wrote many of the latest records, and when that was found out.
+    busiest: Mutex<Option<(Instant, Arc<[Busy]>)>>,
     pub state_bytes: AtomicUsize,
     /// Epoch milliseconds of the last checkpoint that reached the store; 0 before the first.
     pub checkpoint_time: AtomicI64,
@@ -109,6 +116,7 @@ impl PartitionStatus {
             activated_jobs: AtomicUsize::new(0),
             banned_instances: AtomicUsize::new(0),
             banned: Mutex::new(Arc::from([])),
+            busiest: Mutex::new(None),
             state_bytes: AtomicUsize::new(0),
             checkpoint_time: AtomicI64::new(0),
             pinned_clock: AtomicI64::new(i64::MIN),
@@ -131,6 +139,18 @@ impl PartitionStatus {
     pub(super) fn set_banned(&self, count: usize, listed: Vec<(Key, Arc<str>)>) {
         self.banned_instances.store(count, Ordering::Relaxed);
         *self.banned.lock() = listed.into();
+    }
+
+    /// Process instances that have written many of the latest records, the busiest first. None where nothing was written lately.
+    pub fn busiest(&self) -> Arc<[Busy]> {
+        match &*self.busiest.lock() {
+            Some((found, busiest)) if found.elapsed() < BUSIEST_FOR => Arc::clone(busiest),
+            _ => Arc::default(),
+        }
+    }
+
+    pub(super) fn set_busiest(&self, busiest: Vec<Busy>) {
+        *self.busiest.lock() = Some((Instant::now(), busiest.into()));
     }
 
     pub fn role(&self) -> PartitionRole {

@@ -98,12 +98,15 @@ fn json(topology: &Topology, nodes: &Value, change: &Value, problems: &[String])
 fn page(topology: &Topology, nodes: &Value, change: &Value, problems: &[String]) -> String {
     let skep = topology.skep_version.as_deref();
     let mut text = format!(
-        "Skep {}, API {}, {} node(s), {} partition(s), {} copies of each\n\n",
+        "Skep {}, API {}, {} node(s), {} partition(s){}\n\n",
         skep.unwrap_or("of a version that it does not say"),
         topology.gateway_version,
         topology.cluster_size,
         topology.partitions_count,
-        topology.replication_factor
+        match topology.replication_factor {
+            1 => ", no copies".to_string(),
+            factor => format!(", {factor} copies of each"),
+        }
     );
     text.push_str(&under_way(change));
     let mut rows = vec![COLUMNS.map(String::from)];
@@ -116,6 +119,7 @@ fn page(topology: &Topology, nodes: &Value, change: &Value, problems: &[String])
     }
     text.push_str(&super::table(&rows));
     text.push_str(&exporters(nodes));
+    text.push_str(&busiest(nodes));
     for (n, problem) in problems.iter().enumerate() {
         let before = if n == 0 {
             "\nNot as it should be:\n"
@@ -187,6 +191,33 @@ fn lag(nodes: &Value, id: &str, partition: Option<&Value>) -> String {
         || "-".to_string(),
         |(newest, own)| newest.saturating_sub(own).to_string(),
     )
+}
+
+/// Process instances that keep their partition busy, on the nodes that lead; nothing where there are none.
+fn busiest(nodes: &Value) -> String {
+    let mut rows = vec![["INSTANCE", "PARTITION", "RECORDS/S", "ELEMENTS"].map(String::from)];
+    let partitions = nodes.as_object().into_iter().flatten();
+    let partitions = partitions.flat_map(|(_, partitions)| partitions.as_object());
+    for (partition, detail) in partitions.flatten() {
+        let leads = detail["role"] == "LEADER";
+        let busy = detail["busiestInstances"].as_array().filter(|_| leads);
+        for one in busy.into_iter().flatten() {
+            rows.push([
+                one["processInstanceKey"]
+                    .as_str()
+                    .unwrap_or("-")
+                    .to_string(),
+                partition.clone(),
+                one["recordsPerSecond"].to_string(),
+                one["elementInstances"].to_string(),
+            ]);
+        }
+    }
+    if rows.len() == 1 {
+        return String::new();
+    }
+    let table = super::table(&rows);
+    format!("\nInstances that wrote the most in the last seconds:\n\n{table}")
 }
 
 /// How far each exporter of each partition has got; nothing where that is not known.
@@ -312,6 +343,28 @@ mod tests {
             "{shown}"
         );
         assert!(shown.contains("PARTITION_JOIN"), "{shown}");
+    }
+
+    #[test]
+    fn instances_that_keep_a_partition_busy_are_named_where_it_is_led() {
+        let busy = serde_json::json!([
+            { "processInstanceKey": "2251799813685251", "recordsPerSecond": 260_000, "elementInstances": 1_200_000 },
+        ]);
+        let nodes = serde_json::json!({
+            "0": { "1": { "role": "LEADER", "busiestInstances": busy } },
+            "1": { "1": { "role": "FOLLOWER", "busiestInstances": busy } },
+            "2": null,
+        });
+        let shown = busiest(&nodes);
+        let named = shown
+            .lines()
+            .filter(|line| line.starts_with("2251799813685251"));
+        let words: Vec<Vec<&str>> = named.map(|l| l.split_whitespace().collect()).collect();
+        assert_eq!(words, [["2251799813685251", "1", "260000", "1200000"]]);
+        assert_eq!(
+            busiest(&serde_json::json!({"0": {"1": {"role": "LEADER"}}})),
+            ""
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
+use skep_broker::partition::busiest::Busy;
 use skep_broker::partition::{PartitionHandle, PartitionStatus, Report};
 use skep_protocol::value::ExportingPhase;
 use skep_service::{PartitionHealth, PartitionRole};
@@ -58,10 +59,24 @@ fn one(broker: &Broker, handle: &PartitionHandle) -> Value {
         "exporterPhase": handle.exporters.phase().name(),
         "exportedPosition": exported.map_or(json!(-1), |position| json!(position)),
         "exporters": super::exporters::of_partition(handle),
+        "busiestInstances": busiest(status),
         "bannedInstances": status.banned_instances.load(Ordering::Relaxed),
         "clock": clock(broker, status),
         "health": tree(status),
     })
+}
+
+/// Process instances that have written many of the latest records, the busiest first.
+fn busiest(status: &PartitionStatus) -> Value {
+    let busiest = status.busiest();
+    let one = |busy: &Busy| {
+        json!({
+            "processInstanceKey": busy.process_instance_key.to_string(),
+            "recordsPerSecond": busy.records_per_second,
+            "elementInstances": busy.element_instances,
+        })
+    };
+    busiest.iter().map(one).collect()
 }
 
 fn phase(status: &PartitionStatus) -> &'static str {

@@ -257,6 +257,7 @@ async fn partitions_have_the_documented_shape() {
         "snapshotId",
         "processedPositionInSnapshot",
         "exportedPosition",
+        "busiestInstances",
     ] {
         assert!(one.get(field).is_some(), "{field} not in {one}");
     }

@@ -123,6 +123,7 @@ impl Partition {
                 && !engine.awaits_answers()
                 && engine.state.batch_operations.to_choose().next().is_none()
                 && self.status.writes.limit().is_none()
+                && self.core.has_named_busiest()
                 && self.exporters.are_done(&engine.state, entry);
         if !rests || !nothing_waits || !is_calm {
             return None;
@@ -217,6 +218,9 @@ impl Partition {
 
     pub(super) fn publish_status(&mut self) {
         self.publish_bans();
+        if let Some(busiest) = self.core.busiest(self.clock.now()) {
+            self.status.set_busiest(busiest);
+        }
         let gauge = |to: &Gauge, value: u64| {
             to.set(i64::try_from(value).unwrap_or(i64::MAX));
         };
