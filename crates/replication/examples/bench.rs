@@ -14,9 +14,11 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, select, tick, unbounded};
 use skep_replication::transport::{InProcess, Transport};
-use skep_replication::{EntryId, Event, Group, GroupConfig, Message, Output, RecoveredLog};
+use skep_replication::{
+    EntryId, Event, Group, GroupConfig, LogEvidence, Message, Output, RecoveredLog,
+};
 use skep_storage::disk::RealDisk;
-use skep_storage::log::{Log, LogConfig, LogWriter, Report, WriterConfig};
+use skep_storage::log::{Log, LogConfig, LogReader, LogWriter, Recovered, Report, WriterConfig};
 
 struct Case {
     members: u64,
@@ -30,6 +32,15 @@ struct Figures {
     latencies: Vec<Duration>,
     flushes: u64,
     elapsed: Duration,
+}
+
+fn found(log: Recovered, source: Box<LogReader>) -> RecoveredLog {
+    RecoveredLog {
+        log,
+        checkpoint: EntryId::default(),
+        source,
+        evidence: LogEvidence::default(),
+    }
 }
 
 fn member(
@@ -47,11 +58,7 @@ fn member(
     let (sender, reports) = unbounded();
     let report = move |report| drop(sender.send(report));
     let writer = LogWriter::spawn(log, WriterConfig::default(), report).expect("writer");
-    let recovered = RecoveredLog {
-        log: recovered,
-        checkpoint: EntryId::default(),
-        source,
-    };
+    let recovered = found(recovered, source);
     let mut config = GroupConfig::new(1, id, (1..=case.members).collect());
     // The first member leads.
     config.election_ticks = if id == 1 { 5 } else { 50 };

@@ -5,7 +5,7 @@ use skep_storage::log::{Entry, Frame};
 
 use crate::convert::proposal;
 use crate::entries::TAG_MEMBERS;
-use crate::error::{ChangeError, GroupError};
+use crate::error::{ChangeError, GroupError, Remedy};
 use crate::group::Group;
 use crate::members::{Change, Members, Planned};
 use crate::output::{Committed, Event};
@@ -108,6 +108,11 @@ impl Group {
     pub fn has_caught_up(&self, member: u64) -> bool {
         let progress = self.raft.raft.prs().get(member);
         self.is_abreast(member) && progress.is_some_and(|progress| progress.matched > 0)
+    }
+
+    /// What to do if this member turns out to have lost data.
+    pub(crate) fn remedy(&self) -> Remedy {
+        Remedy::of_member(self.config.node, &self.members().voters)
     }
 
     /// What a member that joins writes first: it must not forget with which members it began.

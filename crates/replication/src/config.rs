@@ -4,6 +4,7 @@ use skep_storage::StorageError;
 use skep_storage::log::{Entry, EntryId, LogReader, Recovered};
 
 use crate::error::GroupError;
+use crate::evidence::LogEvidence;
 use crate::members::Members;
 use crate::state::HardState;
 
@@ -155,4 +156,6 @@ pub struct RecoveredLog {
     pub checkpoint: EntryId,
     /// Reads the log.
     pub source: Box<dyn EntrySource>,
+    /// What is known of the log from elsewhere.
+    pub evidence: LogEvidence,
 }

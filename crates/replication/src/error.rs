@@ -3,6 +3,39 @@
 use skep_storage::StorageError;
 use skep_storage::log::EntryId;
 
+/// What to do about a member that has lost data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// It is the only copy.
+    RestoreBackup,
+    /// There are other copies, and what a backup holds contradicts what this member has told them since.
+    ReplaceMember,
+}
+
+impl Remedy {
+    /// Of a member of a group with these voters.
+    pub fn of_member(node: u64, voters: &[u64]) -> Remedy {
+        match voters {
+            [only] if *only == node => Remedy::RestoreBackup,
+            _ => Remedy::ReplaceMember,
+        }
+    }
+}
+
+impl std::fmt::Display for Remedy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Remedy::RestoreBackup => {
+                "This is the only copy: restore the whole data directory from a backup"
+            }
+            Remedy::ReplaceMember => {
+                "Remove this member and add it again, so that it gets a copy of the others' data; never restore it from a backup, \
+                 which lacks what it has acknowledged since"
+            }
+        })
+    }
+}
+
 /// Why a group cannot start or cannot go on. The partition must stop; what is committed stays safe on the other members
 /// and on disk.
 #[derive(Debug, thiserror::Error)]
@@ -11,30 +44,52 @@ pub enum GroupError {
     Config { group: u32, reason: String },
     #[error(
         "the log of replication group {group} ends at entry {last}, but its checkpoint holds entry {checkpoint}: \
-         entries that were acknowledged are missing. Restore the partition's directory as a whole, from a backup"
+         entries that were acknowledged are missing. {remedy}"
     )]
     LogBehindCheckpoint {
         group: u32,
         last: u64,
         checkpoint: u64,
+        remedy: Remedy,
+    },
+    #[error(
+        "the log of replication group {group} ends at entry {last}, but the embedded search store holds entry {exported}, which was \
+         committed before: entries that were acknowledged are missing. {remedy}"
+    )]
+    LogBehindExport {
+        group: u32,
+        last: u64,
+        exported: u64,
+        remedy: Remedy,
     },
     #[error(
         "the log of replication group {group} begins after entry {base}, but its checkpoint holds only up to entry \
-         {checkpoint}: the entries between are missing. Restore the partition's directory as a whole, from a backup"
+         {checkpoint}: the entries between are missing. {remedy}"
     )]
     CheckpointBehindLog {
         group: u32,
         base: u64,
         checkpoint: u64,
+        remedy: Remedy,
+    },
+    #[error(
+        "the log of replication group {group} has another entry {checkpoint} than its checkpoint was made of: they are of different \
+         times. {remedy}"
+    )]
+    LogContradictsCheckpoint {
+        group: u32,
+        checkpoint: u64,
+        remedy: Remedy,
     },
     #[error(
         "replication group {group} has lost data on this node: the leader knows that entry {expected} was stored here, \
-         but the log ends at {last}. Remove this member from the group and add it again, so that it is copied anew"
+         but the log ends at {last}. {remedy}"
     )]
     LostEntries {
         group: u32,
         expected: u64,
         last: u64,
+        remedy: Remedy,
     },
     #[error("the stored state of replication group {group} cannot be read: {reason}")]
     State { group: u32, reason: String },

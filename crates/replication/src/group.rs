@@ -12,7 +12,7 @@ use crate::changing::{NEARLY, OnDisk};
 use crate::config::{GroupConfig, RecoveredLog};
 use crate::convert::proposal;
 use crate::entries::{Entries, TAG_NORMAL};
-use crate::error::{GroupError, ProposeError};
+use crate::error::{GroupError, ProposeError, Remedy};
 use crate::majority::Heard;
 use crate::members::{Members, Planned};
 use crate::message::{Kind, Message};
@@ -111,6 +111,7 @@ impl Group {
             log,
             checkpoint,
             source,
+            evidence,
         } = recovered;
         let stored = match &log.state {
             Some(bytes) => {
@@ -118,21 +119,17 @@ impl Group {
             }
             None => HardState::default(),
         };
-        if checkpoint.index < log.base.index {
-            return Err(GroupError::CheckpointBehindLog {
-                group,
-                base: log.base.index,
-                checkpoint: checkpoint.index,
-            });
-        }
+        let members = config.members_of(&stored)?;
+        let remedy = Remedy::of_member(config.node, &members.voters);
+        evidence.check(group, &log, checkpoint, remedy)?;
         if stored.commit > log.last.index.max(checkpoint.index) {
             return Err(GroupError::LostEntries {
                 group,
                 expected: stored.commit,
                 last: log.last.index,
+                remedy,
             });
         }
-        let members = config.members_of(&stored)?;
         let single = members.voters == [config.node];
         let changes = log.tagged.clone();
         let known = checkpoint.index;
@@ -161,13 +158,12 @@ impl Group {
         );
         let mut first_append = None;
         if entries.term_of(checkpoint.index) != Some(checkpoint.term) {
-            // The checkpoint is newer than the log: a snapshot was installed, and the crash came before the log was told.
-            // A log of one member is never behind its checkpoint.
-            if single {
-                return Err(GroupError::LogBehindCheckpoint {
+            // A snapshot was installed, and the crash came before the log followed it. A single member gets none.
+            if single || evidence.installing != Some(checkpoint) {
+                return Err(GroupError::LogContradictsCheckpoint {
                     group,
-                    last: log.last.index,
                     checkpoint: checkpoint.index,
+                    remedy,
                 });
             }
             entries.reset(checkpoint);

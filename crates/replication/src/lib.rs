@@ -19,6 +19,7 @@ mod config;
 mod convert;
 mod entries;
 mod error;
+mod evidence;
 mod group;
 mod majority;
 mod members;
@@ -33,7 +34,8 @@ pub mod transport;
 
 pub use anew::form_anew;
 pub use config::{EntrySource, GroupConfig, RecoveredLog};
-pub use error::{ChangeError, GroupError, MessageError, ProposeError};
+pub use error::{ChangeError, GroupError, MessageError, ProposeError, Remedy};
+pub use evidence::LogEvidence;
 pub use group::Group;
 pub use members::{Change, Members};
 pub use message::{Kind as MessageKind, Message};

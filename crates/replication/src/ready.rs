@@ -159,6 +159,7 @@ impl Group {
                         group: self.config.group,
                         expected: self.known,
                         last: first - 1,
+                        remedy: self.remedy(),
                     });
                 }
                 self.leadership = Some(Leadership {

@@ -53,6 +53,7 @@ impl Group {
                         group: self.config.group,
                         expected: message.commit,
                         last,
+                        remedy: self.remedy(),
                     });
                 }
                 return;

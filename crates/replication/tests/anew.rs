@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use groups::drive;
 use skep_replication::{
-    EntryId, Event, Group, GroupConfig, Members, RecoveredLog, Role, form_anew,
+    EntryId, Event, Group, GroupConfig, LogEvidence, Members, RecoveredLog, Role, form_anew,
 };
 use skep_storage::disk::MemoryDisk;
 use skep_storage::log::{Frame, Log, LogConfig, Recovered};
@@ -67,6 +67,7 @@ fn group(disk: &MemoryDisk, checkpoint: EntryId, members: Members) -> Group {
         log: found,
         checkpoint,
         source: Box::new(log.reader()),
+        evidence: LogEvidence::default(),
     };
     Group::open(GroupConfig::joining(1, OWN, members), recovered).unwrap()
 }

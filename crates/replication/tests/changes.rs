@@ -4,7 +4,8 @@ mod groups;
 
 use groups::{drive, elected};
 use skep_replication::{
-    Change, ChangeError, EntryId, EntrySource, Group, GroupConfig, Members, RecoveredLog, Role,
+    Change, ChangeError, EntryId, EntrySource, Group, GroupConfig, LogEvidence, Members,
+    RecoveredLog, Role,
 };
 use skep_storage::StorageError;
 use skep_storage::log::{Entry, Frame, Recovered};
@@ -249,6 +250,7 @@ impl OnDisk {
             log,
             checkpoint: EntryId::default(),
             source: Box::new(self),
+            evidence: LogEvidence::default(),
         };
         Group::open(GroupConfig::new(7, node, vec![1, 2]), recovered).unwrap()
     }

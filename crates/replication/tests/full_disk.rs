@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use skep_replication::{EntryId, Event, Group, GroupConfig, Output, RecoveredLog, Role};
+use skep_replication::{
+    EntryId, Event, Group, GroupConfig, LogEvidence, Output, RecoveredLog, Role,
+};
 use skep_storage::disk::RealDisk;
 use skep_storage::log::{Log, LogConfig};
 
@@ -28,6 +30,7 @@ impl Members {
                 log: recovered,
                 checkpoint: EntryId::default(),
                 source: Box::new(log.reader()),
+                evidence: LogEvidence::default(),
             };
             Group::open(GroupConfig::new(1, *node, VOTERS.to_vec()), recovered).unwrap()
         });

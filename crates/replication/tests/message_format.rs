@@ -6,7 +6,8 @@ use bytes::Bytes;
 use groups::{NoLog, drive, elected, group, settle};
 use proptest::prelude::*;
 use skep_replication::{
-    EntryId, Event, Group, GroupConfig, Message, MessageError, Output, RecoveredLog, Role,
+    EntryId, Event, Group, GroupConfig, GroupError, LogEvidence, Message, MessageError, Output,
+    RecoveredLog, Role,
 };
 use skep_storage::log::{Frame, Recovered};
 
@@ -105,6 +106,7 @@ fn the_stored_state_is_encoded_as_it_always_was() {
         },
         checkpoint: EntryId::default(),
         source: Box::new(NoLog),
+        evidence: LogEvidence::default(),
     };
     // Version, term 5, vote for 3, nothing committed.
     let state = b"\x01\x05\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
@@ -133,18 +135,25 @@ fn a_checkpoint_ahead_of_the_log_of_one_of_several_members_takes_its_place() {
     let state = b"\x01\x05\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0";
     // None at all; longer than the checkpoint, but of another history.
     for (last, terms) in [(id(0, 0), vec![]), (id(30, 3), vec![id(1, 2), id(12, 3)])] {
-        let recovered = RecoveredLog {
+        let recovered = |installing| RecoveredLog {
             log: Recovered {
                 base: EntryId::default(),
                 last,
                 state: Some(Bytes::from_static(state)),
-                terms,
+                terms: terms.clone(),
                 ..Recovered::default()
             },
             checkpoint: id(20, 4),
             source: Box::new(NoLog),
+            evidence: LogEvidence {
+                exported: 0,
+                installing,
+            },
         };
-        let mut group = Group::open(GroupConfig::new(7, 2, vec![1, 2, 3]), recovered).unwrap();
+        let config = GroupConfig::new(7, 2, vec![1, 2, 3]);
+        let lost = Group::open(config.clone(), recovered(None)).err().unwrap();
+        assert!(lost.to_string().contains("Remove this member"), "{lost}");
+        let mut group = Group::open(config, recovered(Some(id(20, 4)))).unwrap();
         assert_eq!(
             (group.base(), group.last_index(), group.commit_index()),
             (id(20, 4), 20, 20)
@@ -165,7 +174,7 @@ fn a_checkpoint_ahead_of_the_log_of_one_of_several_members_takes_its_place() {
 fn a_log_that_is_behind_the_checkpoint_of_one_of_several_members_goes_on_where_it_ends() {
     let id = |index, term| EntryId { index, term };
     let state = b"\x01\x05\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0";
-    let recovered = RecoveredLog {
+    let recovered = |installing| RecoveredLog {
         log: Recovered {
             base: id(5, 2),
             last: id(9, 2),
@@ -175,8 +184,19 @@ fn a_log_that_is_behind_the_checkpoint_of_one_of_several_members_goes_on_where_i
         },
         checkpoint: id(20, 4),
         source: Box::new(NoLog),
+        evidence: LogEvidence {
+            exported: 0,
+            installing,
+        },
     };
-    let mut group = Group::open(GroupConfig::new(7, 2, vec![1, 2, 3]), recovered).unwrap();
+    let config = GroupConfig::new(7, 2, vec![1, 2, 3]);
+    // Without the mark of a snapshot its end is lost.
+    let lost = Group::open(config.clone(), recovered(Some(id(19, 4))));
+    assert!(matches!(
+        lost.err(),
+        Some(GroupError::LogBehindCheckpoint { last: 9, .. })
+    ));
+    let mut group = Group::open(config, recovered(Some(id(20, 4)))).unwrap();
     assert_eq!(
         (group.base(), group.last_index(), group.commit_index()),
         (id(5, 2), 9, 5)

@@ -7,8 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, unbounded};
 use skep_replication::{
-    Change, ChangeError, EntryId, Event, Group, GroupConfig, GroupError, Output, ProposeError,
-    RecoveredLog, Role,
+    Change, ChangeError, EntryId, Event, Group, GroupConfig, GroupError, LogEvidence, Output,
+    ProposeError, RecoveredLog, Role,
 };
 use skep_storage::disk::RealDisk;
 use skep_storage::log::{Log, LogConfig, LogReader, LogWriter, Report, WriterConfig};
@@ -27,6 +27,14 @@ impl Member {
     }
 
     fn try_open(directory: &Path, checkpoint: EntryId) -> Result<Self, GroupError> {
+        Self::open_with(directory, checkpoint, LogEvidence::default())
+    }
+
+    fn open_with(
+        directory: &Path,
+        checkpoint: EntryId,
+        evidence: LogEvidence,
+    ) -> Result<Self, GroupError> {
         let (log, recovered) =
             Log::open(Arc::new(RealDisk), directory, LogConfig::default()).unwrap();
         let reader = log.reader();
@@ -37,6 +45,7 @@ impl Member {
             log: recovered,
             checkpoint,
             source: Box::new(reader.clone()),
+            evidence,
         };
         let group = Group::open(GroupConfig::new(1, 1, vec![1]), recovered)?;
         Ok(Self {
@@ -211,6 +220,7 @@ fn wrong_settings_are_refused() {
         log: Default::default(),
         checkpoint: EntryId::default(),
         source: Box::new(NoLog),
+        evidence: LogEvidence::default(),
     };
     for config in [
         GroupConfig::new(1, 0, vec![0]),
@@ -289,4 +299,33 @@ fn a_change_that_the_checkpoint_holds_and_the_stored_state_does_not_is_known_aft
     member.lead();
     assert!(member.events.contains(&Event::Members(members.clone())));
     assert_eq!(*member.group.members(), members);
+}
+
+/// A log that ends where an earlier one ended before its last entries: what a torn write and a lost end leave alike.
+#[test]
+fn a_log_that_ends_before_what_was_exported_from_it_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut member = Member::open(directory.path(), EntryId::default());
+    member.lead();
+    let ids: Vec<EntryId> = (0..10)
+        .map(|number| member.group.propose(payload(number)).unwrap())
+        .collect();
+    let last = ids[9].index;
+    member.until(|member| member.group.commit_index() == last);
+    drop(member);
+
+    let with = |exported| {
+        let evidence = LogEvidence {
+            exported,
+            installing: None,
+        };
+        Member::open_with(directory.path(), EntryId::default(), evidence)
+    };
+    assert!(with(last).is_ok());
+    let refused = with(last + 1).err().unwrap();
+    assert!(
+        matches!(refused, GroupError::LogBehindExport { last: end, exported, .. } if end == last && exported == last + 1),
+        "{refused}"
+    );
+    assert!(refused.to_string().contains("backup"), "{refused}");
 }

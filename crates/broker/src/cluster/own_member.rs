@@ -6,8 +6,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use skep_cluster::{Entry, State, node_of};
 use skep_replication::{
-    Change, EntryId, EntrySource, Event, Group, GroupConfig, Members, Message as ReplicaMessage,
-    Output, RecoveredLog, Role, SnapshotPoll, SnapshotSource,
+    Change, EntryId, EntrySource, Event, Group, GroupConfig, LogEvidence, Members,
+    Message as ReplicaMessage, Output, RecoveredLog, Role, SnapshotPoll, SnapshotSource,
 };
 use skep_storage::log::{Frame, Recovered};
 
@@ -72,6 +72,9 @@ struct Stored {
     /// Those of the group after that entry, encoded: the log may have stored older ones.
     #[serde(default)]
     members: Vec<u8>,
+    /// It came as a snapshot, which the log may not have followed.
+    #[serde(default)]
+    installing: bool,
 }
 
 /// The state that was stored last, if it can be read: whoever has to know says so if not.
@@ -132,6 +135,10 @@ impl OwnMember {
             log: found.log,
             checkpoint: applied,
             source: found.source,
+            evidence: LogEvidence {
+                exported: 0,
+                installing: stored.installing.then_some(applied),
+            },
         };
         let is_first = config.members.voters.first() == Some(&config.node);
         let begins = first.is_some() && is_first && recovered.log.last.index == 0;
@@ -270,7 +277,7 @@ impl OwnMember {
             }
         }
         if self.applied != before {
-            self.keep(around)?;
+            self.keep(around, false)?;
         }
         Ok(())
     }
@@ -299,7 +306,7 @@ impl OwnMember {
             Event::Role(_) => self.proposed.clear(),
             Event::Members(members) => tracing::debug!(?members, "members of the cluster's state"),
             Event::ProduceSnapshot { to } => {
-                let whole = self.encoded()?.into();
+                let whole = self.encoded(false)?.into();
                 self.group
                     .offer_snapshot(to, self.applied, Box::new(Whole(Some(whole))));
             }
@@ -316,7 +323,7 @@ impl OwnMember {
                 let stored: Stored = serde_json::from_slice(&whole).map_err(failed)?;
                 self.state = stored.state;
                 self.applied = id;
-                self.keep(around)?;
+                self.keep(around, true)?;
                 self.group.snapshot_installed(id.index);
             }
         }
@@ -328,7 +335,7 @@ impl OwnMember {
         self.applied = EntryId { index, term };
     }
 
-    fn encoded(&self) -> Result<Vec<u8>, OwnGroupError> {
+    fn encoded(&self, installing: bool) -> Result<Vec<u8>, OwnGroupError> {
         let stored = Stored {
             index: self.applied.index,
             term: self.applied.term,
@@ -338,13 +345,18 @@ impl OwnMember {
                 self.group.members().encode_into(&mut members);
                 members
             },
+            installing,
         };
         serde_json::to_vec_pretty(&stored).map_err(failed)
     }
 
     /// There is nothing to recover but what came last.
-    fn keep(&mut self, around: &mut impl Surroundings) -> Result<(), OwnGroupError> {
-        around.keep(&self.encoded()?)?;
+    fn keep(
+        &mut self,
+        around: &mut impl Surroundings,
+        installing: bool,
+    ) -> Result<(), OwnGroupError> {
+        around.keep(&self.encoded(installing)?)?;
         if let Some(id) = self.group.compact(self.applied.index) {
             around.compact(id)?;
         }

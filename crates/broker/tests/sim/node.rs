@@ -10,8 +10,8 @@ use skep_cluster::SurvivingCopy;
 use skep_engine::state::{State, VariableNames, table::EmptyStore};
 use skep_engine::{Effects, Engine, EngineConfig, JobStreams, Reservation};
 use skep_replication::{
-    Append, EntryId, Event, Group, GroupConfig, Members, Message, RecoveredLog, Role, SnapshotPoll,
-    SnapshotSource, form_anew,
+    Append, EntryId, Event, Group, GroupConfig, LogEvidence, Members, Message, RecoveredLog, Role,
+    SnapshotPoll, SnapshotSource, form_anew,
 };
 use skep_storage::disk::MemoryDisk;
 use skep_storage::log::{Frame, Log, LogConfig, LogReader, Recovered};
@@ -93,6 +93,8 @@ pub struct Node {
     members: Members,
     /// Ticks without work after which its group rests.
     rest_after: Option<usize>,
+    /// The embedded store, which is filled at once, and the snapshot that is being installed.
+    evidence: LogEvidence,
 }
 
 /// What left a node.
@@ -186,6 +188,7 @@ impl Node {
             seed,
             members,
             rest_after,
+            evidence: LogEvidence::default(),
         }
     }
 
@@ -253,6 +256,7 @@ impl Node {
                 term: meta.term,
             },
             source: Box::new(log.reader()),
+            evidence: self.evidence,
         };
         let group = Group::open(config, recovered).unwrap();
         oracle.moved_to(self.id, meta.index);
@@ -460,6 +464,7 @@ impl Node {
         if let Some(at) = install {
             self.installs += 1;
             running.install(at, &self.store, mutation);
+            self.evidence.installing = Some(self.store.checkpoint());
             oracle.moved_to(id, running.reported);
         } else if polled.lost_leadership || running.panicked && !running.core.is_in_flight() {
             running.forget(polled.kept);
@@ -473,6 +478,12 @@ impl Node {
                 }
             }
         }
+        if install.is_none() {
+            self.evidence.exported = running.reported;
+        }
+        let committed = running.core.group().commit_index();
+        let installing = &mut self.evidence.installing;
+        installing.take_if(|snapshot| snapshot.index <= committed);
         running.check(id, oracle);
         let busy = polled.output.more || !polled.output.events.is_empty();
         running.polled = polled;

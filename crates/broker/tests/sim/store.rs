@@ -8,6 +8,7 @@ use bytes::Bytes;
 use skep_broker::partition::checkpoint::CheckpointMeta;
 use skep_engine::state::{CheckpointWriter, RowStore, StoreError};
 use skep_protocol::record::encode;
+use skep_replication::EntryId;
 use skep_storage::kv::{KvBatch, KvStore, MemoryKv, StreamReader, StreamWriter};
 
 type Pending = BTreeMap<(u8, Vec<u8>), Option<Vec<u8>>>;
@@ -25,6 +26,15 @@ impl Store {
     pub fn meta(&self) -> CheckpointMeta {
         let meta = self.0.lock().unwrap().kv.meta().unwrap();
         CheckpointMeta::read(meta.as_deref()).unwrap()
+    }
+
+    /// The entry up to which it goes.
+    pub fn checkpoint(&self) -> EntryId {
+        let meta = self.meta();
+        EntryId {
+            index: meta.index,
+            term: meta.term,
+        }
     }
 
     /// Forgets what was captured and not stored.

@@ -1,7 +1,9 @@
 //! Members without a network, clocks and disks: what they say arrives, in rounds.
 #![allow(dead_code, reason = "not every test needs all of it")]
 
-use skep_replication::{EntryId, Event, Group, GroupConfig, Message, Output, RecoveredLog, Role};
+use skep_replication::{
+    EntryId, Event, Group, GroupConfig, LogEvidence, Message, Output, RecoveredLog, Role,
+};
 use skep_storage::StorageError;
 use skep_storage::log::{Entry, Frame, Recovered};
 
@@ -22,6 +24,7 @@ pub fn group(node: u64) -> Group {
         log: Recovered::default(),
         checkpoint: EntryId::default(),
         source: Box::new(NoLog),
+        evidence: LogEvidence::default(),
     };
     Group::open(GroupConfig::new(7, node, vec![1, 2, 3]), recovered).unwrap()
 }

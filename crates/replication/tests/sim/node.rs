@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use skep_replication::{
-    Append, Change, EntryId, Event, Group, GroupConfig, Members, Message, Output, Part,
-    RecoveredLog, Role, SnapshotPoll, SnapshotSource,
+    Append, Change, EntryId, Event, Group, GroupConfig, LogEvidence, Members, Message, Output,
+    Part, RecoveredLog, Role, SnapshotPoll, SnapshotSource,
 };
 use skep_storage::disk::MemoryDisk;
 use skep_storage::kv::{KvBatch, KvStore, MemoryKv, StreamReader, StreamWriter};
@@ -59,6 +59,8 @@ pub struct Node {
     seed: u64,
     /// With which members it began, if it joined later.
     joined: Option<Members>,
+    /// A store that is filled from the log, and the snapshot that is being installed.
+    evidence: LogEvidence,
     /// Members that took effect here and were not looked at yet.
     pub news: Vec<Members>,
 }
@@ -127,6 +129,7 @@ impl Node {
             mutation,
             seed,
             joined: None,
+            evidence: LogEvidence::default(),
             news: Vec::new(),
         }
     }
@@ -191,6 +194,7 @@ impl Node {
             log: recovered,
             checkpoint,
             source: Box::new(log.reader()),
+            evidence: self.evidence,
         };
         let group = Group::open(config, recovered).unwrap();
         oracle.moved_to(self.id, checkpoint.index);
@@ -346,6 +350,10 @@ impl Node {
             }
             messages.append(&mut out.messages);
             let idle = out.events.is_empty() && !out.more;
+            let committed = running.group.commit_index();
+            self.evidence
+                .installing
+                .take_if(|snapshot| snapshot.index <= committed);
             for event in out.events {
                 self.handle(event, oracle);
             }
@@ -379,6 +387,7 @@ impl Node {
                     index: entry.index,
                     term: entry.term,
                 };
+                self.evidence.exported = entry.index;
                 oracle.state_at(id, entry.index, running.machine.digest);
             }
             Event::Committed { index } => {
@@ -392,6 +401,7 @@ impl Node {
                     running.reported.index, index,
                     "only own proposals are reported so"
                 );
+                self.evidence.exported = index;
                 while let Some(waiting) = running
                     .clients
                     .pop_front_if(|waiting| waiting.id.index <= index)
@@ -441,6 +451,7 @@ impl Node {
                 self.kv.install(Box::new(reader), meta).unwrap();
                 let begin = at;
                 let at = position(&self.kv);
+                self.evidence.installing = Some(at);
                 assert!(
                     begin.index < at.index || begin == at,
                     "the snapshot is the one that was announced"

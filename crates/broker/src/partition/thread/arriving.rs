@@ -27,6 +27,8 @@ pub(super) struct Arriving {
     snapshot: Option<IncomingSnapshot>,
     /// There was no room for one.
     lack: Option<Lack>,
+    /// The checkpoint of one that was installed, until the log reaches it.
+    pub(super) installing: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -63,7 +65,15 @@ impl Arriving {
             staging,
             snapshot: None,
             lack: None,
+            installing: None,
         }
+    }
+
+    /// One may have been installed when the node ended.
+    pub(super) fn going_on(staging: Staging, found: LogEvidence) -> Arriving {
+        let mut arriving = Arriving::new(staging);
+        arriving.installing = found.installing.map(|checkpoint| checkpoint.index);
+        arriving
     }
 }
 
@@ -210,6 +220,17 @@ impl Partition {
         self.core.group_mut().abandon_snapshot(part);
     }
 
+    /// The log reaches the checkpoint of the snapshot that was installed: from here on it never ends before it.
+    pub(super) fn snapshot_is_followed(&mut self) {
+        let committed = self.core.group().commit_index();
+        let installing = &mut self.arriving.installing;
+        if installing.take_if(|at| *at <= committed).is_some()
+            && let Err(error) = installing::clear(&self.directory())
+        {
+            tracing::warn!(partition = self.status.partition, %error, "the mark of an installed snapshot cannot be removed");
+        }
+    }
+
     /// It is not needed, or there is no room for it.
     pub(super) fn forget_snapshot(&mut self) {
         self.arriving.snapshot = None;
@@ -233,10 +254,17 @@ impl Partition {
         let Some(built) = snapshot.as_mut().and_then(|s| s.built.take()) else {
             return Err(CoreError::Snapshot("it is not there".to_string()));
         };
+        let checkpoint = EntryId {
+            index: built.meta.index,
+            term: built.meta.term,
+        };
+        let marked = installing::mark(&self.directory(), checkpoint);
+        marked.map_err(|error| CoreError::Snapshot(error.to_string()))?;
         let mut kv = self.kv.lock();
         let adopted = kv.adopt(built.staged);
         adopted.map_err(|error| CoreError::Snapshot(error.to_string()))?;
         self.arriving = Arriving::new(kv.staging());
+        self.arriving.installing = Some(checkpoint.index);
         drop(kv);
         self.gets_on();
         Ok(built.meta)

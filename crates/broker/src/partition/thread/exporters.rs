@@ -107,6 +107,8 @@ pub struct Exporters {
     log: LogReader,
     /// Secondary storage cannot be opened: it may be mended, and then needs everything.
     is_broken: bool,
+    /// A copy of the embedded store is here, and further than the log: it waits for that.
+    pub has_copy: bool,
     /// What is known at the entry with which the node began; the exporters of records begin with it.
     known: Option<Known>,
     /// Those of records run.
@@ -161,6 +163,7 @@ pub fn open_exporters(
         configs: config.exporters.clone(),
         log,
         is_broken: false,
+        has_copy: false,
         known: Some(known),
         running: false,
         has_others: config.cluster.is_some(),

@@ -41,7 +41,8 @@ pub(crate) fn start(
     follow(config, &mut engine, &status).map_err(core_error)?;
     let log_opened = Instant::now();
     let of = (partition, replica);
-    let (writer, log_reader, group) = open_log(config, of, &directory, meta, own_inbox.clone())?;
+    let (log, group, evidence) = open_log(config, of, &directory, meta, own_inbox.clone())?;
+    let (writer, log_reader) = log;
     metrics.journal_open.set(millis(log_opened));
     status.checkpoint_is(meta);
     let log = (log_reader.clone(), group.base().index);
@@ -55,7 +56,7 @@ pub(crate) fn start(
         core: PartitionCore::new(engine, group, (meta.index, meta.term)),
         writer: Some(writer),
         log_reader,
-        arriving: Arriving::new(kv.staging()),
+        arriving: Arriving::going_on(kv.staging(), evidence),
         kv: Arc::new(Mutex::new(kv)),
         pending_rows,
         inbox,
@@ -232,13 +233,28 @@ fn group_config(partition: u32, replica: &ReplicaOf) -> GroupConfig {
     group
 }
 
+/// What the directory proves about its log.
+fn evidence(config: &BrokerConfig, directory: &Path) -> std::io::Result<LogEvidence> {
+    let embedded = config.secondary_storage.as_ref();
+    let embedded = embedded.is_some_and(|config| !config.is_shared());
+    // A store that cannot be read proves nothing; it says so when it is opened.
+    let exported = embedded.then(|| skep_export::stored_position(directory));
+    let exported = exported.and_then(Result::ok).unwrap_or_default();
+    Ok(LogEvidence {
+        exported: exported.entry,
+        installing: installing::marked(directory)?,
+    })
+}
+
 fn open_log(
     config: &BrokerConfig,
     (partition, replica): (u32, &ReplicaOf),
     directory: &Path,
     meta: CheckpointMeta,
     inbox: Inbox,
-) -> Result<(LogWriter, LogReader, Group), OpenError> {
+) -> Result<((LogWriter, LogReader), Group, LogEvidence), OpenError> {
+    let io = |source| OpenError::Io { partition, source };
+    let evidence = evidence(config, directory).map_err(io)?;
     let log_config = LogConfig {
         segment_bytes: config.log_segment_bytes,
         ..LogConfig::default()
@@ -251,8 +267,7 @@ fn open_log(
         ..WriterConfig::default()
     };
     let report = move |report| inbox.send(Report::Log(report));
-    let writer = LogWriter::spawn(log, writer_config, report)
-        .map_err(|source| OpenError::Io { partition, source })?;
+    let writer = LogWriter::spawn(log, writer_config, report).map_err(io)?;
     let recovered = RecoveredLog {
         log: recovered,
         checkpoint: EntryId {
@@ -260,11 +275,12 @@ fn open_log(
             term: meta.term,
         },
         source: Box::new(reader.clone()),
+        evidence,
     };
     let group =
         Group::open(group_config(partition, replica), recovered).map_err(|e| OpenError::Core {
             partition,
             source: e.into(),
         })?;
-    Ok((writer, reader, group))
+    Ok(((writer, reader), group, evidence))
 }

@@ -46,6 +46,9 @@ impl Partition {
 
     /// A store in which damage was found while it was open is given up where another node has all of it.
     pub(super) fn mend_secondary(&mut self) {
+        if self.exporters.has_copy {
+            self.store_arrived();
+        }
         if let Secondary::Open(store) = self.secondary.get()
             && self.config.cluster.is_some()
             && store.is_damaged()
@@ -66,6 +69,7 @@ impl Partition {
             store.abandon();
         }
         self.exporters.without_secondary();
+        self.exporters.has_copy = false;
         let partition = self.status.partition;
         tracing::warn!(
             code = "SECONDARY_STORAGE",
@@ -100,10 +104,14 @@ impl Partition {
         let arrived = directory.join(ARRIVING);
         let position = skep_export::copied_position(&arrived);
         let base = self.core.group().base().index;
-        let is_enough = position.is_ok_and(|position| position.entry >= base);
-        if !is_enough {
+        let Some(position) = position.ok().filter(|it| it.entry >= base) else {
             // The log has been given up further meanwhile, or another snapshot has come.
             return self.fetch_secondary();
+        };
+        // A store is never ahead of the log: at the next start that would prove that the log has lost its end.
+        self.exporters.has_copy = position.entry > self.core.group().commit_index();
+        if self.exporters.has_copy {
+            return;
         }
         let opened = match skep_export::put_copy(&arrived, &directory) {
             Ok(()) => {

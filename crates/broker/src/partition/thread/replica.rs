@@ -43,6 +43,7 @@ impl Partition {
         if self.config.cluster.is_none() {
             return Ok(());
         }
+        self.snapshot_is_followed();
         let group = self.core.group();
         self.status.set_leader(group.leader(), group.term());
         for event in polled.output.events.drain(..) {

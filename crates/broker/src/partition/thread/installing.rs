@@ -1,0 +1,75 @@
+//! The file `installing` in a partition's directory: the checkpoint of a snapshot that takes the place of the state. The log follows
+//! it later, so that a crash in between leaves a log that ends before the checkpoint. Without this file such a log has lost its end.
+
+use std::io::{Error, ErrorKind, Result};
+use std::path::Path;
+
+use skep_replication::EntryId;
+
+use crate::directory::write_durably;
+
+const NAME: &str = "installing";
+
+/// Returns after fsync: before the snapshot takes the place of the state.
+///
+/// # Errors
+/// The disk refuses it.
+pub(super) fn mark(directory: &Path, checkpoint: EntryId) -> Result<()> {
+    let text = format!("{} {}\n", checkpoint.index, checkpoint.term);
+    write_durably(&directory.join(NAME), text.as_bytes())
+}
+
+/// The snapshot whose installation was begun, unless the log is known to have followed it.
+///
+/// # Errors
+/// The file cannot be read.
+pub(super) fn marked(directory: &Path) -> Result<Option<EntryId>> {
+    let path = directory.join(NAME);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let parsed = || {
+        let (index, term) = text.trim_end().split_once(' ')?;
+        Some(EntryId {
+            index: index.parse().ok()?,
+            term: term.parse().ok()?,
+        })
+    };
+    let damaged = || {
+        let text = format!("{} does not say which snapshot it is", path.display());
+        Error::new(ErrorKind::InvalidData, text)
+    };
+    parsed().map(Some).ok_or_else(damaged)
+}
+
+/// The log reaches beyond the snapshot. A mark that stays for want of a flush does no harm: the next checkpoint is another one.
+pub(super) fn clear(directory: &Path) -> Result<()> {
+    match std::fs::remove_file(directory.join(NAME)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_is_marked_until_the_log_has_followed_it() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(marked(directory.path()).unwrap(), None);
+        let checkpoint = EntryId {
+            index: 1200,
+            term: 7,
+        };
+        mark(directory.path(), checkpoint).unwrap();
+        assert_eq!(marked(directory.path()).unwrap(), Some(checkpoint));
+        clear(directory.path()).unwrap();
+        clear(directory.path()).unwrap();
+        assert_eq!(marked(directory.path()).unwrap(), None);
+        std::fs::write(directory.path().join(NAME), "12").unwrap();
+        assert!(marked(directory.path()).is_err());
+    }
+}
