@@ -91,6 +91,19 @@ pub enum GroupError {
         last: u64,
         remedy: Remedy,
     },
+    #[error(
+        "replication group {group}: the leader {leader} has an entry {index} of term {theirs}, and the one that was committed here is of \
+         term {ours}: a majority of the members has lost data, or this one is of another time. This member takes no part any more, and \
+         keeps its data. If others were emptied or restored from a backup, stop them before anything is removed: this member may hold \
+         what they have lost"
+    )]
+    CommittedElsewhere {
+        group: u32,
+        leader: u64,
+        index: u64,
+        theirs: u64,
+        ours: u64,
+    },
     #[error("the stored state of replication group {group} cannot be read: {reason}")]
     State { group: u32, reason: String },
     #[error("replication group {group} cannot read its log: {source}")]

@@ -1,7 +1,7 @@
 //! Messages from other members, and snapshots on their way to them.
 
 use bytes::Bytes;
-use raft::SnapshotStatus;
+use raft::{SnapshotStatus, StateRole};
 use skep_storage::log::EntryId;
 
 use crate::convert::from_wire;
@@ -58,17 +58,51 @@ impl Group {
                 }
                 return;
             }
-            // A member cannot have more of our log than we have.
+            // A member cannot have more of our log than we have: what it has committed is missing here. A member that has
+            // started again may hear the answer to what it had sent before it stopped.
             MessageType::MsgAppendResponse
                 if current && !message.reject && message.index > last =>
             {
+                if self.raft.raft.state == StateRole::Leader {
+                    self.failed = Some(GroupError::LostEntries {
+                        group: self.config.group,
+                        expected: message.index,
+                        last,
+                        remedy: self.remedy(),
+                    });
+                }
                 return;
+            }
+            MessageType::MsgAppend if message.term >= self.raft.raft.term => {
+                if let Some((index, theirs, ours)) = self.contradicted_by(&message) {
+                    self.failed = Some(GroupError::CommittedElsewhere {
+                        group: self.config.group,
+                        leader: message.from,
+                        index,
+                        theirs,
+                        ours,
+                    });
+                    return;
+                }
             }
             _ => {}
         }
         // The library answers with an error only for messages that it ignores.
         let _ = self.raft.step(message);
         self.draw_timeout();
+    }
+
+    /// A committed entry of which the leader has another one, with the terms of both: one of the two has lost data.
+    fn contradicted_by(&self, append: &raft::eraftpb::Message) -> Option<(u64, u64, u64)> {
+        let committed = self.raft.raft.raft_log.committed;
+        let entries = append.entries.iter().map(|entry| (entry.index, entry.term));
+        let mut known = std::iter::once((append.index, append.log_term))
+            .chain(entries)
+            .take_while(|(index, _)| *index <= committed);
+        known.find_map(|(index, theirs)| {
+            let ours = self.term_at(index)?;
+            (ours != theirs).then_some((index, theirs, ours))
+        })
     }
 
     /// Answers [`Event::ProduceSnapshot`]: the chunks of a checkpoint that holds everything up to `id`, or more. The log of the
