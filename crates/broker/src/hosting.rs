@@ -17,6 +17,7 @@ use crate::partition::thread::{self, OpenError, ReplicaMetrics};
 use crate::partition::{Notice, PartitionHandle};
 use crate::replica_file::ReplicaOf;
 use crate::shared::Shared;
+use crate::started;
 
 /// How often one looks whether the replicas here are those of the state.
 const LOOK: Duration = Duration::from_millis(500);
@@ -103,8 +104,10 @@ impl Hosting {
                     let anew = anew::begin(&self.directory(*partition), own, state, *partition);
                     anew.map_err(io)?
                 }
-                // The leader says when it is to begin.
-                _ if it.generation > 0 => continue,
+                // The leader says when it is to begin. One that has begun and is gone says so.
+                _ if it.generation > 0 && !self.was_started(*partition, own).map_err(io)? => {
+                    continue;
+                }
                 _ => founding(),
             };
             if let Err(error) = self.open(*partition, &replica) {
@@ -115,6 +118,11 @@ impl Hosting {
             Some(error) if several == 1 || self.all_failed() => Err(error),
             _ => Ok(()),
         }
+    }
+
+    /// This member, or a later one of this node, has taken part in the partition's group.
+    fn was_started(&self, partition: u32, own: u64) -> std::io::Result<bool> {
+        started::was_started(&self.config.directory, &partition.to_string(), own)
     }
 
     fn all_failed(&self) -> bool {
@@ -147,7 +155,12 @@ impl Hosting {
             Err(error) => {
                 tracing::error!(code = "PARTITION_CANNOT_START", partition, %error, "a partition cannot start");
                 let reason = error.to_string();
-                let handle = PartitionHandle::failed(&self.config, partition, metrics, reason);
+                let handle = PartitionHandle::failed(
+                    &self.config,
+                    (partition, replica.own),
+                    metrics,
+                    reason,
+                );
                 (handle, Err(error))
             }
         };
@@ -235,8 +248,16 @@ impl Hosting {
         let Ok(members) = Members::decode(members.into()) else {
             return;
         };
-        if !wanted || shared.partition(partition).is_some() {
+        let there = shared.partition(partition);
+        // One that cannot start is no reason not to get another one.
+        let replaced =
+            |it: &PartitionHandle| it.status.failure().is_some() && it.status.member() < own;
+        if !wanted || there.as_ref().is_some_and(|it| !replaced(it)) {
             return;
+        }
+        if let Some(failed) = there {
+            shared.hosted.remove(partition);
+            failed.stop();
         }
         let replica = ReplicaOf { own, members };
         let begun = self.begin(partition, replica);
@@ -257,9 +278,7 @@ impl Hosting {
         {
             return Ok(there);
         }
-        if directory.exists() {
-            self.forget(partition)?;
-        }
+        self.forget(partition)?;
         create_dir_durably(&directory)?;
         replica.write(&directory)?;
         self.forget_gone(partition)?;
@@ -315,6 +334,10 @@ impl Hosting {
         let directory = self.directory(partition);
         let aside = directory.with_extension(BEFORE);
         remove(&aside)?;
+        started::forget(&self.config.directory, &partition.to_string())?;
+        if !directory.exists() {
+            return Ok(());
+        }
         std::fs::rename(&directory, &aside)
     }
 
@@ -335,17 +358,18 @@ impl Hosting {
         let directory = self.directory(partition);
         let gone = directory.with_extension(GIVEN_UP);
         remove(&gone)?;
+        started::forget(&self.config.directory, &partition.to_string())?;
+        if !directory.exists() {
+            return Ok(());
+        }
         std::fs::rename(&directory, &gone)?;
         remove(&gone)
     }
 
     /// What there is of copies, also of those that were put aside.
     pub(crate) fn remove_all(&self, partition: u32) -> std::io::Result<()> {
-        let directory = self.directory(partition);
-        if directory.exists() {
-            self.forget(partition)?;
-        }
-        remove(&directory.with_extension(BEFORE))
+        self.forget(partition)?;
+        remove(&self.directory(partition).with_extension(BEFORE))
     }
 
     /// What a crash has left.

@@ -28,6 +28,7 @@ mod queries;
 mod replica_file;
 mod router;
 mod shared;
+mod started;
 mod watch;
 
 pub use config::{BrokerConfig, ClusterConfig};

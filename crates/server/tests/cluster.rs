@@ -12,6 +12,8 @@ mod faults;
 mod gateways;
 #[path = "cluster/lost.rs"]
 mod lost;
+#[path = "cluster/lost_files.rs"]
+mod lost_files;
 #[path = "cluster/majority.rs"]
 mod majority;
 #[path = "cluster/purge.rs"]

@@ -12,17 +12,19 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use parking_lot::Mutex;
 use skep_cluster::{Entry, State, node_of};
-use skep_replication::{EntryId, Message as ReplicaMessage, Output};
+use skep_replication::{EntryId, Message as ReplicaMessage, Output, Remedy};
 use skep_storage::disk::{RealDisk, create_dir_durably};
 use skep_storage::log::{Frame, Log, LogConfig};
 
 use super::Cluster;
 pub(super) use super::own_member::GROUP;
 use super::own_member::{Admission, OnDisk, OwnGroupError, OwnMember, Surroundings, failed};
+use super::state::DIRECTORY;
 use super::wire::{ClusterMessage, NodeMessage};
 use crate::directory::write_durably;
 use crate::partition::thread::{HEARTBEAT_TICKS, REST_AFTER_TICKS};
 use crate::replica_file::ReplicaOf;
+use crate::started::Started;
 
 /// Messages that may wait: others are said again.
 const MAX_WAITING: usize = 1024;
@@ -107,6 +109,16 @@ pub(super) fn stored_state(directory: &Path) -> Option<State> {
     super::own_member::stored_state(&std::fs::read(directory.join(STATE)).ok()?)
 }
 
+fn started<'a>(cluster: &'a Cluster, directory: &'a Path, replica: &ReplicaOf) -> Started<'a> {
+    Started {
+        root: &cluster.config.directory,
+        name: DIRECTORY.to_string(),
+        directory,
+        member: replica.own,
+        remedy: Remedy::of_member(replica.own, &replica.members.voters),
+    }
+}
+
 /// Opens the member's files and starts its thread. `first` is how the cluster begins if it has not.
 pub(super) fn start(
     cluster: &Arc<Cluster>,
@@ -114,6 +126,8 @@ pub(super) fn start(
     first: Option<State>,
 ) -> Result<OwnGroup, OwnGroupError> {
     let directory = cluster.own_group_directory();
+    let started = started(cluster, &directory, &replica);
+    let starts = started.check().map_err(failed)?;
     create_dir_durably(&directory).map_err(failed)?;
     if ReplicaOf::read(&directory).map_err(failed)?.as_ref() != Some(&replica) {
         replica.write(&directory).map_err(failed)?;
@@ -130,6 +144,7 @@ pub(super) fn start(
     };
     let (log, recovered) =
         Log::open(Arc::new(RealDisk), directory.join("log"), config).map_err(failed)?;
+    started.begins(starts).map_err(failed)?;
     let found = OnDisk {
         log: recovered,
         source: Box::new(log.reader()),

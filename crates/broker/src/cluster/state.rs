@@ -17,7 +17,7 @@ use crate::config::BrokerConfig;
 use crate::directory::Claimed;
 use crate::replica_file::ReplicaOf;
 
-const DIRECTORY: &str = "cluster-state";
+pub(super) const DIRECTORY: &str = "cluster-state";
 /// How long one waits before saying what one waits for.
 const REMIND: Duration = Duration::from_secs(10);
 

@@ -38,7 +38,7 @@ use skep_protocol::command::{Command, Request};
 use skep_protocol::value::ExportingValue;
 use skep_protocol::{Failure, Key, Response, Routing, ValueType};
 use skep_query::Query;
-use skep_replication::{Change, Group, GroupConfig, LogEvidence, RecoveredLog};
+use skep_replication::{Change, Group, GroupConfig, LogEvidence, Members, RecoveredLog};
 use skep_service::{Answer, PartitionRole, Timings, Wakes};
 use skep_storage::StorageError;
 use skep_storage::disk::{RealDisk, create_dir_durably};
@@ -59,6 +59,7 @@ use crate::config::BrokerConfig;
 use crate::flow_control::{RequestLimit, WriteLimit};
 use crate::job_streams::StreamRegistry;
 use crate::metrics::{Context, PartitionMetrics, WorkCounter, nanos};
+use crate::started::NotStarted;
 
 use self::arriving::Arriving;
 use self::checks::Checks;
@@ -101,13 +102,14 @@ impl PartitionHandle {
     /// A partition that could not start: it takes nothing and says why.
     pub fn failed(
         config: &BrokerConfig,
-        partition: u32,
+        (partition, member): (u32, u64),
         metrics: Arc<PartitionMetrics>,
         reason: String,
     ) -> Arc<PartitionHandle> {
         let limit = RequestLimit::new(&config.flow_control);
         let writes = WriteLimit::new(&config.write_limit);
         let status = Arc::new(PartitionStatus::new(partition, limit, writes));
+        status.is_member(member, &Members::default());
         status.fail(reason);
         Arc::new(PartitionHandle {
             inbox: Inbox::closed(),
@@ -173,6 +175,8 @@ pub enum OpenError {
     },
     #[error("partition {partition} cannot start: {source}")]
     Core { partition: u32, source: CoreError },
+    #[error("partition {partition} cannot start: {source}")]
+    Replica { partition: u32, source: NotStarted },
     #[error("partition {partition} cannot start: {source}")]
     Io {
         partition: u32,

@@ -494,8 +494,9 @@ async fn nodes_that_all_stopped_before_they_had_agreed_on_how_they_begin_agree_l
         stop(rig).await;
     }
     for directory in &nodes.directories {
-        // The rest is there: which member it is, and the cluster's id.
+        // The rest is there: which member it is, and the cluster's id. It had not taken part in anything.
         let own = directory.path().join("cluster-state");
+        std::fs::remove_file(directory.path().join("replicas/cluster-state")).unwrap();
         std::fs::remove_file(own.join("state")).unwrap();
         std::fs::remove_dir_all(own.join("log")).unwrap();
         assert!(own.join("replica").exists());

@@ -30,9 +30,9 @@ pub use writer::{LogWriter, Report, WriterConfig, WriterStopped};
 
 use self::frame::Position;
 use self::index::Index;
-use self::segment::{Segment, Spare};
+use self::segment::{Segment, Spare, parse_segment_name};
 use crate::StorageError;
-use crate::disk::Disk;
+use crate::disk::{Disk, RealDisk};
 
 /// How a log is laid out on disk.
 #[derive(Debug, Clone)]
@@ -110,6 +110,18 @@ impl Log {
         config: LogConfig,
     ) -> Result<(Self, Recovered), StorageError> {
         recovery::open(disk, directory.as_ref(), config)
+    }
+
+    /// Whether a log was ever begun in this directory of a real disk.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn is_there(directory: &Path) -> std::io::Result<bool> {
+        match RealDisk.list(directory) {
+            Ok(names) => Ok(names.iter().any(|name| parse_segment_name(name).is_some())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// A reader for any thread.

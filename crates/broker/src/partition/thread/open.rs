@@ -6,11 +6,13 @@ use std::sync::LazyLock;
 use skep_engine::TurnTime;
 use skep_export::ExportMetrics;
 use skep_protocol::Routing;
+use skep_replication::Remedy;
 
 use super::inbox::inbox;
 use super::secondary::StoreOf;
 use super::*;
 use crate::replica_file::ReplicaOf;
+use crate::started::Started;
 
 /// Bytes of a partition thread's stack. What input nests (expressions, values, mapping targets, sub-processes) is bounded
 /// where it comes in, to a depth that needs a small part of this; the system's default differs from place to place.
@@ -30,7 +32,7 @@ pub(crate) fn start(
     let storage = |source| OpenError::Storage { partition, source };
     let core_error = |source| OpenError::Core { partition, source };
     let io = |source| OpenError::Io { partition, source };
-    make(config, &directory, replica).map_err(io)?;
+    let files = check_files(config, partition, &directory, replica)?;
     let (own_inbox, inbox) = inbox();
     let status = Arc::new(status_of(config, partition));
 
@@ -40,8 +42,7 @@ pub(crate) fn start(
     let (mut engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
     follow(config, &mut engine, &status).map_err(core_error)?;
     let log_opened = Instant::now();
-    let of = (partition, replica);
-    let (log, group, evidence) = open_log(config, of, &directory, meta, own_inbox.clone())?;
+    let (log, group, evidence) = open_log(config, &files, meta, own_inbox.clone())?;
     let (writer, log_reader) = log;
     metrics.journal_open.set(millis(log_opened));
     status.checkpoint_is(meta);
@@ -121,6 +122,40 @@ fn store_of<'a>(
         partition,
         metrics,
     }
+}
+
+/// A replica's files, which are those that it had when it ended.
+struct Files<'a> {
+    partition: u32,
+    replica: &'a ReplicaOf,
+    started: Started<'a>,
+    starts: u64,
+}
+
+fn check_files<'a>(
+    config: &'a BrokerConfig,
+    partition: u32,
+    directory: &'a Path,
+    replica: &'a ReplicaOf,
+) -> Result<Files<'a>, OpenError> {
+    let started = Started {
+        root: &config.directory,
+        name: partition.to_string(),
+        directory,
+        // A node that is alone is the only member, whatever it is called.
+        member: config.cluster.as_ref().map_or(0, |_| replica.own),
+        remedy: Remedy::of_member(replica.own, &replica.members.voters),
+    };
+    let refused = |source| OpenError::Replica { partition, source };
+    let starts = started.check().map_err(refused)?;
+    let io = |source| OpenError::Io { partition, source };
+    make(config, directory, replica).map_err(io)?;
+    Ok(Files {
+        partition,
+        replica,
+        started,
+        starts,
+    })
 }
 
 /// The directory, with what must be known of the replica before its log says something.
@@ -248,11 +283,11 @@ fn evidence(config: &BrokerConfig, directory: &Path) -> std::io::Result<LogEvide
 
 fn open_log(
     config: &BrokerConfig,
-    (partition, replica): (u32, &ReplicaOf),
-    directory: &Path,
+    files: &Files<'_>,
     meta: CheckpointMeta,
     inbox: Inbox,
 ) -> Result<((LogWriter, LogReader), Group, LogEvidence), OpenError> {
+    let (partition, directory) = (files.partition, files.started.directory);
     let io = |source| OpenError::Io { partition, source };
     let evidence = evidence(config, directory).map_err(io)?;
     let log_config = LogConfig {
@@ -277,10 +312,12 @@ fn open_log(
         source: Box::new(reader.clone()),
         evidence,
     };
-    let group =
-        Group::open(group_config(partition, replica), recovered).map_err(|e| OpenError::Core {
+    let group = Group::open(group_config(partition, files.replica), recovered).map_err(|e| {
+        OpenError::Core {
             partition,
             source: e.into(),
-        })?;
+        }
+    })?;
+    files.started.begins(files.starts).map_err(io)?;
     Ok(((writer, reader), group, evidence))
 }

@@ -1,0 +1,183 @@
+//! Which replicas were started on this node: the directory `replicas` in the data directory has a file for each, with its member and
+//! how often it was started, and the replica's own directory has that number too. A directory that is gone, or an older copy of it that
+//! was put back, is told from a new one: a member that has acknowledged and forgotten entries must not vote.
+
+use std::io::{Error, ErrorKind, Result};
+use std::path::{Path, PathBuf};
+
+use skep_cluster::node_of;
+use skep_replication::Remedy;
+use skep_storage::disk::create_dir_durably;
+use skep_storage::log::Log;
+
+use crate::directory::write_durably;
+
+const MARKS: &str = "replicas";
+/// In the replica's own directory.
+const STARTS: &str = "starts";
+
+/// A replica of this node, and where its files are.
+pub(crate) struct Started<'a> {
+    /// The node's data directory.
+    pub(crate) root: &'a Path,
+    /// The name of the file in `replicas`.
+    pub(crate) name: String,
+    pub(crate) directory: &'a Path,
+    /// Members are counted upwards: one that is added again is another one.
+    pub(crate) member: u64,
+    pub(crate) remedy: Remedy,
+}
+
+/// Why a replica must not start.
+#[derive(Debug, thiserror::Error)]
+pub enum NotStarted {
+    #[error("{0}")]
+    Io(#[from] Error),
+    #[error(
+        "this node had a replica here that took part in its group, and the log in {directory} is gone: what it has acknowledged is \
+         missing. {remedy}"
+    )]
+    Gone { directory: PathBuf, remedy: Remedy },
+    #[error(
+        "{directory} is an older copy: it was started {found} times, and the replica {known} times. What it has acknowledged since is \
+         missing. {remedy}"
+    )]
+    Older {
+        directory: PathBuf,
+        found: u64,
+        known: u64,
+        remedy: Remedy,
+    },
+}
+
+/// What is known of a replica that was started here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mark {
+    member: u64,
+    starts: u64,
+}
+
+impl Mark {
+    /// It is that of this member, or of a later one. A node that is alone may be one of several later, as its first member there.
+    fn is_of(&self, member: u64) -> bool {
+        self.member >= member || node_of(self.member).is_none()
+    }
+}
+
+impl Started<'_> {
+    /// Whether the replica's files are those that were here when it ended. How often it was started.
+    ///
+    /// # Errors
+    /// They are not, or cannot be read.
+    pub(crate) fn check(&self) -> std::result::Result<u64, NotStarted> {
+        let known = read(&mark(self.root, &self.name), parse)?;
+        let Some(known) = known.filter(|known| known.is_of(self.member)) else {
+            return Ok(0);
+        };
+        let directory = self.directory.to_path_buf();
+        if !Log::is_there(&self.directory.join("log"))? {
+            return Err(NotStarted::Gone {
+                directory,
+                remedy: self.remedy,
+            });
+        }
+        let found = read(&self.directory.join(STARTS), parse_number)?.unwrap_or_default();
+        if found < known.starts {
+            return Err(NotStarted::Older {
+                directory,
+                found,
+                known: known.starts,
+                remedy: self.remedy,
+            });
+        }
+        Ok(found)
+    }
+
+    /// The replica's log is there: from here on it may vote and acknowledge. Returns after fsync.
+    ///
+    /// # Errors
+    /// The disk refuses it.
+    pub(crate) fn begins(&self, starts: u64) -> Result<()> {
+        match self.count(starts + 1) {
+            // A start must not need room that is not there. The replica is known here; only a copy of its directory that was made
+            // since the last start that had room would not be told from an older one.
+            Err(error) if error.kind() == ErrorKind::StorageFull && starts > 0 => {
+                tracing::warn!(
+                    replica = self.name,
+                    directory = %self.directory.display(),
+                    "the disk is full: this start is not counted"
+                );
+                Ok(())
+            }
+            counted => counted,
+        }
+    }
+
+    fn count(&self, starts: u64) -> Result<()> {
+        // The replica's own one first: a crash in between leaves it ahead, and not an older copy.
+        write_durably(
+            &self.directory.join(STARTS),
+            format!("{starts}\n").as_bytes(),
+        )?;
+        create_dir_durably(&self.root.join(MARKS))?;
+        let text = format!("member {}\nstarts {starts}\n", self.member);
+        write_durably(&mark(self.root, &self.name), text.as_bytes())
+    }
+}
+
+/// Whether this member, or a later one, was started here.
+///
+/// # Errors
+/// The mark cannot be read.
+pub(crate) fn was_started(root: &Path, name: &str, member: u64) -> Result<bool> {
+    let known = read(&mark(root, name), parse)?;
+    Ok(known.is_some_and(|known| known.is_of(member)))
+}
+
+/// The replica was given up. Done before its files go.
+///
+/// # Errors
+/// The disk refuses it.
+pub(crate) fn forget(root: &Path, name: &str) -> Result<()> {
+    match std::fs::remove_file(mark(root, name)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => std::fs::File::open(root.join(MARKS))?.sync_all(),
+    }
+}
+
+fn mark(root: &Path, name: &str) -> PathBuf {
+    root.join(MARKS).join(name)
+}
+
+fn read<T>(path: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let damaged = || {
+        let text = format!(
+            "{} does not say how often the replica was started",
+            path.display()
+        );
+        Error::new(ErrorKind::InvalidData, text)
+    };
+    parse(&text).map(Some).ok_or_else(damaged)
+}
+
+fn parse(text: &str) -> Option<Mark> {
+    let mut lines = text.lines();
+    let mut number = |name: &str| lines.next()?.strip_prefix(name)?.trim().parse().ok();
+    Some(Mark {
+        member: number("member")?,
+        starts: number("starts")?,
+    })
+}
+
+fn parse_number(text: &str) -> Option<u64> {
+    text.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! A part of a node's data directory is gone, or an older copy of it was put back: the replica that was there must not vote as if it
+//! had acknowledged nothing.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use super::faults::Clients;
+use super::*;
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for file in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(file.file_name());
+        if file.file_type().unwrap().is_dir() {
+            copy(&file.path(), &to);
+        } else {
+            std::fs::copy(file.path(), to).unwrap();
+        }
+    }
+}
+
+async fn works(servers: &[Server], ledger: &Shared) {
+    let wanted = ledger.created() + 100;
+    let clients = Clients::start(servers.iter(), ledger);
+    eventually("work", async || ledger.created() > wanted).await;
+    clients.end().await;
+}
+
+/// The health of the node's copy of partition 1, as its operator sees it.
+fn health(server: &Server) -> String {
+    let (_, body) = server
+        .management("GET", "/actuator/partitions")
+        .unwrap_or_default();
+    let partitions: Value = serde_json::from_str(&body).unwrap_or_default();
+    partitions["1"]["health"]["status"]
+        .as_str()
+        .unwrap_or_default()
+        .to_string()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn a_partition_whose_directory_is_gone_takes_no_part_until_its_node_is_added_again() {
+    let nodes = Nodes::new(2);
+    let mut servers = nodes.all().await;
+    let ledger = Shared::default();
+    ledger::deploy_one_task(&servers[0].client()).await;
+    works(&servers, &ledger).await;
+
+    servers[2].kill();
+    std::fs::remove_dir_all(nodes.directory(2).join("partitions/1")).unwrap();
+    servers[2] = nodes.start(2).await.unwrap();
+    let said = servers[2].log();
+    assert!(
+        said.contains("is gone") && said.contains("Remove this member and add it again"),
+        "{said}"
+    );
+    assert_ne!(health(&servers[2]), "HEALTHY");
+    // The others lead, and its node finds them: also to deploy, which concerns all partitions.
+    ledger::deploy_one_task(&servers[2].client()).await;
+    works(&servers, &ledger).await;
+    // Without the copy one of the others alone is no majority: it waits for the third rather than let an empty one vote.
+    servers[0].kill();
+    let led = async |server: &Server| {
+        let topology = server.client().topology().await;
+        topology.is_ok_and(|it| leader_of(&it, 1).is_some_and(|leader| leader != 0))
+    };
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert!(!led(&servers[1]).await, "an empty replica has voted");
+    servers[0] = nodes.start(0).await.unwrap();
+    ledger::expect_everything_acknowledged(&servers[2], &ledger).await;
+
+    // As docs/cluster.md says of a lost disk.
+    servers[2].kill();
+    eventually("the node to be removed", async || {
+        let path = format!("{CLUSTER}?force=true");
+        let answer = servers[1].manage("PATCH", &path, r#"{"brokers":{"remove":[2]}}"#);
+        matches!(answer, Some((202, _)))
+    })
+    .await;
+    eventually("the node to be taken out", async || {
+        is_over(&servers[0], 1) && is_over(&servers[1], 1)
+    })
+    .await;
+    std::fs::remove_dir_all(nodes.directory(2)).unwrap();
+    let empty = nodes.start(2);
+    change(
+        &servers[1],
+        "",
+        r#"{"brokers":{"add":[2]},"partitions":{"replicationFactor":3}}"#,
+    );
+    servers[2] = empty.await.unwrap();
+    eventually("the node to be one of them again", async || {
+        servers.iter().all(|server| is_over(server, 2))
+    })
+    .await;
+    servers[0].kill();
+    eventually("the new copy to count", async || led(&servers[2]).await).await;
+    ledger::expect_everything_acknowledged(&servers[2], &ledger).await;
+}
+
+/// What the node says until it has said the text; then it is killed.
+async fn says(nodes: &Nodes, node: usize, name: &str, wanted: &str) {
+    let log = nodes.data.path().join(format!("{node}-{name}.log"));
+    let mut process = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
+        .args(["serve", "--data"])
+        .arg(nodes.directory(node))
+        .args(["--rest-port", "0", "--grpc-port", "0"])
+        .args(["--management-port", "0"])
+        .args(nodes.arguments(node))
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let said = || std::fs::read_to_string(&log).unwrap();
+    let what = format!("{name}: {wanted}");
+    eventually(&what, async || said().contains(wanted)).await;
+    assert!(said().contains("Remove this member and add it again"));
+    let _ = process.kill();
+    support::end(&mut process);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn what_is_left_of_a_replica_and_older_copies_of_it_take_no_part() {
+    let nodes = Nodes::new(2);
+    let mut servers = nodes.all().await;
+    let ledger = Shared::default();
+    ledger::deploy_one_task(&servers[0].client()).await;
+    works(&servers, &ledger).await;
+    let older = tempfile::tempdir().unwrap();
+    servers[2].kill();
+    copy(&nodes.directory(2).join("partitions/1"), older.path());
+    servers[2] = nodes.start(2).await.unwrap();
+    works(&servers, &ledger).await;
+    servers.pop().unwrap().kill();
+
+    let whole = tempfile::tempdir().unwrap();
+    copy(&nodes.directory(2), whole.path());
+    let restored = || {
+        std::fs::remove_dir_all(nodes.directory(2)).unwrap();
+        copy(whole.path(), &nodes.directory(2));
+    };
+    for (name, lost) in [
+        ("log", "partitions/1/log"),
+        ("state", "cluster-state"),
+        ("state-log", "cluster-state/log"),
+    ] {
+        std::fs::remove_dir_all(nodes.directory(2).join(lost)).unwrap();
+        says(&nodes, 2, name, "is gone").await;
+        restored();
+    }
+    let partition = nodes.directory(2).join("partitions/1");
+    std::fs::remove_dir_all(&partition).unwrap();
+    copy(older.path(), &partition);
+    says(&nodes, 2, "older", "is an older copy").await;
+    restored();
+    // Nothing was done to it meanwhile.
+    servers.push(nodes.start(2).await.unwrap());
+    assert_eq!(health(&servers[2]), "HEALTHY");
+    ledger::expect_everything_acknowledged(&servers[2], &ledger).await;
+}
