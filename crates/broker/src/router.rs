@@ -237,16 +237,14 @@ impl Broker {
 
     /// Work can be done: every partition has its leader, here or on another node, but for those that have failed for good.
     pub fn is_ready(&self) -> bool {
-        let is_led = |partition: u32| match self.shared.partition(partition) {
-            Some(it) => it.status.role() == PartitionRole::Leader || it.status.leader().is_some(),
-            None => {
-                let cluster = self.cluster();
-                cluster.is_some_and(|cluster| cluster.leader_of(partition).is_some())
-            }
+        let is_led = |partition: u32| match self.cluster() {
+            Some(cluster) => self.shared.leads(partition) || cluster.leader_of(partition).is_some(),
+            None => self.shared.leads(partition),
         };
+        // In a cluster a copy that has failed says nothing of the others.
         let has_failed = |partition: u32| {
             let handle = self.shared.partition(partition);
-            handle.is_some_and(|it| it.status.failure().is_some())
+            self.cluster().is_none() && handle.is_some_and(|it| it.status.failure().is_some())
         };
         let mut all = self.routing().partitions();
         all.clone().any(is_led) && all.all(|it| is_led(it) || has_failed(it))

@@ -120,7 +120,7 @@ impl Shared {
     }
 
     /// Whether commands for the partition are taken on this node.
-    fn leads(&self, partition: u32) -> bool {
+    pub(crate) fn leads(&self, partition: u32) -> bool {
         let handle = self.partition(partition);
         handle.as_deref().is_some_and(PartitionHandle::leads)
     }

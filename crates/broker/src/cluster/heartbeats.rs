@@ -12,6 +12,7 @@ use tokio::runtime::Handle;
 
 use super::Cluster;
 use super::own_group::Told;
+use super::wire::NodeStatus;
 use crate::partition::Report;
 use crate::partition::thread::HEARTBEAT_TICKS;
 
@@ -100,6 +101,21 @@ impl Cluster {
     /// Without it replicas that have members on this node must not rest.
     pub(crate) fn is_heard(&self, node: u32) -> bool {
         self.heartbeats.is_heard(node)
+    }
+
+    /// Replicas that follow one on this node which has failed: the node is heard, so that nobody would miss its replica.
+    pub(super) fn replace_failed_leaders(&self, node: u32, status: &NodeStatus) {
+        let Some(broker) = self.broker() else {
+            return;
+        };
+        let failed = status.partitions.iter().filter(|it| it.has_failed());
+        for handle in failed.filter_map(|it| broker.partition(it.partition)) {
+            if handle.status.leader() == Some(node) {
+                let since = Instant::now().checked_sub(self.config.election_timeout());
+                let since = since.unwrap_or_else(Instant::now);
+                handle.inbox.send(Report::NotHeard { node, since });
+            }
+        }
     }
 
     fn tell_silent(&self, is_silent: impl Fn(u32, Duration) -> bool) {

@@ -239,11 +239,11 @@ impl Cluster {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// The node that leads the partition, as far as the replica here knows, or as others say if there is none here.
+    /// The node that leads the partition, as far as the replica here knows, or as others say if there is none here that works.
     pub fn leader_of(&self, partition: u32) -> Option<u32> {
         match self.broker()?.partition(partition) {
-            Some(handle) => handle.status.leader(),
-            None => self.members.leader(partition),
+            Some(handle) if handle.status.failure().is_none() => handle.status.leader(),
+            _ => self.members.leader(partition),
         }
     }
 
@@ -394,12 +394,10 @@ impl Cluster {
         let Some(broker) = self.broker() else {
             return;
         };
-        let Some(handle) = broker.partition(partition) else {
-            return;
-        };
-        if handle.status.role() == PartitionRole::Leader {
+        let handle = broker.partition(partition);
+        if let Some(handle) = handle.filter(|it| it.status.role() == PartitionRole::Leader) {
             broker.remote_here(&handle, *command);
-        } else if !forwarded && handle.status.leader() != Some(from) {
+        } else if !forwarded && self.leader_of(partition) != Some(from) {
             let message = NodeMessage::Remote {
                 partition,
                 command,
@@ -446,7 +444,10 @@ impl Cluster {
             NodeMessage::Shrink { stream, amount } => self.shrink(from, stream, amount),
             NodeMessage::Shrunk { stream, amount } => self.shrunk(from, stream, amount),
             NodeMessage::Grow { stream, amount } => self.grow(from, stream, amount),
-            NodeMessage::Status(status) => self.members.heard(from, status),
+            NodeMessage::Status(status) => {
+                self.replace_failed_leaders(from, &status);
+                self.members.heard(from, status);
+            }
             NodeMessage::Rebalance => self.rebalance_here(),
             NodeMessage::Cluster(message) => self.cluster_message(from, message),
             NodeMessage::Query {

@@ -10,6 +10,7 @@ use skep_protocol::record::{decode, encode};
 use skep_protocol::response::JobActivation;
 use skep_protocol::{ActivatedJob, Failure, Response};
 use skep_query::Query;
+use skep_service::PartitionHealth;
 
 use super::stores::CopyAnswer;
 use crate::asking::{Answered, StoreState};
@@ -186,6 +187,13 @@ pub struct ReplicaStatus {
     pub store: StoreState,
     /// Of two that say that they lead the one with the higher term does.
     pub term: u64,
+}
+
+impl ReplicaStatus {
+    /// The replica has stopped for good, though its node is there.
+    pub fn has_failed(&self) -> bool {
+        self.health == PartitionHealth::Dead as u8
+    }
 }
 
 impl NodeMessage {

@@ -201,6 +201,8 @@ impl PartitionStatus {
 
     pub fn fail(&self, reason: String) {
         self.failure.lock().get_or_insert(reason);
+        // It does not know any more who leads.
+        self.leader.store(0, Ordering::Release);
         self.set_role(PartitionRole::Inactive);
     }
 

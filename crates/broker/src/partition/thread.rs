@@ -312,6 +312,8 @@ impl Partition {
                 tracing::error!(code = "PARTITION_STOPPED", partition = self.status.partition, %reason, "partition stops");
                 self.status.fail(reason);
                 self.wakes.give();
+                // Other replicas need not wait until they miss it.
+                self.outlet.role_changed();
                 self.abort_all("the partition has stopped because of an error");
             }
         }

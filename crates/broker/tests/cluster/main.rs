@@ -4,6 +4,7 @@
 mod changes;
 mod damaged;
 mod exporters;
+mod failed;
 mod lost;
 mod measured;
 mod purge;

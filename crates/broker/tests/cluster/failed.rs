@@ -1,0 +1,59 @@
+//! A replica that fails on a node that goes on: the node is heard, and its replica is not there any more.
+
+use super::*;
+
+/// Longer than replicas need until they rest.
+const REST: Duration = Duration::from_secs(4);
+
+/// The replica ends as one whose disk has failed.
+async fn fail(rig: &Rig, partition: u32) {
+    let mut handles = rig.broker.partitions().into_iter();
+    let handle = handles.find(|it| it.status.partition == partition).unwrap();
+    tokio::task::spawn_blocking(move || {
+        handle.abandon();
+        handle.status.fail("its disk has failed".to_string());
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leader_that_fails_while_its_group_rests_is_replaced_and_its_node_finds_the_next_one() {
+    let nodes = Nodes::new(3, 2);
+    let rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    let mut created = HashSet::new();
+    for rig in &rigs {
+        created.insert(create_one(rig).await);
+    }
+    tokio::time::sleep(REST).await;
+    let failed = leader(&rigs[0].broker.topology(), 1).unwrap();
+    fail(&rigs[failed], 1).await;
+    let began = Instant::now();
+    for rig in &rigs {
+        wait_until("another leader", || {
+            leader(&rig.broker.topology(), 1).is_some_and(|it| it != failed)
+        })
+        .await;
+    }
+    println!("replaced after {:?}", began.elapsed());
+    // Also at the node whose replica has failed, and also what concerns all partitions.
+    wait_until("the node to be ready", || rigs[failed].broker.is_ready()).await;
+    rigs[failed].deploy(&one_task()).await;
+    for _ in 0..4 {
+        created.insert(create_one(&rigs[failed]).await);
+    }
+    all_are_there(&rigs[failed], created).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_whose_replicas_have_failed_is_ready_only_while_others_lead() {
+    let nodes = Nodes::new(3, 1);
+    let mut rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    fail(&rigs[0], 1).await;
+    wait_until("another leader", || rigs[0].broker.is_ready()).await;
+    // One of three copies is left.
+    stop(rigs.pop().unwrap()).await;
+    wait_until("nobody to lead", || !rigs[0].broker.is_ready()).await;
+}
