@@ -168,6 +168,13 @@ impl Founding {
         Err(reason)
     }
 
+    /// The other one is of this cluster, and of a later epoch that knows nothing of this node.
+    pub fn is_left_behind_by(&self, other: &Greeting) -> bool {
+        let identity = self.identity();
+        let (id, epoch) = id_and_epoch(&other.cluster_id);
+        id == identity.cluster_id && epoch > identity.epoch && !other.members.contains(&self.node)
+    }
+
     /// The cluster goes on without this node, which may not do what it did: why.
     pub fn left_behind(&self) -> Option<String> {
         self.state.lock().left_behind.clone()
@@ -304,6 +311,16 @@ fn left_behind(node: u32) -> String {
         "node {node} was removed as lost for good, and the cluster goes on without what it has: its data is of an earlier time, and must not \
          come back. To use the node again, stop it, empty its data directory, start it, and add it with PATCH /actuator/cluster and \
          {{\"brokers\":{{\"add\":[{node}]}}}} at another node"
+    )
+}
+
+/// Why a node that has a majority goes on, though another one says that the cluster goes on without it.
+pub fn majority_lives(node: u32, other: u32) -> String {
+    format!(
+        "node {other} says that the cluster was formed anew without node {node} (?force=true), but most nodes of the cluster are there \
+         and have a leader: they work on, and node {other} is not let in. Two parts of the cluster take commands now. Stop the part whose \
+         data is to be given up, keep a copy of its directories, empty them, start its nodes and add them again with PATCH \
+         /actuator/cluster"
     )
 }
 

@@ -37,7 +37,7 @@ use skep_transport::{
 use tokio::runtime::Handle;
 
 pub(crate) use self::changes::now;
-use self::founding::Founding;
+use self::founding::{Founding, majority_lives};
 use self::gateways::Visitors;
 use self::heartbeats::Heartbeats;
 use self::management::Asked;
@@ -566,6 +566,9 @@ impl Owner for Cluster {
             self.meets_gateway(other)
         } else if self.is_gateway() {
             self.meets_as_gateway(other)
+        } else if self.own_leader().is_some() && self.founding.is_left_behind_by(other) {
+            // A majority lives: it does not yield to a minority, nor to anybody who says so.
+            Err(majority_lives(self.node(), other.node))
         } else {
             self.founding.meets(other)
         }
