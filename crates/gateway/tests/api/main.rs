@@ -27,6 +27,7 @@ mod schema;
 mod searches;
 mod shutdown;
 mod spans;
+mod stated_constraints;
 mod statistics;
 mod streams;
 mod unreadable_variables;
