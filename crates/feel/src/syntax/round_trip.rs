@@ -254,13 +254,28 @@ fn unary_tests() -> impl Strategy<Value = Vec<Test>> {
         expression().prop_map(Test::Value),
         (compare_op(), expression()).prop_map(|(op, e)| Test::Compare(op, e)),
     ];
-    (vec(test, 1..4), any::<bool>()).prop_map(|(tests, negated)| {
+    (vec(test, 1..4), any::<bool>()).prop_map(|(mut tests, negated)| {
         if negated {
-            vec![Test::Not(tests)]
-        } else {
-            tests
+            return vec![Test::Not(tests)];
         }
+        // The parser reads a truth value at the end of a cell as what the input has to be.
+        if let Some(last @ Test::Value(Expr::Boolean(_))) = tests.last_mut()
+            && let Test::Value(value) = last.clone()
+        {
+            *last = Test::Compare(CompareOp::Equal, value);
+        }
+        tests
     })
+}
+
+#[test]
+fn a_truth_value_at_the_end_of_a_cell_is_what_the_input_has_to_be() {
+    let read = |text| parse_unary_tests(text, &ParseOptions::default()).expect(text);
+    let is = |value| Test::Compare(CompareOp::Equal, Expr::Boolean(value));
+    let condition = |value| Test::Value(Expr::Boolean(value));
+    assert_eq!(read("false"), [is(false)]);
+    assert_eq!(read("true, false"), [condition(true), is(false)]);
+    assert_eq!(read("not(false)"), [Test::Not(vec![condition(false)])]);
 }
 
 #[test]
