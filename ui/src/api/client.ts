@@ -105,3 +105,13 @@ export async function post<P extends PathWith<"post"> & string>(
 export async function patch<P extends PathWith<"patch"> & string>(path: P, parameters: Parameters<P>, body: Body<P, "patch">): Promise<void> {
   await send("patch", path, parameters, JSON.stringify(body));
 }
+
+/** A command whose body is JSON text as somebody wrote it: its numbers go as long as they are. */
+export async function command<P extends PathWith<"post"> & string>(path: P, parameters: Parameters<P>, body: string): Promise<Answer<P, "post">> {
+  return json(await send("post", path, parameters, body));
+}
+
+/** Takes something away. */
+export async function remove<P extends PathWith<"delete"> & string>(path: P, parameters: Parameters<P>): Promise<void> {
+  await send("delete", path, parameters, undefined);
+}

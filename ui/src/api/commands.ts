@@ -2,18 +2,10 @@
 import { type Answer, patch, post, send } from "./client";
 import type { BatchKey, IncidentKey, InstanceKey, JobKey, ScopeKey } from "./keys";
 import { type Filter } from "./instances";
-import { afterCommand } from "./live";
+import { done } from "./live";
 import { Problem } from "./problem";
 
 export type Deployment = Answer<"/deployments", "post">;
-
-async function done<T>(command: Promise<T>): Promise<T> {
-  try {
-    return await command;
-  } finally {
-    await afterCommand();
-  }
-}
 
 export function deploy(files: readonly File[]): Promise<Deployment> {
   const form = new FormData();

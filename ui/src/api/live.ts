@@ -50,6 +50,15 @@ export async function afterCommand(): Promise<void> {
   await queries.invalidateQueries();
 }
 
+/** A command, and behind it all that is on the screen once more, whatever became of it. */
+export async function done<T>(command: Promise<T>): Promise<T> {
+  try {
+    return await command;
+  } finally {
+    await afterCommand();
+  }
+}
+
 const took = new Map<string, number>();
 const name = (key: QueryKey): string => JSON.stringify(key);
 

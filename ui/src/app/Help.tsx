@@ -9,16 +9,13 @@ import { Panel } from "../parts/Panel";
 import { Shown } from "../parts/Shown";
 import { text } from "../text";
 import { singleKeys } from "./keys";
+import { rooms } from "./nav";
 import "./help.css";
 
 const t = text.frame;
 const keys: readonly (readonly [string, string])[] = [
   ["Ctrl K", t.shortcuts.palette],
-  ["g h", t.shortcuts.home],
-  ["g p", t.shortcuts.processes],
-  ["g i", t.shortcuts.incidents],
-  ["g j", t.shortcuts.jobs],
-  ["g b", t.shortcuts.batches],
+  ...rooms.map(({ key, name }) => [`g ${key}`, name] as const),
   ["/", t.shortcuts.filter],
   ["j k x", t.shortcuts.rows],
   ["← → ↑ ↓", t.shortcuts.diagram],

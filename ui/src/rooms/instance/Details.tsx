@@ -11,6 +11,7 @@ import { MessageTab } from "./MessageTab";
 import { TABS } from "./search";
 import { useScope } from "./scope";
 import { VariableTab } from "./VariableTab";
+import "../../parts/tabs.css";
 
 const t = text.instance;
 

@@ -43,11 +43,6 @@ export const frame = {
   everywhere: "On every page",
   shortcuts: {
     palette: "Find anything",
-    home: "Home",
-    processes: "Processes",
-    incidents: "Incidents",
-    jobs: "Jobs",
-    batches: "Batches",
     filter: "To the filter",
     help: "This help",
     pause: "Stop or go on updating",
