@@ -5,6 +5,7 @@ import { text } from "../../text";
 import { number } from "../../text/format";
 import { Note } from "../Note";
 import { Skeleton } from "../Shown";
+import { type Ghosts, drawGhosts } from "./ghosts";
 import { type Mark, addHatch, drawFlows, drawMarks } from "./marks";
 import { Outline } from "./Outline";
 import { type Parts, fit, isStep, makeViewer, partsOf, reveal } from "./viewer";
@@ -16,6 +17,8 @@ interface DiagramProps {
   label: string;
   marks: ReadonlyMap<string, Mark>;
   taken?: ReadonlySet<string>;
+  /** Changes that are planned. */
+  ghosts?: Ghosts;
   /** Counts of what has ended are shown as well. */
   withEnded?: boolean;
   selected?: string;
@@ -25,9 +28,10 @@ interface DiagramProps {
 const NONE: ReadonlySet<string> = new Set();
 const t = text.processes;
 
-export default function Diagram({ xml, label, marks, taken = NONE, withEnded = false, selected, onSelect }: DiagramProps) {
+export default function Diagram({ xml, label, marks, taken = NONE, ghosts, withEnded = false, selected, onSelect }: DiagramProps) {
   const place = useRef<HTMLDivElement>(null);
-  const [parts, setParts] = useState<Parts>();
+  const [drawn, setDrawn] = useState<{ xml: string; parts: Parts }>();
+  const parts = drawn?.xml === xml ? drawn.parts : undefined;
   const [broken, setBroken] = useState<string>();
   const [outline, setOutline] = useState(false);
   const select = useRef(onSelect);
@@ -35,6 +39,22 @@ export default function Diagram({ xml, label, marks, taken = NONE, withEnded = f
     select.current = onSelect;
   });
 
+  useEffect(() => {
+    if (!parts || !place.current) return;
+    const observer = new ResizeObserver(() => fit(parts));
+    observer.observe(place.current);
+    return () => observer.disconnect();
+  }, [parts]);
+  useEffect(() => (parts ? drawMarks(parts, marks, withEnded) : undefined), [parts, marks, withEnded]);
+  useEffect(() => (parts ? drawFlows(parts, taken) : undefined), [parts, taken]);
+  useEffect(() => (parts && ghosts ? drawGhosts(parts, ghosts) : undefined), [parts, ghosts]);
+  useEffect(() => {
+    if (!parts || selected === undefined || !parts.registry.get(selected)) return;
+    parts.canvas.addMarker(selected, "sk-selected");
+    reveal(parts, selected);
+    return () => parts.canvas.removeMarker(selected, "sk-selected");
+  }, [parts, selected]);
+  // The last one, so that what was drawn over it is taken away before the drawing is.
   useEffect(() => {
     if (!place.current) return;
     const viewer = makeViewer(place.current);
@@ -47,7 +67,7 @@ export default function Diagram({ xml, label, marks, taken = NONE, withEnded = f
         addHatch(made);
         made.events.on("element.click", ({ element }) => select.current(isStep(element) ? element.id : undefined));
         fit(made);
-        setParts(made);
+        setDrawn({ xml, parts: made });
       },
       (error: unknown) => {
         if (!gone) setBroken(error instanceof Error ? error.message : String(error));
@@ -55,25 +75,10 @@ export default function Diagram({ xml, label, marks, taken = NONE, withEnded = f
     );
     return () => {
       gone = true;
-      setParts(undefined);
+      setDrawn(undefined);
       viewer.destroy();
     };
   }, [xml]);
-
-  useEffect(() => {
-    if (!parts || !place.current) return;
-    const observer = new ResizeObserver(() => fit(parts));
-    observer.observe(place.current);
-    return () => observer.disconnect();
-  }, [parts]);
-  useEffect(() => (parts ? drawMarks(parts, marks, withEnded) : undefined), [parts, marks, withEnded]);
-  useEffect(() => (parts ? drawFlows(parts, taken) : undefined), [parts, taken]);
-  useEffect(() => {
-    if (!parts || selected === undefined || !parts.registry.get(selected)) return;
-    parts.canvas.addMarker(selected, "sk-selected");
-    reveal(parts, selected);
-    return () => parts.canvas.removeMarker(selected, "sk-selected");
-  }, [parts, selected]);
 
   const pressed = (event: KeyboardEvent) => {
     if (!parts) return;

@@ -3,6 +3,7 @@ import { type ComponentProps, Suspense, lazy } from "react";
 import { Skeleton } from "../Shown";
 
 const Loaded = lazy(() => import("./Diagram"));
+export type { Ghosts } from "./ghosts";
 export type { Mark } from "./marks";
 
 export function Diagram(props: ComponentProps<typeof Loaded>) {

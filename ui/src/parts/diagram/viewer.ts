@@ -1,5 +1,7 @@
 // bpmn-js as this interface uses it: a viewer with our colours, and what is known of its parts.
-import NavigatedViewer from "bpmn-js/lib/NavigatedViewer";
+import BpmnViewer from "bpmn-js/lib/Viewer";
+import MoveCanvasModule from "diagram-js/lib/navigation/movecanvas";
+import ZoomScrollModule from "diagram-js/lib/navigation/zoomscroll";
 import "bpmn-js/dist/assets/diagram-js.css";
 import "bpmn-js/dist/assets/bpmn-js.css";
 
@@ -33,6 +35,7 @@ export interface Canvas {
   removeMarker: (id: string, marker: string) => void;
   getRootElement: () => Item;
   getContainer: () => HTMLElement;
+  getLayer: (name: string, index: number) => SVGElement;
   resized: () => void;
   viewbox: ((box: Box) => void) & (() => Box & { inner: Box; outer: { width: number; height: number }; scale: number });
   zoom: ((to: number | "fit-viewport", center?: "auto" | { x: number; y: number }) => void) & (() => number);
@@ -61,7 +64,7 @@ export interface Parts {
   events: Events;
 }
 
-export type Viewer = NavigatedViewer;
+export type Viewer = BpmnViewer;
 
 interface Drawn {
   diagrams?: { plane?: { planeElement?: { label?: { bounds?: Box } }[] } }[];
@@ -81,8 +84,10 @@ function widenLabels({ definitions }: { definitions?: Drawn }) {
 
 /** Colours are names of tokens, so that they follow the look without drawing again. */
 export function makeViewer(container: HTMLElement): Viewer {
-  const viewer = new NavigatedViewer({
+  const viewer = new BpmnViewer({
     container,
+    // Keys are ours: arrows walk the flows.
+    additionalModules: [MoveCanvasModule, ZoomScrollModule],
     bpmnRenderer: { defaultFillColor: "var(--surface)", defaultStrokeColor: "var(--diagram)", defaultLabelColor: "var(--ink)" },
     textRenderer: {
       defaultStyle: { fontFamily: "Inter Variable, system-ui, sans-serif", fontSize: 12, lineHeight: 1.25 },

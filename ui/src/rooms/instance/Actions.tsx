@@ -1,5 +1,6 @@
 // What can be done with the whole instance.
-import { Ban, RotateCcw } from "lucide-react";
+import { Link } from "@tanstack/react-router";
+import { Ban, GitCompareArrows, Route, RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { cancelInstance, retryMany } from "../../api/commands";
 import type { Instance } from "../../api/instances";
@@ -28,13 +29,21 @@ export function Actions({ instance }: { instance: Instance }) {
     }
   };
   return (
-    <span className="row">
+    <span className="row wrap">
       {instance.hasIncident ? (
         <button type="button" className="button" disabled={busy} onClick={() => void run(() => retryMany({ processInstanceKey: key }), t.begun)}>
           <RotateCcw size={14} aria-hidden="true" />
           {t.retryAll}
         </button>
       ) : null}
+      <Link className="button" to="/processes/i/$key" params={{ key }} search={{ do: "modify" }}>
+        <Route size={14} aria-hidden="true" />
+        {text.change.modify}
+      </Link>
+      <Link className="button" to="/processes/i/$key" params={{ key }} search={{ do: "migrate" }}>
+        <GitCompareArrows size={14} aria-hidden="true" />
+        {text.change.migrate}
+      </Link>
       <button type="button" className="button" onClick={() => setAsking(true)}>
         <Ban size={14} aria-hidden="true" />
         {t.cancel}

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { type Instance, flows, instanceCounts } from "../../api/instances";
 import { xml } from "../../api/xml";
-import { Diagram, type Mark } from "../../parts/diagram";
+import { Diagram, type Ghosts, type Mark } from "../../parts/diagram";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
 import { useScope } from "./scope";
@@ -11,7 +11,14 @@ import { useScope } from "./scope";
 const NOTHING: ReadonlyMap<string, Mark> = new Map();
 const NONE: ReadonlySet<string> = new Set();
 
-export function Drawing({ instance }: { instance: Instance }) {
+interface DrawingProps {
+  instance: Instance;
+  ghosts?: Ghosts;
+  /** Instead of looking at what is chosen. */
+  onChoose?: (element: string) => void;
+}
+
+export function Drawing({ instance, ghosts, onChoose }: DrawingProps) {
   const atWork = instance.state === "ACTIVE";
   const { element, chooseElement } = useScope();
   const model = useQuery(xml(instance.processDefinitionKey));
@@ -28,9 +35,10 @@ export function Drawing({ instance }: { instance: Instance }) {
             label={`${text.processes.diagram}: ${instance.processDefinitionName ?? instance.processDefinitionId}`}
             marks={marks}
             taken={ways}
-            withEnded
+            ghosts={ghosts}
+            withEnded={ghosts === undefined}
             selected={element}
-            onSelect={(next) => chooseElement(next === element ? undefined : next)}
+            onSelect={(next) => (onChoose && next !== undefined ? onChoose(next) : chooseElement(next === element ? undefined : next))}
           />
         )}
       </Shown>

@@ -1,6 +1,6 @@
 // What the instance is: its state, its version, its ages, and what it was called by.
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, getRouteApi } from "@tanstack/react-router";
 import { ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { type Instance, callers } from "../../api/instances";
@@ -12,9 +12,11 @@ import { text } from "../../text";
 import { Actions } from "./Actions";
 
 const t = text.instance;
+const route = getRouteApi("/processes/i/$key");
 
 export function Head({ instance, definition }: { instance: Instance; definition: Definition | undefined }) {
   const called = instance.parentProcessInstanceKey !== null && instance.parentProcessInstanceKey !== undefined;
+  const changing = route.useSearch().do !== undefined;
   const above = useQuery({ ...callers(instance.processInstanceKey), enabled: called });
   return (
     <header className="instance-head">
@@ -56,7 +58,7 @@ export function Head({ instance, definition }: { instance: Instance; definition:
         </Fact>
         {instance.tags.length > 0 ? <Fact name={t.tags}>{instance.tags.join(", ")}</Fact> : null}
         <span className="grow" />
-        <Actions instance={instance} />
+        {changing ? null : <Actions instance={instance} />}
       </div>
     </header>
   );

@@ -1,13 +1,14 @@
 // One process instance: why it does not go on, first; then where it is, what happened, and with which data.
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { instance } from "../../api/instances";
+import { Suspense, lazy } from "react";
+import { type Instance as One, instance } from "../../api/instances";
 import { type InstanceKey, asKey } from "../../api/keys";
 import { queries } from "../../api/live";
 import { definition } from "../../api/processes";
 import { Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
-import { Shown } from "../../parts/Shown";
+import { Shown, Skeleton } from "../../parts/Shown";
 import { Splitter } from "../../parts/Splitter";
 import { text } from "../../text";
 import { Details } from "./Details";
@@ -18,11 +19,16 @@ import { ScopeProvider } from "./scope";
 import { Why } from "./Why";
 import "./instance.css";
 
+const Modify = lazy(() => import("./modify/Modify"));
+const Migrate = lazy(() => import("./migrate/Migrate"));
+
 const route = getRouteApi("/processes/i/$key");
 const t = text.instance;
 
 export function Instance() {
   const key = asKey<InstanceKey>(route.useParams().key);
+  const wanted = route.useSearch().do;
+  const changing = wanted === "modify" || wanted === "migrate" ? wanted : undefined;
   const known = queries.getQueryData(["instances", "one", key]) as { state?: string } | undefined;
   const one = useQuery(instance(key, known?.state === undefined || known.state === "ACTIVE"));
   const model = useQuery({ ...definition(one.data?.processDefinitionKey ?? asKey("0")), enabled: one.data !== undefined });
@@ -43,17 +49,25 @@ export function Instance() {
           <ScopeProvider instance={found}>
             <div className="instance">
               <Head instance={found} definition={model.data} />
-              {found.state === "ACTIVE" ? <Why instance={found} /> : null}
-              <Splitter name="instance" label={t.resize} initial={280} above={<Drawing instance={found} />}>
-                <div className="instance-parts">
-                  <History instance={found} />
-                  <Details instance={found} />
-                </div>
-              </Splitter>
+              {changing === undefined ? <Read instance={found} /> : <Suspense fallback={<Skeleton rows={6} />}>{changing === "modify" ? <Modify instance={found} /> : <Migrate instance={found} />}</Suspense>}
             </div>
           </ScopeProvider>
         )}
       </Shown>
+    </>
+  );
+}
+
+function Read({ instance: found }: { instance: One }) {
+  return (
+    <>
+      {found.state === "ACTIVE" ? <Why instance={found} /> : null}
+      <Splitter name="instance" label={t.resize} initial={280} above={<Drawing instance={found} />}>
+        <div className="instance-parts">
+          <History instance={found} />
+          <Details instance={found} />
+        </div>
+      </Splitter>
     </>
   );
 }

@@ -3,7 +3,11 @@ import { only } from "../../app/search";
 
 export const TABS = ["variables", "incidents", "jobs", "messages"] as const;
 export type Tab = (typeof TABS)[number];
-const NAMES = ["element", "scope", "tab"] as const;
-export type InstanceSearch = Partial<Record<(typeof NAMES)[number], string>>;
+/** `do`: what is being changed; `to`: the definition that a migration goes to. */
+const NAMES = ["element", "scope", "tab", "do", "to"] as const;
+export type InstanceSearch = Partial<Record<(typeof NAMES)[number], string>> & { plan?: string[] };
 
-export const instanceSearch = (search: Record<string, unknown>): InstanceSearch => only(search, NAMES);
+export function instanceSearch(search: Record<string, unknown>): InstanceSearch {
+  const plan = Array.isArray(search.plan) ? search.plan.filter((each) => typeof each === "string") : [];
+  return { ...only(search, NAMES), ...(plan.length > 0 ? { plan } : {}) };
+}

@@ -1,5 +1,6 @@
 // English.
 import { batches } from "./batches";
+import { change } from "./change";
 import { commands } from "./commands";
 import { frame } from "./frame";
 import { home } from "./home";
@@ -9,4 +10,4 @@ import { jobs } from "./jobs";
 import { processes } from "./processes";
 import { words } from "./words";
 
-export const en = { batches, commands, frame, home, incidents, instance, jobs, processes, words };
+export const en = { batches, change, commands, frame, home, incidents, instance, jobs, processes, words };
