@@ -1,6 +1,8 @@
 // Reading: what an operator finds, by links, addresses and filters.
-import { BIG, HOSTILE, LONG } from "./seed.mjs";
+import { readFile } from "node:fs/promises";
+import { BIG, client, HOSTILE, LONG } from "./seed.mjs";
 import { expect, fits, instanceOf, test } from "./journey";
+import { startServer } from "./server.mjs";
 
 test("home says what goes wrong, and leads there", async ({ page, open }) => {
   await open("/");
@@ -166,4 +168,38 @@ test("all of it goes by keys", async ({ page, open }) => {
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/processes\/i\/\d+/);
+});
+
+test("time is moved from moment to moment, and variables stay those of now", async ({ page, open, api }) => {
+  const key = String((await api.post("/process-instances/search", { filter: { processDefinitionId: "order", state: "COMPLETED" }, page: { limit: 1 } })).items[0]?.processInstanceKey);
+  await open(`/processes/i/${key}?tab=variables`);
+  await page.getByRole("button", { name: "Replay" }).click();
+  await expect(page.getByText("Variables are those of now")).toBeVisible();
+  const slider = page.getByRole("slider", { name: "Moment" });
+  await slider.press("ArrowRight");
+  await expect(page).toHaveURL(/at=20/);
+  await page.reload();
+  await slider.press("Home");
+  await expect(page.locator('.djs-element[data-element-id="charge"].sk-done')).toHaveCount(0);
+  await slider.press("End");
+  await expect(page.locator('.djs-element[data-element-id="charge"].sk-done')).toHaveCount(1);
+  await page.getByRole("button", { name: "Now" }).click();
+  await expect(page.getByText("Variables are those of now")).toHaveCount(0);
+});
+
+test("who did what is said as far as it is kept, and else the setting that would keep it", async ({ page, open, api }) => {
+  const key = String((await api.post("/process-instances/search", { filter: { processDefinitionId: "order" }, page: { limit: 1 } })).items[0]?.processInstanceKey);
+  await open(`/processes/i/${key}?tab=audit`);
+  await expect(page.getByText("camunda.data.audit-log.unknown.categories")).toBeVisible();
+  const kept = await startServer(["camunda.data.audit-log.unknown.categories=DEPLOYED_RESOURCES"]);
+  try {
+    const mine = client(kept.url);
+    await mine.deploy([["order.bpmn", await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8")]]);
+    const { processInstanceKey: other } = await mine.start("order", { orderId: "kept" });
+    await mine.post(`/process-instances/${other}/cancellation`);
+    await page.goto(`${kept.url}/ui/processes/i/${other}?tab=audit`);
+    await expect(page.getByText("Cancel: process instance")).toBeVisible();
+  } finally {
+    await kept.stop();
+  }
 });

@@ -56,6 +56,17 @@ export const within = (scope: ScopeKey, limit: number, atWork: boolean) =>
       page: { limit },
     }, how), atWork ? AT_WORK : 60_000);
 
+/** All that happened in an instance, the oldest first; as much as one answer holds. */
+export const everything = (key: InstanceKey, atWork: boolean) =>
+  live(["instances", "everything", key], async (how) => {
+    const { items, page } = await post("/element-instances/search", {}, {
+      filter: { processInstanceKey: key },
+      sort: [{ field: "startDate" }, { field: "elementInstanceKey" }],
+      page: { limit: 10_000 },
+    }, how);
+    return { items, cut: page.totalItems > items.length };
+  }, atWork ? 5_000 : 60_000);
+
 /** What an element of an instance did, the newest first. */
 export const ofElement = (key: InstanceKey, elementId: string) =>
   live(["instances", "of-element", key, elementId], (how) =>

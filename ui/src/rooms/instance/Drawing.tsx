@@ -1,11 +1,13 @@
 // The model of the instance, with where it is and which way it came.
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { type Instance, flows, instanceCounts } from "../../api/instances";
+import { type Instance, everything, flows, instanceCounts } from "../../api/instances";
 import { xml } from "../../api/xml";
 import { Diagram, type Ghosts, type Mark } from "../../parts/diagram";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
+import { Replay, ReplayButton, useAt } from "./Replay";
+import { marksAt, momentsOf } from "./replay";
 import { useScope } from "./scope";
 
 const NOTHING: ReadonlyMap<string, Mark> = new Map();
@@ -24,6 +26,11 @@ export function Drawing({ instance, ghosts, onChoose }: DrawingProps) {
   const model = useQuery(xml(instance.processDefinitionKey));
   const count = useQuery(instanceCounts(instance.processInstanceKey, atWork));
   const taken = useQuery(flows(instance.processInstanceKey, atWork));
+  const [wanted] = useAt();
+  const at = ghosts === undefined ? wanted : undefined;
+  const past = useQuery({ ...everything(instance.processInstanceKey, atWork), enabled: at !== undefined });
+  const moments = useMemo(() => momentsOf(past.data?.items ?? []), [past.data]);
+  const before = useMemo(() => (at !== undefined && past.data ? marksAt(past.data.items, at) : undefined), [at, past.data]);
   const marks = useMemo(() => (count.data ? new Map(count.data.items.map((each) => [each.elementId, each])) : NOTHING), [count.data]);
   const ways = useMemo(() => (taken.data ? new Set(taken.data.items.map((each) => each.elementId)) : NONE), [taken.data]);
   return (
@@ -33,8 +40,8 @@ export function Drawing({ instance, ghosts, onChoose }: DrawingProps) {
           <Diagram
             xml={source}
             label={`${text.processes.diagram}: ${instance.processDefinitionName ?? instance.processDefinitionId}`}
-            marks={marks}
-            taken={ways}
+            marks={before ?? marks}
+            taken={before ? NONE : ways}
             ghosts={ghosts}
             withEnded={ghosts === undefined}
             selected={element}
@@ -42,6 +49,7 @@ export function Drawing({ instance, ghosts, onChoose }: DrawingProps) {
           />
         )}
       </Shown>
+      {at === undefined ? ghosts === undefined ? <ReplayButton from={instance.startDate} /> : null : moments.length > 0 ? <Replay moments={moments} cut={past.data?.cut ?? false} /> : null}
     </div>
   );
 }

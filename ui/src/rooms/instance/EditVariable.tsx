@@ -1,6 +1,7 @@
 // A variable is edited as text, and only when it was changed is it sent: no number loses a digit on the way.
 import { type FormEvent, type ReactNode, useState } from "react";
-import { setVariable } from "../../api/commands";
+import { retry, setVariable } from "../../api/commands";
+import type { Incident } from "../../api/incidents";
 import type { Variable } from "../../api/instances";
 import type { ScopeKey } from "../../api/keys";
 import { announce } from "../../parts/announce";
@@ -12,23 +13,32 @@ import { text } from "../../text";
 
 const t = text.commands;
 
-async function save(scope: ScopeKey, name: string, value: string, close: () => void) {
+async function save(scope: ScopeKey, name: string, value: string, close: () => void, then: readonly Incident[] = []) {
   try {
     await setVariable(scope, name, compactJson(value));
-    announce("done", t.saved(name));
+    for (const { incidentKey, jobKey } of then) await retry(incidentKey, jobKey);
+    announce("done", then.length > 0 ? t.savedAndRetried(name) : t.saved(name));
     close();
   } catch (error) {
     failed(error);
   }
 }
 
-export function EditVariable({ variable, value, close }: { variable: Variable; value: string; close: () => void }) {
+interface EditProps {
+  variable: Variable;
+  value: string;
+  /** Incidents that another value may mend. */
+  incidents: readonly Incident[];
+  close: () => void;
+}
+
+export function EditVariable({ variable, value, incidents, close }: EditProps) {
   const [before] = useState(value);
   const [written, write] = useState(() => prettyJson(value));
   const error = jsonError(written);
   const same = error === undefined && compactJson(written) === compactJson(before);
   return (
-    <Form title={t.editTitle(variable.name)} close={close} ready={error === undefined && !same} save={() => save(variable.scopeKey, variable.name, written, close)}>
+    <Form title={t.editTitle(variable.name)} close={close} ready={error === undefined && !same} incidents={incidents} save={(then) => save(variable.scopeKey, variable.name, written, close, then)}>
       {value === before ? null : (
         <div className="edit-meanwhile" role="alert">
           <p>{t.changedMeanwhile}</p>
@@ -42,20 +52,21 @@ export function EditVariable({ variable, value, close }: { variable: Variable; v
 }
 
 interface AddProps {
+  incidents: readonly Incident[];
   scope: ScopeKey;
   scopeName: string;
   taken: readonly string[];
   close: () => void;
 }
 
-export function AddVariable({ scope, scopeName, taken, close }: AddProps) {
+export function AddVariable({ scope, scopeName, taken, incidents, close }: AddProps) {
   const [name, setName] = useState("");
   const [written, write] = useState("");
   const error = written.trim() === "" ? undefined : jsonError(written);
   const wrong = name === "" ? undefined : taken.includes(name) ? t.nameTaken : /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? undefined : t.nameBad;
   const ready = name !== "" && wrong === undefined && written.trim() !== "" && error === undefined;
   return (
-    <Form title={t.addTitle} close={close} ready={ready} save={() => save(scope, name, written, close)}>
+    <Form title={t.addTitle} close={close} ready={ready} incidents={incidents} save={(then) => save(scope, name, written, close, then)}>
       <p className="muted edit-scope">{t.addScope(scopeName)}</p>
       <label>
         <span className="label">{t.name}</span>
@@ -72,30 +83,39 @@ interface FormProps {
   title: string;
   close: () => void;
   ready: boolean;
-  save: () => Promise<void>;
+  incidents: readonly Incident[];
+  save: (then?: readonly Incident[]) => Promise<void>;
   children: ReactNode;
 }
 
-function Form({ title, close, ready, save: send, children }: FormProps) {
+function Form({ title, close, ready, incidents, save: send, children }: FormProps) {
   const [busy, setBusy] = useState(false);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const run = async (then?: readonly Incident[]) => {
     if (!ready || busy) return;
     setBusy(true);
-    await send();
+    await send(then);
     setBusy(false);
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void run();
   };
   return (
     <Dialog title={title} isOpen close={close} wide>
-      <form onSubmit={(event) => void submit(event)}>
+      <form onSubmit={submit}>
         {children}
         <div className="dialog-actions">
           <button type="button" className="button" onClick={close}>
             {text.words.cancel}
           </button>
-          <button type="submit" className="button main" disabled={!ready || busy}>
+          <button type="submit" className={incidents.length > 0 ? "button" : "button main"} disabled={!ready || busy}>
             {t.save}
           </button>
+          {incidents.length > 0 ? (
+            <button type="button" className="button main" disabled={!ready || busy} onClick={() => void run(incidents)}>
+              {t.saveAndRetry(incidents.length)}
+            </button>
+          ) : null}
         </div>
       </form>
     </Dialog>

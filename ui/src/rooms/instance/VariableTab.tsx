@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Pencil, Plus } from "lucide-react";
 import { useState } from "react";
+import { type Incident, ofInstance } from "../../api/incidents";
 import { type Instance, type Variable, variables } from "../../api/instances";
 import { wholeVariable } from "../../api/variable";
 import { Json } from "../../parts/Json";
@@ -9,6 +10,7 @@ import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
 import { AddVariable, EditVariable } from "./EditVariable";
+import { useAt } from "./Replay";
 import { useScope } from "./scope";
 
 const t = text.instance;
@@ -17,6 +19,10 @@ export function VariableTab({ instance }: { instance: Instance }) {
   const { key, name } = useScope();
   const atWork = instance.state === "ACTIVE";
   const query = useQuery(variables(key, atWork));
+  // What went wrong in this instance itself can be tried again together with a change of its data.
+  const troubles = useQuery({ ...ofInstance(instance.processInstanceKey), enabled: instance.hasIncident });
+  const incidents = (troubles.data?.items ?? []).filter((each) => each.state === "ACTIVE" && each.processInstanceKey === instance.processInstanceKey);
+  const [at] = useAt();
   const [adding, setAdding] = useState(false);
   const scope = name ?? t.whole;
   return (
@@ -31,6 +37,7 @@ export function VariableTab({ instance }: { instance: Instance }) {
           </button>
         ) : null}
       </div>
+      {at === undefined ? null : <p className="variables-today">{t.today}</p>}
       <Shown query={query} rows={4}>
         {({ items }) =>
           items.length === 0 ? (
@@ -40,18 +47,18 @@ export function VariableTab({ instance }: { instance: Instance }) {
           ) : (
             <dl className="variables">
               {items.map((each) => (
-                <Row key={each.variableKey} variable={each} editable={atWork} />
+                <Row key={each.variableKey} variable={each} editable={atWork} incidents={incidents} />
               ))}
             </dl>
           )
         }
       </Shown>
-      {adding ? <AddVariable scope={key} scopeName={scope} taken={query.data?.items.map((each) => each.name) ?? []} close={() => setAdding(false)} /> : null}
+      {adding ? <AddVariable scope={key} scopeName={scope} taken={query.data?.items.map((each) => each.name) ?? []} incidents={incidents} close={() => setAdding(false)} /> : null}
     </>
   );
 }
 
-function Row({ variable, editable }: { variable: Variable; editable: boolean }) {
+function Row({ variable, editable, incidents }: { variable: Variable; editable: boolean; incidents: readonly Incident[] }) {
   const [editing, setEditing] = useState(false);
   const [whole, setWhole] = useState(false);
   const all = useQuery({ ...wholeVariable(variable.variableKey), enabled: variable.isTruncated && (whole || editing) });
@@ -78,7 +85,7 @@ function Row({ variable, editable }: { variable: Variable; editable: boolean }) 
           <Pencil size={14} aria-hidden="true" />
         </button>
       ) : null}
-      {editing && !cut ? <EditVariable variable={variable} value={value} close={() => setEditing(false)} /> : null}
+      {editing && !cut ? <EditVariable variable={variable} value={value} incidents={incidents} close={() => setEditing(false)} /> : null}
     </div>
   );
 }

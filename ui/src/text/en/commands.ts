@@ -22,6 +22,8 @@ export const commands = {
   valueHint: "Texts have quotes. Numbers stay as long as you write them.",
   invalid: (reason: string) => `This is no JSON: ${reason}`,
   save: "Save",
+  saveAndRetry: (count: number) => (count === 1 ? "Save and retry" : `Save and retry ${number(count)}`),
+  savedAndRetried: (name: string) => `${name} was saved, and it was tried again`,
   saved: (name: string) => `${name} was saved`,
   unchanged: "Nothing was changed.",
   changedMeanwhile: "Somebody else changed this value while you were editing. Yours replaces it if you save.",

@@ -1,0 +1,25 @@
+// What an instance looked like before is told by the times of its elements.
+import { expect, test } from "vitest";
+import { indexAt, marksAt, momentsOf } from "./replay";
+
+const at = (second: number) => new Date(second * 1000).toISOString();
+const lives = [
+  { elementId: "start", startDate: at(1), endDate: at(1), state: "COMPLETED" as const },
+  { elementId: "charge", startDate: at(1), endDate: at(4), state: "TERMINATED" as const },
+  { elementId: "charge", startDate: at(4), endDate: at(9), state: "COMPLETED" as const },
+  { elementId: "ship", startDate: at(9), endDate: null, state: "ACTIVE" as const },
+];
+
+const charge = (active: number, completed: number, canceled: number) => ({ active, completed, canceled, incidents: 0 });
+
+test("each beginning and each end is a moment, once", () => {
+  expect(momentsOf(lives)).toEqual([1000, 4000, 9000]);
+  expect([0, 1000, 5000, 99_000].map((time) => indexAt([1000, 4000, 9000], time))).toEqual([0, 0, 1, 2]);
+});
+
+test("at a moment stands what had begun and not ended", () => {
+  expect(marksAt(lives, 2000).get("charge")).toEqual(charge(1, 0, 0));
+  expect(marksAt(lives, 4000).get("charge")).toEqual(charge(1, 0, 1));
+  expect(marksAt(lives, 9000).get("charge")).toEqual(charge(0, 1, 1));
+  expect(marksAt(lives, 2000).has("ship")).toBe(false);
+});
