@@ -26,3 +26,10 @@ export const useItems = (key: BatchKey, failed: boolean, after?: string) =>
       sort: [{ field: "itemKey", order: "ASC" }],
       page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
     }, how), after, 2_000);
+
+/** The instances for which it failed; as many as one command takes. */
+export const failedKeys = (key: BatchKey) =>
+  live(["batches", "failed", key], async (how) => {
+    const { items } = await post("/batch-operation-items/search", {}, { filter: { batchOperationKey: key, state: "FAILED" as const }, page: { limit: 1000 } }, how);
+    return items.flatMap((each) => each.processInstanceKey ?? []);
+  }, 10_000);

@@ -1,7 +1,6 @@
 // What changes something. Each ends with asking again for what is on the screen, with an answer that holds the change.
 import { type Answer, patch, post, send } from "./client";
 import type { BatchKey, IncidentKey, InstanceKey, JobKey, ScopeKey } from "./keys";
-import { type Filter } from "./instances";
 import { done } from "./live";
 import { Problem } from "./problem";
 
@@ -35,9 +34,6 @@ export async function setVariable(scope: ScopeKey, name: string, value: string):
   const body = `{"local":true,"variables":{${JSON.stringify(name)}:${value}}}`;
   await done(send("put", "/element-instances/{elementInstanceKey}/variables", { elementInstanceKey: scope }, body));
 }
-
-export const cancelMany = (filter: Filter) => done(post("/process-instances/cancellation", {}, { filter }));
-export const retryMany = (filter: Filter) => done(post("/process-instances/incident-resolution", {}, { filter }));
 
 export const suspendBatch = (key: BatchKey): Promise<void> =>
   done(post("/batch-operations/{batchOperationKey}/suspension", { batchOperationKey: key }, {}));

@@ -1,12 +1,13 @@
 // One command for many instances: it says to which, and takes exactly the filter that is shown.
-import { Ban, RotateCcw } from "lucide-react";
+import { Ban, RotateCcw, Trash2 } from "lucide-react";
 import { Suspense, lazy, useState } from "react";
 import type { Filter } from "../api/instances";
 
+const icons = { cancel: Ban, retry: RotateCcw, delete: Trash2 } as const;
 const Ask = lazy(() => import("./ManyAsk"));
 
 export interface ManyProps {
-  command: "cancel" | "retry";
+  command: "cancel" | "retry" | "delete";
   filter: Filter;
   /** The filter in words, as it is shown. */
   terms: readonly string[];
@@ -15,7 +16,7 @@ export interface ManyProps {
 
 export function Many({ command, filter, terms, label }: ManyProps) {
   const [open, setOpen] = useState(false);
-  const Icon = command === "cancel" ? Ban : RotateCcw;
+  const Icon = icons[command];
   return (
     <>
       <button type="button" className="button small" onClick={() => setOpen(true)}>

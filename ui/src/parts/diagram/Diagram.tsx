@@ -6,6 +6,7 @@ import { number } from "../../text/format";
 import { Note } from "../Note";
 import { Skeleton } from "../Shown";
 import { type Ghosts, drawGhosts } from "./ghosts";
+import { drawHeat } from "./heat";
 import { type Mark, addHatch, drawFlows, drawMarks } from "./marks";
 import { Outline } from "./Outline";
 import { type Parts, fit, isStep, makeViewer, partsOf, reveal } from "./viewer";
@@ -17,6 +18,8 @@ interface DiagramProps {
   label: string;
   marks: ReadonlyMap<string, Mark>;
   taken?: ReadonlySet<string>;
+  /** How often each step was reached: shown instead of what stands where. */
+  heat?: ReadonlyMap<string, number>;
   /** Changes that are planned. */
   ghosts?: Ghosts;
   /** Counts of what has ended are shown as well. */
@@ -28,7 +31,7 @@ interface DiagramProps {
 const NONE: ReadonlySet<string> = new Set();
 const t = text.processes;
 
-export default function Diagram({ xml, label, marks, taken = NONE, ghosts, withEnded = false, selected, onSelect }: DiagramProps) {
+export default function Diagram({ xml, label, marks, taken = NONE, heat, ghosts, withEnded = false, selected, onSelect }: DiagramProps) {
   const place = useRef<HTMLDivElement>(null);
   const [drawn, setDrawn] = useState<{ xml: string; parts: Parts }>();
   const parts = drawn?.xml === xml ? drawn.parts : undefined;
@@ -45,7 +48,7 @@ export default function Diagram({ xml, label, marks, taken = NONE, ghosts, withE
     observer.observe(place.current);
     return () => observer.disconnect();
   }, [parts]);
-  useEffect(() => (parts ? drawMarks(parts, marks, withEnded) : undefined), [parts, marks, withEnded]);
+  useEffect(() => (!parts ? undefined : heat ? drawHeat(parts, heat) : drawMarks(parts, marks, withEnded)), [parts, marks, withEnded, heat]);
   useEffect(() => (parts ? drawFlows(parts, taken) : undefined), [parts, taken]);
   useEffect(() => (parts && ghosts ? drawGhosts(parts, ghosts) : undefined), [parts, ghosts]);
   useEffect(() => {

@@ -14,6 +14,7 @@ import { Time } from "../../parts/Time";
 import { text } from "../../text";
 import { Control } from "./Control";
 import { Progress } from "./Progress";
+import { Repeat } from "./Repeat";
 import type { BatchSearch } from "./search";
 import "../../parts/list.css";
 import "./batches.css";
@@ -56,6 +57,7 @@ function Head({ operation }: { operation: Operation }) {
         </span>
         <span className="mono faint">{operation.batchOperationKey}</span>
         <span className="grow" />
+        <Repeat operation={operation} />
         <Control operation={operation} />
       </header>
       {operation.errors.length > 0 ? (

@@ -2,8 +2,9 @@
 import { Link } from "@tanstack/react-router";
 import { Ban, GitCompareArrows, Route, RotateCcw } from "lucide-react";
 import { useState } from "react";
-import { cancelInstance, retryMany } from "../../api/commands";
+import { cancelInstance } from "../../api/commands";
 import type { Instance } from "../../api/instances";
+import { retryMany } from "../../api/many";
 import { announce } from "../../parts/announce";
 import { Dialog } from "../../parts/Dialog";
 import { failed } from "../../parts/failed";

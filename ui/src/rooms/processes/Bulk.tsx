@@ -1,18 +1,26 @@
 // What can be done with the rows that were chosen, or with all that the filter finds.
 import { useQuery } from "@tanstack/react-query";
 import type { Key } from "react-aria-components";
-import { type Filter, howMany } from "../../api/instances";
+import { type Filter, type Sort, howMany } from "../../api/instances";
+import { type InstanceKey, asKey } from "../../api/keys";
+import type { Definition } from "../../api/processes";
 import { Many } from "../../parts/Many";
 import { text } from "../../text";
 import { atLeast, number } from "../../text/format";
 import { filterOf, statesOf } from "./filter";
 import { KINDS } from "./kinds";
+import { More } from "./More";
 import type { ProcessSearch, State } from "./search";
 
 const t = text.processes;
+const AT_WORK = ["active", "incident"] as const;
+const OVER = ["completed", "terminated"] as const;
 
 interface BulkProps {
   search: ProcessSearch;
+  filter: Filter;
+  sort: Sort[];
+  of: Definition | undefined;
   selected: ReadonlySet<Key>;
   clear: () => void;
 }
@@ -37,9 +45,12 @@ function terms(search: ProcessSearch, states: readonly State[]): string[] {
   return [...process, ...version, `${t.state} ${shown}`, ...others, ...error];
 }
 
-export function Bulk({ search, selected, clear }: BulkProps) {
+export function Bulk({ search, filter: shown, sort, of, selected, clear }: BulkProps) {
+  // A process has one version now, and may have two in a moment.
+  const only = of ? { processDefinitionId: of.processDefinitionId, processDefinitionVersion: of.version } : {};
   if (selected.size > 0) {
-    const filter: Filter = { processInstanceKey: { $in: [...selected].map(String) }, state: "ACTIVE" };
+    const keys = [...selected].map((key) => asKey<InstanceKey>(String(key)));
+    const filter: Filter = { processInstanceKey: { $in: keys }, state: "ACTIVE" };
     const words = [text.commands.selected(selected.size)];
     return (
       <>
@@ -49,13 +60,16 @@ export function Bulk({ search, selected, clear }: BulkProps) {
         </button>
         <Many command="retry" filter={{ ...filter, hasIncident: true }} terms={words} label={text.commands.retryMany} />
         <Many command="cancel" filter={filter} terms={words} label={text.commands.cancelMany} />
+        <More filters={{ work: { ...filter, ...only }, over: { ...filter, state: { $in: ["COMPLETED", "TERMINATED"] } }, all: { processInstanceKey: { $in: keys } } }} terms={{ work: words, over: words }} of={of} sort={sort} />
       </>
     );
   }
+  const work = scope(search, AT_WORK);
   return (
     <>
       <All command="retry" search={search} states={["incident"]} label={text.commands.retryEvery} />
-      <All command="cancel" search={search} states={["active", "incident"]} label={text.commands.cancelEvery} />
+      <All command="cancel" search={search} states={AT_WORK} label={text.commands.cancelEvery} />
+      <More filters={{ work: work && { ...work, ...only }, over: scope(search, OVER), all: shown }} terms={{ work: terms(search, AT_WORK), over: terms(search, OVER) }} of={of} sort={sort} />
     </>
   );
 }

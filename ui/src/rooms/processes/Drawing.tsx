@@ -3,21 +3,17 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { Filter } from "../../api/instances";
 import { kept } from "../../api/live";
-import { type Definition, type CountFilter, counts } from "../../api/processes";
+import { type Definition, counts } from "../../api/processes";
 import { xml } from "../../api/xml";
 import { Diagram, type Mark } from "../../parts/diagram";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
+import { countFilter } from "./filter";
+import { Heat } from "./Heat";
 import type { ProcessSearch } from "./search";
 
 const t = text.processes;
 const NOTHING: ReadonlyMap<string, Mark> = new Map();
-
-/** The filter without what the diagram itself says: its process, and the element that was chosen in it. */
-function countFilter(filter: Filter): CountFilter {
-  const { processDefinitionId: _id, processDefinitionVersion: _version, elementId: _element, elementInstanceState: _state, ...rest } = filter;
-  return rest as CountFilter;
-}
 
 interface DrawingProps {
   definition: Definition;
@@ -34,6 +30,8 @@ export function Drawing({ definition, search, filter, change, all }: DrawingProp
   const count = useQuery({ ...counts(key, countFilter(filter ?? {})), ...kept, enabled: filter !== undefined });
   const items = count.data?.items;
   const marks = useMemo(() => (items && filter ? new Map(items.map((each) => [each.elementId, each])) : NOTHING), [items, filter]);
+  const hot = search.heat !== undefined;
+  const heat = useMemo(() => (hot && items && filter ? new Map(items.map((each) => [each.elementId, each.active + each.incidents + each.completed + each.canceled])) : undefined), [hot, items, filter]);
   return (
     <div className="drawing">
       <Shown query={model}>
@@ -42,12 +40,14 @@ export function Drawing({ definition, search, filter, change, all }: DrawingProp
             xml={source}
             label={`${t.diagram}: ${definition.name ?? definition.processDefinitionId}`}
             marks={marks}
+            heat={heat}
             withEnded={search.state !== undefined && /completed|terminated/.test(search.state)}
             selected={search.element}
             onSelect={(element) => change({ ...search, element: element === search.element ? undefined : element })}
           />
         )}
       </Shown>
+      <Heat on={hot} toggle={() => change({ ...search, heat: hot ? undefined : "1" })} />
       {all ? <p className="drawing-note">{t.drawnVersion(definition.version)}</p> : null}
     </div>
   );

@@ -21,7 +21,7 @@ interface FilterBarProps {
 export function FilterBar({ search, change, versions }: FilterBarProps) {
   const chips = chipsOf(search);
   const hash = search.hash;
-  const some = Object.entries(search).some(([name, value]) => name !== "sort" && value !== undefined);
+  const some = Object.entries(search).some(([name, value]) => name !== "sort" && name !== "heat" && value !== undefined);
   return (
     <div className="filters" role="search" aria-label={t.add}>
       <PickProcess chosen={search.process} choose={(process) => change({ ...search, process, version: undefined, element: undefined })} />
@@ -63,7 +63,7 @@ export function FilterBar({ search, change, versions }: FilterBarProps) {
       )}
       <AddFilter search={search} change={change} />
       {some ? (
-        <button type="button" className="button quiet" onClick={() => change({ sort: search.sort })}>
+        <button type="button" className="button quiet" onClick={() => change({ sort: search.sort, heat: search.heat })}>
           {t.clear}
         </button>
       ) : null}

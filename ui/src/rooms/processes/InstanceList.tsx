@@ -4,6 +4,7 @@ import { useMemo, useState } from "react";
 import type { Key } from "react-aria-components";
 import type { Filter, Instance } from "../../api/instances";
 import { useInstances } from "../../api/instances";
+import type { Definition } from "../../api/processes";
 import { WINDOW } from "../../api/list";
 import { router } from "../../app/router";
 import { Filtered, Note } from "../../parts/Note";
@@ -65,14 +66,16 @@ interface InstanceListProps {
   search: ProcessSearch;
   filter: Filter | undefined;
   change: (search: ProcessSearch) => void;
+  /** Where all of them are of one version: that. */
+  of: Definition | undefined;
 }
 
-export function InstanceList({ search, filter, change }: InstanceListProps) {
+export function InstanceList({ search, filter, change, of }: InstanceListProps) {
   if (filter === undefined) return <Note title={t.stateless}>{t.statelessText}</Note>;
-  return <Found search={search} filter={filter} change={change} />;
+  return <Found search={search} filter={filter} change={change} of={of} />;
 }
 
-function Found({ search, filter, change }: InstanceListProps & { filter: Filter }) {
+function Found({ search, filter, change, of }: InstanceListProps & { filter: Filter }) {
   const sort = sortOf(search);
   const order = useMemo(() => [{ field: sort.field, order: sort.order }, { field: "processInstanceKey" as const, order: sort.order }], [sort.field, sort.order]);
   const { query, list } = useInstances(filter, sort.field === "processInstanceKey" ? order.slice(1) : order, search.after);
@@ -81,13 +84,13 @@ function Found({ search, filter, change }: InstanceListProps & { filter: Filter 
   const selected = useMemo(() => new Set(chosen.of === filter ? chosen.keys : []), [chosen, filter]);
   const select = (keys: ReadonlySet<Key>) => setChosen({ of: filter, keys });
   const columns = useColumns(list.rows, search.process !== undefined);
-  const filtered = Object.entries(search).some(([name, value]) => name !== "sort" && value !== undefined);
+  const filtered = Object.entries(search).some(([name, value]) => name !== "sort" && name !== "heat" && value !== undefined);
   return (
     <section className="list" aria-label={t.list}>
       <div className="list-head">
         <b role="status">{query.data ? t.found(atLeast(list.total, list.more), list.total === 1) : " "}</b>
         <span className="grow" />
-        <Bulk search={search} selected={selected} clear={() => select(new Set())} />
+        <Bulk search={search} filter={filter} sort={order} of={of} selected={selected} clear={() => select(new Set())} />
       </div>
       <div className="list-body">
         <Shown query={query} rows={8}>

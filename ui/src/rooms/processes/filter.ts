@@ -1,6 +1,7 @@
 // From the address to the filter that is sent: what is shown is what is asked, and what commands on all of it act on.
 import type { Filter, Sort } from "../../api/instances";
 import { type InstanceKey, type Key, asKey, looksLikeKey } from "../../api/keys";
+import type { CountFilter } from "../../api/processes";
 import { compactJson, isJson } from "../../parts/json";
 import { type ProcessSearch, STATES, type State } from "./search";
 
@@ -82,4 +83,10 @@ export function sortOf(search: ProcessSearch): Sort {
   const wanted = search.sort ?? "-startDate";
   const field = SORTS.find((each) => each === wanted.replace("-", "")) ?? "startDate";
   return { field, order: wanted.startsWith("-") ? "DESC" : "ASC" };
+}
+
+/** The filter without what the diagram itself says: its process, and the element that was chosen in it. */
+export function countFilter(filter: Filter): CountFilter {
+  const { processDefinitionId: _id, processDefinitionVersion: _version, elementId: _element, elementInstanceState: _state, ...rest } = filter;
+  return rest as CountFilter;
 }

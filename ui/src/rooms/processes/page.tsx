@@ -24,7 +24,8 @@ export function Processes() {
   const filter = useMemo(() => filterOf(search), [search]);
   const known = useQuery({ ...versions(search.process ?? ""), ...kept, enabled: search.process !== undefined });
   const drawn = known.data?.items.find((each) => search.version === undefined || String(each.version) === search.version);
-  const list = <InstanceList search={search} filter={filter} change={change} />;
+  const one = search.version !== undefined || known.data?.items.length === 1;
+  const list = <InstanceList search={search} filter={filter} change={change} of={one ? drawn : undefined} />;
   return (
     <div className="processes">
       <PageTitle title={t.title} />

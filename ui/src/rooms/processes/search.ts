@@ -4,7 +4,7 @@ import { only } from "../../app/search";
 export const STATES = ["active", "incident", "completed", "terminated"] as const;
 export type State = (typeof STATES)[number];
 
-const NAMES = ["process", "version", "state", "element", "error", "hash", "business", "key", "parent", "batch", "from", "to", "sort", "after"] as const;
+const NAMES = ["process", "version", "state", "element", "error", "hash", "business", "key", "parent", "batch", "from", "to", "sort", "heat", "after"] as const;
 export type ProcessSearch = Partial<Record<(typeof NAMES)[number], string>> & { var?: string[] };
 
 export function processSearch(search: Record<string, unknown>): ProcessSearch {

@@ -24,6 +24,8 @@ export const batches = {
   key: "Key",
   done: (done: number, total: number) => `${number(done)} of ${number(total)}`,
   failed: (count: number) => `${number(count)} failed`,
+  repeat: (count: string) => `Repeat the ${count} that failed`,
+  failedOf: (count: string, key: string) => `${count} that failed in the batch operation ${key}`,
   items: "Items",
   failedOnly: "Failed only",
   allItems: "All",

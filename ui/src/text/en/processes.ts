@@ -68,5 +68,6 @@ export const processes = {
   whole: "Show all of it",
   more: "More rows",
   what: "What to filter by",
+  heat: "Heat",
   choose: "Choose a process to see where its instances are.",
 } as const;

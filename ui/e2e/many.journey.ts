@@ -1,0 +1,58 @@
+// Many instances at a time, by plan: migrated, moved, deleted from history, and saved as a file.
+import { readFile } from "node:fs/promises";
+import { expect, test } from "./journey";
+
+const named = (text: string, id: string): string => text.replace('id="order" name="Order"', `id="${id}" name="Many ${id}"`).replaceAll('"order"', `"${id}"`);
+const model = await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8");
+
+test("all that match are migrated, with a mapping for what changed its id", async ({ page, open, api }) => {
+  await api.deploy([["herd.bpmn", named(model, "herd")]]);
+  for (let n = 0; n < 3; n += 1) await api.start("herd", { orderId: n < 2 ? "yes" : "no" });
+  await api.deploy([["herd.bpmn", named(model, "herd").replaceAll('"charge"', '"collect"').replace("Charge card", "Collect")]]);
+  await open('/processes?process=herd&version=1&state=active&var=orderId+%3D+"yes"');
+  await expect(page.getByRole("status").filter({ hasText: "2 instances" })).toBeVisible();
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("menuitem", { name: "Migrate…" }).click();
+  const go = page.getByRole("button", { name: "Migrate them" });
+  await expect(page.getByText("1 element with tokens has no target")).toBeVisible();
+  await expect(go).toBeDisabled();
+  await page.getByLabel("Charge card (2) becomes").selectOption({ label: "Collect" });
+  await go.click();
+  await page.getByRole("link", { name: "Watch it" }).click();
+  await expect(page.locator(".batch-head").getByText("2 of 2")).toBeVisible();
+  const there = await api.post("/process-instances/search", { filter: { processDefinitionId: "herd", processDefinitionVersion: 2 } });
+  expect(there.items.length).toBe(2);
+});
+
+test("tokens of many are moved, and what ended is deleted from history", async ({ page, open, api }) => {
+  await api.deploy([["flock.bpmn", named(model, "flock")]]);
+  for (let n = 0; n < 3; n += 1) await api.start("flock", { orderId: `f-${n}` });
+  await open("/processes?process=flock&state=active");
+  await page.getByRole("button", { name: "More" }).click();
+  await expect(page.getByRole("menuitem", { name: "Delete from history…" })).toHaveAttribute("aria-disabled", "true");
+  await page.getByRole("menuitem", { name: "Move tokens…" }).click();
+  await expect(page.getByLabel("All tokens of")).toHaveValue("charge");
+  await page.getByLabel("go to").selectOption({ label: "Order refused" });
+  await page.getByRole("button", { name: "Move them" }).click();
+  await page.getByRole("link", { name: "Watch it" }).click();
+  await expect(page.locator(".batch-head").getByText("3 of 3")).toBeVisible();
+  await open("/processes?process=flock&state=completed");
+  await expect(page.getByRole("status").filter({ hasText: "3 instances" })).toBeVisible();
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("menuitem", { name: "Delete from history…" }).click();
+  await page.getByRole("button", { name: "Delete them" }).click();
+  await expect(page.getByText("The batch operation has begun")).toBeVisible();
+  await expect(page.getByText("No instance matches these filters")).toBeVisible({ timeout: 20_000 });
+});
+
+test("the list is saved as a file, and heat says how often each step was reached", async ({ page, open }) => {
+  await open("/processes?process=order&version=1");
+  await page.getByRole("button", { name: "More" }).click();
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: "Save as CSV" }).click()]);
+  const lines = (await readFile(await file.path(), "utf8")).trim().split("\r\n");
+  expect(lines[0]).toMatch(/^key,process,name,version/);
+  expect(lines.length).toBe(7);
+  await page.getByRole("button", { name: "Heat" }).click();
+  await expect(page.locator(".pill.heat").first()).toHaveText("6");
+  await expect(page).toHaveURL(/heat=1/);
+});
