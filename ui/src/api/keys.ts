@@ -11,6 +11,7 @@ export type JobKey = Key<"job">;
 export type VariableKey = Key<"variable">;
 export type BatchKey = Key<"batch-operation">;
 export type TaskKey = Key<"user-task">;
+export type FormKey = Key<"form">;
 /** An element instance, or the process instance itself. */
 export type ScopeKey = Key<"process-instance"> | Key<"element-instance">;
 
@@ -27,6 +28,7 @@ interface Kinds {
   variableKey: VariableKey;
   batchOperationKey: BatchKey;
   userTaskKey: TaskKey;
+  formKey: FormKey;
   scopeKey: ScopeKey;
 }
 

@@ -1,11 +1,12 @@
 // What a key is the key of: each kind is asked, and the first that knows it answers.
 import { get } from "./client";
-import { type BatchKey, type DefinitionKey, type InstanceKey, asKey } from "./keys";
+import { type BatchKey, type DefinitionKey, type InstanceKey, type TaskKey, asKey } from "./keys";
 import { Problem } from "./problem";
 
 export type Found =
-  | { kind: "processInstance" | "elementInstance" | "incident" | "userTask" | "variable"; instance: InstanceKey; scope?: string }
+  | { kind: "processInstance" | "elementInstance" | "incident" | "variable"; instance: InstanceKey; scope?: string }
   | { kind: "processDefinition"; id: string; version: number; key: DefinitionKey }
+  | { kind: "userTask"; task: TaskKey }
   | { kind: "batch"; batch: BatchKey };
 
 export async function lookup(key: string, signal: AbortSignal): Promise<Found | null> {
@@ -21,7 +22,7 @@ export async function lookup(key: string, signal: AbortSignal): Promise<Found | 
       kind: "incident", instance: found.processInstanceKey, scope: found.elementInstanceKey,
     })),
     get("/user-tasks/{userTaskKey}", { userTaskKey: key }, how).then((found) => ({
-      kind: "userTask", instance: found.processInstanceKey, scope: found.elementInstanceKey,
+      kind: "userTask", task: found.userTaskKey,
     })),
     get("/variables/{variableKey}", { variableKey: key }, how).then((found) => ({
       kind: "variable", instance: found.processInstanceKey, scope: found.scopeKey,

@@ -1,6 +1,24 @@
-// User tasks.
-import { post } from "./client";
-import { live } from "./live";
+// Questions about user tasks, and what people do with them.
+import { type Answer, type Body, command, get, post, remove, send } from "./client";
+import type { FormKey, TaskKey } from "./keys";
+import { PAGE, useList } from "./list";
+import { done, live, once } from "./live";
+
+export type Task = Answer<"/user-tasks/search", "post">["items"][number];
+export type TaskFilter = NonNullable<Body<"/user-tasks/search", "post">["filter"]>;
+export type TaskVariable = Answer<"/user-tasks/{userTaskKey}/effective-variables/search", "post">["items"][number];
+type TaskSort = NonNullable<Body<"/user-tasks/search", "post">["sort"]>;
+
+export const SORTS = ["due", "new", "priority"] as const;
+export type Sort = (typeof SORTS)[number];
+
+/** Tasks without a due date come behind those that have one. */
+const sorts: Record<Sort | "done", TaskSort> = {
+  due: [{ field: "dueDate", order: "ASC" }, { field: "creationDate", order: "ASC" }],
+  new: [{ field: "creationDate", order: "DESC" }],
+  priority: [{ field: "priority", order: "DESC" }, { field: "creationDate", order: "ASC" }],
+  done: [{ field: "completionDate", order: "DESC" }],
+};
 
 /** How many wait for a person. */
 export const openTasks = () =>
@@ -8,3 +26,62 @@ export const openTasks = () =>
     const { page } = await post("/user-tasks/search", {}, { filter: { state: "CREATED" }, page: { limit: 1 } }, how);
     return { total: page.totalItems, more: page.hasMoreTotalItems };
   });
+
+export const useTasks = (filter: TaskFilter, sort: Sort | "done", after?: string) =>
+  useList(["tasks", "list", filter, sort], (how, from) =>
+    post("/user-tasks/search", {}, { filter, sort: sorts[sort], page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from } }, how), after);
+
+export const task = (key: TaskKey) =>
+  live(["tasks", "one", key], (how) => get("/user-tasks/{userTaskKey}", { userTaskKey: key }, how), 2_000);
+
+/** The form in the version that the task was made with; null when it has none. */
+export const taskForm = (key: TaskKey, form: FormKey | null) =>
+  once(["tasks", "form", key, form], async (how) => (await get("/user-tasks/{userTaskKey}/form", { userTaskKey: key }, how)) ?? null);
+
+/** What can be seen from the task, with all of each value. */
+const seenFrom = (key: TaskKey, how?: { signal: AbortSignal; eventual: boolean }) =>
+  post("/user-tasks/{userTaskKey}/effective-variables/search", { userTaskKey: key }, { sort: [{ field: "name" }], page: { limit: 1000 } }, {
+    ...how, query: { truncateValues: "false" },
+  });
+
+export const taskVariables = (key: TaskKey) => live(["tasks", "variables", key], (how) => seenFrom(key, how), 5_000);
+
+/** Values as they are at this moment. */
+export async function valuesNow(key: TaskKey): Promise<ReadonlyMap<string, string>> {
+  const { items } = await seenFrom(key);
+  return new Map(items.map((each) => [each.name, each.value]));
+}
+
+/** Gives the task to somebody; unless told so, not when another one has it. */
+export const assignTask = (key: TaskKey, assignee: string, override = false): Promise<void> =>
+  done(post("/user-tasks/{userTaskKey}/assignment", { userTaskKey: key }, { assignee, allowOverride: override }));
+
+export const unassignTask = (key: TaskKey): Promise<void> => done(remove("/user-tasks/{userTaskKey}/assignee", { userTaskKey: key }));
+
+/** `variables` are names with JSON text. */
+export function completeTask(key: TaskKey, variables: ReadonlyMap<string, string>): Promise<void> {
+  const members = [...variables].map(([name, value]) => `${JSON.stringify(name)}:${value}`);
+  return done(command("/user-tasks/{userTaskKey}/completion", { userTaskKey: key }, `{"variables":{${members.join(",")}}}`));
+}
+
+export type Act = "claim" | "unclaim" | "complete";
+
+/** One command for many tasks, a few at a time; resolves with the refusals. */
+export async function manyTasks(keys: readonly TaskKey[], act: Act, who: string): Promise<{ key: TaskKey; error: unknown }[]> {
+  const rest = [...keys];
+  const refused: { key: TaskKey; error: unknown }[] = [];
+  const one = (key: TaskKey): Promise<unknown> => {
+    const named = { userTaskKey: key };
+    if (act === "claim") return post("/user-tasks/{userTaskKey}/assignment", named, { assignee: who, allowOverride: false });
+    if (act === "unclaim") return send("delete", "/user-tasks/{userTaskKey}/assignee", named, undefined);
+    return post("/user-tasks/{userTaskKey}/completion", named, {});
+  };
+  const worker = async () => {
+    for (let key = rest.shift(); key !== undefined; key = rest.shift()) {
+      const now = key;
+      await one(now).catch((error: unknown) => refused.push({ key: now, error }));
+    }
+  };
+  await done(Promise.all([worker(), worker(), worker(), worker()]));
+  return refused;
+}

@@ -26,6 +26,7 @@ const begins = (name: string, words: string): number => Number(name.toLowerCase(
 
 function linkOf(found: Found): Item["link"] {
   if (found.kind === "batch") return { to: "/batches/$key", params: { key: found.batch } };
+  if (found.kind === "userTask") return { to: "/tasks", search: { task: found.task } };
   if (found.kind === "processDefinition") return { to: "/processes", search: { process: found.id, version: String(found.version) } };
   return { to: "/processes/i/$key", params: { key: found.instance }, search: found.scope === undefined ? {} : { scope: found.scope } };
 }

@@ -16,9 +16,19 @@ const writing = (target: EventTarget | null): boolean =>
 /** The arrow that a letter stands for in lists, as in many programs for reading. */
 const arrows: Record<string, string> = { j: "ArrowDown", k: "ArrowUp", x: " " };
 
+/** A list of links: J and K go along them, X chooses the one that has the focus. */
+function inLinks(rows: HTMLElement[], key: string): boolean {
+  const at = rows.indexOf(document.activeElement as HTMLElement);
+  if (key === "x") rows[at]?.parentElement?.querySelector<HTMLInputElement>('input[type="checkbox"]')?.click();
+  else rows[key === "j" ? Math.min(at + 1, rows.length - 1) : Math.max(at - 1, 0)]?.focus();
+  return true;
+}
+
 function inList(key: string): boolean {
   const arrow = arrows[key];
   if (arrow === undefined) return false;
+  const links = [...document.querySelectorAll<HTMLElement>("[data-row]")];
+  if (links.length > 0) return inLinks(links, key);
   const here = document.activeElement;
   const row = here?.closest('[role="row"]');
   if (!row) {

@@ -1,10 +1,11 @@
 // The rooms of the rail. A room that is not there yet is not here either.
-import { Cog, Hexagon, Layers, TriangleAlert, Workflow } from "lucide-react";
+import { Cog, Hexagon, Layers, SquareCheckBig, TriangleAlert, Workflow } from "lucide-react";
 import { text } from "../text";
 
 export const rooms = [
   { to: "/", name: text.frame.home, icon: Hexagon, key: "h" },
   { to: "/processes", name: text.frame.processes, icon: Workflow, key: "p" },
+  { to: "/tasks", name: text.frame.tasks, icon: SquareCheckBig, key: "t" },
   { to: "/incidents", name: text.frame.incidents, icon: TriangleAlert, key: "i" },
   { to: "/jobs", name: text.frame.jobs, icon: Cog, key: "j" },
   { to: "/batches", name: text.frame.batches, icon: Layers, key: "b" },

@@ -6,6 +6,7 @@ import { incidentSearch } from "../rooms/incidents/search";
 import { instanceSearch } from "../rooms/instance/search";
 import { jobSearch } from "../rooms/jobs/search";
 import { processSearch } from "../rooms/processes/search";
+import { taskSearch } from "../rooms/tasks/search";
 import { Broken, Lost } from "./Lost";
 import { Frame } from "./Frame";
 import { parseSearch, stringifySearch } from "./search";
@@ -58,6 +59,12 @@ const batch = createRoute({
   validateSearch: batchSearch,
   component: lazyRouteComponent(() => import("../rooms/batches/one"), "Batch"),
 });
+const tasks = createRoute({
+  getParentRoute: () => root,
+  path: "/tasks",
+  validateSearch: taskSearch,
+  component: lazyRouteComponent(() => import("../rooms/tasks/page"), "Tasks"),
+});
 const help = createRoute({
   getParentRoute: () => root,
   path: "/help",
@@ -65,7 +72,7 @@ const help = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, processes, instance, incidents, jobs, jobsOfType, batches, batch, help]),
+  routeTree: root.addChildren([home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, help]),
   basepath: `${base}/ui`,
   parseSearch,
   stringifySearch,

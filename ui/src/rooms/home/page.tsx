@@ -57,7 +57,9 @@ function Figures() {
       <Figure name={t.stuck} value={load.data && number(stuck)} hint={stuck > 0 ? t.stuckHint : t.stuckNone} tone={stuck > 0 ? "incident" : undefined}>
         <Link to="/incidents">{t.stuck}</Link>
       </Figure>
-      <Figure name={t.tasks} value={tasks.data && atLeast(tasks.data.total, tasks.data.more)} hint={t.tasksHint} />
+      <Figure name={t.tasks} value={tasks.data && atLeast(tasks.data.total, tasks.data.more)} hint={t.tasksHint}>
+        <Link to="/tasks">{t.tasks}</Link>
+      </Figure>
       <Figure
         name={t.nodes}
         value={nodes.data && number(nodes.data.partitionsCount)}

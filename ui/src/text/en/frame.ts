@@ -7,6 +7,7 @@ export const frame = {
   rooms: "Rooms",
   home: "Home",
   processes: "Processes",
+  tasks: "Tasks",
   incidents: "Incidents",
   jobs: "Jobs",
   batches: "Batches",

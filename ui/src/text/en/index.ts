@@ -8,6 +8,7 @@ import { incidents } from "./incidents";
 import { instance } from "./instance";
 import { jobs } from "./jobs";
 import { processes } from "./processes";
+import { tasks } from "./tasks";
 import { words } from "./words";
 
-export const en = { batches, change, commands, frame, home, incidents, instance, jobs, processes, words };
+export const en = { batches, change, commands, frame, home, incidents, instance, jobs, processes, tasks, words };

@@ -1,0 +1,62 @@
+// Which tasks are listed, and in which order.
+import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
+import { SORTS } from "../../api/tasks";
+import { FindField } from "../../parts/FindField";
+import { text } from "../../text";
+import { viewOf } from "./filter";
+import { FILTERS, type Filter, type TaskSearch, VIEWS } from "./search";
+import { Who } from "./who";
+
+const route = getRouteApi("/tasks");
+const t = text.tasks;
+
+export function FilterBar({ search }: { search: TaskSearch }) {
+  const navigate = route.useNavigate();
+  const set = (next: TaskSearch) => void navigate({ search: { ...search, after: undefined, ...next }, replace: true });
+  const view = viewOf(search);
+  const [kind, setKind] = useState<Filter | "">(() => FILTERS.find((each) => search[each] !== undefined) ?? "");
+  const none = Object.fromEntries(FILTERS.map((each) => [each, undefined]));
+  return (
+    <div className="side-find task-filter">
+      <div className="row">
+        <select className="field grow" data-filter="" aria-label={t.view} value={view} onChange={(event) => set({ view: event.target.value === "open" ? undefined : event.target.value })}>
+          {VIEWS.map((each) => (
+            <option key={each} value={each}>
+              {t.views[each]}
+            </option>
+          ))}
+        </select>
+        <Who />
+      </div>
+      <div className="row">
+        <select
+          className="field grow"
+          aria-label={t.filter}
+          value={kind}
+          onChange={(event) => {
+            setKind(FILTERS.find((each) => each === event.target.value) ?? "");
+            set(none);
+          }}
+        >
+          <option value="">{t.filterAll}</option>
+          {FILTERS.map((each) => (
+            <option key={each} value={each}>
+              {t.filters[each]}
+            </option>
+          ))}
+        </select>
+        {view === "done" ? null : (
+          <select className="field grow" aria-label={t.sort} value={search.sort ?? "due"} onChange={(event) => set({ sort: event.target.value === "due" ? undefined : event.target.value })}>
+            {SORTS.map((each) => (
+              <option key={each} value={each}>
+                {t.sorts[each]}
+              </option>
+            ))}
+          </select>
+        )}
+      </div>
+      {kind === "" ? null : <FindField key={kind} label={t.filters[kind]} value={search[kind] ?? ""} autoFocus={search[kind] === undefined} set={(value) => set({ ...none, [kind]: value })} />}
+    </div>
+  );
+}

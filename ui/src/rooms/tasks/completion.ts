@@ -1,0 +1,60 @@
+// What somebody writes on a task, kept as he goes, and sent when he says that it is done.
+import { useNavigate } from "@tanstack/react-router";
+import { useCallback, useRef, useState } from "react";
+import type { TaskKey } from "../../api/keys";
+import { type Task, completeTask, valuesNow } from "../../api/tasks";
+import { isJson } from "../../parts/json";
+import { announce } from "../../parts/announce";
+import { failed } from "../../parts/failed";
+import { text } from "../../text";
+import { type Draft, NOTHING, draftOf, keepDraft } from "./draft";
+import { toSend, tooLong } from "./fill";
+import type { Filled } from "./FormView";
+import type { TaskSearch } from "./search";
+
+const t = text.tasks;
+
+export function useCompletion(task: Task, schema: string | undefined, next: TaskKey | undefined) {
+  const key = task.userTaskKey;
+  const navigate = useNavigate();
+  const [draft, setDraft] = useState<Draft>(() => draftOf(key));
+  const [busy, setBusy] = useState(false);
+  const [wrong, setWrong] = useState<string>();
+  const fill = useRef<() => Filled>(undefined);
+  const ready = useCallback((filled: () => Filled) => {
+    fill.current = filled;
+  }, []);
+  const change = useCallback(
+    (how: (draft: Draft) => Draft) => {
+      setWrong(undefined);
+      setDraft((before) => {
+        const after = how(before);
+        keepDraft(key, after);
+        return after;
+      });
+    },
+    [key],
+  );
+  const complete = async () => {
+    if (busy || (schema !== undefined && fill.current === undefined)) return;
+    const filled = fill.current?.();
+    const long = filled && schema !== undefined ? tooLong(schema, filled) : [];
+    const bad = Object.values(draft.variables).some((value) => !isJson(value));
+    if (filled?.valid === false || bad || long.length > 0) {
+      setWrong(long.length > 0 ? t.tooLong(long.join(", ")) : t.formBad);
+      return;
+    }
+    setBusy(true);
+    try {
+      await completeTask(key, toSend(filled, draft.variables, await valuesNow(key)));
+      keepDraft(key, NOTHING);
+      setDraft(NOTHING);
+      announce("done", t.done(task.name ?? task.elementId));
+      void navigate({ to: "/tasks", search: (search: TaskSearch) => ({ ...search, task: next, tab: undefined }) });
+    } catch (error) {
+      failed(error);
+      setBusy(false);
+    }
+  };
+  return { draft, change, complete, busy, wrong, ready };
+}

@@ -1,0 +1,61 @@
+// Tasks: what waits for people, and the one that is worked on beside it.
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useEffect, useMemo } from "react";
+import { type TaskKey, asKey, looksLikeKey } from "../../api/keys";
+import { SORTS, task, useTasks } from "../../api/tasks";
+import { Note } from "../../parts/Note";
+import { PageTitle } from "../../parts/PageTitle";
+import { Shown } from "../../parts/Shown";
+import { text } from "../../text";
+import { forgetOld } from "./draft";
+import { filterOf, viewOf } from "./filter";
+import { List } from "./List";
+import { Pane } from "./Pane";
+import { useWho } from "./who";
+import "../../parts/list.css";
+import "../../parts/sides.css";
+import "../../parts/tabs.css";
+import "./tasks.css";
+import "./work.css";
+
+const route = getRouteApi("/tasks");
+const t = text.tasks;
+
+export function Tasks() {
+  const search = route.useSearch();
+  const who = useWho();
+  const filter = useMemo(() => filterOf(search, who), [search, who]);
+  const view = viewOf(search);
+  const found = useTasks(filter, view === "done" ? "done" : (SORTS.find((each) => each === search.sort) ?? "due"), search.after);
+  useEffect(() => forgetOld(), []);
+  const rows = found.list.rows;
+  const at = rows.findIndex((each) => each.userTaskKey === search.task);
+  const next = rows[at + 1] ?? rows[at - 1];
+  return (
+    <>
+      <PageTitle title={t.title} />
+      <div className={`sides tasks${search.task === undefined ? "" : " one"}`}>
+        <List search={search} found={found} />
+        {search.task === undefined ? (
+          <Note title={t.choose}>{t.chooseText}</Note>
+        ) : (
+          <One key={search.task} id={search.task} next={next?.userTaskKey} />
+        )}
+      </div>
+    </>
+  );
+}
+
+function One({ id, next }: { id: string; next: TaskKey | undefined }) {
+  const known = looksLikeKey(id);
+  const one = useQuery({ ...task(asKey<TaskKey>(known ? id : "0")), enabled: known });
+  if (!known || one.error?.isGone || one.error?.status === 400) return <Note title={t.gone}>{t.goneText(id)}</Note>;
+  return (
+    <section className="task" aria-label={one.data?.name ?? one.data?.elementId ?? id}>
+      <Shown query={one} rows={6}>
+        {(found) => <Pane task={found} next={next} />}
+      </Shown>
+    </section>
+  );
+}

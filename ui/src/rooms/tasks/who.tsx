@@ -1,0 +1,87 @@
+// The name that tasks are claimed by. Nobody logs in yet: a person says it once, and the browser keeps it.
+import { UserRound } from "lucide-react";
+import { type FormEvent, useState, useSyncExternalStore } from "react";
+import { Dialog } from "../../parts/Dialog";
+import { text } from "../../text";
+
+const t = text.tasks;
+const KEPT = "skep-who";
+const listeners = new Set<() => void>();
+
+function keep(name: string) {
+  localStorage.setItem(KEPT, name);
+  for (const listener of listeners) listener();
+}
+
+/** Empty while nobody has said it. */
+export const useWho = (): string =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => localStorage.getItem(KEPT) ?? "",
+  );
+
+interface AskProps {
+  title: string;
+  hint: string;
+  label: string;
+  button: string;
+  initial: string;
+  close: () => void;
+  take: (name: string) => void;
+}
+
+/** Asks for the name of somebody. */
+export function AskName({ title, hint, label, button, initial, close, take }: AskProps) {
+  const [name, setName] = useState(initial);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (name.trim() === "") return;
+    take(name.trim());
+    close();
+  };
+  return (
+    <Dialog title={title} isOpen close={close}>
+      <form onSubmit={submit}>
+        {hint === "" ? null : <p className="muted task-ask">{hint}</p>}
+        <label>
+          <span className="label">{label}</span>
+          <input className="field task-wide" autoFocus value={name} maxLength={256} spellCheck="false" onChange={(event) => setName(event.target.value)} />
+        </label>
+        <div className="dialog-actions">
+          <button type="button" className="button" onClick={close}>
+            {text.words.cancel}
+          </button>
+          <button type="submit" className="button main" disabled={name.trim() === ""}>
+            {button}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+export function AskWho({ close, then }: { close: () => void; then?: (name: string) => void }) {
+  const who = useWho();
+  const take = (name: string) => {
+    keep(name);
+    then?.(name);
+  };
+  return <AskName title={t.whoTitle} hint={t.whoText} label={t.who} button={t.save} initial={who} close={close} take={take} />;
+}
+
+export function Who() {
+  const who = useWho();
+  const [asking, setAsking] = useState(false);
+  return (
+    <>
+      <button type="button" className="button quiet small task-who" onClick={() => setAsking(true)} title={t.whoText}>
+        <UserRound size={14} aria-hidden="true" />
+        <span className="clip">{who === "" ? t.whoSet : who}</span>
+      </button>
+      {asking ? <AskWho close={() => setAsking(false)} /> : null}
+    </>
+  );
+}
