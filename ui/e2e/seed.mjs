@@ -6,6 +6,7 @@
 import { readFile, readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import path from "node:path";
+import { coverModel } from "./cover.mjs";
 import { damage, damageForm, damageModel } from "./people.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -88,7 +89,7 @@ async function deployments(api) {
   const order = files.find(([name]) => name === "first-process.bpmn");
   await each(range(6), (n) => api.start("order", { orderId: `o-${n}`, amount: 20 + n, version: "first" }));
   await api.deploy([[order[0], order[1].replace('name="Charge card"', 'name="Charge the card"')]]);
-  await api.deploy([["hostile.bpmn", hostileModel()], ["damage.bpmn", damageModel], ["damage.form", damageForm]]);
+  await api.deploy([["hostile.bpmn", hostileModel()], ["damage.bpmn", damageModel], ["damage.form", damageForm], ["cover.dmn", coverModel]]);
 }
 
 async function orders(api, more) {
@@ -117,6 +118,9 @@ async function others(api) {
   await each(range(4), (n) => api.start("leave-request", { employee: ["ben", "cleo", "dora", "emil"][n - 1], days: n }));
   await each(await api.jobs("find-manager", 3), (job) => api.complete(job));
   await each(range(6), (n) => api.start("damage", damage(n, BIG)));
+  for (const [years, amount] of [[5, 400], [5, 1000], [1, 90], [3, 5000]]) {
+    await api.post("/decision-definitions/evaluation", { decisionDefinitionId: "payment", variables: { customer: { years }, amount } });
+  }
   await each(range(9), (n) => api.start("parcel", { value: 400 * n, urgent: n % 2 === 0 }));
   await each(await api.jobs("pack-parcel", 5), (job) => api.complete(job));
   await each(range(3), () => api.start("vote", { members: ["anna", "ben", "cleo", "dora"] }));

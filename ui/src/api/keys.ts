@@ -12,6 +12,7 @@ export type VariableKey = Key<"variable">;
 export type BatchKey = Key<"batch-operation">;
 export type TaskKey = Key<"user-task">;
 export type FormKey = Key<"form">;
+export type DecisionKey = Key<"decision-definition">;
 /** An element instance, or the process instance itself. */
 export type ScopeKey = Key<"process-instance"> | Key<"element-instance">;
 
@@ -29,6 +30,7 @@ interface Kinds {
   batchOperationKey: BatchKey;
   userTaskKey: TaskKey;
   formKey: FormKey;
+  decisionDefinitionKey: DecisionKey;
   scopeKey: ScopeKey;
 }
 

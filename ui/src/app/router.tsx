@@ -2,6 +2,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { base } from "../api/client";
 import { batchSearch } from "../rooms/batches/search";
+import { decisionSearch } from "../rooms/decisions/search";
 import { incidentSearch } from "../rooms/incidents/search";
 import { instanceSearch } from "../rooms/instance/search";
 import { jobSearch } from "../rooms/jobs/search";
@@ -65,6 +66,17 @@ const tasks = createRoute({
   validateSearch: taskSearch,
   component: lazyRouteComponent(() => import("../rooms/tasks/page"), "Tasks"),
 });
+const decisions = createRoute({
+  getParentRoute: () => root,
+  path: "/decisions",
+  validateSearch: decisionSearch,
+  component: lazyRouteComponent(() => import("../rooms/decisions/page"), "Decisions"),
+});
+const evaluation = createRoute({
+  getParentRoute: () => root,
+  path: "/decisions/i/$id",
+  component: lazyRouteComponent(() => import("../rooms/decisions/one"), "Evaluation"),
+});
 const help = createRoute({
   getParentRoute: () => root,
   path: "/help",
@@ -72,7 +84,7 @@ const help = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, help]),
+  routeTree: root.addChildren([home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, help]),
   basepath: `${base}/ui`,
   parseSearch,
   stringifySearch,

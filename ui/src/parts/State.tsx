@@ -28,6 +28,7 @@ const known: Record<string, Look> = {
   TIMED_OUT: "waiting",
   RETRIES_UPDATED: "waiting",
   RESOLVED: "ended",
+  EVALUATED: "ended",
   CORRELATED: "ended",
   PARTIALLY_COMPLETED: "waiting",
   SKIPPED: "cancelled",

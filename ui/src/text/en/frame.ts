@@ -8,6 +8,7 @@ export const frame = {
   home: "Home",
   processes: "Processes",
   tasks: "Tasks",
+  decisions: "Decisions",
   incidents: "Incidents",
   jobs: "Jobs",
   batches: "Batches",

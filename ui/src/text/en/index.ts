@@ -2,6 +2,7 @@
 import { batches } from "./batches";
 import { change } from "./change";
 import { commands } from "./commands";
+import { decisions } from "./decisions";
 import { frame } from "./frame";
 import { home } from "./home";
 import { incidents } from "./incidents";
@@ -11,4 +12,4 @@ import { processes } from "./processes";
 import { tasks } from "./tasks";
 import { words } from "./words";
 
-export const en = { batches, change, commands, frame, home, incidents, instance, jobs, processes, tasks, words };
+export const en = { batches, change, commands, decisions, frame, home, incidents, instance, jobs, processes, tasks, words };

@@ -10,6 +10,7 @@ const states: Record<string, string> = {
   SUSPENDED: "Suspended",
   CREATED: "Created",
   FAILED: "Failed",
+  EVALUATED: "Evaluated",
   ERROR_THROWN: "Error thrown",
   TIMED_OUT: "Timed out",
   RETRIES_UPDATED: "Retries updated",

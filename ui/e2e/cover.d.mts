@@ -1,0 +1,2 @@
+// What cover.mjs offers.
+export const coverModel: string;

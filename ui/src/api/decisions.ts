@@ -1,0 +1,48 @@
+// Questions about decisions and what they came to, and a way to try one.
+import { type Answer, type Body, command, get, post, send } from "./client";
+import type { DecisionKey } from "./keys";
+import { PAGE, useList } from "./list";
+import { done, live, once } from "./live";
+
+export type Decision = Answer<"/decision-definitions/search", "post">["items"][number];
+export type Evaluation = Answer<"/decision-instances/search", "post">["items"][number];
+export type EvaluationDetail = Answer<"/decision-instances/{decisionEvaluationInstanceKey}", "get">;
+export type Tried = Answer<"/decision-definitions/evaluation", "post">;
+export type EvaluationFilter = NonNullable<Body<"/decision-instances/search", "post">["filter"]>;
+
+/** The latest version of each decision. */
+export const decisions = () =>
+  live(["decisions", "latest"], (how) =>
+    post("/decision-definitions/search", {}, { filter: { isLatestVersion: true }, sort: [{ field: "name" }], page: { limit: 1000 } }, how), 15_000);
+
+/** All versions of a decision, the newest first. */
+export const decisionVersions = (id: string) =>
+  live(["decisions", "versions", id], (how) =>
+    post("/decision-definitions/search", {}, { filter: { decisionDefinitionId: id }, sort: [{ field: "version", order: "DESC" }], page: { limit: 1000 } }, how), 15_000);
+
+export const decisionXml = (key: DecisionKey) =>
+  once(["decisions", "xml", key], async (how) => {
+    const answer = await send("get", "/decision-definitions/{decisionDefinitionKey}/xml", { decisionDefinitionKey: key }, undefined, how);
+    return answer.text();
+  });
+
+/** What decisions came to, the newest first. */
+export const useEvaluations = (filter: EvaluationFilter, after?: string) =>
+  useList(["decisions", "evaluations", filter], (how, from) =>
+    post("/decision-instances/search", {}, {
+      filter,
+      sort: [{ field: "evaluationDate", order: "DESC" }, { field: "decisionEvaluationInstanceKey", order: "DESC" }],
+      page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
+    }, how), after);
+
+export const evaluation = (id: string) =>
+  once(["decisions", "one", id], (how) => get("/decision-instances/{decisionEvaluationInstanceKey}", { decisionEvaluationInstanceKey: id }, how));
+
+/** All decisions that one evaluation asked, in the order in which they were. */
+export const evaluatedWith = (key: string) =>
+  once(["decisions", "with", key], (how) =>
+    post("/decision-instances/search", {}, { filter: { decisionEvaluationKey: key }, sort: [{ field: "decisionEvaluationInstanceKey" }], page: { limit: 200 } }, how));
+
+/** Evaluates with variables that are JSON text. */
+export const tryDecision = (key: DecisionKey, variables: string): Promise<Tried> =>
+  done(command("/decision-definitions/evaluation", {}, `{"decisionDefinitionKey":${JSON.stringify(key)},"variables":${variables}}`));

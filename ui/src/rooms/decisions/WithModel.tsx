@@ -1,0 +1,29 @@
+// The model of a decision, read once it is there.
+import { useQuery } from "@tanstack/react-query";
+import { type ReactNode, useMemo } from "react";
+import { decisionXml } from "../../api/decisions";
+import type { DecisionKey } from "../../api/keys";
+import { Note } from "../../parts/Note";
+import { Shown } from "../../parts/Shown";
+import { text } from "../../text";
+import { type Model, modelOf } from "./model";
+
+export function WithModel({ of, children }: { of: DecisionKey; children: (model: Model) => ReactNode }) {
+  const xml = useQuery(decisionXml(of));
+  return (
+    <Shown query={xml} rows={4}>
+      {(source) => <Read xml={source}>{children}</Read>}
+    </Shown>
+  );
+}
+
+function Read({ xml, children }: { xml: string; children: (model: Model) => ReactNode }) {
+  const read = useMemo(() => {
+    try {
+      return { model: modelOf(xml) };
+    } catch (error) {
+      return { broken: error instanceof Error ? error.message : String(error) };
+    }
+  }, [xml]);
+  return read.model === undefined ? <Note tone="incident" title={text.decisions.unreadable}>{read.broken}</Note> : <>{children(read.model)}</>;
+}

@@ -1,0 +1,90 @@
+// Decisions: which there are, what they came to, their tables, and a place to try them.
+import { useQuery } from "@tanstack/react-query";
+import { Link, getRouteApi } from "@tanstack/react-router";
+import { Suspense, lazy } from "react";
+import { type Decision, decisions } from "../../api/decisions";
+import { Note } from "../../parts/Note";
+import { PageTitle } from "../../parts/PageTitle";
+import { Shown, Skeleton } from "../../parts/Shown";
+import { text } from "../../text";
+import { Evaluations } from "./Evaluations";
+import type { DecisionSearch } from "./search";
+import "../../parts/list.css";
+import "../../parts/sides.css";
+import "../../parts/tabs.css";
+import "./decisions.css";
+
+const OneDecision = lazy(() => import("./OneDecision"));
+const route = getRouteApi("/decisions");
+const t = text.decisions;
+
+export function Decisions() {
+  const search = route.useSearch();
+  const found = useQuery(decisions());
+  return (
+    <>
+      <PageTitle title={t.title} />
+      <Shown query={found} rows={8}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Note title={t.none}>{t.noneText}</Note>
+          ) : (
+            <div className={`sides${search.decision === undefined ? "" : " one"}`}>
+              <Side decisions={items} search={search} />
+              {search.decision === undefined ? (
+                <section className="list" aria-label={t.evaluations}>
+                  <Evaluations search={search} filter={{}} />
+                </section>
+              ) : (
+                <Suspense fallback={<Skeleton rows={6} />}>
+                  <OneDecision key={search.decision} id={search.decision} search={search} />
+                </Suspense>
+              )}
+            </div>
+          )
+        }
+      </Shown>
+    </>
+  );
+}
+
+function Side({ decisions: all, search }: { decisions: readonly Decision[]; search: DecisionSearch }) {
+  const navigate = route.useNavigate();
+  const wanted = (search.find ?? "").toLowerCase();
+  const shown = all.filter((each) => `${each.name} ${each.decisionDefinitionId}`.toLowerCase().includes(wanted));
+  return (
+    <nav className="side" aria-label={t.listed}>
+      <div className="side-find">
+        <input
+          className="field"
+          type="search"
+          data-filter=""
+          placeholder={t.find}
+          aria-label={t.find}
+          value={search.find ?? ""}
+          onChange={(event) => void navigate({ search: { ...search, find: event.target.value || undefined }, replace: true })}
+        />
+      </div>
+      <ul>
+        <li>
+          <Link to="/decisions" search={{ find: search.find }} className="side-item" data-row="" activeOptions={{ exact: true }} aria-current={search.decision === undefined ? "page" : undefined}>
+            {t.all}
+          </Link>
+        </li>
+        {shown.length === 0 ? <li className="side-none faint">{t.noMatch}</li> : null}
+        {shown.slice(0, 500).map((each) => (
+          <li key={each.decisionDefinitionKey}>
+            <Link to="/decisions" search={{ find: search.find, decision: each.decisionDefinitionId, tab: search.tab }} className="side-item" data-row="" aria-current={search.decision === each.decisionDefinitionId ? "page" : undefined}>
+              <span className="clip" title={each.decisionDefinitionId}>
+                {each.name}
+              </span>
+              <span className="faint clip decision-of" title={each.decisionRequirementsName}>
+                {each.decisionRequirementsName}
+              </span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
