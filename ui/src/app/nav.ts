@@ -1,5 +1,5 @@
 // The rooms of the rail. A room that is not there yet is not here either.
-import { Cog, Hexagon, Layers, SquareCheckBig, Table2, TriangleAlert, Workflow } from "lucide-react";
+import { Cog, Hexagon, Layers, Mail, SquareCheckBig, Table2, TriangleAlert, Workflow } from "lucide-react";
 import { text } from "../text";
 
 export const rooms = [
@@ -9,5 +9,6 @@ export const rooms = [
   { to: "/incidents", name: text.frame.incidents, icon: TriangleAlert, key: "i" },
   { to: "/decisions", name: text.frame.decisions, icon: Table2, key: "d" },
   { to: "/jobs", name: text.frame.jobs, icon: Cog, key: "j" },
+  { to: "/messages", name: text.frame.messages, icon: Mail, key: "m" },
   { to: "/batches", name: text.frame.batches, icon: Layers, key: "b" },
 ] as const;

@@ -6,6 +6,7 @@ import { decisionSearch } from "../rooms/decisions/search";
 import { incidentSearch } from "../rooms/incidents/search";
 import { instanceSearch } from "../rooms/instance/search";
 import { jobSearch } from "../rooms/jobs/search";
+import { messageSearch } from "../rooms/messages/search";
 import { processSearch } from "../rooms/processes/search";
 import { taskSearch } from "../rooms/tasks/search";
 import { Broken, Lost } from "./Lost";
@@ -77,6 +78,12 @@ const evaluation = createRoute({
   path: "/decisions/i/$id",
   component: lazyRouteComponent(() => import("../rooms/decisions/one"), "Evaluation"),
 });
+const messages = createRoute({
+  getParentRoute: () => root,
+  path: "/messages",
+  validateSearch: messageSearch,
+  component: lazyRouteComponent(() => import("../rooms/messages/page"), "Messages"),
+});
 const help = createRoute({
   getParentRoute: () => root,
   path: "/help",
@@ -84,7 +91,7 @@ const help = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, help]),
+  routeTree: root.addChildren([home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, messages, help]),
   basepath: `${base}/ui`,
   parseSearch,
   stringifySearch,

@@ -11,6 +11,7 @@ export const frame = {
   decisions: "Decisions",
   incidents: "Incidents",
   jobs: "Jobs",
+  messages: "Messages",
   batches: "Batches",
   open: "Name the rooms",
   closed: "Icons only",

@@ -8,8 +8,9 @@ import { home } from "./home";
 import { incidents } from "./incidents";
 import { instance } from "./instance";
 import { jobs } from "./jobs";
+import { messages } from "./messages";
 import { processes } from "./processes";
 import { tasks } from "./tasks";
 import { words } from "./words";
 
-export const en = { batches, change, commands, decisions, frame, home, incidents, instance, jobs, processes, tasks, words };
+export const en = { batches, change, commands, decisions, frame, home, incidents, instance, jobs, messages, processes, tasks, words };

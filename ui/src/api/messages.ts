@@ -1,0 +1,72 @@
+// Who waits for messages, timers and signals, what came, and ways to send.
+import { type Answer, type Body, command, post } from "./client";
+import { PAGE, useList } from "./list";
+import { done } from "./live";
+
+export type Subscription = Answer<"/message-subscriptions/search", "post">["items"][number];
+export type Correlated = Answer<"/correlated-message-subscriptions/search", "post">["items"][number];
+export type WaitState = Answer<"/element-instances/wait-states/search", "post">["items"][number];
+type SubscriptionFilter = NonNullable<Body<"/message-subscriptions/search", "post">["filter"]>;
+type CorrelatedFilter = NonNullable<Body<"/correlated-message-subscriptions/search", "post">["filter"]>;
+
+export interface Wanted {
+  name: string | undefined;
+  key: string | undefined;
+  process: string | undefined;
+}
+
+const page = (from: string | undefined) => (from === undefined ? { limit: PAGE } : { limit: PAGE, after: from });
+
+/** Who waits, the longest first. */
+export const useWaiting = ({ name, key, process }: Wanted, after?: string) => {
+  const filter: SubscriptionFilter = {
+    messageSubscriptionState: "CREATED",
+    ...(name === undefined ? {} : { messageName: name }),
+    ...(key === undefined ? {} : { correlationKey: key }),
+    ...(process === undefined ? {} : { processDefinitionId: process }),
+  };
+  return useList(["messages", "waiting", filter], (how, from) =>
+    post("/message-subscriptions/search", {}, { filter, sort: [{ field: "lastUpdatedDate", order: "ASC" }, { field: "messageSubscriptionKey", order: "ASC" }], page: page(from) }, how), after);
+};
+
+/** What came, the newest first. */
+export const useCame = ({ name, key, process }: Wanted, after?: string) => {
+  const filter: CorrelatedFilter = {
+    ...(name === undefined ? {} : { messageName: name }),
+    ...(key === undefined ? {} : { correlationKey: key }),
+    ...(process === undefined ? {} : { processDefinitionId: process }),
+  };
+  return useList(["messages", "came", filter], (how, from) =>
+    post("/correlated-message-subscriptions/search", {}, { filter, sort: [{ field: "correlationTime", order: "DESC" }, { field: "messageKey", order: "DESC" }], page: page(from) }, how), after);
+};
+
+/** Elements that wait for a timer, a signal or a condition. */
+export const useWaitStates = (kind: "TIMER" | "SIGNAL" | "CONDITION", after?: string) =>
+  useList(["messages", "waits", kind], (how, from) =>
+    post("/element-instances/wait-states/search", {}, { filter: { waitStateType: kind }, sort: [{ field: "elementInstanceKey" }], page: page(from) }, how), after);
+
+const member = (name: string, value: string): string => `${JSON.stringify(name)}:${value}`;
+const text = (name: string, value: string): string[] => (value === "" ? [] : [member(name, JSON.stringify(value))]);
+
+export interface Sent {
+  name: string;
+  key: string;
+  /** JSON text. */
+  variables: string;
+}
+
+export interface Published extends Sent {
+  id: string;
+  /** Milliseconds. */
+  timeToLive: number;
+}
+
+export const publish = ({ name, key, variables, id, timeToLive }: Published) =>
+  done(command("/messages/publication", {}, `{${[...text("name", name), member("correlationKey", JSON.stringify(key)), ...text("messageId", id), member("timeToLive", String(timeToLive)), member("variables", variables)].join(",")}}`));
+
+/** To one that waits now, or that it starts; refused when there is none. */
+export const correlate = ({ name, key, variables }: Sent) =>
+  done(command("/messages/correlation", {}, `{${[...text("name", name), member("correlationKey", JSON.stringify(key)), member("variables", variables)].join(",")}}`));
+
+export const broadcast = ({ name, variables }: Sent) =>
+  done(command("/signals/broadcast", {}, `{${[...text("signalName", name), member("variables", variables)].join(",")}}`));
