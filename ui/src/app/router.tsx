@@ -84,6 +84,11 @@ const messages = createRoute({
   validateSearch: messageSearch,
   component: lazyRouteComponent(() => import("../rooms/messages/page"), "Messages"),
 });
+const cluster = createRoute({
+  getParentRoute: () => root,
+  path: "/cluster",
+  component: lazyRouteComponent(() => import("../rooms/cluster/page"), "Cluster"),
+});
 const help = createRoute({
   getParentRoute: () => root,
   path: "/help",
@@ -91,7 +96,7 @@ const help = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, messages, help]),
+  routeTree: root.addChildren([home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, messages, cluster, help]),
   basepath: `${base}/ui`,
   parseSearch,
   stringifySearch,

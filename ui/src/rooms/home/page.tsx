@@ -65,7 +65,9 @@ function Figures() {
         value={nodes.data && number(nodes.data.partitionsCount)}
         hint={bad > 0 ? t.nodesBad(bad) : t.nodesHint(nodes.data?.brokers.length ?? 1)}
         tone={bad > 0 ? "incident" : undefined}
-      />
+      >
+        <Link to="/cluster">{t.nodes}</Link>
+      </Figure>
     </div>
   );
 }

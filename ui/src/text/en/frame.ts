@@ -13,6 +13,7 @@ export const frame = {
   jobs: "Jobs",
   messages: "Messages",
   batches: "Batches",
+  cluster: "Cluster",
   open: "Name the rooms",
   closed: "Icons only",
   find: "Find",

@@ -1,6 +1,7 @@
 // English.
 import { batches } from "./batches";
 import { change } from "./change";
+import { cluster } from "./cluster";
 import { commands } from "./commands";
 import { decisions } from "./decisions";
 import { frame } from "./frame";
@@ -13,4 +14,4 @@ import { processes } from "./processes";
 import { tasks } from "./tasks";
 import { words } from "./words";
 
-export const en = { batches, change, commands, decisions, frame, home, incidents, instance, jobs, messages, processes, tasks, words };
+export const en = { batches, change, cluster, commands, decisions, frame, home, incidents, instance, jobs, messages, processes, tasks, words };

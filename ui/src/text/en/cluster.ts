@@ -1,0 +1,37 @@
+// Nodes and partitions.
+import { number } from "../format";
+
+export const cluster = {
+  title: "Cluster",
+  nodes: "Nodes and partitions",
+  summary: (nodes: number, partitions: number, copies: number) =>
+    `${number(nodes)} ${nodes === 1 ? "node" : "nodes"}, ${number(partitions)} ${partitions === 1 ? "partition" : "partitions"}, ${copies === 1 ? "one copy of each" : `${number(copies)} copies of each`}`,
+  well: "All partitions have a leader, and all copies are well",
+  missingNodes: (count: number) => (count === 1 ? "One node is not there" : `${number(count)} nodes are not there`),
+  missingText: "Partitions go on as long as more than half of their copies do.",
+  noLeader: (partitions: string) => `Partitions without a leader: ${partitions}`,
+  noLeaderText: "Nothing in these partitions goes on until most of their copies are there again.",
+  unhealthy: (count: number) => (count === 1 ? "One copy is not well" : `${number(count)} copies are not well`),
+  fewCopies: (partitions: string) => `Fewer copies than there should be: ${partitions}`,
+  node: "Node",
+  address: "Address",
+  version: "Version",
+  leads: "Leads",
+  partition: (id: number) => `Partition ${id}`,
+  absent: "no copy here",
+  roles: { leader: "Leader", follower: "Follower", inactive: "Inactive" } as Record<string, string>,
+  health: { healthy: "well", unhealthy: "not well", dead: "dead" } as Record<string, string>,
+  states: { unknown: "unknown", joining: "joining", active: "", leaving: "leaving", recovering: "recovering", learner: "learning" } as Record<string, string>,
+  about: "About this server",
+  skep: "Skep",
+  api: "API of Camunda",
+  clusterId: "Cluster id",
+  lastChange: "Last change",
+  noChange: "none",
+  request: "Largest request",
+  tenants: "Tenants",
+  on: "on",
+  off: "off",
+  components: "Parts",
+  elsewhere: "Changes of the cluster, exporters, backups and metrics are on the management port, which browsers are not offered.",
+} as const;
