@@ -11,6 +11,18 @@ const template = {
   transformIndexHtml: (html: string) => html.replaceAll("{{theme}}", "system").replaceAll(/\{\{\w+\}\}/g, ""),
 };
 
+/** What the studio's board is made of is a copy of its own: what other screens share with it would carry what only the board needs. */
+const apart = {
+  name: "skep-apart",
+  apply: "build" as const,
+  enforce: "pre" as const,
+  async resolveId(this: { resolve: (source: string, importer: string, options: object) => Promise<{ id: string } | null> }, source: string, importer: string | undefined) {
+    if (importer === undefined || !(importer.endsWith("?studio") || importer.endsWith("/rooms/studio/modeler.ts"))) return null;
+    const found = await this.resolve(source, importer.replace(/\?studio$/, ""), { skipSelf: true });
+    return found && /node_modules.*\.m?js$/.test(found.id) ? { ...found, id: `${found.id}?studio` } : found;
+  },
+};
+
 /** The texts of all licences of what reaches browsers; the name changes with the packages, as names of files do that are kept for good. */
 const lock = createHash("sha256").update(readFileSync(new URL("package-lock.json", import.meta.url))).digest("hex").slice(0, 8);
 const notices = `assets/licences-${lock}.json`;
@@ -21,7 +33,7 @@ export default defineConfig(({ command }) => ({
   // Built pages may stand behind any prefix.
   base: command === "serve" ? "/ui/" : "./",
   define: { __NOTICES__: JSON.stringify(notices) },
-  plugins: [react(), template],
+  plugins: [react(), template, apart],
   build: {
     outDir: ".build",
     emptyOutDir: true,

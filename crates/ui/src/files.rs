@@ -85,6 +85,7 @@ fn content_type(name: &str) -> &'static str {
         Some("css") => "text/css; charset=utf-8",
         Some("woff2") => "font/woff2",
         Some("svg") => "image/svg+xml",
+        Some("eot") => "application/vnd.ms-fontobject",
         Some("json") => "application/json",
         Some("bpmn" | "xml") => "text/xml; charset=utf-8",
         _ => "application/octet-stream",

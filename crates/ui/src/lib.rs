@@ -6,6 +6,7 @@
 //! | `/` | to `/ui/` |
 //! | `/ui/assets/…` | a file whose name changes with its content, kept for good |
 //! | `/ui/…` | the page, never kept: what it shows is decided by its script |
+//! | `/ui/studio…` | the same page, with a policy that lets the modeller style what it draws |
 //! | addresses of Camunda's web applications | to the screen that shows the same (`moved`) |
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
@@ -61,7 +62,7 @@ impl Interface {
         let within = within?.trim_start_matches('/');
         Some(match within.strip_prefix("assets/") {
             Some(_) => files::answer(within, headers),
-            None => page::answer(&self.base, headers),
+            None => page::answer(&self.base, page::Document::of(within), headers),
         })
     }
 

@@ -11,12 +11,37 @@ const OPENER: HeaderName = HeaderName::from_static("cross-origin-opener-policy")
 /// The cookie in which a browser keeps how its pages look; without it they look as its system does.
 const THEME: &str = "skep-theme";
 
-pub fn answer(base: &str, headers: &HeaderMap) -> Response<Bytes> {
+/// Two documents of one template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Document {
+    Main,
+    /// The modeller writes style attributes, and has its icons as a font in its styles.
+    Studio,
+}
+
+impl Document {
+    /// Which one shows a path from `/ui/`.
+    pub fn of(within: &str) -> Document {
+        match within.split('/').next() {
+            Some("studio") => Document::Studio,
+            _ => Document::Main,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Document::Main => "main",
+            Document::Studio => "studio",
+        }
+    }
+}
+
+pub fn answer(base: &str, document: Document, headers: &HeaderMap) -> Response<Bytes> {
     let nonce = format!("{:032x}", rand::random::<u128>());
     let template = files::find("index.html").and_then(files::unpacked);
     let mut response = match template.and_then(|bytes| String::from_utf8(bytes).ok()) {
         Some(template) => {
-            let page = filled(&template, base, &nonce, theme(headers));
+            let page = filled(&template, base, &nonce, theme(headers), document);
             crate::html(StatusCode::OK, page)
         }
         None => crate::html(
@@ -25,7 +50,7 @@ pub fn answer(base: &str, headers: &HeaderMap) -> Response<Bytes> {
         ),
     };
     let answered = response.headers_mut();
-    if let Ok(policy) = HeaderValue::try_from(policy(&nonce)) {
+    if let Ok(policy) = HeaderValue::try_from(policy(&nonce, document)) {
         answered.insert(CSP, policy);
     }
     answered.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -35,20 +60,25 @@ pub fn answer(base: &str, headers: &HeaderMap) -> Response<Bytes> {
 }
 
 /// Nothing comes from elsewhere, and only scripts and styles of ours run.
-fn policy(nonce: &str) -> String {
+fn policy(nonce: &str, document: Document) -> String {
+    let (attributes, font) = match document {
+        Document::Main => ("", "'self'"),
+        Document::Studio => ("style-src-attr 'unsafe-inline'; ", "'self' data:"),
+    };
     format!(
-        "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data: blob:; \
-         font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; {attributes}img-src 'self' data: blob:; \
+         font-src {font}; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     )
 }
 
 /// The build writes addresses from the page's own directory; a page at any depth needs them from the root.
-fn filled(template: &str, base: &str, nonce: &str, theme: &str) -> String {
+fn filled(template: &str, base: &str, nonce: &str, theme: &str, document: Document) -> String {
     template
         .replace("=\"./", &format!("=\"{base}/ui/"))
         .replace("{{base}}", base)
         .replace("{{nonce}}", nonce)
         .replace("{{theme}}", theme)
+        .replace("{{document}}", document.name())
 }
 
 fn theme(headers: &HeaderMap) -> &'static str {
@@ -88,9 +118,27 @@ mod tests {
     fn a_template_learns_its_place_and_its_look() {
         let template = r#"<html data-theme="{{theme}}"><meta content="{{base}}"><script nonce="{{nonce}}" src="./assets/a.js">"#;
         assert_eq!(
-            filled(template, "/bpm", "n1", "dark"),
+            filled(template, "/bpm", "n1", "dark", Document::Main),
             r#"<html data-theme="dark"><meta content="/bpm"><script nonce="n1" src="/bpm/ui/assets/a.js">"#
         );
+    }
+
+    #[test]
+    fn the_studio_alone_may_style_by_attributes() {
+        for (path, document) in [
+            ("", Document::Main),
+            ("processes", Document::Main),
+            ("studios", Document::Main),
+            ("studio", Document::Studio),
+            ("studio/12", Document::Studio),
+        ] {
+            assert_eq!(Document::of(path), document, "{path}");
+            let policy = policy("n", document);
+            let loose = document == Document::Studio;
+            assert_eq!(policy.contains("style-src-attr"), loose, "{policy}");
+            assert_eq!(policy.contains("font-src 'self' data:"), loose, "{policy}");
+            assert!(policy.contains("script-src 'self';"), "{policy}");
+        }
     }
 
     #[test]

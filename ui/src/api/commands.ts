@@ -1,6 +1,6 @@
 // What changes something. Each ends with asking again for what is on the screen, with an answer that holds the change.
 import { type Answer, patch, post, send } from "./client";
-import type { BatchKey, IncidentKey, InstanceKey, JobKey, ScopeKey } from "./keys";
+import type { BatchKey, DefinitionKey, IncidentKey, InstanceKey, JobKey, ScopeKey } from "./keys";
 import { done } from "./live";
 import { Problem } from "./problem";
 
@@ -11,6 +11,13 @@ export function deploy(files: readonly File[]): Promise<Deployment> {
   for (const file of files) form.append("resources", file, file.name);
   const sent = send("post", "/deployments", {}, form).then(async (answer) => (await answer.json()) as Deployment);
   return done(sent);
+}
+
+/** With variables as text: numbers go as long as they are. */
+export async function start(definition: DefinitionKey, variables: string): Promise<InstanceKey> {
+  const body = `{"processDefinitionKey":${JSON.stringify(definition)},"variables":${variables}}`;
+  const answer = await done(send("post", "/process-instances", {}, body));
+  return ((await answer.json()) as { processInstanceKey: InstanceKey }).processInstanceKey;
 }
 
 export const cancelInstance = (key: InstanceKey): Promise<void> =>

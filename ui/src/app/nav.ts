@@ -1,5 +1,5 @@
 // The rooms of the rail. A room that is not there yet is not here either.
-import { Cog, Hexagon, Layers, Mail, Network, SquareCheckBig, Table2, TriangleAlert, Workflow } from "lucide-react";
+import { Cog, Hexagon, Layers, Mail, Network, PencilRuler, SquareCheckBig, Table2, TriangleAlert, Workflow } from "lucide-react";
 import { text } from "../text";
 
 export const rooms = [
@@ -12,4 +12,5 @@ export const rooms = [
   { to: "/messages", name: text.frame.messages, icon: Mail, key: "m" },
   { to: "/batches", name: text.frame.batches, icon: Layers, key: "b" },
   { to: "/cluster", name: text.frame.cluster, icon: Network, key: "c" },
+  { to: "/studio", name: text.studio.title, icon: PencilRuler, key: "s" },
 ] as const;

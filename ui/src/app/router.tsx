@@ -9,12 +9,25 @@ import { jobSearch } from "../rooms/jobs/search";
 import { messageSearch } from "../rooms/messages/search";
 import { processSearch } from "../rooms/processes/search";
 import { taskSearch } from "../rooms/tasks/search";
+import { studioSearch } from "../rooms/studio/search";
+import { rightDocument } from "./document";
 import { Broken, Lost } from "./Lost";
 import { Frame } from "./Frame";
 import { parseSearch, stringifySearch } from "./search";
 
-const root = createRootRoute({ component: Frame, notFoundComponent: Lost, errorComponent: Broken });
+const root = createRootRoute({ beforeLoad: rightDocument, component: Frame, notFoundComponent: Lost, errorComponent: Broken });
 
+const studio = createRoute({
+  getParentRoute: () => root,
+  path: "/studio",
+  validateSearch: studioSearch,
+  component: lazyRouteComponent(() => import("../rooms/studio/page"), "Studio"),
+});
+const studioDraft = createRoute({
+  getParentRoute: () => root,
+  path: "/studio/$draft",
+  component: lazyRouteComponent(() => import("../rooms/studio/draft"), "Draft"),
+});
 const home = createRoute({
   getParentRoute: () => root,
   path: "/",
@@ -96,7 +109,7 @@ const help = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, messages, cluster, help]),
+  routeTree: root.addChildren([home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, messages, cluster, help, studio, studioDraft]),
   basepath: `${base}/ui`,
   parseSearch,
   stringifySearch,

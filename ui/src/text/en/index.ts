@@ -11,7 +11,8 @@ import { instance } from "./instance";
 import { jobs } from "./jobs";
 import { messages } from "./messages";
 import { processes } from "./processes";
+import { studio } from "./studio";
 import { tasks } from "./tasks";
 import { words } from "./words";
 
-export const en = { batches, change, cluster, commands, decisions, frame, home, incidents, instance, jobs, messages, processes, tasks, words };
+export const en = { batches, change, cluster, commands, decisions, frame, home, incidents, instance, jobs, messages, processes, studio, tasks, words };

@@ -1,0 +1,129 @@
+// One draft: drawn, kept while it is drawn, deployed, and started. What the server refuses is shown where it is wrong.
+import { Link, getRouteApi } from "@tanstack/react-router";
+import { Download, Redo2, Rocket, Undo2 } from "lucide-react";
+import { Suspense, lazy, useEffect, useRef, useState } from "react";
+import { type Deployment, deploy } from "../../api/commands";
+import { Problem } from "../../api/problem";
+import { failed } from "../../parts/failed";
+import { Note } from "../../parts/Note";
+import { PageTitle } from "../../parts/PageTitle";
+import { Skeleton } from "../../parts/Shown";
+import { text } from "../../text";
+import { draft, keep, nameOf } from "./drafts";
+import { type Finding, findingsOf } from "./findings";
+import type { Modeler } from "./modeler";
+import { Outcome } from "./Outcome";
+import "./studio.css";
+
+const Board = lazy(() => import("./Board"));
+const route = getRouteApi("/studio/$draft");
+const t = text.studio;
+const NONE: readonly Finding[] = [];
+
+export function Draft() {
+  const { draft: id } = route.useParams();
+  const [found] = useState(() => draft(id));
+  if (!found) {
+    return (
+      <>
+        <PageTitle title={t.title} />
+        <Note title={t.gone} actions={<Link to="/studio" className="button small">{t.drafts}</Link>}>
+          {t.goneText}
+        </Note>
+      </>
+    );
+  }
+  return <Drawn key={id} id={id} source={found.xml} />;
+}
+
+function save(name: string, content: string) {
+  const url = URL.createObjectURL(new Blob([content], { type: "text/xml" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+function Drawn({ id, source }: { id: string; source: string }) {
+  const [xml, setXml] = useState(source);
+  const [kept, setKept] = useState(true);
+  const [modeler, setModeler] = useState<Modeler>();
+  const [findings, setFindings] = useState(NONE);
+  const [shown, show] = useState<string>();
+  const [outcome, setOutcome] = useState<Deployment>();
+  const [busy, setBusy] = useState(false);
+  const name = nameOf(xml) || id;
+  const file = `${name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-")}.bpmn`;
+  const latestXml = useRef(source);
+  useEffect(() => {
+    latestXml.current = xml;
+  });
+  const changed = (next: string) => {
+    setXml(next);
+    setKept(keep(id, next));
+    setOutcome(undefined);
+  };
+  const send = async () => {
+    setBusy(true);
+    setOutcome(undefined);
+    try {
+      setOutcome(await deploy([new File([latestXml.current], file, { type: "text/xml" })]));
+      setFindings(NONE);
+    } catch (error) {
+      if (error instanceof Problem && error.status === 400) setFindings(findingsOf(error.detail));
+      else failed(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <div className="studio">
+      <PageTitle title={name} />
+      <div className="studio-bar" role="toolbar" aria-label={t.tools}>
+        <Link to="/studio" className="button quiet">
+          {t.drafts}
+        </Link>
+        <span className={kept ? "faint" : "bad"} role="status">
+          {kept ? t.kept : t.notKept}
+        </span>
+        <span className="grow" />
+        <button type="button" className="button icon" aria-label={t.undo} title={t.undo} disabled={!modeler} onClick={() => modeler?.history.undo()}>
+          <Undo2 size={14} aria-hidden="true" />
+        </button>
+        <button type="button" className="button icon" aria-label={t.redo} title={t.redo} disabled={!modeler} onClick={() => modeler?.history.redo()}>
+          <Redo2 size={14} aria-hidden="true" />
+        </button>
+        <button type="button" className="button" onClick={() => save(file, xml)}>
+          <Download size={14} aria-hidden="true" />
+          {t.save}
+        </button>
+        <button type="button" className="button main" disabled={busy || !modeler} onClick={() => void send()}>
+          <Rocket size={14} aria-hidden="true" />
+          {t.deploy}
+        </button>
+      </div>
+      {outcome ? <Outcome deployment={outcome} /> : null}
+      {findings.length > 0 ? (
+        <section className="findings" role="alert" aria-label={t.findings(findings.length)}>
+          <h2>{t.findings(findings.length)}</h2>
+          <ul>
+            {findings.map((each) => (
+              <li key={`${each.element} ${each.code} ${each.message}`}>
+                {each.element === undefined ? null : (
+                  <button type="button" className="button small" onClick={() => show(each.element)}>
+                    {each.element}
+                  </button>
+                )}
+                <span>{each.message}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ) : null}
+      <Suspense fallback={<Skeleton rows={8} />}>
+        <Board xml={source} findings={findings} shown={shown} changed={changed} ready={setModeler} />
+      </Suspense>
+    </div>
+  );
+}

@@ -1,0 +1,79 @@
+// bpmn-js as a modeller for Zeebe's dialect of BPMN, with its panel of properties.
+import BpmnModeler from "bpmn-js/lib/Modeler";
+import { BpmnPropertiesPanelModule, BpmnPropertiesProviderModule, ZeebePropertiesProviderModule } from "bpmn-js-properties-panel";
+import ZeebeBehaviorsModule from "camunda-bpmn-js-behaviors/lib/camunda-cloud";
+import zeebe from "zeebe-bpmn-moddle/resources/zeebe.json";
+import type { Canvas, Overlays, Registry } from "../../parts/diagram/viewer";
+import "bpmn-js/dist/assets/diagram-js.css";
+import "bpmn-js/dist/assets/bpmn-js.css";
+import "bpmn-js/dist/assets/bpmn-font/css/bpmn-embedded.css";
+import "@bpmn-io/properties-panel/dist/assets/properties-panel.css";
+
+interface Selection {
+  select: (element: unknown) => void;
+}
+
+interface History {
+  undo: () => void;
+  redo: () => void;
+  canUndo: () => boolean;
+  canRedo: () => boolean;
+}
+
+export interface Modeler {
+  open: (xml: string) => Promise<void>;
+  save: () => Promise<string>;
+  onChange: (listener: () => void) => void;
+  select: (id: string) => void;
+  history: History;
+  canvas: Canvas;
+  overlays: Overlays;
+  registry: Registry;
+  destroy: () => void;
+}
+
+/** The editors of expressions add style sheets to the page, which its policy takes only with the nonce that it was sent with. */
+function trustStyles() {
+  const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce;
+  if (!nonce) return;
+  const make = Document.prototype.createElement;
+  document.createElement = ((name: string, options?: ElementCreationOptions) => {
+    const made = make.call(document, name, options);
+    if (made instanceof HTMLStyleElement) made.nonce = nonce;
+    return made;
+  }) as typeof document.createElement;
+}
+
+export function makeModeler(container: HTMLElement, panel: HTMLElement): Modeler {
+  trustStyles();
+  const modeler = new BpmnModeler({
+    container,
+    propertiesPanel: { parent: panel },
+    additionalModules: [BpmnPropertiesPanelModule, BpmnPropertiesProviderModule, ZeebePropertiesProviderModule, ZeebeBehaviorsModule],
+    moddleExtensions: { zeebe },
+    textRenderer: {
+      defaultStyle: { fontFamily: "Inter Variable, system-ui, sans-serif", fontSize: 12, lineHeight: 1.25 },
+      externalStyle: { fontSize: 11, lineHeight: 1.25 },
+    },
+  });
+  const canvas = modeler.get<Canvas>("canvas");
+  const registry = modeler.get<Registry>("elementRegistry");
+  return {
+    open: async (xml) => {
+      await modeler.importXML(xml);
+      canvas.zoom("fit-viewport", "auto");
+      if (canvas.zoom() > 1) canvas.zoom(1, "auto");
+    },
+    save: async () => (await modeler.saveXML({ format: true })).xml ?? "",
+    onChange: (listener) => modeler.on("commandStack.changed", listener),
+    select: (id) => {
+      const element = registry.get(id);
+      if (element) modeler.get<Selection>("selection").select(element);
+    },
+    history: modeler.get<History>("commandStack"),
+    canvas,
+    overlays: modeler.get<Overlays>("overlays"),
+    registry,
+    destroy: () => modeler.destroy(),
+  };
+}

@@ -1,0 +1,132 @@
+// The studio: drafts in this browser, files, and models that are deployed; each is drawn, checked by the server, and deployed.
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { FilePlus2, FolderOpen, Trash2 } from "lucide-react";
+import { type ChangeEvent, useEffect, useState } from "react";
+import { type DefinitionKey, asKey, looksLikeKey } from "../../api/keys";
+import { latest } from "../../api/processes";
+import { xml } from "../../api/xml";
+import { router } from "../../app/router";
+import { Failure, Note } from "../../parts/Note";
+import { PageTitle } from "../../parts/PageTitle";
+import { Panel } from "../../parts/Panel";
+import { Shown, Skeleton } from "../../parts/Shown";
+import { Time } from "../../parts/Time";
+import { text } from "../../text";
+import { blank, drafts, drop, keep, newId } from "./drafts";
+import "./studio.css";
+
+const route = getRouteApi("/studio");
+const t = text.studio;
+
+/** A draft of its own, and to where it is drawn. */
+function begin(source: string, replace = false) {
+  const id = newId();
+  keep(id, source);
+  void router.navigate({ to: "/studio/$draft", params: { draft: id }, replace });
+}
+
+async function open(event: ChangeEvent<HTMLInputElement>) {
+  const file = event.target.files?.[0];
+  if (file) begin(await file.text());
+}
+
+export function Studio() {
+  const { definition } = route.useSearch();
+  const key = definition !== undefined && looksLikeKey(definition) ? asKey<DefinitionKey>(definition) : undefined;
+  const model = useQuery({ ...xml(key ?? asKey<DefinitionKey>("0")), enabled: key !== undefined });
+  useEffect(() => {
+    if (key !== undefined && model.data !== undefined) begin(model.data, true);
+  }, [key, model.data]);
+  if (key !== undefined) {
+    return (
+      <>
+        <PageTitle title={t.title} />
+        {model.error ? <Failure problem={model.error} retry={() => void model.refetch()} /> : <Skeleton rows={4} />}
+      </>
+    );
+  }
+  return (
+    <div className="reading studio-begin">
+      <PageTitle title={t.title} />
+      <p className="muted">{t.hint}</p>
+      <div className="row wrap">
+        <button type="button" className="button main" onClick={() => begin(blank(newId()))}>
+          <FilePlus2 size={14} aria-hidden="true" />
+          {t.create}
+        </button>
+        <label className="button studio-file">
+          <FolderOpen size={14} aria-hidden="true" />
+          {t.open}
+          <input type="file" accept=".bpmn,.xml" className="hidden" onChange={(event) => void open(event)} />
+        </label>
+      </div>
+      <Panel title={t.drafts}>
+        <Drafts />
+      </Panel>
+      <Panel title={t.deployed}>
+        <Deployed />
+      </Panel>
+    </div>
+  );
+}
+
+function Drafts() {
+  const [all, setAll] = useState(drafts);
+  if (all.length === 0) {
+    return (
+      <Note title={t.draftsNone} small>
+        {t.draftsNoneText}
+      </Note>
+    );
+  }
+  return (
+    <ul className="studio-list">
+      {all.map((each) => (
+        <li key={each.id}>
+          <button type="button" className="words-button grow" onClick={() => void router.navigate({ to: "/studio/$draft", params: { draft: each.id } })}>
+            <span className="clip">{each.name || each.id}</span>
+          </button>
+          <span className="faint">
+            <Time at={new Date(each.saved).toISOString()} />
+          </span>
+          <button
+            type="button"
+            className="button quiet icon small"
+            aria-label={t.drop(each.name || each.id)}
+            onClick={() => {
+              drop(each.id);
+              setAll(drafts());
+            }}
+          >
+            <Trash2 size={14} aria-hidden="true" />
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Deployed() {
+  const query = useQuery(latest());
+  return (
+    <Shown query={query} rows={4}>
+      {({ items }) =>
+        items.length === 0 ? (
+          <Note title={t.deployedNone} small />
+        ) : (
+          <ul className="studio-list">
+            {items.map((each) => (
+              <li key={each.processDefinitionKey}>
+                <button type="button" className="words-button grow" onClick={() => void router.navigate({ to: "/studio", search: { definition: each.processDefinitionKey } })}>
+                  <span className="clip">{each.name ?? each.processDefinitionId}</span>
+                </button>
+                <span className="faint">{text.processes.versionOf(each.version, each.versionTag)}</span>
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Shown>
+  );
+}

@@ -1,0 +1,33 @@
+// Where models are drawn.
+import { number } from "../format";
+
+export const studio = {
+  title: "Studio",
+  hint: "Models are drawn here, checked by the server that runs them, and deployed. Drafts stay in this browser.",
+  create: "New process",
+  open: "Open a file",
+  drafts: "Drafts",
+  draftsNone: "No drafts in this browser",
+  draftsNoneText: "A draft is kept here as soon as something is drawn or opened.",
+  drop: (name: string) => `Delete the draft ${name}`,
+  deployed: "Deployed",
+  deployedNone: "Nothing is deployed yet",
+  gone: "There is no such draft",
+  goneText: "Drafts are kept in the browser in which they were drawn.",
+  tools: "Draft",
+  kept: "Kept in this browser",
+  notKept: "This browser has no room for the draft. Save it as a file.",
+  undo: "Undo",
+  redo: "Redo",
+  save: "Save as a file",
+  deploy: "Deploy",
+  deployedNow: "Deployed",
+  isDeployed: (id: string, version: number) => `${id} is deployed as version ${version}`,
+  findings: (count: number) => (count === 1 ? "The server refuses it for one reason" : `The server refuses it for ${number(count)} reasons`),
+  unreadable: "This file cannot be drawn",
+  board: "Drawing board",
+  properties: "Properties",
+  variables: "Variables, as JSON",
+  start: "Start an instance",
+  watch: (key: string) => `Watch ${key}`,
+} as const;
