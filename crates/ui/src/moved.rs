@@ -14,6 +14,7 @@ pub fn target(path: &str, query: Option<&str>) -> Option<String> {
     let rest: Vec<&str> = segments.collect();
     match application {
         "operate" => operate(&rest, query.unwrap_or_default()),
+        "tasklist" => tasklist(&rest, query.unwrap_or_default()),
         _ => None,
     }
 }
@@ -25,8 +26,59 @@ fn operate(rest: &[&str], query: &str) -> Option<String> {
         ["instances" | "processes", key] if is_key(key) => format!("/processes/i/{key}"),
         ["batch-operations"] => "/batches".to_string(),
         ["batch-operations", key] if is_key(key) => format!("/batches/{key}"),
+        ["decisions"] => format!("/decisions{}", decision_filters(query)),
+        ["decisions", id] if is_evaluation(id) => format!("/decisions/i/{id}"),
         _ => return None,
     })
+}
+
+fn tasklist(rest: &[&str], query: &str) -> Option<String> {
+    Some(match rest {
+        [] => format!("/tasks{}", view(query)),
+        ["processes"] => "/processes".to_string(),
+        [key] if is_key(key) => format!("/tasks?task={key}"),
+        _ => return None,
+    })
+}
+
+/// The filter of Tasklist's list of tasks, as ours has it. One that a person made there is kept nowhere else.
+fn view(query: &str) -> &'static str {
+    let filter = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("filter="));
+    match filter {
+        Some("assigned-to-me") => "?view=mine",
+        Some("unassigned") => "?view=unassigned",
+        Some("completed") => "?view=done",
+        _ => "",
+    }
+}
+
+/// A key and the place within its evaluation: `2251799813685249-1`.
+fn is_evaluation(text: &str) -> bool {
+    text.split_once('-')
+        .is_some_and(|(key, at)| is_key(key) && is_key(at))
+}
+
+/// The query of Operate's list of evaluated decisions, as our list takes it.
+fn decision_filters(query: &str) -> String {
+    let pairs = || query.split('&').filter_map(|pair| pair.split_once('='));
+    let is = |name| pairs().any(|(each, value)| each == name && value == "true");
+    let mut kept: Vec<String> = pairs()
+        .filter_map(|(name, value)| match name {
+            "name" => Some(format!("decision={}", safe(value))),
+            "version" if value != "all" => Some(format!("version={}", safe(value))),
+            "processInstanceId" => Some(format!("instance={}", safe(value))),
+            _ => None,
+        })
+        .collect();
+    if is("failed") && !is("evaluated") {
+        kept.push("view=failed".to_string());
+    }
+    match kept.is_empty() {
+        true => String::new(),
+        false => format!("?{}", kept.join("&")),
+    }
 }
 
 fn is_key(text: &str) -> bool {
@@ -125,6 +177,56 @@ mod tests {
             ("/operate/nothing", "", None),
             ("/v2/topology", "", None),
             ("/operates", "", None),
+        ] {
+            let found = target(path, Some(query));
+            assert_eq!(found.as_deref(), expected, "{path}?{query}");
+        }
+    }
+
+    #[test]
+    fn old_addresses_of_decisions_and_tasks_have_their_screens() {
+        for (path, query, expected) in [
+            ("/operate/decisions", "", Some("/decisions")),
+            (
+                "/operate/decisions",
+                "name=discount&version=2&failed=true",
+                Some("/decisions?decision=discount&version=2&view=failed"),
+            ),
+            (
+                "/operate/decisions",
+                "evaluated=true&failed=true&version=all",
+                Some("/decisions"),
+            ),
+            (
+                "/operate/decisions/2251799813685249-1",
+                "",
+                Some("/decisions/i/2251799813685249-1"),
+            ),
+            ("/operate/decisions/2251799813685249", "", None),
+            ("/tasklist", "", Some("/tasks")),
+            (
+                "/tasklist/",
+                "filter=all-open&sortBy=creation",
+                Some("/tasks"),
+            ),
+            (
+                "/tasklist",
+                "filter=assigned-to-me",
+                Some("/tasks?view=mine"),
+            ),
+            (
+                "/tasklist",
+                "sortBy=due&filter=unassigned",
+                Some("/tasks?view=unassigned"),
+            ),
+            ("/tasklist", "filter=completed", Some("/tasks?view=done")),
+            (
+                "/tasklist/2251799813685249",
+                "filter=completed",
+                Some("/tasks?task=2251799813685249"),
+            ),
+            ("/tasklist/processes", "", Some("/processes")),
+            ("/tasklist/no-key", "", None),
         ] {
             let found = target(path, Some(query));
             assert_eq!(found.as_deref(), expected, "{path}?{query}");
