@@ -12,7 +12,32 @@ interface Violation {
   nodes: { target: string[]; failureSummary: string }[];
 }
 
-const ROUTES = ["/", "/processes", "/processes?process=order&state=active,incident", "INSTANCE", "/incidents", "/incidents?error=1806147757", "/jobs", "/jobs/charge-card", "/batches", "/help"];
+const ROUTES = [
+  "/",
+  "/processes",
+  "/processes?process=order&state=active,incident",
+  "INSTANCE",
+  "INSTANCE?do=modify&element=charge&plan=add+charge",
+  "INSTANCE?do=migrate",
+  "/incidents",
+  "/incidents?error=1806147757",
+  "/jobs",
+  "/jobs/charge-card",
+  "/processes?process=order&heat=1",
+  "/batches",
+  "/studio",
+  "/help",
+  "/tasks",
+  "TASK",
+  "TASK&tab=process",
+  "/decisions",
+  "/decisions?decision=payment&tab=table",
+  "/decisions?decision=payment&tab=try",
+  "EVALUATION",
+  "/messages",
+  "/messages?view=timers",
+  "/cluster",
+];
 
 for (const theme of ["light", "dark"] as const) {
   for (const width of [1280, 360]) {
@@ -21,18 +46,26 @@ for (const theme of ["light", "dark"] as const) {
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
       const key = await instanceOf(api, "order", { hasIncident: true });
+      const { items: tasks } = await api.post("/user-tasks/search", { filter: { elementId: "assess", state: "CREATED" }, page: { limit: 1 } });
+      const { items: evaluations } = await api.post("/decision-instances/search", { filter: { state: "FAILED" }, page: { limit: 1 } });
+      const places: Record<string, string> = {
+        INSTANCE: `/processes/i/${key}`,
+        TASK: `/tasks?task=${String(tasks[0]?.userTaskKey)}`,
+        EVALUATION: `/decisions/i/${String(evaluations[0]?.decisionEvaluationInstanceKey)}`,
+      };
       for (const route of ROUTES) {
-        await open(route === "INSTANCE" ? `/processes/i/${key}` : route);
-        await expect(page.locator("h1")).toBeVisible();
+        await open(route.replace(/^[A-Z]+/, (name) => places[name] ?? name));
+        await expect(page.locator("#page-title h1")).toBeVisible();
         await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
-        if (route.includes("process=order") || route === "INSTANCE") await expect(page.locator(".djs-shape").first()).toBeVisible();
+        if (route.includes("process=order") || route.startsWith("INSTANCE") || route.includes("tab=process")) await expect(page.locator(".djs-shape").first()).toBeVisible();
+        if (route === "TASK") await expect(page.locator(".fjs-form")).toBeVisible();
         await fits(page);
         // As a function of the page: its policy lets no script of ours in by an element.
         await page.evaluate(axe);
         const violations = await page.evaluate(async () => {
           const { axe: checker } = globalThis as unknown as { axe: { run: (context: unknown, options: unknown) => Promise<{ violations: unknown[] }> } };
           // The mark of bpmn.io must not be changed; the drawing says in words what it shows.
-          return (await checker.run({ exclude: [".bjs-powered-by", ".djs-container svg"] }, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })).violations;
+          return (await checker.run({ exclude: [".bjs-powered-by", ".fjs-powered-by", ".djs-container svg"] }, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })).violations;
         });
         const told = (violations as Violation[]).flatMap(({ id, nodes }) => nodes.map((node) => `${route} ${id} ${node.target.join(" ")}: ${node.failureSummary}`));
         expect(told).toEqual([]);
@@ -44,7 +77,7 @@ for (const theme of ["light", "dark"] as const) {
 test("without storage for searches each screen says so, and names the setting", async ({ page }) => {
   const off = await startServer(["camunda.data.secondary-storage.type=none"]);
   try {
-    for (const route of ["/processes", "/incidents", "/batches"]) {
+    for (const route of ["/processes", "/incidents", "/batches", "/tasks", "/decisions", "/messages"]) {
       await page.goto(`${off.url}/ui${route}`);
       await expect(page.getByText("This server keeps no history to search").first()).toBeVisible();
       await expect(page.getByText("camunda.data.secondary-storage.type").first()).toBeVisible();

@@ -35,7 +35,7 @@ async function shoot(base, pages, wanted = looks) {
 }
 
 const empty = await startServer();
-await shoot(empty.url, [["empty-home", "/"], ["empty-processes", "/processes"], ["empty-incidents", "/incidents"], ["empty-batches", "/batches"]]);
+await shoot(empty.url, [["empty-home", "/"], ["empty-processes", "/processes"], ["empty-incidents", "/incidents"], ["empty-batches", "/batches"], ["empty-tasks", "/tasks"], ["empty-decisions", "/decisions"], ["empty-messages", "/messages"]]);
 await empty.stop();
 
 const off = await startServer(["camunda.data.secondary-storage.type=none"]);
@@ -52,6 +52,8 @@ const instance = async (filter) => {
 const stuck = await instance({ processDefinitionId: "order", hasIncident: true, processDefinitionVersion: 2 });
 const errors = await api.post("/incidents/statistics/process-instances-by-error", { sort: [{ field: "activeInstancesWithErrorCount", order: "DESC" }] });
 const error = errors.items[0].errorHashCode;
+const assess = await api.post("/user-tasks/search", { filter: { elementId: "assess" }, page: { limit: 1 } });
+const evaluations = await api.post("/decision-instances/search", { filter: { state: "FAILED" }, page: { limit: 1 } });
 await shoot(full.url, [
   ["home", "/"],
   ["processes", "/processes"],
@@ -71,6 +73,17 @@ await shoot(full.url, [
   ["jobs", "/jobs"],
   ["jobs-type", "/jobs/charge-card"],
   ["jobs-none", "/jobs/estimate-repair"],
+  ["tasks", "/tasks"],
+  ["task", `/tasks?task=${assess.items[0].userTaskKey}`],
+  ["task-process", `/tasks?task=${assess.items[0].userTaskKey}&tab=process`],
+  ["decisions", "/decisions"],
+  ["decision", "/decisions?decision=payment&tab=table"],
+  ["decision-try", "/decisions?decision=payment&tab=try"],
+  ["evaluation", `/decisions/i/${evaluations.items[0].decisionEvaluationInstanceKey}`],
+  ["messages", "/messages"],
+  ["messages-timers", "/messages?view=timers"],
+  ["messages-send", "/messages", (page) => page.getByRole("button", { name: "Send" }).first().click()],
+  ["cluster", "/cluster"],
   ["help", "/help"],
   ["lost", "/no/such/page"],
   ["palette", "/", async (page) => {
