@@ -175,28 +175,15 @@ impl FileSystem {
             // What the kernel only promised is taken too.
             file.sync_all().expect("there is room");
         }
-        Filler(path)
+        Filler { path, file }
     }
 
     /// Somebody else takes all the room that is left, to the last byte.
     pub fn fill(&self) -> Filler {
-        let (path, mut file) = filler(&self.root);
-        let mut block = vec![1; 1 << 20];
-        loop {
-            match file.write_all(&block) {
-                Ok(()) => {}
-                Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
-                    if block.len() <= 512 {
-                        break;
-                    }
-                    block.truncate(block.len() / 2);
-                }
-                Err(error) => panic!("filling failed: {error}"),
-            }
-        }
-        // What the kernel only promised is taken too.
-        let _ = file.sync_all();
-        Filler(path)
+        let (path, file) = filler(&self.root);
+        let mut filler = Filler { path, file };
+        filler.take_more();
+        filler
     }
 
     /// Makes a switch that cuts the power off at once: what was not flushed is gone, and nothing can be written any more
@@ -252,10 +239,35 @@ impl Switch {
 }
 
 /// A file that takes room until it is dropped.
-pub struct Filler(PathBuf);
+pub struct Filler {
+    path: PathBuf,
+    file: std::fs::File,
+}
+
+#[allow(dead_code)] // Not every test file needs one.
+impl Filler {
+    /// Takes all the room that is left now.
+    pub fn take_more(&mut self) {
+        let mut block = vec![1; 1 << 20];
+        loop {
+            match self.file.write_all(&block) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+                    if block.len() <= 512 {
+                        break;
+                    }
+                    block.truncate(block.len() / 2);
+                }
+                Err(error) => panic!("filling failed: {error}"),
+            }
+        }
+        // What the kernel only promised is taken too.
+        let _ = self.file.sync_all();
+    }
+}
 
 impl Drop for Filler {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        let _ = std::fs::remove_file(&self.path);
     }
 }
