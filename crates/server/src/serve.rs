@@ -207,7 +207,7 @@ fn cannot_listen(error: impl std::fmt::Display) -> Coded {
 }
 
 /// Of pages of 2 MiB a part would be used: they take more memory, and no time is saved at full load (see "Secondary storage on and off"
-/// in docs/performance.md).
+/// in docs/history/performance.md).
 fn without_huge_pages() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
