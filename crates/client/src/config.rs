@@ -1,6 +1,6 @@
 //! What a client needs to know to reach a server.
 
-use std::{convert::Infallible, fmt, str::FromStr, time::Duration};
+use std::{convert::Infallible, fmt, path::PathBuf, str::FromStr, time::Duration};
 
 use http::HeaderValue;
 
@@ -12,7 +12,7 @@ pub enum HttpVersion {
     /// HTTP/1.1 with kept-alive connections, one request at a time on each.
     #[default]
     Http1,
-    /// HTTP/2 over clear text with prior knowledge, requests multiplexed on few connections.
+    /// HTTP/2 with prior knowledge, requests multiplexed on few connections.
     Http2,
 }
 
@@ -59,8 +59,10 @@ impl FromStr for Authorization {
 /// Address, limits and credentials of a [`Client`](crate::Client).
 #[derive(Debug, Clone)]
 pub struct ClientConfig {
-    /// `http://host:port`, or `host:port`, or `host` (port 8080 for REST, 26500 for gRPC).
+    /// `http://host:port`, `https://host:port`, or `host:port`, or `host` (port 8080 for REST, 26500 for gRPC).
     pub address: String,
+    /// With `https`: file of the authorities that are believed, in PEM format. None: those that the machine trusts.
+    pub authorities: Option<PathBuf>,
     /// The HTTP version of REST.
     pub http_version: HttpVersion,
     /// HTTP/2: connections over which requests are spread (1). HTTP/1.1: idle connections kept (at least 64).
@@ -84,6 +86,7 @@ impl ClientConfig {
     pub fn new(address: impl Into<String>) -> Self {
         Self {
             address: address.into(),
+            authorities: None,
             http_version: HttpVersion::default(),
             connections: 1,
             authorization: None,

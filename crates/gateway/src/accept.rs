@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use skep_tls::{ServerTls, Socket};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -14,9 +15,32 @@ use crate::connection::{Accepted, Connection, Watch};
 use crate::stop::Stop;
 use crate::workers::Dealer;
 
+/// An address that is bound, and what is spoken there.
+pub struct Listener {
+    pub sockets: TcpListener,
+    pub tls: Option<ServerTls>,
+}
+
+impl Listener {
+    fn socket(&self, stream: TcpStream) -> Socket {
+        match &self.tls {
+            Some(tls) => tls.accept(stream),
+            None => stream.into(),
+        }
+    }
+
+    /// Looks after the certificate, if there is one.
+    async fn watch_certificate(tls: Option<ServerTls>) {
+        match tls {
+            Some(tls) => tls.watch().await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
 /// Accepts until the stop, then waits for the open connections, at most the grace.
 pub async fn accept(
-    listener: TcpListener,
+    listener: Listener,
     config: &GatewayConfig,
     stop: Stop,
     workers: Dealer<'_>,
@@ -24,6 +48,7 @@ pub async fn accept(
 ) {
     let room = Arc::new(Semaphore::new(config.max_connections.max(1)));
     let watch = Watch::new(config, Arc::clone(&room));
+    let certificate = Listener::watch_certificate(listener.tls.clone());
     let door = Door {
         listener,
         room,
@@ -31,12 +56,16 @@ pub async fn accept(
         workers,
         patience: config.shutdown_grace,
     };
-    tokio::join!(watch.run(stop.clone()), door.run(stop, connect));
+    let served = async { tokio::join!(watch.run(stop.clone()), door.run(stop.clone(), connect)) };
+    tokio::select! {
+        _ = served => {}
+        () = certificate => {}
+    }
 }
 
 /// Where the connections of a front end come in.
 struct Door<'a> {
-    listener: TcpListener,
+    listener: Listener,
     room: Arc<Semaphore>,
     watch: &'a Watch,
     workers: Dealer<'a>,
@@ -49,7 +78,7 @@ impl Door<'_> {
         let mut stopped = std::pin::pin!(stop.stopped());
         loop {
             let accepted = tokio::select! {
-                accepted = accept_one(&self.listener, &self.room) => accepted,
+                accepted = accept_one(&self.listener.sockets, &self.room) => accepted,
                 Some(_) = connections.join_next() => continue,
                 () = stopped.as_mut() => break,
             };
@@ -90,7 +119,7 @@ impl Door<'_> {
         // The socket is the worker's from here on: its runtime hears of its events.
         let _here = worker.enter();
         let connection = connect(Accepted {
-            stream: TcpStream::from_std(stream)?,
+            socket: self.listener.socket(TcpStream::from_std(stream)?),
             activity: self.watch.opened(),
             patience: self.patience,
         });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skep_protocol::json::API_VERSION;
+use skep_tls::ServerTls;
 
 use crate::pages::Pages;
 use crate::trace::SpanListener;
@@ -16,6 +17,10 @@ pub struct GatewayConfig {
     pub rest_addr: SocketAddr,
     /// Address of gRPC (`camunda.api.grpc.address`, `.port`). Port 0 takes a free one.
     pub grpc_addr: SocketAddr,
+    /// TLS of REST (`server.ssl.*`); without it, clear text.
+    pub rest_tls: Option<ServerTls>,
+    /// TLS of gRPC (`camunda.api.grpc.ssl.*`).
+    pub grpc_tls: Option<ServerTls>,
     /// Largest request, in bytes: a REST body or a gRPC message (`camunda.api.grpc.max-message-size`).
     pub max_message_size: usize,
     pub multipart: MultipartLimits,
@@ -113,6 +118,8 @@ impl Default for GatewayConfig {
         GatewayConfig {
             rest_addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             grpc_addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 26500)),
+            rest_tls: None,
+            grpc_tls: None,
             max_message_size: 4 << 20,
             multipart: MultipartLimits {
                 max_size: 10 << 20,

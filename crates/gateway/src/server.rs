@@ -13,7 +13,7 @@ use skep_query::Storage;
 use skep_service::{Broker, Post};
 use tokio::net::TcpListener;
 
-use crate::accept::accept;
+use crate::accept::{Listener, accept};
 use crate::admission::Gate;
 use crate::call::FrontEnd;
 use crate::config::GatewayConfig;
@@ -27,8 +27,8 @@ use crate::workers::Workers;
 /// Both front ends, bound to their addresses.
 pub struct Gateway {
     config: Arc<GatewayConfig>,
-    rest: TcpListener,
-    grpc: TcpListener,
+    rest: Listener,
+    grpc: Listener,
     rest_addr: SocketAddr,
     grpc_addr: SocketAddr,
     rest_front: Arc<FrontEnd>,
@@ -78,9 +78,15 @@ impl Gateway {
                 let broker = Arc::clone(&broker);
                 Post::serve(move || broker.ring())
             })?,
+            rest: Listener {
+                sockets: rest,
+                tls: config.rest_tls.clone(),
+            },
+            grpc: Listener {
+                sockets: grpc,
+                tls: config.grpc_tls.clone(),
+            },
             config,
-            rest,
-            grpc,
             stopper,
             stop,
         })

@@ -10,6 +10,9 @@ use skep_client::{Authorization, ClientConfig, Delivery, HttpVersion, Transport}
 /// Start process instances, work their jobs, and report what a user would have seen.
 #[derive(Debug, Clone, Args, Serialize)]
 pub struct LoadArgs {
+    /// Whom to believe with https; the command line has it for all commands.
+    #[arg(skip)]
+    pub authorities: Option<PathBuf>,
     /// The interface to use.
     #[arg(long, value_enum, default_value = "rest")]
     pub transport: TransportArg,
@@ -213,6 +216,7 @@ impl LoadArgs {
             Transport::Grpc => self.at(self.grpc_address.as_ref(), 26500),
         };
         let mut config = ClientConfig::new(address);
+        config.authorities.clone_from(&self.authorities);
         config.http_version = match self.http {
             HttpArg::One => HttpVersion::Http1,
             HttpArg::Two => HttpVersion::Http2,

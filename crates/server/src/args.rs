@@ -168,6 +168,7 @@ impl ServerArgs {
         let address = self.address.as_deref().unwrap_or(default);
         let mut config = ClientConfig::new(address);
         config.request_timeout = self.timeout();
+        config.authorities = crate::cli::fetch::authorities().map(Into::into);
         Client::new(transport, config)
     }
 }

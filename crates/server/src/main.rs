@@ -15,6 +15,7 @@ mod otlp;
 mod process;
 mod serve;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -31,6 +32,14 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
     after_help = "First steps:\n  skep serve\n  skep deploy examples/first-process.bpmn\n  skep start order --variables '{\"orderId\": \"o-1\", \"amount\": 99}'\n  skep status\n\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration."
 )]
 struct Cli {
+    /// With an address of https: file of the authorities that are believed, in PEM format. Default: those that the machine trusts.
+    #[arg(
+        long,
+        global = true,
+        env = "CAMUNDA_CA_CERTIFICATE_PATH",
+        value_name = "FILE"
+    )]
+    ca_certificate: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -72,7 +81,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let cli = Cli::parse();
+    cli::fetch::believe(cli.ca_certificate);
+    let result = match cli.command {
         Command::Serve(args) => serve::run(&args),
         Command::Deploy(args) => cli::block_on(cli::deploy::run(args)),
         Command::Start(args) => cli::block_on(cli::start::run(args)),

@@ -13,6 +13,7 @@ use skep_documents::Stores;
 use skep_gateway::{Gateway, GatewayMetrics, SpanListener};
 
 use crate::args::ConfigArgs;
+use crate::config::tls::PortTls;
 use crate::config::{ConfigError, Loaded, Settings};
 use crate::errors::Coded;
 use crate::interface::ForBrowsers;
@@ -66,10 +67,15 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
         effective,
         logs,
     );
+    let tls = settings.port_tls().map_err(ConfigError)?;
     // First, so that probes are answered while data is recovered.
-    let management_addr = management::listen(settings.management.socket(), management.clone())
-        .await
-        .map_err(cannot_listen)?;
+    let management_addr = management::listen(
+        settings.management.socket(),
+        tls.management.clone(),
+        management.clone(),
+    )
+    .await
+    .map_err(cannot_listen)?;
     ports_are_free(&settings).await?;
     // A node of a new cluster waits for the others, for as long as it takes them.
     let broker = tokio::select! {
@@ -85,6 +91,8 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     gateway_metrics.register(&mut registry);
     let process = ProcessMetrics::register(&mut registry, started);
     let mut gateway_config = settings.gateway_config();
+    gateway_config.rest_tls = tls.rest;
+    gateway_config.grpc_tls = tls.grpc;
     let exporter = Exporter::start(&settings.trace).map_err(|e| ConfigError(vec![e]))?;
     gateway_config.spans = exporter.map(|exporter| exporter as Arc<dyn SpanListener>);
     let interface = skep_ui::Interface::new(&settings.ui_base_path);
@@ -159,19 +167,25 @@ fn say_started(
         env!("CARGO_PKG_VERSION"),
         started.elapsed().as_millis()
     );
+    let scheme = |tls: &PortTls| if tls.is_on() { "https" } else { "http" };
+    let rest_scheme = scheme(&settings.rest_tls);
     if skep_ui::version() != "none" {
-        println!("  browser     http://{rest}/ui/");
+        println!("  browser     {rest_scheme}://{rest}/ui/");
     }
-    println!("  REST        http://{rest}/v2");
-    println!("  gRPC        {grpc}");
+    println!("  REST        {rest_scheme}://{rest}/v2");
+    match settings.grpc_tls.is_on() {
+        true => println!("  gRPC        https://{grpc}"),
+        false => println!("  gRPC        {grpc}"),
+    }
     println!(
-        "  management  http://{management_addr}{}/health",
+        "  management  {}://{management_addr}{}/health",
+        scheme(&settings.management_tls),
         settings.base_path
     );
     if !settings.is_gateway() {
         println!("  data        {}", settings.broker.directory.display());
     }
-    println!("{}", next_steps(rest));
+    println!("{}", next_steps(rest_scheme, rest));
     tracing::info!(
         %rest,
         %grpc,
@@ -249,11 +263,15 @@ fn open_to_others(listening: &[(&str, SocketAddr)]) -> Option<String> {
     })
 }
 
-fn next_steps(rest: SocketAddr) -> String {
+fn next_steps(scheme: &str, rest: SocketAddr) -> String {
     let address = match (rest.ip(), rest.port()) {
+        // Certificates are made out to names.
+        (ip, port) if scheme == "https" && (ip.is_loopback() || ip.is_unspecified()) => {
+            format!(" --address https://localhost:{port}")
+        }
         (ip, 8080) if ip.is_loopback() || ip.is_unspecified() => String::new(),
         (ip, port) if ip.is_unspecified() => format!(" --address http://localhost:{port}"),
-        _ => format!(" --address http://{rest}"),
+        _ => format!(" --address {scheme}://{rest}"),
     };
     let skep = std::env::args()
         .next()

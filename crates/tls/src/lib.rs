@@ -2,6 +2,10 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod client;
+mod server;
+mod socket;
+
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +21,10 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+pub use self::client::ClientTls;
+pub use self::server::{Clients, ServerFiles, ServerTls, ServerTlsError};
+pub use self::socket::Socket;
 
 /// A file is not what it should be.
 #[derive(Debug, thiserror::Error)]

@@ -36,7 +36,7 @@ pub(crate) struct GrpcClient {
 
 impl GrpcClient {
     pub(crate) fn new(config: ClientConfig) -> Result<Self, Error> {
-        let endpoint = Endpoint::parse(&config.address, 26500, config.connect_timeout)?;
+        let endpoint = Endpoint::parse(&config, 26500, "h2")?;
         Ok(Self {
             channel: Http2Channel::new(endpoint.clone(), config.connections, Windows::UNARY),
             endpoint,

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use http::uri::Authority;
-use tokio::net::{TcpSocket, TcpStream, lookup_host};
+use skep_tls::{ClientTls, Socket};
+use tokio::net::{TcpSocket, lookup_host};
 
-use crate::Error;
+use crate::{ClientConfig, Error};
 
 /// A parsed address.
 #[derive(Debug, Clone)]
@@ -13,24 +14,30 @@ pub(crate) struct Endpoint {
     pub(crate) authority: Authority,
     pub(crate) address: String,
     pub(crate) connect_timeout: Duration,
+    tls: Option<ClientTls>,
 }
 
 impl Endpoint {
     pub(crate) fn parse(
-        address: &str,
+        config: &ClientConfig,
         default_port: u16,
-        connect_timeout: Duration,
+        protocol: &str,
     ) -> Result<Self, Error> {
+        let address = &config.address;
         let invalid = |why: &str| Error::Invalid(format!("address {address:?}: {why}"));
-        let rest = match address.split_once("://") {
-            Some(("http" | "grpc", rest)) => rest,
+        let (rest, encrypted) = match address.split_once("://") {
+            Some(("http" | "grpc", rest)) => (rest, false),
+            Some(("https" | "grpcs", rest)) => (rest, true),
             Some((scheme, _)) => {
                 return Err(invalid(&format!(
-                    "{scheme} is not spoken here; give http://host:port and put a proxy before it for TLS"
+                    "{scheme} is not spoken here; give http://host:port or https://host:port"
                 )));
             }
-            None => address,
+            None => (address.as_str(), false),
         };
+        let tls = encrypted.then(|| {
+            ClientTls::open(config.authorities.as_deref(), &[protocol]).map_err(|why| invalid(&why))
+        });
         let rest = rest.trim_end_matches('/');
         let parsed: Authority = rest
             .parse()
@@ -44,12 +51,13 @@ impl Endpoint {
         Ok(Self {
             address: authority.to_string(),
             authority,
-            connect_timeout,
+            connect_timeout: config.connect_timeout,
+            tls: tls.transpose()?,
         })
     }
 
     /// Connects; `receive_buffer` bounds what the kernel takes in unread, in bytes.
-    pub(crate) async fn connect(&self, receive_buffer: Option<u32>) -> Result<TcpStream, Error> {
+    pub(crate) async fn connect(&self, receive_buffer: Option<u32>) -> Result<Socket, Error> {
         let attempt = async {
             let mut last = None;
             for address in lookup_host(&self.address).await? {
@@ -64,7 +72,10 @@ impl Endpoint {
                 match socket.connect(address).await {
                     Ok(stream) => {
                         stream.set_nodelay(true)?;
-                        return Ok(stream);
+                        return match &self.tls {
+                            Some(tls) => tls.connect(self.authority.host(), stream).await,
+                            None => Ok(stream.into()),
+                        };
                     }
                     Err(error) => last = Some(error),
                 }
@@ -91,7 +102,7 @@ mod tests {
     use super::*;
 
     fn parsed(address: &str) -> Result<String, Error> {
-        Endpoint::parse(address, 8080, Duration::from_secs(1)).map(|e| e.address)
+        Endpoint::parse(&ClientConfig::new(address), 8080, "http/1.1").map(|e| e.address)
     }
 
     #[test]
@@ -100,8 +111,14 @@ mod tests {
         assert_eq!(parsed("a:1/").unwrap(), "a:1");
         assert_eq!(parsed("a").unwrap(), "a:8080");
         assert_eq!(parsed("[::1]").unwrap(), "[::1]:8080");
-        let error = parsed("https://a").unwrap_err().to_string();
-        assert!(error.contains("https is not spoken"), "{error}");
+        let error = parsed("ftp://a").unwrap_err().to_string();
+        assert!(error.contains("ftp is not spoken"), "{error}");
+        let mut config = ClientConfig::new("https://a");
+        config.authorities = Some("nowhere.pem".into());
+        let error = Endpoint::parse(&config, 8080, "h2")
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("nowhere.pem cannot be read"), "{error}");
         assert!(parsed("http://a b").is_err());
     }
 }

@@ -42,7 +42,11 @@ enum Wire {
 
 impl RestClient {
     pub(crate) fn new(config: ClientConfig) -> Result<Self, Error> {
-        let endpoint = Endpoint::parse(&config.address, 8080, config.connect_timeout)?;
+        let protocol = match config.http_version {
+            HttpVersion::Http1 => "http/1.1",
+            HttpVersion::Http2 => "h2",
+        };
+        let endpoint = Endpoint::parse(&config, 8080, protocol)?;
         let wire = match config.http_version {
             HttpVersion::Http1 => Wire::Http1(Http1Pool::new(
                 endpoint.clone(),

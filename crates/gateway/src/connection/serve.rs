@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
-use tokio::net::TcpStream;
+use skep_tls::Socket;
 
 use super::{Activity, LastingBody, Verdict, Watched};
 
@@ -21,7 +21,7 @@ pub type Connection = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A connection that has just been made.
 pub struct Accepted {
-    pub stream: TcpStream,
+    pub socket: Socket,
     pub activity: Arc<Activity>,
     /// How long an idle connection that is told to end may take for it.
     pub patience: Duration,
@@ -42,7 +42,7 @@ where
     E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
 {
     let Accepted {
-        stream,
+        socket,
         activity,
         patience,
     } = accepted;
@@ -58,7 +58,7 @@ where
             Ok::<_, E>(response.map(|body| LastingBody::new(body, under_way)))
         }
     });
-    let io = Watched::new(stream, Arc::clone(&activity), ping_interval);
+    let io = Watched::new(socket, Arc::clone(&activity), ping_interval);
     let connection = server
         .serve_connection(TokioIo::new(io), service)
         .into_owned();

@@ -1,5 +1,7 @@
 //! Requests over HTTP/1.1 that no client is needed for.
 
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -7,9 +9,24 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::rt::TokioIo;
+use skep_tls::ClientTls;
 use tokio::net::TcpStream;
 
 const MAX_ANSWER: usize = 64 << 20;
+
+static AUTHORITIES: OnceLock<PathBuf> = OnceLock::new();
+
+/// Whom the command believes that a server of `https` is the one it says (`--ca-certificate`): once, when it begins.
+pub fn believe(authorities: Option<PathBuf>) {
+    if let Some(file) = authorities {
+        AUTHORITIES.get_or_init(|| file);
+    }
+}
+
+/// The file of whom to believe; without one, whom the machine trusts.
+pub fn authorities() -> Option<&'static Path> {
+    AUTHORITIES.get().map(PathBuf::as_path)
+}
 
 pub async fn get(base: &str, path: &str, timeout: Duration) -> anyhow::Result<(StatusCode, Bytes)> {
     say_behind(send(Method::GET, base, path, Bytes::new(), timeout).await?)
@@ -61,13 +78,22 @@ async fn send(
         format!("http://{base}").parse()
     }
     .with_context(|| format!("'{base}' is not an address"))?;
-    if uri.scheme_str() != Some("http") {
-        bail!("'{base}': only http is spoken here");
-    }
+    let tls = match uri.scheme_str() {
+        Some("http") => None,
+        Some("https") => {
+            let tls = ClientTls::open(authorities(), &["http/1.1"]);
+            Some(tls.map_err(|why| anyhow::anyhow!("'{base}': {why}"))?)
+        }
+        _ => bail!("'{base}': give http://host:port or https://host:port"),
+    };
     let host = uri.host().context("the address has no host")?;
     let port = uri.port_u16().unwrap_or(9600);
     let connection = async {
         let stream = TcpStream::connect((host.trim_matches(['[', ']']), port)).await?;
+        let stream = match &tls {
+            Some(tls) => tls.connect(host, stream).await?,
+            None => stream.into(),
+        };
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);

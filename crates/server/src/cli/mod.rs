@@ -5,7 +5,7 @@ pub mod config;
 pub mod deploy;
 pub mod explain;
 pub mod feel;
-mod fetch;
+pub mod fetch;
 pub mod incidents;
 pub mod instance;
 pub mod instances;
@@ -34,7 +34,8 @@ pub fn block_on(command: impl Future<Output = anyhow::Result<()>>) -> anyhow::Re
         .block_on(command)
 }
 
-pub fn load(args: skep_load::LoadArgs) -> anyhow::Result<()> {
+pub fn load(mut args: skep_load::LoadArgs) -> anyhow::Result<()> {
+    args.authorities = fetch::authorities().map(Into::into);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(args.threads.max(1) as usize)
         .enable_all()

@@ -9,6 +9,7 @@ mod profiles;
 mod settings;
 pub mod source;
 mod table;
+pub mod tls;
 mod value;
 mod without_effect;
 

@@ -14,6 +14,7 @@ use skep_export::{Documents, DocumentsSettings, Place, Rdbms, Trust, Verify};
 use skep_gateway::{GatewayConfig, OverloadPolicy};
 
 use super::documents;
+use super::tls::{ClientAuth, PortTls, Ports};
 use super::value::{Value, squeeze};
 
 #[derive(Clone, Copy, Debug)]
@@ -249,6 +250,9 @@ pub struct Settings {
     pub rest: Listen,
     pub grpc: Listen,
     pub management: Listen,
+    pub rest_tls: PortTls,
+    pub grpc_tls: PortTls,
+    pub management_tls: PortTls,
     pub base_path: String,
     /// What a proxy puts in front of all paths; empty without one.
     pub ui_base_path: String,
@@ -259,7 +263,6 @@ pub struct Settings {
     pub internal_advertised_host: Option<String>,
     /// Zero: the port above.
     pub internal_advertised_port: u16,
-    /// Refused: there is no TLS between nodes yet.
     pub internal_tls: TlsSettings,
     pub clock_controlled: bool,
     pub log_level: String,
@@ -297,6 +300,9 @@ impl Default for Settings {
             rest: Listen::local(8080),
             grpc: Listen::local(26500),
             management: Listen::local(9600),
+            rest_tls: PortTls::default(),
+            grpc_tls: PortTls::default(),
+            management_tls: PortTls::default(),
             base_path: "/actuator".to_string(),
             ui_base_path: String::new(),
             max_file_size: gateway.multipart.max_size,
@@ -340,6 +346,14 @@ impl Settings {
         let largest = config.max_message_size.max(config.multipart.max_size);
         config.max_buffered_bytes = config.max_buffered_bytes.max(largest);
         config
+    }
+
+    /// The TLS of all ports.
+    ///
+    /// # Errors
+    /// Files that cannot be used, each with its setting.
+    pub fn port_tls(&self) -> Result<Ports, Vec<String>> {
+        Ports::open(&self.rest_tls, &self.grpc_tls, &self.management_tls)
     }
 
     /// The stores of documents.
@@ -582,6 +596,18 @@ macro_rules! plain {
 
 plain!(bool: Flag, f64: Real, Duration: Time, String: Text);
 
+/// Nothing that was not said turns on or off.
+impl Field for Option<bool> {
+    fn put(&mut self, value: Value) {
+        if let Value::Flag(flag) = value {
+            *self = Some(flag);
+        }
+    }
+    fn value(&self) -> Value {
+        Value::Flag(self.unwrap_or(false))
+    }
+}
+
 macro_rules! texts {
     ($($type:ty: $read:expr, $show:expr;)*) => {$(
         impl Field for $type {
@@ -605,6 +631,7 @@ texts! {
     Vec<String>: |text| Some(texts_of(text)), |texts| texts.join(", ");
     Option<String>: |text| Some(Some(text.to_string())), |text| text.clone().unwrap_or_default();
     Mode: |text| one_of(MODES, text), |mode| word_of(MODES, mode);
+    ClientAuth: |text| one_of(CLIENT_AUTH, text), |auth| word_of(CLIENT_AUTH, auth);
     LogFormat: |text| one_of(FORMATS, text), |format| word_of(FORMATS, format);
     OverloadPolicy: |text| one_of(POLICIES, text), |policy| word_of(POLICIES, policy);
     SecondaryStorage: |text| one_of(STORAGES, text), |storage| word_of(STORAGES, storage);
@@ -612,6 +639,11 @@ texts! {
 }
 
 const MODES: &[(&str, Mode)] = &[("all-in-one", Mode::AllInOne), ("gateway", Mode::Gateway)];
+const CLIENT_AUTH: &[(&str, ClientAuth)] = &[
+    ("none", ClientAuth::None),
+    ("want", ClientAuth::Want),
+    ("need", ClientAuth::Need),
+];
 const FORMATS: &[(&str, LogFormat)] = &[("text", LogFormat::Text), ("json", LogFormat::Json)];
 const POLICIES: &[(&str, OverloadPolicy)] = &[
     ("caller-runs", OverloadPolicy::CallerRuns),

@@ -53,14 +53,46 @@ keys! {
         "Port of REST. 0 takes a free one."
     "server.address" [] [] Kind::Ip => rest.address;
         "Address that REST listens on; 0.0.0.0 opens it to other machines. It has no login: protect it by network."
+    "server.ssl.enabled" [] [] Kind::Flag => rest_tls.enabled;
+        "TLS 1.2 and 1.3 for REST and the web interface. Default: on where a certificate is named. New connections see a changed certificate some seconds later."
+    "server.ssl.certificate" [] [] Kind::Text => rest_tls.certificate;
+        "File with the certificate of this server, and behind it those between it and its authority; PEM."
+    "server.ssl.certificate-private-key" [] [] Kind::Text => rest_tls.private_key;
+        "File with its private key; PEM, without a password."
+    "server.ssl.client-auth" [] [] Kind::Choice(&["none", "want", "need"]) => rest_tls.client_auth;
+        "`need`: who shows no certificate is refused; `want`: one that is shown must be good. A certificate says who may connect, not who somebody is."
+    "server.ssl.trust-certificate" [] [] Kind::Text => rest_tls.trust;
+        "File with the authorities that may have signed the certificates of clients; PEM."
+    "server.ssl.key-store" [] [] Kind::Text => rest_tls.key_store;
+        "Refused: key stores are not read. Give certificate and key in PEM format."
     "camunda.api.grpc.port" ["zeebe.broker.gateway.network.port"] [] PORT => grpc.port;
         "Port of gRPC. 0 takes a free one."
     "camunda.api.grpc.address" ["zeebe.broker.gateway.network.host"] [] Kind::Ip => grpc.address;
         "Address that gRPC listens on; 0.0.0.0 opens it to other machines. It has no login: protect it by network."
+    "camunda.api.grpc.ssl.enabled" ["zeebe.broker.gateway.security.enabled"] [] Kind::Flag => grpc_tls.enabled;
+        "TLS 1.2 and 1.3 for gRPC. Default: on where a certificate is named. New connections see a changed certificate some seconds later."
+    "camunda.api.grpc.ssl.certificate" ["zeebe.broker.gateway.security.certificateChainPath"] [] Kind::Text => grpc_tls.certificate;
+        "File with the certificate of this server, and behind it those between it and its authority; PEM."
+    "camunda.api.grpc.ssl.certificate-private-key" ["zeebe.broker.gateway.security.privateKeyPath"] [] Kind::Text => grpc_tls.private_key;
+        "File with its private key; PEM, without a password."
+    "camunda.api.grpc.ssl.key-store.file-path" [] [] Kind::Text => grpc_tls.key_store;
+        "Refused: key stores are not read. Give certificate and key in PEM format."
     "management.server.port" [] [] PORT => management.port;
         "Port of health, metrics and management. 0 takes a free one."
     "management.server.address" [] [] Kind::Ip => management.address;
         "Address that management listens on; 0.0.0.0 opens it to other machines. It has no login: protect it by network."
+    "management.server.ssl.enabled" [] [] Kind::Flag => management_tls.enabled;
+        "TLS 1.2 and 1.3 for management. Default: on where a certificate is named. New connections see a changed certificate some seconds later."
+    "management.server.ssl.certificate" [] [] Kind::Text => management_tls.certificate;
+        "File with the certificate of this server, and behind it those between it and its authority; PEM."
+    "management.server.ssl.certificate-private-key" [] [] Kind::Text => management_tls.private_key;
+        "File with its private key; PEM, without a password."
+    "management.server.ssl.client-auth" [] [] Kind::Choice(&["none", "want", "need"]) => management_tls.client_auth;
+        "`need`: who shows no certificate is refused; `want`: one that is shown must be good. A certificate says who may connect, not who somebody is."
+    "management.server.ssl.trust-certificate" [] [] Kind::Text => management_tls.trust;
+        "File with the authorities that may have signed the certificates of clients; PEM."
+    "management.server.ssl.key-store" [] [] Kind::Text => management_tls.key_store;
+        "Refused: key stores are not read. Give certificate and key in PEM format."
     "management.endpoints.web.base-path" [] [] Kind::UrlPath => base_path;
         "Path under which the management endpoints stand."
 

@@ -35,6 +35,7 @@ use prometheus_client::registry::Registry;
 use serde_json::json;
 use skep_broker::Broker;
 use skep_broker::partition::Report;
+use skep_tls::{ServerTls, Socket};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
@@ -292,6 +293,7 @@ fn wake(broker: &Broker) {
 /// When the address cannot be bound; the error says what to do.
 pub async fn listen(
     address: SocketAddr,
+    tls: Option<ServerTls>,
     management: Arc<Management>,
 ) -> std::io::Result<SocketAddr> {
     let listener = TcpListener::bind(address).await.map_err(|e| {
@@ -301,11 +303,14 @@ pub async fn listen(
         std::io::Error::new(e.kind(), text)
     })?;
     let bound = listener.local_addr()?;
-    tokio::spawn(accept(listener, management));
+    if let Some(tls) = &tls {
+        tokio::spawn(tls.clone().watch());
+    }
+    tokio::spawn(accept(listener, tls, management));
     Ok(bound)
 }
 
-async fn accept(listener: TcpListener, management: Arc<Management>) {
+async fn accept(listener: TcpListener, tls: Option<ServerTls>, management: Arc<Management>) {
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
         let Ok((stream, _)) = listener.accept().await else {
@@ -313,6 +318,10 @@ async fn accept(listener: TcpListener, management: Arc<Management>) {
             continue;
         };
         let management = management.clone();
+        let socket = match &tls {
+            Some(tls) => tls.accept(stream),
+            None => Socket::from(stream),
+        };
         tokio::spawn(async move {
             let service = service_fn(move |request: Request<Incoming>| {
                 let management = management.clone();
@@ -322,7 +331,7 @@ async fn accept(listener: TcpListener, management: Arc<Management>) {
             let _ = hyper::server::conn::http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEADER_TIMEOUT)
-                .serve_connection(TokioIo::new(stream), service)
+                .serve_connection(TokioIo::new(socket), service)
                 .await;
             drop(permit);
         });

@@ -44,7 +44,7 @@ impl Server {
         let management = Management::new(base, clock_controlled, effective, logs);
         let any = "127.0.0.1:0".parse().unwrap();
         Server {
-            address: listen(any, management.clone()).await.unwrap(),
+            address: listen(any, None, management.clone()).await.unwrap(),
             management,
             broker: None,
             gateways: Arc::new(GatewayMetrics::new()),

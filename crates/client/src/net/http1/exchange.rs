@@ -1,13 +1,16 @@
 //! One request and its answer on a connection.
 
-use std::io;
+use std::{
+    future::{Future as _, poll_fn},
+    io,
+    pin::{Pin, pin},
+    task::{Context, Poll, Waker},
+};
 
 use bytes::{Buf as _, Bytes, BytesMut};
 use http::StatusCode;
-use tokio::{
-    io::{AsyncReadExt as _, Interest},
-    net::TcpStream,
-};
+use skep_tls::Socket;
+use tokio::io::{AsyncReadExt as _, AsyncWrite as _, AsyncWriteExt as _};
 
 use super::head::{self, Framing, Head};
 use crate::{Error, net::framed::too_large};
@@ -20,7 +23,7 @@ const READ: usize = 8 << 10;
 /// A connection between two requests, or with one under way.
 #[derive(Debug)]
 pub(super) struct Connection {
-    stream: TcpStream,
+    stream: Socket,
     /// What has arrived and was not handed out.
     buffer: BytesMut,
     /// Bytes that the body of an answer may have.
@@ -34,6 +37,16 @@ pub(super) struct Answer {
     pub(super) body: Bytes,
     /// The connection takes another request.
     pub(super) reusable: bool,
+}
+
+/// How far sending came.
+#[derive(Debug)]
+enum Step {
+    /// So many bytes more.
+    Sent(usize),
+    /// The answer has begun, or the connection has ended.
+    Arrived(io::Result<bool>),
+    Refused(io::Error),
 }
 
 /// Why there is no answer.
@@ -51,7 +64,7 @@ impl From<Error> for Failure {
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream, limit: usize) -> Self {
+    pub(super) fn new(stream: Socket, limit: usize) -> Self {
         Self {
             stream,
             buffer: BytesMut::new(),
@@ -61,9 +74,7 @@ impl Connection {
 
     /// False when the server has closed the connection, or sent what nobody asked for.
     pub(super) fn is_open(&mut self) -> bool {
-        let mut byte = [0];
-        self.buffer.is_empty()
-            && matches!(self.stream.try_read(&mut byte), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+        self.buffer.is_empty() && matches!(self.arrived(), Ok(false))
     }
 
     /// Sends the request and reads the answer.
@@ -87,40 +98,55 @@ impl Connection {
     async fn send(&mut self, request: &[u8]) -> Result<bool, Failure> {
         let mut rest = request;
         while !rest.is_empty() {
-            let error = match self.stream.try_write(rest) {
-                Ok(written) => {
-                    rest = rest.get(written..).unwrap_or_default();
-                    continue;
+            match poll_fn(|cx| self.poll_send(cx, rest)).await {
+                Step::Sent(bytes) => rest = rest.get(bytes..).unwrap_or_default(),
+                Step::Arrived(arrived) => {
+                    if arrived.map_err(Error::broken)? {
+                        return Ok(false);
+                    }
                 }
-                Err(error) => error,
-            };
-            if error.kind() != io::ErrorKind::WouldBlock {
-                let untouched = rest.len() == request.len();
-                return match self.arrived() {
-                    // why it takes no more is perhaps said in an answer
-                    Ok(true) => Ok(false),
-                    _ if untouched => Err(Failure::NothingSent(error)),
-                    _ => Err(Error::broken(error).into()),
-                };
-            }
-            let either = Interest::READABLE | Interest::WRITABLE;
-            let ready = self.stream.ready(either).await.map_err(Error::broken)?;
-            if ready.is_readable() && self.arrived().map_err(Error::broken)? {
-                return Ok(false);
+                Step::Refused(error) => {
+                    let untouched = rest.len() == request.len();
+                    return match self.arrived() {
+                        // why it takes no more is perhaps said in an answer
+                        Ok(true) => Ok(false),
+                        _ if untouched => Err(Failure::NothingSent(error)),
+                        _ => Err(Error::broken(error).into()),
+                    };
+                }
             }
         }
+        // TLS keeps bytes that the socket has not taken yet
+        self.stream.flush().await.map_err(Error::broken)?;
         Ok(true)
+    }
+
+    /// Sends, or learns meanwhile that there is an answer already.
+    fn poll_send(&mut self, cx: &mut Context<'_>, rest: &[u8]) -> Poll<Step> {
+        match Pin::new(&mut self.stream).poll_write(cx, rest) {
+            Poll::Ready(Ok(bytes)) => Poll::Ready(Step::Sent(bytes)),
+            Poll::Ready(Err(error)) => Poll::Ready(Step::Refused(error)),
+            Poll::Pending => self.poll_arrived(cx).map(Step::Arrived),
+        }
     }
 
     /// Whether bytes of an answer are there.
     fn arrived(&mut self) -> io::Result<bool> {
+        match self.poll_arrived(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(arrived) => arrived,
+            Poll::Pending => Ok(false),
+        }
+    }
+
+    fn poll_arrived(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
         self.buffer.reserve(READ);
-        match self.stream.try_read_buf(&mut self.buffer) {
+        // dropped unfinished, it has read nothing
+        let read = pin!(self.stream.read_buf(&mut self.buffer)).poll(cx);
+        read.map(|read| match read {
             Ok(0) => Err(io::ErrorKind::ConnectionReset.into()),
             Ok(_) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
             Err(error) => Err(error),
-        }
+        })
     }
 
     /// Reads more; false at the end of the connection.
@@ -237,7 +263,7 @@ impl Connection {
 
 #[cfg(test)]
 mod tests {
-    use tokio::{io::AsyncWriteExt as _, net::TcpListener};
+    use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
 
@@ -248,7 +274,10 @@ mod tests {
         let (client, server) = tokio::join!(TcpStream::connect(address), async {
             listener.accept().await
         });
-        (Connection::new(client.unwrap(), limit), server.unwrap().0)
+        (
+            Connection::new(client.unwrap().into(), limit),
+            server.unwrap().0,
+        )
     }
 
     /// What the client makes of the pieces of an answer.
@@ -332,7 +361,10 @@ mod tests {
         let (mut connection, server) = pair(100).await;
         assert!(connection.is_open());
         drop(server);
-        connection.stream.readable().await.unwrap();
+        let Socket::Plain(stream) = &connection.stream else {
+            panic!("clear text");
+        };
+        stream.readable().await.unwrap();
         assert!(!connection.is_open());
     }
 }

@@ -1,0 +1,207 @@
+//! TLS of the three ports under the real binary, asked by its own command line.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+
+/// Files of an authority and of a server that it signed for.
+struct Certificates(tempfile::TempDir);
+
+impl Certificates {
+    fn new() -> Certificates {
+        let made = Certificates(tempfile::tempdir().unwrap());
+        let mut params = CertificateParams::new([]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(["localhost".to_string()]).unwrap();
+        let certificate = params.signed_by(&key, &issuer).unwrap();
+        std::fs::write(made.path("authority.pem"), issuer.pem()).unwrap();
+        std::fs::write(made.path("server.pem"), certificate.pem()).unwrap();
+        std::fs::write(made.path("server.key"), key.serialize_pem()).unwrap();
+        made
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Settings that show the certificate at a port.
+    fn settings(&self, prefix: &str) -> [String; 4] {
+        let file = |key: &str, name: &str| format!("{prefix}.{key}={}", self.path(name).display());
+        [
+            "--set".into(),
+            file("certificate", "server.pem"),
+            "--set".into(),
+            file("certificate-private-key", "server.key"),
+        ]
+    }
+}
+
+struct Server {
+    child: Child,
+    banner: String,
+}
+
+impl Server {
+    fn start(data: &Path, settings: &[String]) -> Server {
+        let mut child = skep()
+            .args([
+                "serve",
+                "--rest-port",
+                "0",
+                "--grpc-port",
+                "0",
+                "--management-port",
+                "0",
+            ])
+            .arg("--data")
+            .arg(data)
+            .args(settings)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let mut banner = String::new();
+        while !banner.contains("What to do next") {
+            assert!(lines.read_line(&mut banner).unwrap() > 0, "ended: {banner}");
+        }
+        // What follows is not read: it is short.
+        std::mem::forget(lines);
+        Server { child, banner }
+    }
+
+    /// The address as a certificate names it.
+    fn address(&self, interface: &str) -> String {
+        let mut lines = self.banner.lines().map(str::trim);
+        let line = lines.find(|line| line.starts_with(interface)).unwrap();
+        let url = line.split_whitespace().last().unwrap();
+        let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+        let port = rest.split('/').next().unwrap().rsplit(':').next().unwrap();
+        format!("{scheme}://localhost:{port}")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn skep() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_skep"));
+    command.env_remove("CAMUNDA_CA_CERTIFICATE_PATH");
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    skep().args(arguments).output().unwrap()
+}
+
+fn done(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {text}{error}");
+    text
+}
+
+fn failed(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert!(!output.status.success(), "{arguments:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+const MODEL: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../examples/first-process.bpmn"
+);
+
+#[test]
+fn all_three_ports_speak_tls_and_who_does_not_believe_the_certificate_sends_nothing() {
+    let certificates = Certificates::new();
+    let data = tempfile::tempdir().unwrap();
+    let settings = [
+        "server.ssl",
+        "camunda.api.grpc.ssl",
+        "management.server.ssl",
+    ]
+    .map(|prefix| certificates.settings(prefix));
+    let server = Server::start(data.path(), &settings.concat());
+    let [rest, grpc, management] = ["REST", "gRPC", "management"].map(|name| server.address(name));
+    for address in [&rest, &grpc, &management] {
+        assert!(address.starts_with("https://"), "{}", server.banner);
+    }
+    let authority = certificates.path("authority.pem").display().to_string();
+    let believing = ["--ca-certificate", authority.as_str()];
+
+    done(&[&["deploy", MODEL, "--address", &rest][..], &believing].concat());
+    let over_grpc = ["start", "order", "--transport", "grpc", "--address", &grpc];
+    done(&[&over_grpc[..], &believing].concat());
+    let listed = done(&[&["instances", "--address", &rest][..], &believing].concat());
+    assert!(listed.contains("order"), "{listed}");
+    let status = ["status", "--address", &rest, "--management", &management];
+    let status = done(&[&status[..], &believing].concat());
+    assert!(
+        status.contains("healthy") || status.contains("HEALTHY"),
+        "{status}"
+    );
+    let load = [
+        "load",
+        "--duration",
+        "1s",
+        "--warmup",
+        "0s",
+        "--rest-address",
+        &rest,
+    ];
+    let load = [
+        &load[..],
+        &["--management-address", &management],
+        &believing,
+    ]
+    .concat();
+    done(&load);
+
+    // The machine does not trust this authority.
+    let error = failed(&["instances", "--address", &rest]);
+    assert!(
+        error.contains("certificate") || error.contains("trusts"),
+        "{error}"
+    );
+    // Clear text is answered with an alert of TLS, and nothing of HTTP.
+    let port: u16 = rest.rsplit(':').next().unwrap().parse().unwrap();
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream
+        .write_all(b"GET /v2/topology HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        .unwrap();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    assert!(!answer.windows(4).any(|four| four == b"HTTP"), "{answer:?}");
+}
+
+#[test]
+fn a_certificate_that_cannot_be_used_stops_the_start_before_there_is_data() {
+    let certificates = Certificates::new();
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    std::fs::remove_file(certificates.path("server.key")).unwrap();
+    let mut arguments = vec![
+        "serve".to_string(),
+        "--data".into(),
+        data.display().to_string(),
+    ];
+    arguments.extend(certificates.settings("server.ssl"));
+    let output = skep().args(&arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        error.contains("server.ssl: ") && error.contains("server.key"),
+        "{error}"
+    );
+    assert!(!data.exists());
+}

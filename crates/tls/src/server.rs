@@ -1,0 +1,201 @@
+//! TLS of a port that clients call: the server's certificate, read again when its files change, and, if asked for, the client's.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use parking_lot::RwLock;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::crypto::{CryptoProvider, aws_lc_rs};
+use tokio_rustls::rustls::server::{
+    ClientHello, NoClientAuth, ResolvesServerCert, WebPkiClientVerifier, danger::ClientCertVerifier,
+};
+use tokio_rustls::rustls::sign::CertifiedKey;
+use tokio_rustls::rustls::version::{TLS12, TLS13};
+use tokio_rustls::rustls::{RootCertStore, ServerConfig};
+
+use crate::{FileError, Socket, certificates, private_key};
+
+/// How often the files are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+/// Files in PEM format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerFiles {
+    /// The server's certificate, and behind it those between it and its authority.
+    pub certificate_chain: PathBuf,
+    pub private_key: PathBuf,
+    pub clients: Clients,
+}
+
+/// Whether clients show a certificate, too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Clients {
+    NotAsked,
+    /// Who shows one must show a good one, signed by an authority in this file.
+    Wanted(PathBuf),
+    /// Who shows none is refused.
+    Needed(PathBuf),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ServerTlsError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("{path} cannot be used for TLS: {reason}")]
+    Unusable { path: String, reason: String },
+}
+
+impl ServerTlsError {
+    fn unusable(path: &Path, reason: &dyn Display) -> ServerTlsError {
+        ServerTlsError::Unusable {
+            path: path.display().to_string(),
+            reason: reason.to_string(),
+        }
+    }
+}
+
+/// The TLS of one port.
+#[derive(Clone)]
+pub struct ServerTls {
+    acceptor: TlsAcceptor,
+    shown: Arc<Shown>,
+}
+
+impl std::fmt::Debug for ServerTls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("ServerTls").field(&self.shown.files).finish()
+    }
+}
+
+impl ServerTls {
+    /// `protocols` by ALPN, the preferred one first: `h2`, `http/1.1`.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the key is not that of the certificate.
+    pub fn open(files: &ServerFiles, protocols: &[&str]) -> Result<ServerTls, ServerTlsError> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let shown = Arc::new(Shown {
+            key: RwLock::new(read(files, &provider)?),
+            files: files.clone(),
+            provider: Arc::clone(&provider),
+        });
+        let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&[&TLS13, &TLS12])
+            .map_err(|error| ServerTlsError::unusable(&files.certificate_chain, &error))?;
+        let mut config = config
+            .with_client_cert_verifier(client_check(&files.clients, &provider)?)
+            .with_cert_resolver(Arc::clone(&shown) as Arc<dyn ResolvesServerCert>);
+        config.alpn_protocols = protocols
+            .iter()
+            .map(|name| name.as_bytes().to_vec())
+            .collect();
+        Ok(ServerTls {
+            acceptor: Arc::new(config).into(),
+            shown,
+        })
+    }
+
+    /// The server's side of a connection. Its first read or write does the handshake.
+    pub fn accept(&self, stream: TcpStream) -> Socket {
+        Socket::Handshake(Box::new(self.acceptor.accept(stream)))
+    }
+
+    /// Looks at the files now and then, for as long as it is polled. Where they changed, connections that are made from then
+    /// on see the new certificate; what cannot be used changes nothing, and is told.
+    pub async fn watch(self) {
+        let mut seen = self.shown.changed();
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            let now = self.shown.changed();
+            if now != seen {
+                seen = now;
+                self.read_again();
+            }
+        }
+    }
+
+    fn read_again(&self) {
+        let shown = &self.shown;
+        let path = shown.files.certificate_chain.display();
+        match read(&shown.files, &shown.provider) {
+            Ok(key) => {
+                *shown.key.write() = key;
+                tracing::info!(%path, "the certificate has changed: new connections see the new one");
+            }
+            // Chain and key are two files: between their changes they do not fit.
+            Err(error) => tracing::error!(
+                code = "CERTIFICATE_NOT_USABLE",
+                %error,
+                "the changed certificate cannot be used; the one before stays in use"
+            ),
+        }
+    }
+}
+
+/// The certificate that clients see.
+#[derive(Debug)]
+struct Shown {
+    key: RwLock<Arc<CertifiedKey>>,
+    files: ServerFiles,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Shown {
+    /// Changes when a file does.
+    fn changed(&self) -> [Option<(SystemTime, u64)>; 2] {
+        [&self.files.certificate_chain, &self.files.private_key].map(|path| {
+            let found = std::fs::metadata(path).ok()?;
+            Some((found.modified().ok()?, found.len()))
+        })
+    }
+}
+
+impl ResolvesServerCert for Shown {
+    fn resolve(&self, _client: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.key.read()))
+    }
+}
+
+fn read(
+    files: &ServerFiles,
+    provider: &CryptoProvider,
+) -> Result<Arc<CertifiedKey>, ServerTlsError> {
+    let chain = certificates(&files.certificate_chain)?;
+    let key = private_key(&files.private_key)?;
+    let signing = provider.key_provider.load_private_key(key);
+    let signing = signing.map_err(|error| ServerTlsError::unusable(&files.private_key, &error))?;
+    let certified = CertifiedKey::new(chain, signing);
+    certified.keys_match().map_err(|_| {
+        let reason = format!("its key is not in {}", files.private_key.display());
+        ServerTlsError::unusable(&files.certificate_chain, &reason)
+    })?;
+    Ok(Arc::new(certified))
+}
+
+fn client_check(
+    clients: &Clients,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, ServerTlsError> {
+    let (authority, needed) = match clients {
+        Clients::NotAsked => return Ok(Arc::new(NoClientAuth)),
+        Clients::Wanted(authority) => (authority, false),
+        Clients::Needed(authority) => (authority, true),
+    };
+    let unusable = |error: &dyn Display| ServerTlsError::unusable(authority, error);
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(authority)? {
+        roots.add(certificate).map_err(|error| unusable(&error))?;
+    }
+    let check = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
+    let check = match needed {
+        true => check,
+        false => check.allow_unauthenticated(),
+    };
+    check.build().map_err(|error| unusable(&error))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! One end of a connection, with TLS or without.
+
+use std::io::{Error, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::{Accept, TlsStream};
+
+/// A socket whose bytes are those of the application, whatever goes over the wire.
+pub enum Socket {
+    Plain(TcpStream),
+    /// The first read or write does the handshake, so that whoever bounds the time for a first request bounds the handshake too.
+    Handshake(Box<Accept<TcpStream>>),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl std::fmt::Debug for Socket {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Socket::Plain(_) => "Plain",
+            Socket::Handshake(_) => "Handshake",
+            Socket::Tls(_) => "Tls",
+        })
+    }
+}
+
+impl From<TcpStream> for Socket {
+    fn from(stream: TcpStream) -> Socket {
+        Socket::Plain(stream)
+    }
+}
+
+impl Socket {
+    /// Ready when bytes can go; a handshake that failed fails each read and write.
+    fn poll_shaken(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        if let Socket::Handshake(accept) = self {
+            let stream = ready!(Pin::new(&mut **accept).poll(cx))?;
+            *self = Socket::Tls(Box::new(stream.into()));
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<Result<(), Error>> {
+        let this = self.get_mut();
+        ready!(this.poll_shaken(cx))?;
+        match this {
+            Socket::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+            Socket::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+            Socket::Handshake(_) => Poll::Pending,
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<Result<usize, Error>> {
+        let this = self.get_mut();
+        ready!(this.poll_shaken(cx))?;
+        match this {
+            Socket::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Socket::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Socket::Handshake(_) => Poll::Pending,
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<Result<usize, Error>> {
+        let this = self.get_mut();
+        ready!(this.poll_shaken(cx))?;
+        match this {
+            Socket::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            Socket::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            Socket::Handshake(_) => Poll::Pending,
+        }
+    }
+
+    /// Asked before the handshake, too: the answer must not change with it.
+    fn is_write_vectored(&self) -> bool {
+        matches!(self, Socket::Plain(_))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        match self.get_mut() {
+            Socket::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Socket::Tls(stream) => Pin::new(stream).poll_flush(cx),
+            // Nothing was written yet.
+            Socket::Handshake(_) => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        match self.get_mut() {
+            Socket::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Socket::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+            // Dropping it closes the connection.
+            Socket::Handshake(_) => Poll::Ready(Ok(())),
+        }
+    }
+}
