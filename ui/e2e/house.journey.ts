@@ -37,6 +37,9 @@ const ROUTES = [
   "/messages",
   "/messages?view=timers",
   "/cluster",
+  "/feel",
+  "/feel?expression=a+%2B+missing&with={\"a\":1}",
+  "/feel?expression=a+%2B",
 ];
 
 for (const theme of ["light", "dark"] as const) {

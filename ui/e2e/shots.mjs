@@ -84,6 +84,10 @@ await shoot(full.url, [
   ["messages-timers", "/messages?view=timers"],
   ["messages-send", "/messages", (page) => page.getByRole("button", { name: "Send" }).first().click()],
   ["cluster", "/cluster"],
+  ["feel", "/feel"],
+  ["feel-warned", `/feel?${new URLSearchParams({ expression: "sum(for line in lines return line.count * line.price) + missing", with: '{"lines": [{"count": 2, "price": 9.90}]}' })}`],
+  ["feel-wrong", `/feel?${new URLSearchParams({ expression: "amount +\n  if x then" })}`],
+  ["feel-instance", `/feel?expression=nested.a&instance=${await instance({ processDefinitionId: "hostile" })}`],
   ["help", "/help"],
   ["lost", "/no/such/page"],
   ["palette", "/", async (page) => {

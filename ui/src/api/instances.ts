@@ -88,6 +88,14 @@ export const variables = (scope: ScopeKey, atWork: boolean) =>
   live(["variables", scope], (how) =>
     post("/variables/search", {}, { filter: { scopeKey: scope }, sort: [{ field: "name" }], page: { limit: 1000 } }, how), atWork ? AT_WORK : 60_000);
 
+/** All of what is seen from an element, its own first and then those of the whole instance; of the latter alone without one. */
+export const variablesSeen = (key: InstanceKey, element: ElementKey | undefined) =>
+  live(["variables", "seen", key, element ?? ""], async (how) => {
+    const scopes: ScopeKey[] = element === undefined ? [key] : [element, key];
+    const found = scopes.map((scopeKey) => post("/variables/search", {}, { filter: { scopeKey }, sort: [{ field: "name" }], page: { limit: 1000 } }, { ...how, query: { truncateValues: "false" } }));
+    return (await Promise.all(found)).map(({ items }) => items);
+  }, 10_000);
+
 /** The instance that a call activity called. */
 export const called = (by: ElementKey) =>
   live(["instances", "called", by], (how) =>

@@ -1,7 +1,7 @@
 // Ctrl K: rooms and processes by name, and whatever has the key that somebody pasted.
 import { useQuery } from "@tanstack/react-query";
 import { type LinkProps } from "@tanstack/react-router";
-import { Boxes, CornerDownLeft, Key, Search, Workflow } from "lucide-react";
+import { Boxes, CornerDownLeft, FlaskConical, Key, Search, Workflow } from "lucide-react";
 import { type ReactNode, useMemo, useState } from "react";
 import { Autocomplete, Dialog, Input, Menu, MenuItem, Modal, ModalOverlay, SearchField } from "react-aria-components";
 import { looksLikeKey } from "../api/keys";
@@ -37,7 +37,7 @@ export default function Palette({ close }: { close: () => void }) {
   const isKey = looksLikeKey(wanted);
   const definitions = useQuery(latest());
   const found = useQuery({ queryKey: ["lookup", wanted], queryFn: ({ signal }) => lookup(wanted, signal), enabled: isKey, retry: false });
-  const items = useMemo(() => {
+  const items = useMemo((): Item[] => {
     const all: Item[] = rooms.map(({ to, name, icon: Icon }) => ({ id: to, name, aside: "", icon: <Icon size={16} />, link: { to } }));
     for (const each of definitions.data?.items ?? []) {
       const id = each.processDefinitionId;
@@ -47,6 +47,7 @@ export default function Palette({ close }: { close: () => void }) {
     const matching = all.filter((item) => words.every((word) => `${item.name} ${item.aside}`.toLowerCase().includes(word)))
       .toSorted((a, b) => begins(b.name, wanted) - begins(a.name, wanted))
       .slice(0, 50);
+    if (wanted.startsWith("=") && wanted.length > 1) return [{ id: "feel", name: text.feel.tryThis, aside: wanted, icon: <FlaskConical size={16} />, link: { to: "/feel", search: { expression: wanted } } }];
     if (!isKey || !found.data) return matching;
     const kind = text.frame[found.data.kind];
     return [{ id: "found", name: kind, aside: wanted, icon: <Key size={16} />, link: linkOf(found.data) }, ...matching];

@@ -1,5 +1,5 @@
 // The rooms of the rail. A room that is not there yet is not here either.
-import { Cog, Hexagon, Layers, Mail, Network, PencilRuler, SquareCheckBig, Table2, TriangleAlert, Workflow } from "lucide-react";
+import { Cog, FlaskConical, Hexagon, Layers, Mail, Network, PencilRuler, SquareCheckBig, Table2, TriangleAlert, Workflow } from "lucide-react";
 import { text } from "../text";
 
 export const rooms = [
@@ -13,4 +13,5 @@ export const rooms = [
   { to: "/batches", name: text.frame.batches, icon: Layers, key: "b" },
   { to: "/cluster", name: text.frame.cluster, icon: Network, key: "c" },
   { to: "/studio", name: text.studio.title, icon: PencilRuler, key: "s" },
+  { to: "/feel", name: text.feel.title, icon: FlaskConical, key: "f" },
 ] as const;

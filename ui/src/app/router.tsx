@@ -3,6 +3,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "
 import { base } from "../api/client";
 import { batchSearch } from "../rooms/batches/search";
 import { decisionSearch } from "../rooms/decisions/search";
+import { feelSearch } from "../rooms/feel/search";
 import { incidentSearch } from "../rooms/incidents/search";
 import { instanceSearch } from "../rooms/instance/search";
 import { jobSearch } from "../rooms/jobs/search";
@@ -102,6 +103,12 @@ const cluster = createRoute({
   path: "/cluster",
   component: lazyRouteComponent(() => import("../rooms/cluster/page"), "Cluster"),
 });
+const feel = createRoute({
+  getParentRoute: () => root,
+  path: "/feel",
+  validateSearch: feelSearch,
+  component: lazyRouteComponent(() => import("../rooms/feel/page"), "Playground"),
+});
 const help = createRoute({
   getParentRoute: () => root,
   path: "/help",
@@ -109,7 +116,7 @@ const help = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, messages, cluster, help, studio, studioDraft]),
+  routeTree: root.addChildren([home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, messages, cluster, feel, help, studio, studioDraft]),
   basepath: `${base}/ui`,
   parseSearch,
   stringifySearch,

@@ -1,6 +1,7 @@
 // The variables of a scope, as the text that they are; what is long is cut and can be opened.
 import { useQuery } from "@tanstack/react-query";
-import { Pencil, Plus } from "lucide-react";
+import { Link } from "@tanstack/react-router";
+import { FlaskConical, Pencil, Plus } from "lucide-react";
 import { useState } from "react";
 import { type Incident, ofInstance } from "../../api/incidents";
 import { type Instance, type Variable, variables } from "../../api/instances";
@@ -30,6 +31,10 @@ export function VariableTab({ instance }: { instance: Instance }) {
       <div className="part-head">
         <span className="clip muted">{t.variablesOf(scope)}</span>
         <span className="grow" />
+        <Link to="/feel" search={{ instance: instance.processInstanceKey, scope: key === instance.processInstanceKey ? undefined : key }} className="button small">
+          <FlaskConical size={14} aria-hidden="true" />
+          {text.feel.try}
+        </Link>
         {atWork ? (
           <button type="button" className="button small" onClick={() => setAdding(true)}>
             <Plus size={14} aria-hidden="true" />

@@ -4,6 +4,7 @@ import { change } from "./change";
 import { cluster } from "./cluster";
 import { commands } from "./commands";
 import { decisions } from "./decisions";
+import { feel } from "./feel";
 import { frame } from "./frame";
 import { home } from "./home";
 import { incidents } from "./incidents";
@@ -15,4 +16,4 @@ import { studio } from "./studio";
 import { tasks } from "./tasks";
 import { words } from "./words";
 
-export const en = { batches, change, cluster, commands, decisions, frame, home, incidents, instance, jobs, messages, processes, studio, tasks, words };
+export const en = { batches, change, cluster, commands, decisions, feel, frame, home, incidents, instance, jobs, messages, processes, studio, tasks, words };

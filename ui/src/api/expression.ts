@@ -1,0 +1,18 @@
+// Expressions that the server evaluates. What came is text: numbers keep their digits.
+import type { Answer } from "./client";
+import { send } from "./client";
+
+type Answered = Answer<"/expression/evaluation", "post">;
+
+export interface Evaluated {
+  /** The whole answer, as the server wrote it. */
+  text: string;
+  warnings: Answered["warnings"];
+}
+
+/** `variables` is JSON text. What does not begin with `=` is not an expression but a text of itself. */
+export async function evaluate(expression: string, variables: string, signal: AbortSignal): Promise<Evaluated> {
+  const answer = await send("post", "/expression/evaluation", {}, `{"expression":${JSON.stringify(expression)},"variables":${variables}}`, { signal });
+  const text = await answer.text();
+  return { text, warnings: (JSON.parse(text) as Answered).warnings };
+}

@@ -1,0 +1,31 @@
+// The playground for expressions.
+import { number } from "../format";
+
+export const feel = {
+  title: "Playground",
+  expression: "FEEL expression",
+  expressionHint: "Evaluated as you write. Ctrl Enter evaluates once more.",
+  variables: "Variables, as JSON",
+  variablesHint: "Numbers go as long as they are written.",
+  ofInstance: "of the process instance",
+  ofScope: "of an element, over those of all of",
+  own: "changed here alone, not in",
+  again: "Those of the instance",
+  notObject: "Variables are an object: { … }.",
+  tooLong: "Too long for the address: a link to this page lacks them.",
+  evaluate: "Evaluate",
+  result: "Result",
+  kinds: { context: "Context", list: "List", string: "Text", number: "Number", boolean: "Boolean", null: "Null" },
+  items: (count: number) => (count === 1 ? "1 item" : `${number(count)} items`),
+  empty: "What an expression comes to",
+  emptyText: "Write one, or begin with an example. The server evaluates it as it would in a process; nothing is changed by it.",
+  examples: "Examples",
+  waits: "Nothing to evaluate it with",
+  waitsText: "The variables are no JSON object yet.",
+  refused: "This cannot be evaluated",
+  place: (line: number, column: number) => `Line ${line}, column ${column}`,
+  go: "Go there",
+  warnings: (count: number) => (count === 1 ? "1 warning" : `${number(count)} warnings`),
+  try: "Try an expression",
+  tryThis: "Try this expression",
+} as const;
