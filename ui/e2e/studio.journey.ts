@@ -1,6 +1,11 @@
 // The studio: drawn, refused where it is wrong, mended, deployed, started and watched, with a browser only.
 import { readFile } from "node:fs/promises";
+import { BIG } from "./seed.mjs";
 import { expect, fits, test } from "./journey";
+
+interface Deployed {
+  deployments: { processDefinition: { processDefinitionKey: string } }[];
+}
 
 const model = await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8");
 const named = (id: string): string => model.replace('id="order" name="Order"', `id="${id}" name="Drawn ${id}"`).replaceAll('"order"', `"${id}"`);
@@ -28,13 +33,70 @@ test("a process is drawn, refused at its element, mended, deployed, and an insta
   await page.getByRole("button", { name: "Deploy" }).click();
   await expect(page.getByText(/is deployed as version 1/)).toBeVisible();
   await expect(page.locator(".finding-mark")).toHaveCount(0);
+  await page.getByRole("button", { name: "Run it" }).click();
   await page.getByRole("button", { name: "Start an instance" }).click();
-  await page.getByRole("link", { name: /^Watch / }).click();
+  const run = page.getByRole("region", { name: "Run" });
+  await expect(run).toContainText("No worker has taken the job draw-it");
+  await expect(page.locator(".board .pill.active")).toHaveText("1");
+  await run.getByRole("link", { name: /^\d+$/ }).click();
   await expect(page.getByText("No worker has taken the job draw-it")).toBeVisible();
 });
 
+test("an instance is run on the board: its job failed, retried and completed by hand, and a link shows it again", async ({ page, open, api }) => {
+  test.slow();
+  const deployed = (await api.deploy([["run.bpmn", named("run")]])) as Deployed;
+  await open(`/studio?definition=${deployed.deployments[0]?.processDefinition.processDefinitionKey}`);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  const run = page.getByRole("region", { name: "Run" });
+  await run.getByRole("textbox").fill("[1]");
+  await expect(run.getByRole("alert")).toContainText("Variables are an object");
+  await expect(run.getByRole("button", { name: "Start an instance" })).toBeDisabled();
+  await run.getByRole("textbox").fill(`{"orderId": "o-1", "amount": ${BIG}}`);
+  await run.getByRole("button", { name: "Start an instance" }).click();
+  await expect(run.locator(".run-data")).toContainText(BIG);
+  await run.getByRole("button", { name: "Fail" }).click();
+  await run.getByRole("textbox", { name: "Why it fails" }).fill("The card network is down");
+  await run.locator("form").getByRole("button", { name: "Fail" }).click();
+  await expect(run).toContainText("The card network is down");
+  await expect(page.locator('.board .djs-element[data-element-id="charge"]')).toHaveClass(/sk-incident/);
+  await expect(page.locator(".board .pill.incident")).toHaveText("1");
+  await page.reload();
+  await expect(page.locator(".board .pill.incident")).toHaveText("1");
+  await run.getByRole("button", { name: "Retry" }).click();
+  await run.locator("form").getByRole("textbox").fill('{"note": "again"}');
+  await run.locator("form").getByRole("button", { name: "Retry" }).click();
+  await expect(run.locator(".run-data")).toContainText("again");
+  await run.getByRole("button", { name: "Complete" }).click();
+  await run.locator("form").getByRole("textbox").fill('{"charged": true}');
+  await run.locator("form").getByRole("button", { name: "Complete" }).click();
+  await expect(run).toContainText("Completed. The board shows the way it took.");
+  await expect(page.locator('.board .djs-element[data-element-id="paid"]').first()).toHaveClass(/sk-done/);
+  await expect(page.locator('.board .djs-connection[data-element-id="yes"]')).toHaveClass(/sk-taken/);
+  // What was drawn meanwhile is another thing; what is watched may lack it.
+  await page.locator('.board .djs-element[data-element-id="charge"]').first().click();
+  await page.keyboard.press("Delete");
+  await expect(page.locator('.board .djs-element[data-element-id="charge"]')).toHaveCount(0);
+  await run.getByRole("button", { name: "Close" }).click();
+  await expect(page.locator(".board .pill")).toHaveCount(0);
+});
+
+test("the message that an instance waits for is published where it is watched, by phone too", async ({ page, open, api }) => {
+  const { items } = await api.post("/process-definitions/search", { filter: { processDefinitionId: "payment" } });
+  await page.setViewportSize({ width: 360, height: 760 });
+  await open(`/studio?definition=${String(items[0]?.processDefinitionKey)}`);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  const run = page.getByRole("region", { name: "Run" });
+  await run.getByRole("textbox").fill('{"invoiceId": "studio-1", "patience": "PT2H"}');
+  await run.getByRole("button", { name: "Start an instance" }).click();
+  await expect(run).toContainText("with the correlation key studio-1");
+  await run.getByRole("button", { name: "Publish the message" }).click();
+  await fits(page);
+  await run.locator("form").getByRole("button", { name: "Publish the message" }).click();
+  await expect(run).toContainText("Completed");
+});
+
 test("a deployed version is opened, kept as a draft through a reload, and deployed as the next", async ({ page, open, api }) => {
-  const deployed = (await api.deploy([["drawn.bpmn", named("drawn")]])) as { deployments: { processDefinition: { processDefinitionKey: string } }[] };
+  const deployed = (await api.deploy([["drawn.bpmn", named("drawn")]])) as Deployed;
   await open(`/studio?definition=${deployed.deployments[0]?.processDefinition.processDefinitionKey}`);
   await page.locator('.djs-element[data-element-id="charge"]').dblclick();
   await page.keyboard.press("Control+a");

@@ -42,6 +42,10 @@ export async function setVariable(scope: ScopeKey, name: string, value: string):
   await done(send("put", "/element-instances/{elementInstanceKey}/variables", { elementInstanceKey: scope }, body));
 }
 
+/** Several variables of an instance, as one object of JSON text. */
+export const setVariables = (instance: InstanceKey, variables: string): Promise<Response> =>
+  done(send("put", "/element-instances/{elementInstanceKey}/variables", { elementInstanceKey: instance }, `{"variables":${variables}}`));
+
 export const suspendBatch = (key: BatchKey): Promise<void> =>
   done(post("/batch-operations/{batchOperationKey}/suspension", { batchOperationKey: key }, {}));
 export const resumeBatch = (key: BatchKey): Promise<void> =>

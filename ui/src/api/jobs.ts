@@ -1,7 +1,8 @@
 // Questions about jobs: what is asked of workers, and who answers.
-import { type Answer, type Body, post } from "./client";
+import { type Answer, type Body, command, post } from "./client";
+import type { JobKey } from "./keys";
 import { PAGE, useList } from "./list";
-import { live } from "./live";
+import { done, live } from "./live";
 
 export type JobRow = Answer<"/jobs/search", "post">["items"][number];
 export type JobType = Answer<"/jobs/statistics/by-types", "post">["items"][number];
@@ -37,3 +38,15 @@ export const useJobs = (type: string, view: View, after?: string) =>
       sort: [{ field: "jobKey", order: view === "all" ? "DESC" : "ASC" }],
       page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
     }, how), after);
+
+/** Done as a worker would have done it; `variables` is JSON text. */
+export const completeJob = (key: JobKey, variables: string): Promise<unknown> =>
+  done(command("/jobs/{jobKey}/completion", { jobKey: key }, `{"variables":${variables}}`));
+
+/** Failed as by a worker: with no tries left there is an incident. */
+export const failJob = (key: JobKey, errorMessage: string, retries: number): Promise<void> =>
+  done(post("/jobs/{jobKey}/failure", { jobKey: key }, { errorMessage, retries }));
+
+/** Ended in an error that the model catches, or nobody does. */
+export const throwError = (key: JobKey, errorCode: string, variables: string): Promise<unknown> =>
+  done(command("/jobs/{jobKey}/error", { jobKey: key }, `{"errorCode":${JSON.stringify(errorCode)},"variables":${variables}}`));

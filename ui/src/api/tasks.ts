@@ -61,8 +61,12 @@ export const unassignTask = (key: TaskKey): Promise<void> => done(remove("/user-
 /** `variables` are names with JSON text. */
 export function completeTask(key: TaskKey, variables: ReadonlyMap<string, string>): Promise<void> {
   const members = [...variables].map(([name, value]) => `${JSON.stringify(name)}:${value}`);
-  return done(command("/user-tasks/{userTaskKey}/completion", { userTaskKey: key }, `{"variables":{${members.join(",")}}}`));
+  return completeTaskWith(key, `{${members.join(",")}}`);
 }
+
+/** `variables` is one object of JSON text. */
+export const completeTaskWith = (key: TaskKey, variables: string): Promise<void> =>
+  done(command("/user-tasks/{userTaskKey}/completion", { userTaskKey: key }, `{"variables":${variables}}`));
 
 export type Act = "claim" | "unclaim" | "complete";
 

@@ -10,7 +10,7 @@ import { jobSearch } from "../rooms/jobs/search";
 import { messageSearch } from "../rooms/messages/search";
 import { processSearch } from "../rooms/processes/search";
 import { taskSearch } from "../rooms/tasks/search";
-import { studioSearch } from "../rooms/studio/search";
+import { draftSearch, studioSearch } from "../rooms/studio/search";
 import { rightDocument } from "./document";
 import { Broken, Lost } from "./Lost";
 import { Frame } from "./Frame";
@@ -27,6 +27,7 @@ const studio = createRoute({
 const studioDraft = createRoute({
   getParentRoute: () => root,
   path: "/studio/$draft",
+  validateSearch: draftSearch,
   component: lazyRouteComponent(() => import("../rooms/studio/draft"), "Draft"),
 });
 const home = createRoute({

@@ -1,6 +1,7 @@
 // What is drawn over a model: how many stand where, what was taken, what is selected. Shape says it, colour comes on top.
 import { compact } from "../../text/format";
 import type { Item, Parts } from "./viewer";
+import "./marks.css";
 
 /** What is known of an element. */
 export interface Mark {
@@ -9,6 +10,8 @@ export interface Mark {
   completed: number;
   canceled: number;
 }
+
+type Drawable = Pick<Parts, "canvas" | "overlays" | "registry">;
 
 const OVERLAY = "skep-counts";
 const SVG = "http://www.w3.org/2000/svg";
@@ -61,7 +64,7 @@ const classes = (mark: Mark): string[] => {
 };
 
 /** Strokes for what cannot go on, also without colour. */
-export function addHatch({ canvas }: Parts) {
+export function addHatch({ canvas }: Pick<Parts, "canvas">) {
   const svg = canvas.getContainer().querySelector("svg");
   const defs = document.createElementNS(SVG, "defs");
   const pattern = document.createElementNS(SVG, "pattern");
@@ -82,7 +85,7 @@ export function addHatch({ canvas }: Parts) {
 }
 
 /** Draws what is known, and takes away what was drawn before; returns how. */
-export function drawMarks({ canvas, overlays, registry }: Parts, marks: ReadonlyMap<string, Mark>, withEnded: boolean): () => void {
+export function drawMarks({ canvas, overlays, registry }: Drawable, marks: ReadonlyMap<string, Mark>, withEnded: boolean): () => void {
   const marked: [string, string][] = [];
   for (const [id, mark] of marks) {
     const item = registry.get(id);
@@ -96,14 +99,15 @@ export function drawMarks({ canvas, overlays, registry }: Parts, marks: Readonly
   }
   return () => {
     overlays.remove({ type: OVERLAY });
-    for (const [id, name] of marked) canvas.removeMarker(id, name);
+    // On a drawing board it may have been taken away meanwhile.
+    for (const [id, name] of marked) if (registry.get(id)) canvas.removeMarker(id, name);
   };
 }
 
-export function drawFlows({ canvas, registry }: Parts, taken: ReadonlySet<string>): () => void {
+export function drawFlows({ canvas, registry }: Drawable, taken: ReadonlySet<string>): () => void {
   const marked = [...taken].filter((id) => registry.get(id));
   for (const id of marked) canvas.addMarker(id, "sk-taken");
   return () => {
-    for (const id of marked) canvas.removeMarker(id, "sk-taken");
+    for (const id of marked) if (registry.get(id)) canvas.removeMarker(id, "sk-taken");
   };
 }

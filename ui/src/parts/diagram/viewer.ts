@@ -39,6 +39,7 @@ export interface Canvas {
   resized: () => void;
   viewbox: ((box: Box) => void) & (() => Box & { inner: Box; outer: { width: number; height: number }; scale: number });
   zoom: ((to: number | "fit-viewport", center?: "auto" | { x: number; y: number }) => void) & (() => number);
+  scrollToElement: (element: Item, padding: number) => void;
   scroll: (delta: { dx: number; dy: number }) => void;
 }
 

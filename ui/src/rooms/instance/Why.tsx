@@ -8,7 +8,7 @@ import { useNow } from "../../parts/now";
 import { Shown } from "../../parts/Shown";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
-import { byUrgency, type Cause, causesOf } from "./causes";
+import { byUrgency, type Cause, causesOf } from "../../parts/causes";
 import { RetryButton } from "../../parts/RetryButton";
 import { useScope } from "./scope";
 

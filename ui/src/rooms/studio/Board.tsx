@@ -1,5 +1,6 @@
 // The drawing board with its panel of properties, and what the server found at each element.
 import { useEffect, useRef, useState } from "react";
+import { type Mark, addHatch, drawFlows, drawMarks } from "../../parts/diagram/marks";
 import { Note } from "../../parts/Note";
 import { text } from "../../text";
 import type { Finding } from "./findings";
@@ -13,11 +14,14 @@ interface BoardProps {
   findings: readonly Finding[];
   /** Which finding is looked at. */
   shown: string | undefined;
+  /** Of the instance that is watched. */
+  marks: ReadonlyMap<string, Mark>;
+  taken: ReadonlySet<string>;
   changed: (xml: string) => void;
   ready: (modeler: Modeler) => void;
 }
 
-export default function Board({ xml, findings, shown, changed, ready }: BoardProps) {
+export default function Board({ xml, findings, shown, marks, taken, changed, ready }: BoardProps) {
   const [place, panel] = [useRef<HTMLDivElement>(null), useRef<HTMLDivElement>(null)];
   const [modeler, setModeler] = useState<Modeler>();
   const [broken, setBroken] = useState<string>();
@@ -33,6 +37,7 @@ export default function Board({ xml, findings, shown, changed, ready }: BoardPro
     made.open(xml).then(
       () => {
         if (gone) return;
+        addHatch(made);
         setModeler(made);
         listener.current.ready(made);
       },
@@ -60,12 +65,14 @@ export default function Board({ xml, findings, shown, changed, ready }: BoardPro
       for (const id of marked) if (modeler.registry.get(id)) modeler.canvas.removeMarker(id, "sk-finding");
     };
   }, [modeler, findings]);
+  useEffect(() => (modeler ? drawMarks(modeler, marks, true) : undefined), [modeler, marks]);
+  useEffect(() => (modeler ? drawFlows(modeler, taken) : undefined), [modeler, taken]);
   useEffect(() => {
     if (modeler && shown !== undefined) modeler.select(shown);
   }, [modeler, shown]);
   if (broken !== undefined) return <Note tone="incident" title={t.unreadable}>{broken}</Note>;
   return (
-    <div className="board">
+    <div className={`board${taken.size > 0 ? " has-ways" : ""}`}>
       <div ref={place} className="board-canvas" aria-label={t.board} role="application" />
       <section ref={panel} className="board-panel" aria-label={t.properties} />
     </div>

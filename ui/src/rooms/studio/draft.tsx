@@ -1,6 +1,6 @@
 // One draft: drawn, kept while it is drawn, deployed, and started. What the server refuses is shown where it is wrong.
 import { Link, getRouteApi } from "@tanstack/react-router";
-import { Download, Redo2, Rocket, Undo2 } from "lucide-react";
+import { Download, Play, Redo2, Rocket, Undo2 } from "lucide-react";
 import { Suspense, lazy, useEffect, useRef, useState } from "react";
 import { type Deployment, deploy } from "../../api/commands";
 import { Problem } from "../../api/problem";
@@ -9,10 +9,12 @@ import { Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
 import { Skeleton } from "../../parts/Shown";
 import { text } from "../../text";
-import { draft, keep, nameOf } from "./drafts";
+import { draft, keep, nameOf, processOf } from "./drafts";
 import { type Finding, findingsOf } from "./findings";
 import type { Modeler } from "./modeler";
 import { Outcome } from "./Outcome";
+import { Run } from "./run/Run";
+import { keyOf, useWatched } from "./run/watched";
 import "./studio.css";
 
 const Board = lazy(() => import("./Board"));
@@ -53,6 +55,11 @@ function Drawn({ id, source }: { id: string; source: string }) {
   const [shown, show] = useState<string>();
   const [outcome, setOutcome] = useState<Deployment>();
   const [busy, setBusy] = useState(false);
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const watched = keyOf(search.run);
+  const { marks, taken } = useWatched(watched);
+  const run = (key: string | undefined, process = search.process) => void navigate({ search: { run: key, process: key === undefined ? undefined : process } });
   const name = nameOf(xml) || id;
   const file = `${name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-")}.bpmn`;
   const latestXml = useRef(source);
@@ -78,7 +85,7 @@ function Drawn({ id, source }: { id: string; source: string }) {
     }
   };
   return (
-    <div className="studio">
+    <div className={`studio${search.run === undefined ? "" : " runs"}`}>
       <PageTitle title={name} />
       <div className="studio-bar" role="toolbar" aria-label={t.tools}>
         <Link to="/studio" className="button quiet">
@@ -98,12 +105,16 @@ function Drawn({ id, source }: { id: string; source: string }) {
           <Download size={14} aria-hidden="true" />
           {t.save}
         </button>
+        <button type="button" className="button" aria-expanded={search.run !== undefined} disabled={!modeler} onClick={() => run(search.run === undefined ? "start" : undefined)}>
+          <Play size={14} aria-hidden="true" />
+          {t.run.open}
+        </button>
         <button type="button" className="button main" disabled={busy || !modeler} onClick={() => void send()}>
           <Rocket size={14} aria-hidden="true" />
           {t.deploy}
         </button>
       </div>
-      {outcome ? <Outcome deployment={outcome} /> : null}
+      {outcome ? <Outcome deployment={outcome} run={(process) => run("start", process)} /> : null}
       {findings.length > 0 ? (
         <section className="findings" role="alert" aria-label={t.findings(findings.length)}>
           <h2>{t.findings(findings.length)}</h2>
@@ -122,8 +133,11 @@ function Drawn({ id, source }: { id: string; source: string }) {
         </section>
       ) : null}
       <Suspense fallback={<Skeleton rows={8} />}>
-        <Board xml={source} findings={findings} shown={shown} changed={changed} ready={setModeler} />
+        <Board xml={source} findings={findings} shown={shown} marks={marks} taken={taken} changed={changed} ready={setModeler} />
       </Suspense>
+      {search.run === undefined ? null : (
+        <Run watched={watched} process={search.process ?? processOf(xml)} watch={(key) => run(key ?? "start")} close={() => run(undefined)} select={(element) => modeler?.select(element)} />
+      )}
     </div>
   );
 }

@@ -46,11 +46,18 @@ export const drop = (id: string): void => localStorage.removeItem(PREFIX + id);
 
 export const newId = (): string => crypto.getRandomValues(new Uint32Array(2)).join("").slice(0, 12);
 
+/** An attribute of the first process of a file. */
+function attribute(xml: string, name: string): string {
+  const process = /<(?:\w+:)?process\b[^>]*>/.exec(xml)?.[0] ?? "";
+  return new RegExp(`\\s${name}="([^"]*)"`).exec(process)?.[1] ?? "";
+}
+
+/** The id of the process; of the first one where there are several. */
+export const processOf = (xml: string): string => attribute(xml, "id");
+
 /** What its author calls the process; its id where it has no name. */
 export function nameOf(xml: string): string {
-  const process = /<(?:\w+:)?process\b[^>]*>/.exec(xml)?.[0] ?? "";
-  const attribute = (name: string) => new RegExp(`\\s${name}="([^"]*)"`).exec(process)?.[1];
-  return (attribute("name") || attribute("id") || "").replaceAll("&quot;", '"').replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+  return (attribute(xml, "name") || processOf(xml)).replaceAll("&quot;", '"').replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }
 
 /** A process to begin with: it starts, and nothing happens yet. */

@@ -53,7 +53,8 @@ export function makeModeler(container: HTMLElement, panel: HTMLElement): Modeler
     moddleExtensions: { zeebe },
     textRenderer: {
       defaultStyle: { fontFamily: "Inter Variable, system-ui, sans-serif", fontSize: 12, lineHeight: 1.25 },
-      externalStyle: { fontSize: 11, lineHeight: 1.25 },
+      // Models give names outside of shapes the room that Arial of 11 needs; ours is wider.
+      externalStyle: { fontSize: 10, lineHeight: 1.25 },
     },
   });
   const canvas = modeler.get<Canvas>("canvas");
@@ -68,7 +69,9 @@ export function makeModeler(container: HTMLElement, panel: HTMLElement): Modeler
     onChange: (listener) => modeler.on("commandStack.changed", listener),
     select: (id) => {
       const element = registry.get(id);
-      if (element) modeler.get<Selection>("selection").select(element);
+      if (!element) return;
+      canvas.scrollToElement(element, 64);
+      modeler.get<Selection>("selection").select(element);
     },
     history: modeler.get<History>("commandStack"),
     canvas,

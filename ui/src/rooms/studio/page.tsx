@@ -23,7 +23,7 @@ const t = text.studio;
 function begin(source: string, replace = false) {
   const id = newId();
   keep(id, source);
-  void router.navigate({ to: "/studio/$draft", params: { draft: id }, replace });
+  void router.navigate({ to: "/studio/$draft", params: { draft: id }, search: {}, replace });
 }
 
 async function open(event: ChangeEvent<HTMLInputElement>) {

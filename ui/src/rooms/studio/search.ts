@@ -1,5 +1,9 @@
-// What the address of the studio says: a deployed model that a draft is made of.
+// What the address of the studio says: a deployed model that a draft is made of; of a draft, what is run of it.
 import { only } from "../../app/search";
 
 export type StudioSearch = { definition?: string };
 export const studioSearch = (search: Record<string, unknown>): StudioSearch => only(search, ["definition"]);
+
+/** `run` is the key of an instance, or `start` before there is one; `process` is that of several in a draft. */
+export type DraftSearch = { run?: string; process?: string };
+export const draftSearch = (search: Record<string, unknown>): DraftSearch => only(search, ["run", "process"]);

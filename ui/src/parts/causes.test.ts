@@ -1,7 +1,7 @@
 // Why an instance does not go on, in sentences.
 import { expect, test } from "vitest";
-import type { Wait } from "../../api/instances";
-import { asKey } from "../../api/keys";
+import type { Wait } from "../api/instances";
+import { asKey } from "../api/keys";
 import { byUrgency, causesOf } from "./causes";
 
 const NOW = Date.parse("2026-11-23T12:00:00Z");

@@ -1,8 +1,9 @@
 // From what an element instance waits for to a sentence: what it is, since when, and what would free it.
-import type { Wait, WaitCause } from "../../api/instances";
-import { type IncidentKey, type InstanceKey, type JobKey, asKey } from "../../api/keys";
-import { text } from "../../text";
-import { fromNow } from "../../text/format";
+import type { Wait, WaitCause } from "../api/instances";
+import { type IncidentKey, type InstanceKey, type JobKey, asKey } from "../api/keys";
+import { text } from "../text";
+import { fromNow } from "../text/format";
+import { countIn, stringIn, stringsIn } from "./fields";
 
 const t = text.instance;
 
@@ -17,24 +18,11 @@ export interface Cause {
   called?: InstanceKey;
 }
 
-const string = (cause: WaitCause, name: string): string | undefined => {
-  const value = (cause as Record<string, unknown>)[name];
-  return typeof value === "string" && value !== "" ? value : undefined;
-};
-const strings = (cause: WaitCause, name: string): string[] => {
-  const value = (cause as Record<string, unknown>)[name];
-  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
-};
-const count = (cause: WaitCause, name: string): number => {
-  const value = (cause as Record<string, unknown>)[name];
-  return typeof value === "number" ? value : 0;
-};
-
 function job(cause: WaitCause, now: number): Cause {
-  const type = string(cause, "type") ?? "?";
-  const worker = string(cause, "worker");
-  const deadline = string(cause, "deadline");
-  const left = t.causes.jobRetries(count(cause, "retries"));
+  const type = stringIn(cause, "type") ?? "?";
+  const worker = stringIn(cause, "worker");
+  const deadline = stringIn(cause, "deadline");
+  const left = t.causes.jobRetries(countIn(cause, "retries"));
   if (cause.state === "FAILED") return { tone: "waiting", sentence: t.causes.jobBackOff(type), detail: left, since: cause.since };
   if (worker && deadline) {
     const late = new Date(deadline).getTime() < now;
@@ -49,9 +37,9 @@ function job(cause: WaitCause, now: number): Cause {
 }
 
 function task(cause: WaitCause, now: number): Cause {
-  const assignee = string(cause, "assignee");
-  const groups = [...strings(cause, "candidateUsers"), ...strings(cause, "candidateGroups")];
-  const due = string(cause, "dueDate");
+  const assignee = stringIn(cause, "assignee");
+  const groups = [...stringsIn(cause, "candidateUsers"), ...stringsIn(cause, "candidateGroups")];
+  const due = stringIn(cause, "dueDate");
   const sentence = assignee ? t.causes.taskOf(assignee) : groups.length > 0 ? t.causes.taskGroups(groups.join(", ")) : t.causes.task;
   return { tone: "waiting", sentence, detail: due && t.causes.taskDue(fromNow(due, now)), since: cause.since };
 }
@@ -62,33 +50,33 @@ export function causeOf(cause: WaitCause, now: number): Cause {
     case "INCIDENT":
       return {
         tone: "incident",
-        sentence: t.causes.incident(text.words.error(string(cause, "errorType") ?? "UNKNOWN")),
-        detail: string(cause, "errorMessage"),
+        sentence: t.causes.incident(text.words.error(stringIn(cause, "errorType") ?? "UNKNOWN")),
+        detail: stringIn(cause, "errorMessage"),
         since,
-        incident: { key: asKey(string(cause, "incidentKey") ?? ""), job: asKey<JobKey>(string(cause, "jobKey") ?? "") || undefined },
+        incident: { key: asKey(stringIn(cause, "incidentKey") ?? ""), job: asKey<JobKey>(stringIn(cause, "jobKey") ?? "") || undefined },
       };
     case "JOB":
       return job(cause, now);
     case "USER_TASK":
       return task(cause, now);
     case "MESSAGE": {
-      const key = string(cause, "correlationKey");
-      return { tone: "waiting", sentence: t.causes.message(string(cause, "messageName") ?? "?"), detail: key && t.causes.messageKey(key), remedy: t.remedies.message, since };
+      const key = stringIn(cause, "correlationKey");
+      return { tone: "waiting", sentence: t.causes.message(stringIn(cause, "messageName") ?? "?"), detail: key && t.causes.messageKey(key), remedy: t.remedies.message, since };
     }
     case "TIMER": {
-      const due = string(cause, "dueDate");
+      const due = stringIn(cause, "dueDate");
       return { tone: "active", sentence: t.causes.timer(due ? fromNow(due, now) : "?"), since };
     }
     case "SIGNAL":
-      return { tone: "waiting", sentence: t.causes.signal(string(cause, "signalName") ?? "?"), since };
+      return { tone: "waiting", sentence: t.causes.signal(stringIn(cause, "signalName") ?? "?"), since };
     case "CONDITION":
-      return { tone: "waiting", sentence: t.causes.condition(string(cause, "condition") ?? string(cause, "expression") ?? "?"), since };
+      return { tone: "waiting", sentence: t.causes.condition(stringIn(cause, "condition") ?? stringIn(cause, "expression") ?? "?"), since };
     case "CALLED_INSTANCE":
       return {
         tone: "waiting",
-        sentence: t.causes.called(string(cause, "processDefinitionName") ?? string(cause, "processDefinitionId") ?? "?"),
+        sentence: t.causes.called(stringIn(cause, "processDefinitionName") ?? stringIn(cause, "processDefinitionId") ?? "?"),
         since,
-        called: asKey<InstanceKey>(string(cause, "processInstanceKey") ?? "") || undefined,
+        called: asKey<InstanceKey>(stringIn(cause, "processInstanceKey") ?? "") || undefined,
       };
     default:
       return { tone: "waiting", sentence: t.causes.unknown(text.words.kind(cause.for)), since };

@@ -1,0 +1,59 @@
+// An instance of the newest deployed version is started, with variables.
+import { useQuery } from "@tanstack/react-query";
+import { Play } from "lucide-react";
+import { type FormEvent, useState } from "react";
+import { start } from "../../../api/commands";
+import type { DefinitionKey, InstanceKey } from "../../../api/keys";
+import { versions } from "../../../api/processes";
+import { failed } from "../../../parts/failed";
+import { Note } from "../../../parts/Note";
+import { Shown } from "../../../parts/Shown";
+import { text } from "../../../text";
+import { JsonField, wrongWith } from "./JsonField";
+
+const t = text.studio.run;
+
+interface StartProps {
+  process: string;
+  /** As they were for the last one. */
+  variables: string;
+  write: (variables: string) => void;
+  started: (key: InstanceKey) => void;
+}
+
+export function Start({ process, variables, write, started }: StartProps) {
+  const [busy, setBusy] = useState(false);
+  const query = useQuery(versions(process));
+  const go = async (event: FormEvent, definition: DefinitionKey) => {
+    event.preventDefault();
+    if (busy || wrongWith(variables) !== undefined) return;
+    setBusy(true);
+    try {
+      started(await start(definition, variables));
+    } catch (error) {
+      failed(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Shown query={query} rows={2} small>
+      {({ items: [newest] }) =>
+        newest === undefined ? (
+          <Note title={t.notDeployed} small>
+            {t.notDeployedText(process)}
+          </Note>
+        ) : (
+          <form className="run-start" onSubmit={(event) => void go(event, newest.processDefinitionKey)}>
+            <p className="muted clip">{t.version(newest.name ?? process, newest.version)}</p>
+            <JsonField written={variables} write={write} />
+            <button type="submit" className="button main" disabled={busy || wrongWith(variables) !== undefined}>
+              <Play size={14} aria-hidden="true" />
+              {t.start}
+            </button>
+          </form>
+        )
+      }
+    </Shown>
+  );
+}

@@ -1,0 +1,114 @@
+// What the watched instance waits for, and what a person can do about each in the place of workers and others.
+import { Link } from "@tanstack/react-router";
+import { CircleDot, Clock, TriangleAlert } from "lucide-react";
+import { type FormEvent, useId, useState } from "react";
+import type { Wait, WaitCause } from "../../../api/instances";
+import type { InstanceKey } from "../../../api/keys";
+import { causeOf } from "../../../parts/causes";
+import { failed } from "../../../parts/failed";
+import { useNow } from "../../../parts/now";
+import { text } from "../../../text";
+import { type Act, actsFor, noteOf, run, takesVariables } from "./acts";
+import { JsonField, wrongWith } from "./JsonField";
+
+const t = text.studio.run;
+const icons = { incident: TriangleAlert, waiting: Clock, active: CircleDot } as const;
+
+interface PlaceProps {
+  wait: Wait;
+  instance: InstanceKey;
+  select: (element: string) => void;
+}
+
+export function Place({ wait, instance, select }: PlaceProps) {
+  // What an incident says its job says too.
+  const stuck = wait.waitsFor.some((cause) => cause.for === "INCIDENT");
+  const shown = wait.waitsFor.filter((cause) => !(stuck && cause.for === "JOB"));
+  const element = wait.elementId;
+  return (
+    <li className="run-place">
+      <button type="button" className="words-button" title={element ?? undefined} disabled={!element} onClick={() => (element ? select(element) : undefined)}>
+        <span className="clip">{wait.elementName ?? element}</span>
+      </button>
+      <ul>
+        {shown.map((cause) => (
+          <One key={JSON.stringify([cause.for, (cause as Record<string, unknown>).elementId, cause.since])} cause={cause} instance={instance} />
+        ))}
+      </ul>
+    </li>
+  );
+}
+
+function One({ cause, instance }: { cause: WaitCause; instance: InstanceKey }) {
+  const now = useNow();
+  const [act, choose] = useState<Act>();
+  const said = causeOf(cause, now);
+  const Icon = icons[said.tone];
+  return (
+    <li className={`run-cause ${said.tone}`}>
+      <div className="run-said">
+        <Icon size={16} aria-hidden="true" />
+        <p className="grow">
+          <b>{said.sentence}</b>
+          {said.detail === undefined ? null : <span className="muted"> {said.detail}</span>}
+        </p>
+        <span className="run-acts">
+          {actsFor(cause).map((each, at) => (
+            <button key={each} type="button" className={`button small${at === 0 ? " first" : ""}`} aria-expanded={act === each} onClick={() => choose(act === each ? undefined : each)}>
+              {t.acts[each]}
+            </button>
+          ))}
+          {said.called === undefined ? null : (
+            <Link className="button small" to="/processes/i/$key" params={{ key: said.called }}>
+              {t.called}
+            </Link>
+          )}
+        </span>
+      </div>
+      {act === undefined ? null : <Form key={act} act={act} cause={cause} instance={instance} close={() => choose(undefined)} />}
+    </li>
+  );
+}
+
+function Form({ act, cause, instance, close }: { act: Act; cause: WaitCause; instance: InstanceKey; close: () => void }) {
+  const [variables, write] = useState("{}");
+  const [note, setNote] = useState(act === "fail" ? t.failMessage : "");
+  const [busy, setBusy] = useState(false);
+  const id = useId();
+  const wanted = noteOf(act);
+  const ready = !busy && (!takesVariables(act) || wrongWith(variables) === undefined) && (wanted === undefined || note.trim() !== "");
+  const go = async (event: FormEvent) => {
+    event.preventDefault();
+    if (!ready) return;
+    setBusy(true);
+    try {
+      await run(act, cause, instance, { variables, note: note.trim() });
+      close();
+    } catch (error) {
+      failed(error);
+      setBusy(false);
+    }
+  };
+  return (
+    <form className="run-form" onSubmit={(event) => void go(event)}>
+      <p className="faint">{t.actHints[act]}</p>
+      {wanted === undefined ? null : (
+        <div className="run-field">
+          <label className="label" htmlFor={id}>
+            {t.notes[wanted]}
+          </label>
+          <input id={id} className="field" value={note} onChange={(event) => setNote(event.target.value)} />
+        </div>
+      )}
+      {takesVariables(act) ? <JsonField written={variables} write={write} /> : null}
+      <div className="row">
+        <button type="submit" className="button small main" disabled={!ready}>
+          {t.acts[act]}
+        </button>
+        <button type="button" className="button small quiet" onClick={close}>
+          {text.words.cancel}
+        </button>
+      </div>
+    </form>
+  );
+}

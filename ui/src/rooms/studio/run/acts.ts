@@ -1,0 +1,44 @@
+// What a person can do for an instance that is watched, in the place of workers, people and other systems: by what it waits for.
+import { retry, setVariables } from "../../../api/commands";
+import type { WaitCause } from "../../../api/instances";
+import { completeJob, failJob, throwError } from "../../../api/jobs";
+import { type IncidentKey, type InstanceKey, type JobKey, type TaskKey, asKey } from "../../../api/keys";
+import { broadcast, publish } from "../../../api/messages";
+import { completeTaskWith } from "../../../api/tasks";
+import { stringIn } from "../../../parts/fields";
+
+export const ACTS = ["complete", "fail", "error", "finish", "publish", "broadcast", "retry", "set"] as const;
+export type Act = (typeof ACTS)[number];
+
+/** What was written for it: JSON text, and one more text that a failure or an error needs. */
+export interface Given {
+  variables: string;
+  note: string;
+}
+
+/** Which of them fit, the most likely one first. */
+export function actsFor(cause: WaitCause): readonly Act[] {
+  if (cause.for === "INCIDENT") return ["retry"];
+  if (cause.for === "JOB") return ["complete", "fail", "error"];
+  if (cause.for === "USER_TASK") return ["finish"];
+  if (cause.for === "MESSAGE") return ["publish"];
+  if (cause.for === "SIGNAL") return ["broadcast"];
+  return cause.for === "CONDITION" ? ["set"] : [];
+}
+
+/** The text that an act needs beside variables. */
+export const noteOf = (act: Act): "message" | "code" | undefined => (act === "fail" ? "message" : act === "error" ? "code" : undefined);
+export const takesVariables = (act: Act): boolean => act !== "fail";
+
+export async function run(act: Act, cause: WaitCause, instance: InstanceKey, { variables, note }: Given): Promise<unknown> {
+  const job = asKey<JobKey>(stringIn(cause, "jobKey") ?? "");
+  if (act === "complete") return completeJob(job, variables);
+  if (act === "fail") return failJob(job, note, 0);
+  if (act === "error") return throwError(job, note, variables);
+  if (act === "finish") return completeTaskWith(asKey<TaskKey>(stringIn(cause, "userTaskKey") ?? ""), variables);
+  if (act === "publish") return publish({ name: stringIn(cause, "messageName") ?? "", key: stringIn(cause, "correlationKey") ?? "", variables, id: "", timeToLive: 0 });
+  if (act === "broadcast") return broadcast({ name: stringIn(cause, "signalName") ?? "", key: "", variables });
+  if (variables.trim() !== "{}") await setVariables(instance, variables);
+  if (act === "retry") return retry(asKey<IncidentKey>(stringIn(cause, "incidentKey") ?? ""), asKey<JobKey>(stringIn(cause, "jobKey") ?? "") || undefined);
+  return undefined;
+}
