@@ -45,6 +45,7 @@ export default defineConfig(({ command }) => ({
     reportCompressedSize: false,
     chunkSizeWarningLimit: 2000,
   },
-  server: { proxy: { "/v2": server } },
+  // The sample lies beside.
+  server: { proxy: { "/v2": server }, fs: { allow: [".."] } },
   test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx", "tools/**/*.test.ts"] },
 }));

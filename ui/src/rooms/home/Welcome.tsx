@@ -1,4 +1,5 @@
 // A server without processes: how the first one gets there.
+import { Link } from "@tanstack/react-router";
 import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
 import { deploy } from "../../api/commands";
@@ -45,8 +46,14 @@ export function Welcome() {
           <Upload size={16} aria-hidden="true" />
           {t.emptyPick}
         </button>
-        <span className="muted">{t.emptyDrop}</span>
+        <Link to="/studio" search={{ sample: "order" }} className="button">
+          {t.emptySample}
+        </Link>
+        <Link to="/studio" className="button">
+          {t.emptyDraw}
+        </Link>
       </p>
+      <p className="muted">{t.emptyDrop}</p>
       <input ref={input} className="hidden" tabIndex={-1} type="file" multiple accept=".bpmn,.xml,.dmn,.form" aria-label={t.emptyPick} onChange={(event) => void send(event.target.files)} />
     </section>
   );

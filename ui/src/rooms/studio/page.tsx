@@ -1,7 +1,7 @@
 // The studio: drafts in this browser, files, and models that are deployed; each is drawn, checked by the server, and deployed.
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
-import { FilePlus2, FolderOpen, Trash2 } from "lucide-react";
+import { Link, getRouteApi } from "@tanstack/react-router";
+import { FilePlus2, FolderOpen, Sparkles, Trash2 } from "lucide-react";
 import { type ChangeEvent, useEffect, useState } from "react";
 import { type DefinitionKey, asKey, looksLikeKey } from "../../api/keys";
 import { latest } from "../../api/processes";
@@ -14,6 +14,7 @@ import { Shown, Skeleton } from "../../parts/Shown";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
 import { blank, drafts, drop, keep, newId } from "./drafts";
+import { sample } from "./sample";
 import "./studio.css";
 
 const route = getRouteApi("/studio");
@@ -32,17 +33,20 @@ async function open(event: ChangeEvent<HTMLInputElement>) {
 }
 
 export function Studio() {
-  const { definition } = route.useSearch();
+  const { definition, sample: wanted } = route.useSearch();
   const key = definition !== undefined && looksLikeKey(definition) ? asKey<DefinitionKey>(definition) : undefined;
   const model = useQuery({ ...xml(key ?? asKey<DefinitionKey>("0")), enabled: key !== undefined });
+  const example = useQuery({ ...sample, enabled: wanted !== undefined });
+  const shown = key === undefined ? example : model;
+  const source = key !== undefined || wanted !== undefined ? shown.data : undefined;
   useEffect(() => {
-    if (key !== undefined && model.data !== undefined) begin(model.data, true);
-  }, [key, model.data]);
-  if (key !== undefined) {
+    if (source !== undefined) begin(source, true);
+  }, [source]);
+  if (key !== undefined || wanted !== undefined) {
     return (
       <>
         <PageTitle title={t.title} />
-        {model.error ? <Failure problem={model.error} retry={() => void model.refetch()} /> : <Skeleton rows={4} />}
+        {shown.error ? <Failure problem={shown.error} retry={() => void shown.refetch()} /> : <Skeleton rows={4} />}
       </>
     );
   }
@@ -55,6 +59,10 @@ export function Studio() {
           <FilePlus2 size={14} aria-hidden="true" />
           {t.create}
         </button>
+        <Link to="/studio" search={{ sample: "order" }} className="button">
+          <Sparkles size={14} aria-hidden="true" />
+          {t.sample}
+        </Link>
         <label className="button studio-file">
           <FolderOpen size={14} aria-hidden="true" />
           {t.open}

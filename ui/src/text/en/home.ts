@@ -25,7 +25,9 @@ export const home = {
   emptyTitle: "No processes yet",
   emptyText: "Deploy a BPMN file, and it appears here. From the command line:",
   emptyPick: "Deploy a file",
-  emptyDrop: "or drop BPMN, DMN and form files anywhere on this panel.",
+  emptySample: "Begin with the sample",
+  emptyDraw: "Draw one",
+  emptyDrop: "BPMN, DMN and form files can also be dropped anywhere on this panel.",
   deployed: (count: number) => (count === 1 ? "One resource was deployed" : `${count} resources were deployed`),
   refused: "The deployment was refused",
 } as const;

@@ -5,6 +5,7 @@ export const studio = {
   title: "Studio",
   hint: "Models are drawn here, checked by the server that runs them, and deployed. Drafts stay in this browser.",
   create: "New process",
+  sample: "The sample",
   open: "Open a file",
   drafts: "Drafts",
   draftsNone: "No drafts in this browser",
