@@ -11,14 +11,17 @@ const template = {
   transformIndexHtml: (html: string) => html.replaceAll("{{theme}}", "system").replaceAll(/\{\{\w+\}\}/g, ""),
 };
 
-/** What the studio's board is made of is a copy of its own: what other screens share with it would carry what only the board needs. */
+/** What the boards of the studio are made of is a copy of its own: what other screens share with it would carry what only the board needs. */
 const apart = {
   name: "skep-apart",
   apply: "build" as const,
   enforce: "pre" as const,
   async resolveId(this: { resolve: (source: string, importer: string, options: object) => Promise<{ id: string } | null> }, source: string, importer: string | undefined) {
-    if (importer === undefined || !(importer.endsWith("?studio") || importer.endsWith("/rooms/studio/modeler.ts"))) return null;
-    const found = await this.resolve(source, importer.replace(/\?studio$/, ""), { skipSelf: true });
+    if (importer === undefined || !(importer.endsWith("?studio") || /\/rooms\/studio\/(modeler|dmn|form)\.ts$/.test(importer))) return null;
+    const plain = importer.replace(/\?studio$/, "");
+    // The editor of forms wants an older preact, and the viewer within it has to use the same: hooks of one do not work in another.
+    const asks = source.startsWith("preact") ? plain.replace(/form-js-viewer\/.*$/, "form-js-editor/dist/index.es.js") : plain;
+    const found = await this.resolve(source, asks, { skipSelf: true });
     return found && /node_modules.*\.m?js$/.test(found.id) ? { ...found, id: `${found.id}?studio` } : found;
   },
 };

@@ -52,7 +52,7 @@ for (const id of Object.keys(manifest).filter((id) => manifest[id].isDynamicEntr
   const within = Object.keys(manifest).filter((other) => !first.has(other) && manifest[other].dynamicImports?.includes(id));
   for (const other of within) for (const each of closure(other)) there.add(each);
   const added = await weigh([...closure(id)].filter((each) => !there.has(each)));
-  const budget = /Diagram/.test(id) ? BUDGETS.viewer : /FormView/.test(id) ? BUDGETS.form : /studio\/Board/.test(id) ? BUDGETS.studio : BUDGETS.screen;
+  const budget = /Diagram/.test(id) ? BUDGETS.viewer : /FormView/.test(id) ? BUDGETS.form : /studio\/(Dmn|Form)?Board/.test(id) ? BUDGETS.studio : BUDGETS.screen;
   hold(id.replace("src/", ""), added.js + added.css, budget);
 }
 let whole = 0;

@@ -9,15 +9,17 @@ import { Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
 import { Skeleton } from "../../parts/Shown";
 import { text } from "../../text";
-import { draft, keep, nameOf, processOf } from "./drafts";
+import { draft, keep } from "./drafts";
+import type { Editor } from "./editor";
 import { type Finding, findingsOf } from "./findings";
-import type { Modeler } from "./modeler";
+import { type Kind, kindOf, nameOf, processOf } from "./kinds";
 import { Outcome } from "./Outcome";
 import { Run } from "./run/Run";
 import { keyOf, useWatched } from "./run/watched";
 import "./studio.css";
 
-const Board = lazy(() => import("./Board"));
+const boards = { bpmn: lazy(() => import("./Board")), dmn: lazy(() => import("./DmnBoard")), form: lazy(() => import("./FormBoard")) } as const;
+const types: Record<Kind, string> = { bpmn: "text/xml", dmn: "text/xml", form: "application/json" };
 const route = getRouteApi("/studio/$draft");
 const t = text.studio;
 const NONE: readonly Finding[] = [];
@@ -38,8 +40,8 @@ export function Draft() {
   return <Drawn key={id} id={id} source={found.xml} />;
 }
 
-function save(name: string, content: string) {
-  const url = URL.createObjectURL(new Blob([content], { type: "text/xml" }));
+function save(name: string, content: string, type: string) {
+  const url = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement("a");
   link.href = url;
   link.download = name;
@@ -50,7 +52,7 @@ function save(name: string, content: string) {
 function Drawn({ id, source }: { id: string; source: string }) {
   const [xml, setXml] = useState(source);
   const [kept, setKept] = useState(true);
-  const [modeler, setModeler] = useState<Modeler>();
+  const [editor, setEditor] = useState<Editor>();
   const [findings, setFindings] = useState(NONE);
   const [shown, show] = useState<string>();
   const [outcome, setOutcome] = useState<Deployment>();
@@ -60,8 +62,10 @@ function Drawn({ id, source }: { id: string; source: string }) {
   const watched = keyOf(search.run);
   const { marks, taken } = useWatched(watched);
   const run = (key: string | undefined, process = search.process) => void navigate({ search: { run: key, process: key === undefined ? undefined : process } });
+  const kind = kindOf(source);
   const name = nameOf(xml) || id;
-  const file = `${name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-")}.bpmn`;
+  const file = `${name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-")}.${kind}`;
+  const Board = boards[kind];
   const latestXml = useRef(source);
   useEffect(() => {
     latestXml.current = xml;
@@ -75,7 +79,7 @@ function Drawn({ id, source }: { id: string; source: string }) {
     setBusy(true);
     setOutcome(undefined);
     try {
-      setOutcome(await deploy([new File([latestXml.current], file, { type: "text/xml" })]));
+      setOutcome(await deploy([new File([latestXml.current], file, { type: types[kind] })]));
       setFindings(NONE);
     } catch (error) {
       if (error instanceof Problem && error.status === 400) setFindings(findingsOf(error.detail));
@@ -95,21 +99,23 @@ function Drawn({ id, source }: { id: string; source: string }) {
           {kept ? t.kept : t.notKept}
         </span>
         <span className="grow" />
-        <button type="button" className="button icon" aria-label={t.undo} title={t.undo} disabled={!modeler} onClick={() => modeler?.history.undo()}>
+        <button type="button" className="button icon" aria-label={t.undo} title={t.undo} disabled={!editor} onClick={() => editor?.undo()}>
           <Undo2 size={14} aria-hidden="true" />
         </button>
-        <button type="button" className="button icon" aria-label={t.redo} title={t.redo} disabled={!modeler} onClick={() => modeler?.history.redo()}>
+        <button type="button" className="button icon" aria-label={t.redo} title={t.redo} disabled={!editor} onClick={() => editor?.redo()}>
           <Redo2 size={14} aria-hidden="true" />
         </button>
-        <button type="button" className="button" onClick={() => save(file, xml)}>
+        <button type="button" className="button" onClick={() => save(file, xml, types[kind])}>
           <Download size={14} aria-hidden="true" />
           {t.save}
         </button>
-        <button type="button" className="button" aria-expanded={search.run !== undefined} disabled={!modeler} onClick={() => run(search.run === undefined ? "start" : undefined)}>
-          <Play size={14} aria-hidden="true" />
-          {t.run.open}
-        </button>
-        <button type="button" className="button main" disabled={busy || !modeler} onClick={() => void send()}>
+        {kind !== "bpmn" ? null : (
+          <button type="button" className="button" aria-expanded={search.run !== undefined} disabled={!editor} onClick={() => run(search.run === undefined ? "start" : undefined)}>
+            <Play size={14} aria-hidden="true" />
+            {t.run.open}
+          </button>
+        )}
+        <button type="button" className="button main" disabled={busy || !editor} onClick={() => void send()}>
           <Rocket size={14} aria-hidden="true" />
           {t.deploy}
         </button>
@@ -133,10 +139,10 @@ function Drawn({ id, source }: { id: string; source: string }) {
         </section>
       ) : null}
       <Suspense fallback={<Skeleton rows={8} />}>
-        <Board xml={source} findings={findings} shown={shown} marks={marks} taken={taken} changed={changed} ready={setModeler} />
+        <Board source={source} findings={findings} shown={shown} marks={marks} taken={taken} changed={changed} ready={setEditor} />
       </Suspense>
-      {search.run === undefined ? null : (
-        <Run watched={watched} process={search.process ?? processOf(xml)} watch={(key) => run(key ?? "start")} close={() => run(undefined)} select={(element) => modeler?.select(element)} />
+      {search.run === undefined || kind !== "bpmn" ? null : (
+        <Run watched={watched} process={search.process ?? processOf(xml)} watch={(key) => run(key ?? "start")} close={() => run(undefined)} select={(element) => editor?.select(element)} />
       )}
     </div>
   );

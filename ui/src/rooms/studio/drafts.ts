@@ -1,5 +1,7 @@
 // Drafts are kept in this browser, under names that nobody else uses; a server keeps only what is deployed.
 
+import { nameOf } from "./kinds";
+
 export interface Draft {
   id: string;
   name: string;
@@ -45,34 +47,3 @@ export function keep(id: string, xml: string): boolean {
 export const drop = (id: string): void => localStorage.removeItem(PREFIX + id);
 
 export const newId = (): string => crypto.getRandomValues(new Uint32Array(2)).join("").slice(0, 12);
-
-/** An attribute of the first process of a file. */
-function attribute(xml: string, name: string): string {
-  const process = /<(?:\w+:)?process\b[^>]*>/.exec(xml)?.[0] ?? "";
-  return new RegExp(`\\s${name}="([^"]*)"`).exec(process)?.[1] ?? "";
-}
-
-/** The id of the process; of the first one where there are several. */
-export const processOf = (xml: string): string => attribute(xml, "id");
-
-/** What its author calls the process; its id where it has no name. */
-export function nameOf(xml: string): string {
-  return (attribute(xml, "name") || processOf(xml)).replaceAll("&quot;", '"').replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
-}
-
-/** A process to begin with: it starts, and nothing happens yet. */
-export const blank = (id: string): string => `<?xml version="1.0" encoding="UTF-8"?>
-<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:bpmndi="http://www.omg.org/spec/BPMN/20100524/DI" xmlns:dc="http://www.omg.org/spec/DD/20100524/DC" xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" xmlns:modeler="http://camunda.org/schema/modeler/1.0" id="definitions-${id}" targetNamespace="http://bpmn.io/schema/bpmn" modeler:executionPlatform="Camunda Cloud" modeler:executionPlatformVersion="8.8.0">
-  <bpmn:process id="process-${id}" name="New process" isExecutable="true">
-    <bpmn:startEvent id="start" name="Started" />
-  </bpmn:process>
-  <bpmndi:BPMNDiagram id="diagram">
-    <bpmndi:BPMNPlane id="plane" bpmnElement="process-${id}">
-      <bpmndi:BPMNShape id="start-shape" bpmnElement="start">
-        <dc:Bounds x="180" y="160" width="36" height="36" />
-        <bpmndi:BPMNLabel><dc:Bounds x="178" y="203" width="40" height="14" /></bpmndi:BPMNLabel>
-      </bpmndi:BPMNShape>
-    </bpmndi:BPMNPlane>
-  </bpmndi:BPMNDiagram>
-</bpmn:definitions>
-`;

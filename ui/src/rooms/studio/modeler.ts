@@ -3,6 +3,7 @@ import BpmnModeler from "bpmn-js/lib/Modeler";
 import { BpmnPropertiesPanelModule, BpmnPropertiesProviderModule, ZeebePropertiesProviderModule } from "bpmn-js-properties-panel";
 import ZeebeBehaviorsModule from "camunda-bpmn-js-behaviors/lib/camunda-cloud";
 import zeebe from "zeebe-bpmn-moddle/resources/zeebe.json";
+import { type Editor, trustStyles } from "./editor";
 import type { Canvas, Overlays, Registry } from "../../parts/diagram/viewer";
 import "bpmn-js/dist/assets/diagram-js.css";
 import "bpmn-js/dist/assets/bpmn-js.css";
@@ -16,32 +17,12 @@ interface Selection {
 interface History {
   undo: () => void;
   redo: () => void;
-  canUndo: () => boolean;
-  canRedo: () => boolean;
 }
 
-export interface Modeler {
-  open: (xml: string) => Promise<void>;
-  save: () => Promise<string>;
-  onChange: (listener: () => void) => void;
-  select: (id: string) => void;
-  history: History;
+export interface Modeler extends Editor {
   canvas: Canvas;
   overlays: Overlays;
   registry: Registry;
-  destroy: () => void;
-}
-
-/** The editors of expressions add style sheets to the page, which its policy takes only with the nonce that it was sent with. */
-function trustStyles() {
-  const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce;
-  if (!nonce) return;
-  const make = Document.prototype.createElement;
-  document.createElement = ((name: string, options?: ElementCreationOptions) => {
-    const made = make.call(document, name, options);
-    if (made instanceof HTMLStyleElement) made.nonce = nonce;
-    return made;
-  }) as typeof document.createElement;
 }
 
 export function makeModeler(container: HTMLElement, panel: HTMLElement): Modeler {
@@ -73,7 +54,8 @@ export function makeModeler(container: HTMLElement, panel: HTMLElement): Modeler
       canvas.scrollToElement(element, 64);
       modeler.get<Selection>("selection").select(element);
     },
-    history: modeler.get<History>("commandStack"),
+    undo: () => modeler.get<History>("commandStack").undo(),
+    redo: () => modeler.get<History>("commandStack").redo(),
     canvas,
     overlays: modeler.get<Overlays>("overlays"),
     registry,

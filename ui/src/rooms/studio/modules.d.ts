@@ -10,3 +10,26 @@ declare module "camunda-bpmn-js-behaviors/lib/camunda-cloud" {
   const module: ModuleDeclaration;
   export default module;
 }
+declare module "dmn-js/lib/Modeler" {
+  interface View {
+    id: string;
+    name?: string;
+    type: string;
+    element: object;
+  }
+  interface Viewer {
+    get: <T>(name: string) => T;
+    on: (event: string, listener: () => void) => void;
+  }
+  export default class DmnModeler {
+    constructor(options: { container: HTMLElement });
+    importXML: (xml: string) => Promise<{ warnings: string[] }>;
+    saveXML: (options: { format: boolean }) => Promise<{ xml: string }>;
+    getViews: () => View[];
+    getActiveView: () => View | undefined;
+    getActiveViewer: () => Viewer | undefined;
+    open: (view: View) => Promise<unknown>;
+    on: (event: string, listener: (event: { viewer: Viewer }) => void) => void;
+    destroy: () => void;
+  }
+}

@@ -1,24 +1,31 @@
 // The studio: drafts in this browser, files, and models that are deployed; each is drawn, checked by the server, and deployed.
 import { useQuery } from "@tanstack/react-query";
 import { Link, getRouteApi } from "@tanstack/react-router";
-import { FilePlus2, FolderOpen, Sparkles, Trash2 } from "lucide-react";
+import { FilePlus2, FolderOpen, ListChecks, Sparkles, Table2, Trash2 } from "lucide-react";
 import { type ChangeEvent, useEffect, useState } from "react";
-import { type DefinitionKey, asKey, looksLikeKey } from "../../api/keys";
-import { latest } from "../../api/processes";
+import { decisionXml } from "../../api/decisions";
+import { type DecisionKey, type DefinitionKey, asKey, looksLikeKey } from "../../api/keys";
 import { xml } from "../../api/xml";
 import { router } from "../../app/router";
 import { Failure, Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
 import { Panel } from "../../parts/Panel";
-import { Shown, Skeleton } from "../../parts/Shown";
+import { Skeleton } from "../../parts/Shown";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
-import { blank, drafts, drop, keep, newId } from "./drafts";
+import { Deployed } from "./Deployed";
+import { drafts, drop, keep, newId } from "./drafts";
+import { blank, kindOf } from "./kinds";
 import { sample } from "./sample";
 import "./studio.css";
 
 const route = getRouteApi("/studio");
 const t = text.studio;
+const KINDS = [
+  { kind: "bpmn", icon: FilePlus2 },
+  { kind: "dmn", icon: Table2 },
+  { kind: "form", icon: ListChecks },
+] as const;
 
 /** A draft of its own, and to where it is drawn. */
 function begin(source: string, replace = false) {
@@ -33,16 +40,19 @@ async function open(event: ChangeEvent<HTMLInputElement>) {
 }
 
 export function Studio() {
-  const { definition, sample: wanted } = route.useSearch();
+  const { definition, decision, sample: wanted } = route.useSearch();
   const key = definition !== undefined && looksLikeKey(definition) ? asKey<DefinitionKey>(definition) : undefined;
   const model = useQuery({ ...xml(key ?? asKey<DefinitionKey>("0")), enabled: key !== undefined });
+  const rules = decision !== undefined && looksLikeKey(decision) ? asKey<DecisionKey>(decision) : undefined;
+  const table = useQuery({ ...decisionXml(rules ?? asKey<DecisionKey>("0")), enabled: rules !== undefined });
   const example = useQuery({ ...sample, enabled: wanted !== undefined });
-  const shown = key === undefined ? example : model;
-  const source = key !== undefined || wanted !== undefined ? shown.data : undefined;
+  const shown = key !== undefined ? model : rules !== undefined ? table : example;
+  const asked = key !== undefined || rules !== undefined || wanted !== undefined;
+  const source = asked ? shown.data : undefined;
   useEffect(() => {
     if (source !== undefined) begin(source, true);
   }, [source]);
-  if (key !== undefined || wanted !== undefined) {
+  if (asked) {
     return (
       <>
         <PageTitle title={t.title} />
@@ -55,10 +65,12 @@ export function Studio() {
       <PageTitle title={t.title} />
       <p className="muted">{t.hint}</p>
       <div className="row wrap">
-        <button type="button" className="button main" onClick={() => begin(blank(newId()))}>
-          <FilePlus2 size={14} aria-hidden="true" />
-          {t.create}
-        </button>
+        {KINDS.map(({ kind, icon: Icon }, at) => (
+          <button key={kind} type="button" className={`button${at === 0 ? " main" : ""}`} onClick={() => begin(blank(kind, newId()))}>
+            <Icon size={14} aria-hidden="true" />
+            {t.create[kind]}
+          </button>
+        ))}
         <Link to="/studio" search={{ sample: "order" }} className="button">
           <Sparkles size={14} aria-hidden="true" />
           {t.sample}
@@ -66,7 +78,7 @@ export function Studio() {
         <label className="button studio-file">
           <FolderOpen size={14} aria-hidden="true" />
           {t.open}
-          <input type="file" accept=".bpmn,.xml" className="hidden" onChange={(event) => void open(event)} />
+          <input type="file" accept=".bpmn,.dmn,.form,.xml,.json" className="hidden" onChange={(event) => void open(event)} />
         </label>
       </div>
       <Panel title={t.drafts}>
@@ -95,6 +107,7 @@ function Drafts() {
           <button type="button" className="words-button grow" onClick={() => void router.navigate({ to: "/studio/$draft", params: { draft: each.id } })}>
             <span className="clip">{each.name || each.id}</span>
           </button>
+          <span className="faint">{t.kinds[kindOf(each.xml)]}</span>
           <span className="faint">
             <Time at={new Date(each.saved).toISOString()} />
           </span>
@@ -112,29 +125,5 @@ function Drafts() {
         </li>
       ))}
     </ul>
-  );
-}
-
-function Deployed() {
-  const query = useQuery(latest());
-  return (
-    <Shown query={query} rows={4}>
-      {({ items }) =>
-        items.length === 0 ? (
-          <Note title={t.deployedNone} small />
-        ) : (
-          <ul className="studio-list">
-            {items.map((each) => (
-              <li key={each.processDefinitionKey}>
-                <button type="button" className="words-button grow" onClick={() => void router.navigate({ to: "/studio", search: { definition: each.processDefinitionKey } })}>
-                  <span className="clip">{each.name ?? each.processDefinitionId}</span>
-                </button>
-                <span className="faint">{text.processes.versionOf(each.version, each.versionTag)}</span>
-              </li>
-            ))}
-          </ul>
-        )
-      }
-    </Shown>
   );
 }

@@ -4,7 +4,11 @@ import { number } from "../format";
 export const studio = {
   title: "Studio",
   hint: "Models are drawn here, checked by the server that runs them, and deployed. Drafts stay in this browser.",
-  create: "New process",
+  create: { bpmn: "New process", dmn: "New decision", form: "New form" },
+  kinds: { bpmn: "Process", dmn: "Decisions", form: "Form" },
+  views: "Parts of the file",
+  requirements: "Requirements",
+  tryIt: "Try it",
   sample: "The sample",
   open: "Open a file",
   drafts: "Drafts",
