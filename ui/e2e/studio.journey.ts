@@ -110,6 +110,41 @@ test("a deployed version is opened, kept as a draft through a reload, and deploy
   await expect(page.getByText("drawn is deployed as version 2")).toBeVisible();
 });
 
+test("a draft is compared with what was deployed last, on the board and in words", async ({ page, open, api }) => {
+  test.slow();
+  const deployed = (await api.deploy([["compared.bpmn", named("compared")]])) as Deployed;
+  await open(`/studio?definition=${deployed.deployments[0]?.processDefinition.processDefinitionKey}`);
+  await page.getByRole("button", { name: "Compare", exact: true }).click();
+  const compared = page.getByRole("region", { name: "Compared" });
+  await expect(compared).toContainText("No difference");
+  const charge = page.locator('.board .djs-shape[data-element-id="charge"]');
+  await charge.dblclick();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("Charge again");
+  await page.locator(".board-canvas svg").first().click({ position: { x: 400, y: 10 } });
+  await expect(compared.locator("li")).toHaveText(["ChangedCharge againService taskname"]);
+  await expect(charge).toHaveClass(/sk-changed/);
+  await page.locator('.board .djs-shape[data-element-id="refused"]').click();
+  await page.keyboard.press("Delete");
+  await charge.click();
+  await page.locator('.djs-context-pad [data-action="append.end-event"]').click();
+  await expect(compared.locator("li.added")).toHaveCount(2);
+  await expect(compared.locator("li.removed")).toHaveCount(2);
+  await expect(compared.locator("li.removed").first()).toContainText("Order refused");
+  await expect(page.locator(".board .compare-mark.added")).toHaveText("+");
+  await page.reload();
+  await expect(compared.locator("li.removed")).toHaveCount(2);
+  await compared.getByRole("button", { name: "Charge again" }).click();
+  await expect(charge).toHaveClass(/selected/);
+  await page.setViewportSize({ width: 360, height: 760 });
+  await fits(page);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.getByRole("button", { name: "Deploy" }).click();
+  await expect(page.getByText("compared is deployed as version 2")).toBeVisible();
+  await expect(compared).toContainText("No difference");
+  await expect(page.locator(".board .compare-mark")).toHaveCount(0);
+});
+
 test("a file is opened, one that is none says so, and the mark of bpmn.io is seen", async ({ page, open }) => {
   await open("/studio");
   await page.getByLabel("Open a file").setInputFiles({ name: "broken.bpmn", mimeType: "text/xml", buffer: Buffer.from("<nothing/>") });

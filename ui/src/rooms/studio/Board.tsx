@@ -3,13 +3,14 @@ import { useEffect, useRef } from "react";
 import { addHatch, drawFlows, drawMarks } from "../../parts/diagram/marks";
 import { Note } from "../../parts/Note";
 import { text } from "../../text";
+import { drawChanges } from "./compare/marks";
 import { type BoardProps, useEditor } from "./editor";
 import { makeModeler } from "./modeler";
 
 const t = text.studio;
 const OVERLAY = "skep-finding";
 
-export default function Board({ findings, shown, marks, taken, ...drawn }: BoardProps) {
+export default function Board({ findings, shown, marks, taken, changes, ...drawn }: BoardProps) {
   const [place, panel] = [useRef<HTMLDivElement>(null), useRef<HTMLDivElement>(null)];
   const { editor, broken } = useEditor(() => (place.current && panel.current ? makeModeler(place.current, panel.current) : undefined), drawn);
   useEffect(() => (editor ? addHatch(editor) : undefined), [editor]);
@@ -30,6 +31,7 @@ export default function Board({ findings, shown, marks, taken, ...drawn }: Board
     };
   }, [editor, findings]);
   useEffect(() => (editor ? drawMarks(editor, marks, true) : undefined), [editor, marks]);
+  useEffect(() => (editor ? drawChanges(editor, changes) : undefined), [editor, changes]);
   useEffect(() => (editor ? drawFlows(editor, taken) : undefined), [editor, taken]);
   useEffect(() => {
     if (editor && shown !== undefined) editor.select(shown);

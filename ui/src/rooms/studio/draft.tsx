@@ -1,6 +1,6 @@
 // One draft: drawn, kept while it is drawn, deployed, and started. What the server refuses is shown where it is wrong.
 import { Link, getRouteApi } from "@tanstack/react-router";
-import { Download, Play, Redo2, Rocket, Undo2 } from "lucide-react";
+import { Download, GitCompare, Play, Redo2, Rocket, Undo2 } from "lucide-react";
 import { Suspense, lazy, useEffect, useRef, useState } from "react";
 import { type Deployment, deploy } from "../../api/commands";
 import { Problem } from "../../api/problem";
@@ -9,6 +9,7 @@ import { Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
 import { Skeleton } from "../../parts/Shown";
 import { text } from "../../text";
+import { Compare, useCompared } from "./compare/Compare";
 import { draft, keep } from "./drafts";
 import type { Editor } from "./editor";
 import { type Finding, findingsOf } from "./findings";
@@ -66,6 +67,9 @@ function Drawn({ id, source }: { id: string; source: string }) {
   const name = nameOf(xml) || id;
   const file = `${name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-")}.${kind}`;
   const Board = boards[kind];
+  const comparing = search.compare !== undefined && kind === "bpmn";
+  const compared = useCompared(processOf(xml), xml, comparing);
+  const compare = () => void navigate({ search: comparing ? {} : { compare: "1" } });
   const latestXml = useRef(source);
   useEffect(() => {
     latestXml.current = xml;
@@ -110,10 +114,16 @@ function Drawn({ id, source }: { id: string; source: string }) {
           {t.save}
         </button>
         {kind !== "bpmn" ? null : (
-          <button type="button" className="button" aria-expanded={search.run !== undefined} disabled={!editor} onClick={() => run(search.run === undefined ? "start" : undefined)}>
-            <Play size={14} aria-hidden="true" />
-            {t.run.open}
-          </button>
+          <>
+            <button type="button" className="button" aria-expanded={comparing} disabled={!editor} onClick={compare}>
+              <GitCompare size={14} aria-hidden="true" />
+              {t.compare.open}
+            </button>
+            <button type="button" className="button" aria-expanded={search.run !== undefined} disabled={!editor} onClick={() => run(search.run === undefined ? "start" : undefined)}>
+              <Play size={14} aria-hidden="true" />
+              {t.run.open}
+            </button>
+          </>
         )}
         <button type="button" className="button main" disabled={busy || !editor} onClick={() => void send()}>
           <Rocket size={14} aria-hidden="true" />
@@ -139,8 +149,9 @@ function Drawn({ id, source }: { id: string; source: string }) {
         </section>
       ) : null}
       <Suspense fallback={<Skeleton rows={8} />}>
-        <Board source={source} findings={findings} shown={shown} marks={marks} taken={taken} changed={changed} ready={setEditor} />
+        <Board source={source} findings={findings} shown={shown} marks={marks} taken={taken} changes={compared.changes} changed={changed} ready={setEditor} />
       </Suspense>
+      {comparing ? <Compare compared={compared} process={processOf(xml)} close={compare} select={(element) => editor?.select(element)} /> : null}
       {search.run === undefined || kind !== "bpmn" ? null : (
         <Run watched={watched} process={search.process ?? processOf(xml)} watch={(key) => run(key ?? "start")} close={() => run(undefined)} select={(element) => editor?.select(element)} />
       )}

@@ -1,6 +1,7 @@
 // What all drawing boards have in common, whatever they draw: text in, text out, and a way to tell that it changed.
 import { useEffect, useRef, useState } from "react";
 import type { Mark } from "../../parts/diagram/marks";
+import type { Change } from "./compare/diff";
 import type { Finding } from "./findings";
 
 export interface Editor {
@@ -22,6 +23,8 @@ export interface BoardProps {
   /** Of the instance that is watched. */
   marks: ReadonlyMap<string, Mark>;
   taken: ReadonlySet<string>;
+  /** Against what was deployed. */
+  changes: readonly Change[];
   changed: (text: string) => void;
   ready: (editor: Editor) => void;
 }

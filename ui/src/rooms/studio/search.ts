@@ -4,6 +4,6 @@ import { only } from "../../app/search";
 export type StudioSearch = { definition?: string; decision?: string; sample?: string };
 export const studioSearch = (search: Record<string, unknown>): StudioSearch => only(search, ["definition", "decision", "sample"]);
 
-/** `run` is the key of an instance, or `start` before there is one; `process` is that of several in a draft. */
-export type DraftSearch = { run?: string; process?: string };
-export const draftSearch = (search: Record<string, unknown>): DraftSearch => only(search, ["run", "process"]);
+/** `run` is the key of an instance, or `start` before there is one; `process` is that of several in a draft; `compare` is there while what was deployed is. */
+export type DraftSearch = { run?: string; process?: string; compare?: string };
+export const draftSearch = (search: Record<string, unknown>): DraftSearch => only(search, ["run", "process", "compare"]);

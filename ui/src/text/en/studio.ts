@@ -32,6 +32,17 @@ export const studio = {
   unreadable: "This file cannot be drawn",
   board: "Drawing board",
   properties: "Properties",
+  compare: {
+    title: "Compared",
+    open: "Compare",
+    close: "Stop comparing",
+    with: (id: string, version: number) => `with version ${version} of ${id}`,
+    none: "There is nothing to compare with",
+    noneText: (id: string) => `The server has no process ${id} yet.`,
+    same: "No difference",
+    sameText: "The draft says what was deployed last. Where things stand on the board is not compared.",
+    kinds: { added: "Added", changed: "Changed", removed: "Removed" },
+  },
   runIt: "Run it",
   run: {
     title: "Run",
