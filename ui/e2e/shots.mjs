@@ -83,6 +83,26 @@ await shoot(full.url, [
   ["messages", "/messages"],
   ["messages-timers", "/messages?view=timers"],
   ["messages-send", "/messages", (page) => page.getByRole("button", { name: "Send" }).first().click()],
+  ["studio", "/studio"],
+  ["studio-run", "/studio?sample=order", async (page) => {
+    await page.locator(".djs-shape").first().waitFor();
+    await page.goto(`${page.url()}?run=${stuck}`);
+    await page.locator(".pill.incident").waitFor();
+    await page.locator(".run-acts .button").first().click();
+  }],
+  ["studio-compare", "/studio?sample=order", async (page) => {
+    await page.locator(".djs-shape").first().waitFor();
+    await page.getByRole("button", { name: "Compare", exact: true }).click();
+    await page.locator(".compare-row").first().waitFor();
+  }],
+  ["studio-decision", "/studio", async (page) => {
+    await page.getByRole("link", { name: "Cover", exact: true }).click();
+    await page.locator(".board-views button").nth(2).click();
+  }],
+  ["studio-form", "/studio", async (page) => {
+    await page.getByLabel("Open a file").setInputFiles(path.join(to, "../../examples/leave-request.form"));
+    await page.locator(".fjs-form-editor").waitFor();
+  }],
   ["cluster", "/cluster"],
   ["feel", "/feel"],
   ["feel-warned", `/feel?${new URLSearchParams({ expression: "sum(for line in lines return line.count * line.price) + missing", with: '{"lines": [{"count": 2, "price": 9.90}]}' })}`],
