@@ -25,7 +25,7 @@ async function shoot(base, pages, wanted = looks) {
     for (const [name, address, before] of pages) {
       await page.goto(`${base}/ui${address}`);
       await page.waitForLoadState("networkidle").catch(() => undefined);
-      await page.locator("h1").waitFor();
+      await page.locator("#page-title h1").waitFor();
       await page.waitForTimeout(400);
       await before?.(page);
       await page.screenshot({ path: path.join(to, `${name}-${look}.png`) });
