@@ -1,4 +1,4 @@
-//! The API's description, in our own words; served at `/v2/openapi.json`.
+//! The API's description, in our own words; served at `/v2/openapi.json`. `openapi/` has a file for each tag; `build.rs` joins them.
 
 use bytes::Bytes;
 use http::Response;
@@ -6,7 +6,7 @@ use http::Response;
 use super::{RestBody, encode};
 
 /// OpenAPI 3.0 document of the operations that exist.
-pub const OPENAPI: &str = include_str!("../../openapi/skep-v2.json");
+pub const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
 
 pub fn document() -> Response<RestBody> {
     encode::json(Bytes::from_static(OPENAPI.as_bytes()))
