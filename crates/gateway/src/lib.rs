@@ -46,5 +46,6 @@ pub use config::{ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, Ov
 pub use metrics::GatewayMetrics;
 pub use pages::Pages;
 pub use rest::openapi::OPENAPI;
+pub use rest::operations;
 pub use server::{Gateway, listen};
 pub use trace::{RequestSpan, SpanListener, TraceParent};

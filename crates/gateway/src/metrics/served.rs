@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::grpc::rpcs::{RPCS, SERVICE};
-use crate::rest::routes::ROUTES;
+use crate::rest::operations::OPERATIONS;
 use skep_metrics::{Counter, Family, Histogram};
 
 use super::families::{GatewayFamilies, GrpcLabels, HttpLabels, RpcLabels};
@@ -22,17 +22,17 @@ pub struct HttpRequests {
 }
 
 /// The row of requests that match no route: one for all, whatever the client asked for.
-pub const NO_ROUTE: usize = ROUTES.len();
+pub const NO_ROUTE: usize = OPERATIONS.len();
 
 impl HttpRequests {
     pub(super) fn new(families: &GatewayFamilies) -> HttpRequests {
         HttpRequests {
             family: families.http.clone(),
-            handles: (0..=ROUTES.len()).map(|_| Default::default()).collect(),
+            handles: (0..=OPERATIONS.len()).map(|_| Default::default()).collect(),
         }
     }
 
-    /// A request of the route at this position of the route table was answered.
+    /// A request of the route at this position of the table of operations was answered.
     pub fn observe(&self, route: usize, status: u16, ns: u64) {
         let kept = STATUSES.iter().position(|s| *s == status);
         match kept.and_then(|status| self.handles.get(route)?.get(status)) {
@@ -42,7 +42,7 @@ impl HttpRequests {
     }
 
     fn timer(&self, route: usize, status: u16) -> Histogram {
-        let (method, uri) = match ROUTES.get(route) {
+        let (method, uri) = match OPERATIONS.get(route) {
             Some(route) => (route.method, route.path),
             None => ("UNKNOWN", "UNKNOWN"),
         };

@@ -1,37 +1,35 @@
 //! From a request's body and path to what the broker is asked.
 
-mod ad_hoc;
-mod batch_operations;
+pub(super) mod ad_hoc;
+pub(super) mod batch_operations;
 pub(super) mod cluster_variables;
-mod conditionals;
-mod decisions;
+pub(super) mod conditionals;
+pub(super) mod decisions;
+pub(super) mod deployments;
 pub(super) mod documents;
 mod fields;
-mod global_listeners;
+pub(super) mod global_listeners;
 mod job_result;
-mod jobs;
-mod messages;
-mod migration;
-mod modification;
-mod process_instances;
-mod signals;
-mod system;
-mod user_tasks;
+pub(super) mod jobs;
+pub(super) mod messages;
+pub(super) mod migration;
+pub(super) mod modification;
+pub(super) mod process_instances;
+pub(super) mod signals;
+pub(super) mod system;
+pub(super) mod user_tasks;
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::request::Parts;
 use serde::Deserialize;
 use skep_protocol::command::{ActivateJobs, Command, Request};
 use skep_protocol::{Failure, Key};
-use skep_query::{Entity, QueryError};
+use skep_query::Entity;
 
 use self::fields::Object;
+pub(super) use self::fields::parse_key;
 use super::encode::Echo;
-use super::problem::Problem;
-use super::queries::{self, Asked};
-use super::routes::Op;
+use super::queries::Asked;
 use crate::call::FrontEnd;
 use crate::check::invalid;
 use crate::json_errors;
@@ -63,94 +61,6 @@ pub enum Decoded {
     Query(Box<Asked>),
 }
 
-/// Decodes the body of an operation that takes JSON.
-pub fn decode(
-    op: Op,
-    parameter: Option<&str>,
-    body: &Bytes,
-    parts: &Parts,
-    front: &FrontEnd,
-) -> Result<Decoded, Problem> {
-    let text = std::str::from_utf8(body);
-    let text =
-        text.or_else(|e| invalid(format!("The request body is not UTF-8: {e}. Send UTF-8.")))?;
-    if let Some(asked) = queries::decode(op, parameter, text, parts) {
-        // Also where nothing would have to be looked for, or the question is wrong.
-        if front.storage.is_off() {
-            return Err(QueryError::Disabled.into());
-        }
-        return asked.map(|asked| Decoded::Query(Box::new(asked)));
-    }
-    let decoded = match op {
-        Op::CreateProcessInstance => process_instances::create(text, front),
-        Op::CancelProcessInstance => {
-            process_instances::cancel(key("processInstanceKey", parameter)?, text, front)
-        }
-        Op::MigrateProcessInstance => {
-            migration::migrate(key("processInstanceKey", parameter)?, text, front)
-        }
-        Op::ModifyProcessInstance => {
-            modification::modify(key("processInstanceKey", parameter)?, text, front)
-        }
-        Op::ActivateJobs => jobs::activate(text, front),
-        Op::StreamJobs => jobs::stream(text),
-        Op::CompleteJob => jobs::complete(key("jobKey", parameter)?, text, front),
-        Op::FailJob => jobs::fail(key("jobKey", parameter)?, text, front),
-        Op::ThrowError => jobs::throw_error(key("jobKey", parameter)?, text, front),
-        Op::UpdateJob => jobs::update(key("jobKey", parameter)?, text, front),
-        Op::PublishMessage => messages::publish(text, front),
-        Op::CorrelateMessage => messages::correlate(text, front),
-        Op::BroadcastSignal => signals::broadcast(text, front),
-        Op::ResolveIncident => {
-            system::resolve_incident(key("incidentKey", parameter)?, text, front)
-        }
-        Op::ActivateAdHoc => {
-            ad_hoc::activate(key("adHocSubProcessInstanceKey", parameter)?, text, front)
-        }
-        Op::SetVariables => {
-            process_instances::set_variables(key("elementInstanceKey", parameter)?, text, front)
-        }
-        Op::DeleteResource => system::delete_resource(key("resourceKey", parameter)?, text, front),
-        Op::AssignUserTask => user_tasks::assign(key("userTaskKey", parameter)?, text, front),
-        Op::UnassignUserTask => user_tasks::unassign(key("userTaskKey", parameter)?, text, front),
-        Op::UpdateUserTask => user_tasks::update(key("userTaskKey", parameter)?, text, front),
-        Op::CompleteUserTask => user_tasks::complete(key("userTaskKey", parameter)?, text, front),
-        Op::CreateGlobalTaskListener => global_listeners::create(text, front),
-        Op::UpdateGlobalTaskListener => {
-            global_listeners::update(parameter.unwrap_or_default(), text, front)
-        }
-        Op::DeleteGlobalTaskListener => {
-            global_listeners::delete(parameter.unwrap_or_default(), text, front)
-        }
-        Op::PinClock => system::pin_clock(text, front),
-        Op::ResetClock => system::reset_clock(text, front),
-        Op::EvaluateExpression => system::evaluate_expression(text, front),
-        Op::EvaluateDecision => decisions::evaluate(text, front),
-        op if op.is_of_batch_operations() => batch_operations::decode(op, parameter, text, front),
-        Op::EvaluateConditionals => conditionals::evaluate(text, front),
-        Op::CreateGlobalClusterVariable => cluster_variables::create(None, text, front),
-        Op::CreateTenantClusterVariable => cluster_variables::create(parameter, text, front),
-        Op::UpdateGlobalClusterVariable => {
-            cluster_variables::update(parameter.unwrap_or_default(), None, text, front)
-        }
-        Op::UpdateTenantClusterVariable => {
-            let name = cluster_variables::name_in(parts);
-            cluster_variables::update(&name, parameter, text, front)
-        }
-        Op::DeleteGlobalClusterVariable => {
-            cluster_variables::delete(parameter.unwrap_or_default(), None, text, front)
-        }
-        Op::DeleteTenantClusterVariable => {
-            let name = cluster_variables::name_in(parts);
-            cluster_variables::delete(&name, parameter, text, front)
-        }
-        _ => Err(Failure::Internal(format!(
-            "The operation {op:?} takes no JSON body."
-        ))),
-    };
-    Ok(decoded?)
-}
-
 fn command(command: Command, front: &FrontEnd) -> Decoded {
     referenced(command, None, front)
 }
@@ -168,9 +78,8 @@ fn referenced(command: Command, operation_reference: Option<u64>, front: &FrontE
 }
 
 /// Keys in the path are decimal digits.
-pub(super) fn key(name: &str, text: Option<&str>) -> Result<Key, Failure> {
-    let text = text.unwrap_or_default();
-    fields::parse_key(text).map_or_else(
+pub(super) fn key(name: &str, text: &str) -> Result<Key, Failure> {
+    parse_key(text).map_or_else(
         || {
             invalid(format!(
                 "The path names '{text}' as {name}, which is no key: a key is a decimal number of 64 bits."

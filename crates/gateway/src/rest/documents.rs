@@ -14,50 +14,70 @@ use super::body::Received;
 use super::decode::documents as decode;
 use super::json::Object;
 use super::multipart::{self, Part};
+use super::operations::Takes;
 use super::parameters::parameter;
 use super::problem::Problem;
-use super::routes::Op;
-use super::{RestBody, check_content_type, encode, expected_type, receive};
+use super::{RestBody, check_content_type, encode, receive};
 use crate::call::FrontEnd;
 use crate::check::invalid;
+
+/// What is done to documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Create,
+    /// Several at once.
+    CreateAll,
+    Get,
+    Delete,
+    Link,
+}
+
+impl Operation {
+    pub fn takes(self) -> Takes {
+        match self {
+            Operation::Create | Operation::CreateAll => Takes::Files,
+            Operation::Get | Operation::Delete | Operation::Link => Takes::Json,
+        }
+    }
+}
 
 /// Carries out an operation of documents.
 pub async fn answer(
     front: &FrontEnd,
-    op: Op,
-    id: Option<&str>,
+    does: Operation,
+    id: &str,
     parts: &Parts,
     body: Incoming,
 ) -> Result<Response<RestBody>, Problem> {
     let query = parts.uri.query();
-    let id = id.unwrap_or_default();
     let store = parameter(query, "storeId");
     let store = store.as_deref();
     let hash = parameter(query, "contentHash");
     let documents = &front.documents;
-    match op {
-        Op::GetDocument => Ok(content(documents.get(store, id, hash.as_deref()).await?)),
-        Op::DeleteDocument => {
+    let budget = &front.gate.documents;
+    match does {
+        Operation::Get => Ok(content(documents.get(store, id, hash.as_deref()).await?)),
+        Operation::Delete => {
             documents.delete(store, id).await?;
             Ok(encode::status(StatusCode::NO_CONTENT))
         }
-        Op::CreateDocumentLink => {
+        Operation::Link => {
             let Received {
                 bytes,
                 share: _held,
-            } = receive(front, op, &parts.headers, body).await?;
+            } = receive(front, does.takes(), budget, &parts.headers, body).await?;
             let time_to_live = decode::time_to_live(&bytes)?;
             let linked = documents.link(store, id, hash.as_deref(), time_to_live);
             Ok(link(&linked.await?))
         }
-        op => {
+        Operation::Create | Operation::CreateAll => {
             let Received {
                 bytes,
                 share: _held,
-            } = receive(front, op, &parts.headers, body).await?;
-            let files = files(front, op, &parts.headers, &bytes)?;
-            match op {
-                Op::CreateDocuments => create_all(front, store, files).await,
+            } = receive(front, does.takes(), budget, &parts.headers, body).await?;
+            let files = files(front, does, &parts.headers, &bytes)?;
+            match does {
+                Operation::CreateAll => create_all(front, store, files).await,
                 _ => create_one(front, store, parameter(query, "documentId"), files).await,
             }
         }
@@ -74,14 +94,14 @@ struct File {
 /// The files of a request. Nothing is stored before all of it was understood.
 fn files(
     front: &FrontEnd,
-    op: Op,
+    does: Operation,
     headers: &HeaderMap,
     bytes: &Bytes,
 ) -> Result<Vec<File>, Problem> {
-    let content_type = check_content_type(headers.get(CONTENT_TYPE), expected_type(op))?;
+    let content_type = check_content_type(headers.get(CONTENT_TYPE), does.takes())?;
     let limit = front.config.multipart.max_parts;
-    let (file, metadata) = match op {
-        Op::CreateDocuments => ("files", "metadataList"),
+    let (file, metadata) = match does {
+        Operation::CreateAll => ("files", "metadataList"),
         _ => ("file", "metadata"),
     };
     let (mut contents, mut listed) = (Vec::new(), Vec::new());
@@ -101,7 +121,7 @@ fn files(
             "The request has no part '{file}'. Send at least one file."
         ));
     }
-    if op == Op::CreateDocument && (contents.len() > 1 || listed.len() > 1) {
+    if does == Operation::Create && (contents.len() > 1 || listed.len() > 1) {
         return refused(
             "The request has several files, or tells several times of one. Send them to /v2/documents/batch.",
         );

@@ -7,12 +7,12 @@ mod encode;
 mod json;
 mod multipart;
 pub mod openapi;
+pub mod operations;
 mod parameters;
 mod path;
 mod problem;
 mod queries;
 mod router;
-pub mod routes;
 mod stream;
 
 use std::convert::Infallible;
@@ -25,22 +25,24 @@ use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use skep_protocol::command::Held;
-use skep_protocol::{ActivatedJob, Command, Key};
-use skep_query::{BoxFuture, Entity};
+use skep_protocol::{ActivatedJob, Failure, Key};
+use skep_query::{BoxFuture, Entity, QueryError};
 use skep_service::Timings;
 
 use self::body::Received;
 pub use body::RestBody;
 
 use self::decode::Decoded;
-use self::encode::Echo;
+use self::operations::path::Texts;
+use self::operations::{Call, Does, OPERATIONS, Operation, Takes};
 use self::problem::Problem;
+use self::queries::Asked;
 use self::router::{Found, ROUTER};
-use self::routes::{Op, ROUTES};
 use self::stream::JobLines;
 use crate::admission::Slot;
-use crate::budget::Share;
+use crate::budget::{Budget, Share};
 use crate::call::{FrontEnd, Stopwatch};
+use crate::check::invalid;
 use crate::metrics::served::NO_ROUTE;
 use crate::undelivered::Undelivered;
 
@@ -54,8 +56,8 @@ pub async fn handle(
     let path = parts.uri.path();
     let meant = path::decoded(path);
     let (route, answered) = match ROUTER.find(parts.method.as_str(), &meant) {
-        Found::Route { index, parameter } => {
-            let answered = answer(&front, index, parameter, &parts, body, &mut watch).await;
+        Found::Route { index, texts } => {
+            let answered = answer(&front, index, texts, &parts, body, &mut watch).await;
             (index, answered)
         }
         Found::OtherMethods(methods) => {
@@ -87,79 +89,97 @@ fn page(front: &FrontEnd, parts: &Parts) -> Result<Response<RestBody>, Problem> 
 async fn answer(
     front: &Arc<FrontEnd>,
     index: usize,
-    parameter: Option<&str>,
+    path: Texts<'_>,
     parts: &Parts,
     body: Incoming,
     watch: &mut Stopwatch,
 ) -> Result<Response<RestBody>, Problem> {
-    let Some(route) = ROUTES.get(index) else {
+    let Some(operation) = OPERATIONS.get(index) else {
         return Err(Problem::unknown_path(parts.uri.path()));
     };
-    match route.op {
-        Op::NotYet => Err(Problem::not_yet(route.operation)),
-        Op::Topology => {
-            let topology = front.broker.topology();
-            Ok(encode::topology(&topology, &front.config.api_version))
-        }
-        Op::Status => Ok(encode::cluster_status(&front.broker.topology())),
-        Op::License => Ok(encode::license()),
-        Op::OpenApi => Ok(openapi::document()),
-        Op::GetSystemConfiguration => Ok(encode::system_configuration(&front.config)),
+    match operation.does {
+        Does::NotYet => Err(Problem::not_yet(operation.id)),
+        Does::Tell(tell) => Ok(tell(front)),
         // Boxed: what few requests need must not make the future of each larger.
-        op if op.is_of_documents() => {
-            Box::pin(documents::answer(front, op, parameter, parts, body)).await
+        Does::Document(does) => {
+            Box::pin(documents::answer(front, does, path.first(), parts, body)).await
         }
-        op => ask_broker(front, op, parameter, parts, body, watch).await,
+        Does::Command { .. } | Does::Query { .. } => {
+            ask_broker(front, operation, path, parts, body, watch).await
+        }
     }
 }
 
 async fn ask_broker(
     front: &Arc<FrontEnd>,
-    op: Op,
-    parameter: Option<&str>,
+    operation: &Operation,
+    path: Texts<'_>,
     parts: &Parts,
     body: Incoming,
     watch: &mut Stopwatch,
 ) -> Result<Response<RestBody>, Problem> {
-    let Received { bytes, share } = receive(front, op, &parts.headers, body).await?;
+    let (takes, budget) = (operation.takes(), &front.gate.budget);
+    let Received { bytes, share } = receive(front, takes, budget, &parts.headers, body).await?;
     watch.decoded();
-    let slot = front.gate.enter(op.is_finishing()).await?;
+    let slot = front.gate.enter(operation.is_finishing()).await?;
     watch.queued();
-    let decoded = match op {
-        Op::Deploy => deployment(front, &parts.headers, &bytes)?,
-        op => decode::decode(op, parameter, &bytes, parts, front)?,
-    };
+    let decoded = decoded(operation, path, &bytes, parts, front)?;
     // What was decoded has its own copy; the share goes on with the request.
     drop(bytes);
     watch.decoded();
     carry_out(front, decoded, (slot, share), watch).await
 }
 
-fn expected_type(op: Op) -> &'static str {
-    if op.takes_files() {
-        "multipart/form-data"
-    } else {
-        "application/json"
+/// What the request asks of the broker, by the operation's row.
+fn decoded(
+    operation: &Operation,
+    path: Texts<'_>,
+    bytes: &Bytes,
+    parts: &Parts,
+    front: &FrontEnd,
+) -> Result<Decoded, Problem> {
+    let text = match operation.takes() {
+        Takes::Json => std::str::from_utf8(bytes)
+            .or_else(|e| invalid(format!("The request body is not UTF-8: {e}. Send UTF-8.")))?,
+        Takes::Files => "",
+    };
+    let call = Call {
+        path,
+        bytes,
+        text,
+        parts,
+        front,
+    };
+    match operation.does {
+        Does::Command { decode, .. } => decode(&call),
+        // Also where nothing would have to be looked for, or the question is wrong.
+        Does::Query { .. } if front.storage.is_off() => Err(QueryError::Disabled.into()),
+        Does::Query { decode, .. } => {
+            let asked = Asked::new(decode(&call)?, &parts.headers)?;
+            Ok(Decoded::Query(Box::new(asked)))
+        }
+        Does::Tell(_) | Does::Document(_) | Does::NotYet => Err(Failure::Internal(format!(
+            "The operation {} is not one of the broker.",
+            operation.id
+        ))
+        .into()),
     }
 }
 
 /// The whole body, within its limit.
 async fn receive(
     front: &FrontEnd,
-    op: Op,
+    takes: Takes,
+    budget: &Budget,
     headers: &HeaderMap,
     mut body: Incoming,
 ) -> Result<Received, Problem> {
-    let limit = match op.takes_files() {
-        true => front.config.multipart.max_size,
-        false => front.config.max_message_size,
-    };
-    let budget = match op.is_of_documents() {
-        true => &front.gate.documents,
-        false => &front.gate.budget,
+    let limit = match takes {
+        Takes::Files => front.config.multipart.max_size,
+        Takes::Json => front.config.max_message_size,
     };
     if !http_body::Body::is_end_stream(&body) {
-        check_content_type(headers.get(CONTENT_TYPE), expected_type(op))?;
+        check_content_type(headers.get(CONTENT_TYPE), takes)?;
     }
     body::read(&mut body, limit, front, budget)
         .await
@@ -171,18 +191,6 @@ async fn receive(
             }
             problem
         })
-}
-
-fn deployment(front: &FrontEnd, headers: &HeaderMap, bytes: &Bytes) -> Result<Decoded, Problem> {
-    let content_type = check_content_type(headers.get(CONTENT_TYPE), expected_type(Op::Deploy))?;
-    let max_parts = front.config.multipart.max_parts;
-    let deploy = multipart::deployment(content_type, bytes, max_parts)?;
-    Ok(Decoded::Command {
-        request: Command::Deploy(deploy).into(),
-        timeout: front.config.request_timeout,
-        waits: false,
-        echo: Echo::Nothing,
-    })
 }
 
 /// Does what was asked; `held` is what the request holds of the gateway's room.
@@ -271,10 +279,8 @@ const CLOSE: HeaderValue = HeaderValue::from_static("close");
 const ND_JSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
 /// The header's text, when it is of the expected type (parameters aside).
-fn check_content_type<'h>(
-    header: Option<&'h HeaderValue>,
-    expected: &'static str,
-) -> Result<&'h str, Problem> {
+fn check_content_type(header: Option<&HeaderValue>, takes: Takes) -> Result<&str, Problem> {
+    let expected = takes.content_type();
     let text = header.and_then(|h| h.to_str().ok());
     let essence = text.map(|t| t.split_once(';').map_or(t, |(essence, _)| essence).trim());
     match text {

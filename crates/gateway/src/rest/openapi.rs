@@ -16,14 +16,16 @@ pub fn document() -> Response<RestBody> {
 mod tests {
     //! The document against the routes, and both against the facts about the reference API where these are at hand.
 
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
     use std::io::Write as _;
     use std::path::Path;
 
     use serde_json::{Map, Value};
 
     use super::OPENAPI;
-    use crate::rest::routes::{Op, ROUTES};
+    use crate::rest::operations::{Needs, OPERATIONS};
+    use skep_protocol::command::Need;
+    use skep_protocol::permission::Permission;
 
     type Operations = BTreeMap<(String, String), Value>;
 
@@ -74,10 +76,10 @@ mod tests {
     fn every_route_is_described_and_every_description_has_a_route() {
         let document = document();
         let described = operations(&document);
-        let routes: BTreeMap<_, _> = ROUTES
+        let routes: BTreeMap<_, _> = OPERATIONS
             .iter()
-            .filter(|r| r.op != Op::NotYet)
-            .map(|r| ((r.method.to_string(), r.path.to_string()), r.operation))
+            .filter(|o| o.is_there())
+            .map(|o| ((o.method.to_string(), o.path.to_string()), o.id))
             .collect();
         assert!(routes.keys().eq(described.keys()));
         for (at, operation) in &described {
@@ -94,9 +96,11 @@ mod tests {
             let reference = operations(&facts);
             assert_eq!(reference.len(), count);
             for ((method, path), operation) in reference {
-                let route = ROUTES.iter().find(|r| r.method == method && r.path == path);
+                let route = OPERATIONS
+                    .iter()
+                    .find(|r| r.method == method && r.path == path);
                 assert_eq!(
-                    route.map(|r| r.operation),
+                    route.map(|r| r.id),
                     operation["operationId"].as_str(),
                     "{release}: {method} {path}"
                 );
@@ -147,6 +151,46 @@ mod tests {
             let ours = ours.without_newer(&theirs);
             assert_eq!(ours, theirs, "answer of {at:?}");
         }
+    }
+
+    /// Commands have theirs in their rows.
+    #[test]
+    fn what_is_no_command_needs_what_the_reference_says() {
+        let Some(facts) = facts_of("8.10") else {
+            return;
+        };
+        let reference = operations(&facts);
+        let mut compared = 0;
+        for row in OPERATIONS.iter() {
+            let at = (row.method.to_string(), row.path.to_string());
+            let (Needs::Stated(need), Some(theirs)) = (row.needs, reference.get(&at)) else {
+                continue;
+            };
+            let filters = theirs["x-permission-enforcement"] == "filter";
+            let theirs: BTreeSet<String> = theirs["x-required-permissions"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .flat_map(|one| {
+                    one["anyOf"]
+                        .as_array()
+                        .map_or(vec![one], |any| any.iter().collect())
+                })
+                .map(|one| {
+                    let text = |name: &str| one[name].as_str().unwrap_or_default();
+                    format!("{}:{}", text("resourceType"), text("permissionType"))
+                })
+                .collect();
+            let (ours, filter): (&[Permission], bool) = match need {
+                Need::AnyOf(permissions, _) => (permissions, false),
+                Need::Filters(permissions) => (permissions, true),
+                _ => (&[], false),
+            };
+            let ours: BTreeSet<String> = ours.iter().map(Permission::to_string).collect();
+            assert_eq!((ours, filter), (theirs, filters), "{}", row.id);
+            compared += 1;
+        }
+        assert!(compared > 60, "{compared}");
     }
 
     /// Success codes are equal; ours may know more ways to fail. 401 and 403 come with authentication.

@@ -9,10 +9,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use skep_protocol::document::write_json_string;
 use skep_protocol::{Failure, Key};
 use skep_query::entities::{
-    AUDIT_LOG, BATCH_OPERATION, BATCH_OPERATION_ITEM, CORRELATED_MESSAGE_SUBSCRIPTION,
-    DECISION_DEFINITION, DECISION_INSTANCE, DECISION_REQUIREMENTS, ELEMENT_INSTANCE, FORM,
-    INCIDENT, JOB, MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE, USER_TASK,
-    VARIABLE,
+    BATCH_OPERATION, DECISION_INSTANCE, DECISION_REQUIREMENTS, ELEMENT_INSTANCE, INCIDENT, JOB,
+    PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE,
 };
 use skep_query::{
     Answer, Condition, Consistency, Entity, Found, Query, QueryError, Row, Search, Value, answer,
@@ -21,16 +19,16 @@ use skep_query::{
 use self::job_statistics::{JobStatistics, time_parameter};
 use self::related::TaskVariables;
 use self::statistics::Statistics;
+use super::operations::path::{AnyKey, EvaluationKey};
 use super::problem::Problem;
-use super::routes::Op;
 use super::{RestBody, encode};
 use crate::call::FrontEnd;
 
-mod job_statistics;
-mod related;
-mod statistics;
-mod usage;
-mod wait_states;
+pub mod job_statistics;
+pub mod related;
+pub mod statistics;
+pub mod usage;
+pub mod wait_states;
 mod waiting;
 
 /// `eventual`: the answer is what is there now, without waiting for what was acknowledged before.
@@ -48,8 +46,9 @@ pub struct Asked {
     consistency: Consistency,
 }
 
+/// The question itself.
 #[derive(Debug)]
-enum What {
+pub enum What {
     Page(Search),
     /// Incidents of something that must exist.
     PageOf {
@@ -91,139 +90,107 @@ enum What {
     ElementStatistics(Key),
 }
 
-/// The entity and the question, if the operation is answered here.
-pub fn decode(
-    op: Op,
-    parameter: Option<&str>,
-    body: &str,
-    parts: &Parts,
-) -> Option<Result<Asked, Problem>> {
-    let key = |name: &str| super::decode::key(name, parameter);
-    let of = |owner, name| incidents_within(owner, key(name)?, body, parts);
-    let one = |entity, name| Ok(key(name).map(|key| What::One { entity, key })?);
-    let of_key = |name, what: fn(Key) -> What| key(name).map(what).map_err(Problem::from);
-    let page = |entity| read(entity, body, parts).map(What::Page);
-    let content = |entity, name, field, content_type| {
-        Ok(What::Content {
-            entity,
-            key: key(name)?,
-            field,
-            content_type,
-        })
-    };
-    let what = match op {
-        Op::SearchProcessDefinitions => page(&PROCESS_DEFINITION),
-        Op::SearchProcessInstances => page(&PROCESS_INSTANCE),
-        Op::SearchElementInstances => page(&ELEMENT_INSTANCE),
-        Op::SearchVariables => page(&VARIABLE),
-        Op::SearchIncidents => page(&INCIDENT),
-        Op::SearchBatchOperations => page(&BATCH_OPERATION),
-        Op::SearchBatchOperationItems => page(&BATCH_OPERATION_ITEM),
-        Op::SearchJobs => page(&JOB),
-        Op::SearchUserTasks => page(&USER_TASK),
-        Op::SearchAuditLogs => page(&AUDIT_LOG),
-        Op::GetAuditLog => one(&AUDIT_LOG, "auditLogKey"),
-        Op::SearchUserTaskAuditLogs => {
-            related::task_audit_log(key("userTaskKey"), body, parts).map(What::Page)
-        }
-        Op::SearchProcessInstanceIncidents => of(&PROCESS_INSTANCE, "processInstanceKey"),
-        Op::SearchElementInstanceIncidents => {
-            has_body(body).and_then(|()| of(&ELEMENT_INSTANCE, "elementInstanceKey"))
-        }
-        Op::GetProcessDefinition => one(&PROCESS_DEFINITION, "processDefinitionKey"),
-        Op::GetProcessInstance => one(&PROCESS_INSTANCE, "processInstanceKey"),
-        Op::GetElementInstance => one(&ELEMENT_INSTANCE, "elementInstanceKey"),
-        Op::GetVariable => one(&VARIABLE, "variableKey"),
-        Op::GetUserTask => one(&USER_TASK, "userTaskKey"),
-        Op::GetIncident => one(&INCIDENT, "incidentKey"),
-        Op::GetBatchOperation => batch_operation(key("batchOperationKey"), parameter),
-        Op::SearchDecisionDefinitions => page(&DECISION_DEFINITION),
-        Op::SearchDecisionRequirements => page(&DECISION_REQUIREMENTS),
-        Op::SearchDecisionInstances => page(&DECISION_INSTANCE),
-        Op::SearchMessageSubscriptions => page(&MESSAGE_SUBSCRIPTION),
-        Op::SearchCorrelatedMessageSubscriptions => page(&CORRELATED_MESSAGE_SUBSCRIPTION),
-        Op::GetDecisionDefinition => one(&DECISION_DEFINITION, "decisionDefinitionKey"),
-        Op::GetDecisionRequirements => one(&DECISION_REQUIREMENTS, "decisionRequirementsKey"),
-        Op::GetForm => one(&FORM, "formKey"),
-        Op::SearchResources => related::resources(body, parts).map(What::Page),
-        Op::GetResource => one(&RESOURCE, "resourceKey"),
-        Op::GetDecisionInstance => Ok(What::OneByText {
-            entity: &DECISION_INSTANCE,
-            key: parameter.unwrap_or_default().to_string(),
-        }),
-        Op::GetProcessDefinitionXml => {
-            let at = const { PROCESS_DEFINITION.column("xml") };
-            content(&PROCESS_DEFINITION, "processDefinitionKey", at, TEXT_XML)
-        }
-        Op::GetDecisionDefinitionXml => of_key("decisionDefinitionKey", What::DecisionXml),
-        Op::GetDecisionRequirementsXml => {
-            let at = const { DECISION_REQUIREMENTS.column("xml") };
-            content(
-                &DECISION_REQUIREMENTS,
-                "decisionRequirementsKey",
-                at,
-                TEXT_XML,
-            )
-        }
-        Op::GetResourceContent | Op::GetResourceBytes => {
-            let at = const { RESOURCE.column("content") };
-            let content_type = match op {
-                Op::GetResourceBytes => OCTET_STREAM,
-                _ => APPLICATION_JSON,
-            };
-            content(&RESOURCE, "resourceKey", at, content_type)
-        }
-        Op::SearchWaitStates => read(&wait_states::WAIT_STATE, body, parts).map(What::WaitStates),
-        Op::GetWaitingStates => of_key("processInstanceKey", What::WaitingStates),
-        Op::GetWaitStateStatistics => of_key("processInstanceKey", What::WaitStateStatistics),
-        Op::GetStartForm => of_key("processDefinitionKey", What::StartForm),
-        Op::GetUserTaskForm => of_key("userTaskKey", What::UserTaskForm),
-        Op::IncidentsByError
-        | Op::IncidentsByDefinition
-        | Op::SubscriptionStatistics
-        | Op::InstanceStatistics
-        | Op::VersionStatistics
-        | Op::DefinitionElementStatistics
-        | Op::SearchVariableNames => {
-            let definition = || key("processDefinitionKey").map_err(Problem::from);
-            statistics::decode(op, body, definition).map(What::Statistics)
-        }
-        Op::JobStatistics
-        | Op::JobStatisticsByType
-        | Op::JobStatisticsByWorker
-        | Op::JobStatisticsByTime
-        | Op::JobErrorStatistics => {
-            job_statistics::decode(op, body, parts).map(What::JobStatistics)
-        }
-        Op::GetUsageMetrics => usage::decode(parts).map(What::Usage),
-        Op::SearchUserTaskVariables | Op::SearchUserTaskEffectiveVariables => {
-            let effective = op == Op::SearchUserTaskEffectiveVariables;
-            related::task_variables(key("userTaskKey"), body, parts, effective)
-                .map(What::UserTaskVariables)
-        }
-        Op::SearchGlobalTaskListeners => related::global_listeners(body, parts).map(What::Page),
-        Op::GetGlobalTaskListener => related::global_listener(parameter).map(What::Named),
-        Op::SearchClusterVariables => related::cluster_variables(body, parts).map(What::Page),
-        Op::GetGlobalClusterVariable => related::cluster_variable(parts, None).map(What::Named),
-        Op::GetTenantClusterVariable => {
-            related::cluster_variable(parts, parameter).map(What::Named)
-        }
-        Op::GetCallHierarchy => of_key("processInstanceKey", What::CallHierarchy),
-        Op::GetSequenceFlows => of_key("processInstanceKey", What::SequenceFlows),
-        Op::GetElementStatistics => of_key("processInstanceKey", What::ElementStatistics),
-        _ => return None,
-    };
-    let asked = what.and_then(|what| {
+impl Asked {
+    /// With what the headers say of how it is to be answered.
+    pub fn new(what: What, headers: &HeaderMap) -> Result<Asked, Problem> {
         Ok(Asked {
             what,
-            consistency: consistency(&parts.headers)?,
+            consistency: consistency(headers)?,
         })
-    });
-    Some(asked)
+    }
+}
+
+impl From<Search> for What {
+    fn from(search: Search) -> What {
+        What::Page(search)
+    }
+}
+
+impl From<Statistics> for What {
+    fn from(asked: Statistics) -> What {
+        What::Statistics(asked)
+    }
+}
+
+impl From<JobStatistics> for What {
+    fn from(asked: JobStatistics) -> What {
+        What::JobStatistics(asked)
+    }
+}
+
+impl From<TaskVariables> for What {
+    fn from(asked: TaskVariables) -> What {
+        What::UserTaskVariables(asked)
+    }
+}
+
+impl From<usage::Usage> for What {
+    fn from(asked: usage::Usage) -> What {
+        What::Usage(asked)
+    }
+}
+
+/// A search of one entity, and nothing beside it.
+pub fn page(entity: &'static Entity, body: &str, parts: &Parts) -> Result<What, Problem> {
+    read(entity, body, parts).map(What::Page)
+}
+
+pub fn one(entity: &'static Entity, key: Key) -> What {
+    What::One { entity, key }
+}
+
+pub fn decision_instance(key: &EvaluationKey) -> Result<What, Problem> {
+    Ok(What::OneByText {
+        entity: &DECISION_INSTANCE,
+        key: key.0.to_string(),
+    })
+}
+
+fn text_of_one(
+    entity: &'static Entity,
+    key: Key,
+    field: usize,
+    content_type: HeaderValue,
+) -> Result<What, Problem> {
+    Ok(What::Content {
+        entity,
+        key,
+        field,
+        content_type,
+    })
+}
+
+pub fn process_xml(key: Key) -> Result<What, Problem> {
+    let at = const { PROCESS_DEFINITION.column("xml") };
+    text_of_one(&PROCESS_DEFINITION, key, at, TEXT_XML)
+}
+
+pub fn requirements_xml(key: Key) -> Result<What, Problem> {
+    let at = const { DECISION_REQUIREMENTS.column("xml") };
+    text_of_one(&DECISION_REQUIREMENTS, key, at, TEXT_XML)
+}
+
+const CONTENT: usize = RESOURCE.column("content");
+
+pub fn resource_json(key: Key) -> Result<What, Problem> {
+    text_of_one(&RESOURCE, key, CONTENT, APPLICATION_JSON)
+}
+
+pub fn resource_bytes(key: Key) -> Result<What, Problem> {
+    text_of_one(&RESOURCE, key, CONTENT, OCTET_STREAM)
+}
+
+pub fn wait_states(body: &str, parts: &Parts) -> Result<What, Problem> {
+    read(&wait_states::WAIT_STATE, body, parts).map(What::WaitStates)
+}
+
+pub fn incidents_of_element(key: Key, body: &str, parts: &Parts) -> Result<What, Problem> {
+    has_body(body)?;
+    incidents_within(&ELEMENT_INSTANCE, key, body, parts)
 }
 
 /// Incidents of something that must exist, and of what is within.
-fn incidents_within(
+pub fn incidents_within(
     owner: &'static Entity,
     key: Key,
     body: &str,
@@ -235,12 +202,11 @@ fn incidents_within(
     Ok(What::PageOf { owner, key, search })
 }
 
-/// Its key is any text in the API: what is none names nothing.
-fn batch_operation(key: Result<Key, Failure>, text: Option<&str>) -> Result<What, Problem> {
+pub fn batch_operation(key: &AnyKey) -> Result<What, Problem> {
     let entity = &BATCH_OPERATION;
-    match key {
-        Ok(key) => Ok(What::One { entity, key }),
-        Err(_) => Err(not_found(entity, text.unwrap_or_default())),
+    match key.key() {
+        Some(key) => Ok(What::One { entity, key }),
+        None => Err(not_found(entity, key.0)),
     }
 }
 

@@ -4,9 +4,10 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::routes::ROUTES;
+use super::operations::OPERATIONS;
+use super::operations::path::Texts;
 
-/// The tree of all [`ROUTES`].
+/// The tree of all [`OPERATIONS`].
 pub static ROUTER: LazyLock<Router> = LazyLock::new(Router::new);
 
 #[derive(Debug, Default)]
@@ -19,7 +20,7 @@ struct Node {
     literals: FxHashMap<&'static str, usize>,
     /// The child for `{name}`.
     parameter: Option<usize>,
-    /// Methods that end here, with the position of their route.
+    /// Methods that end here, with the position of their operation.
     routes: Vec<(&'static str, usize)>,
 }
 
@@ -27,10 +28,10 @@ struct Node {
 #[derive(Debug, PartialEq)]
 pub enum Found<'p> {
     Route {
-        /// Position in [`ROUTES`].
+        /// Position in [`OPERATIONS`].
         index: usize,
-        /// The text of the first `{name}`.
-        parameter: Option<&'p str>,
+        /// What stands for each `{name}`.
+        texts: Texts<'p>,
     },
     /// The path exists, but not for this method; these are its methods.
     OtherMethods(Vec<&'static str>),
@@ -41,7 +42,7 @@ impl Router {
     fn new() -> Router {
         let mut router = Router::default();
         router.nodes.push(Node::default());
-        for (index, route) in ROUTES.iter().enumerate() {
+        for (index, route) in OPERATIONS.iter().enumerate() {
             router.insert(index, route.method, route.path);
         }
         router
@@ -73,7 +74,8 @@ impl Router {
         let Some(path) = path.strip_prefix('/') else {
             return Found::Nothing;
         };
-        let Some((node, parameter)) = self.descend(0, path) else {
+        let mut texts = Texts::default();
+        let Some(node) = self.descend(0, path, 0, &mut texts) else {
             return Found::Nothing;
         };
         // HEAD is GET without the body, which the connection leaves out by itself.
@@ -81,46 +83,52 @@ impl Router {
         match node.routes.iter().find(|(m, _)| *m == method) {
             Some((_, index)) => Found::Route {
                 index: *index,
-                parameter,
+                texts,
             },
             None => Found::OtherMethods(node.routes.iter().map(|(m, _)| *m).collect()),
         }
     }
 
     /// Literal segments go before parameters; where the literal leads nowhere, the parameter is tried. The depth is that of
-    /// the longest template.
-    fn descend<'p>(&self, at: usize, rest: &'p str) -> Option<(&Node, Option<&'p str>)> {
+    /// the longest template. `taken` segments stand for parameters so far.
+    fn descend<'p>(
+        &self,
+        at: usize,
+        rest: &'p str,
+        taken: usize,
+        texts: &mut Texts<'p>,
+    ) -> Option<&Node> {
         let node = self.nodes.get(at)?;
         let (segment, rest) = match rest.split_once('/') {
             Some((segment, rest)) => (segment, Some(rest)),
             None => (rest, None),
         };
-        let follow = |child: usize| match rest {
-            Some(rest) => self.descend(child, rest),
+        let mut follow = |child: usize, taken: usize| match rest {
+            Some(rest) => self.descend(child, rest, taken, texts),
             None => {
                 let end = self.nodes.get(child)?;
-                (!end.routes.is_empty()).then_some((end, None))
+                (!end.routes.is_empty()).then_some(end)
             }
         };
-        if let Some(found) = node.literals.get(segment).and_then(|c| follow(*c)) {
+        if let Some(found) = node.literals.get(segment).and_then(|c| follow(*c, taken)) {
             return Some(found);
         }
         if segment.is_empty() {
             return None;
         }
-        let (end, _) = follow(node.parameter?)?;
-        Some((end, Some(segment)))
+        let end = follow(node.parameter?, taken + 1)?;
+        texts.set(taken, segment);
+        Some(end)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rest::routes::Op;
 
     #[test]
     fn every_route_is_found_by_its_own_template() {
-        for (index, route) in ROUTES.iter().enumerate() {
+        for (index, route) in OPERATIONS.iter().enumerate() {
             match ROUTER.find(route.method, route.path) {
                 Found::Route { index: found, .. } => assert_eq!(found, index, "{route:?}"),
                 other => panic!("{route:?}: {other:?}"),
@@ -129,18 +137,39 @@ mod tests {
     }
 
     #[test]
-    fn the_parameter_is_the_segment_in_its_place() {
-        let Found::Route { index, parameter } = ROUTER.find("POST", "/v2/jobs/12/completion")
-        else {
-            panic!("no route");
-        };
-        assert_eq!((ROUTES[index].op, parameter), (Op::CompleteJob, Some("12")));
+    fn each_parameter_is_the_segment_in_its_place() {
+        for (method, path, id, texts) in [
+            ("GET", "/v2/topology", "getTopology", ["", ""]),
+            ("POST", "/v2/jobs/12/completion", "completeJob", ["12", ""]),
+            (
+                "PUT",
+                "/v2/cluster-variables/tenants/acme/limit",
+                "updateTenantClusterVariable",
+                ["acme", "limit"],
+            ),
+            (
+                "DELETE",
+                "/v2/roles/r/users/users",
+                "unassignRoleFromUser",
+                ["r", "users"],
+            ),
+        ] {
+            let Found::Route {
+                index,
+                texts: found,
+            } = ROUTER.find(method, path)
+            else {
+                panic!("{path} leads nowhere");
+            };
+            let found: Vec<&str> = found.iter().collect();
+            assert_eq!((OPERATIONS[index].id, &*found), (id, &texts[..]), "{path}");
+        }
     }
 
     #[test]
     fn a_literal_goes_before_a_parameter_and_gives_way_where_it_leads_nowhere() {
         let operation = |method, path| match ROUTER.find(method, path) {
-            Found::Route { index, .. } => ROUTES[index].operation,
+            Found::Route { index, .. } => OPERATIONS[index].id,
             other => panic!("{path}: {other:?}"),
         };
         assert_eq!(

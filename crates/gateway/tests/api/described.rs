@@ -42,7 +42,7 @@ fn operations() -> Vec<Operation> {
 }
 
 /// The path with a key for each parameter, and the only tenant.
-fn filled_in(path: &str) -> String {
+pub fn filled_in(path: &str) -> String {
     let parts = path.split('/').map(|part| match part {
         "{tenantId}" => "%3Cdefault%3E".to_string(),
         part if part.starts_with('{') => KEY.to_string(),
@@ -76,7 +76,7 @@ pub fn properties(schema: &Map<String, Value>) -> Map<String, Value> {
 }
 
 /// A value that fits, with no more than has to be there.
-fn smallest(schema: &Value) -> Value {
+pub fn smallest(schema: &Value) -> Value {
     let all = merged(schema);
     match type_of(&all) {
         Some("object") => {
@@ -284,7 +284,7 @@ fn without(object: &Value, name: &str) -> Value {
 }
 
 /// Puts a condition into a filter that leaves nothing out, which no schema can say to be wrong. Whether it was such a one.
-fn ask_for_some(path: &str, body: &mut Value) -> bool {
+pub fn ask_for_some(path: &str, body: &mut Value) -> bool {
     let kind = match path {
         "/v2/process-instances/cancellation" => CancelProcessInstance,
         "/v2/process-instances/incident-resolution" => ResolveIncident,

@@ -18,6 +18,7 @@ mod metrics;
 mod modification;
 mod newer_members;
 mod openapi;
+mod operations;
 mod overload;
 mod pages;
 mod path_escapes;

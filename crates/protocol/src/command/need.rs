@@ -1,10 +1,12 @@
-//! What its caller must be allowed to do so that a command is carried out. Stated in the rows; nobody asks for it yet.
+//! What its caller must be allowed to do so that a command is carried out, or a question answered. Stated in the rows; nobody asks for it yet.
+
+use std::fmt;
 
 use super::{DecisionRef, ProcessRef};
 use crate::key::Key;
 use crate::permission::Permission;
 
-/// The permissions that a command takes.
+/// The permissions that it takes.
 #[derive(Clone, Debug)]
 pub enum Need<'c> {
     /// Any one of these, on this resource.
@@ -23,6 +25,8 @@ pub enum Need<'c> {
     OfEachStarted(Option<Key>),
     /// Nothing is refused: what the caller may not do this to is passed over.
     Filters(&'static [Permission]),
+    /// Whoever is let in may do it.
+    Nothing,
     /// No client can send it: it comes from the management port, or from this partition itself.
     Internal,
 }
@@ -40,6 +44,47 @@ pub enum On<'c> {
     Decision(&'c DecisionRef),
     /// The process to whose instance belongs what the command is about.
     ItsProcess,
+    /// What was found: the resource that it belongs to.
+    Found,
     /// The decision of this evaluation.
     DecisionOf(Key),
+}
+
+/// As documents tell it: permissions of which one is enough, and what is special about them.
+impl fmt::Display for Need<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Need::AnyOf(permissions, _) => one_of(f, permissions),
+            Need::OfTask {
+                any_of,
+                or_assignee,
+            } => {
+                one_of(f, any_of)?;
+                if or_assignee.is_empty() {
+                    return Ok(());
+                }
+                f.write_str("; of the assignee ")?;
+                one_of(f, or_assignee)
+            }
+            Need::ToDelete(_) => f.write_str("to delete what the key names"),
+            Need::OfEachReached => {
+                f.write_str("to start or to update each process that is reached")
+            }
+            Need::OfEachStarted(_) => f.write_str("to start each process that starts"),
+            Need::Filters(permissions) => {
+                one_of(f, permissions)?;
+                f.write_str(" (filter)")
+            }
+            Need::Nothing => f.write_str("–"),
+            Need::Internal => f.write_str("no client"),
+        }
+    }
+}
+
+fn one_of(f: &mut fmt::Formatter<'_>, permissions: &[Permission]) -> fmt::Result {
+    for (at, permission) in permissions.iter().enumerate() {
+        let or = if at == 0 { "" } else { " or " };
+        write!(f, "{or}{permission}")?;
+    }
+    Ok(())
 }

@@ -14,72 +14,78 @@ use skep_query::entities::{DECISION_INSTANCE, PROCESS_INSTANCE};
 use skep_query::selection;
 
 use super::fields::{KeyText, Object, Text, present, said};
-use super::{Decoded, key, optional, referenced, required};
+use super::{Decoded, optional, referenced, required};
 use crate::call::FrontEnd;
 use crate::check::{self, invalid};
-use crate::rest::routes::Op;
 
 /// Elements that one operation may name.
 const MAX_MOVES: usize = 1_000;
 
-pub fn decode(
-    op: Op,
-    parameter: Option<&str>,
+pub fn cancel(key: Key, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    lifecycle(
+        BatchCommand::Cancel {
+            batch_operation_key: key,
+        },
+        text,
+        front,
+    )
+}
+
+pub fn suspend(key: Key, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    lifecycle(
+        BatchCommand::Suspend {
+            batch_operation_key: key,
+        },
+        text,
+        front,
+    )
+}
+
+pub fn resume(key: Key, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    lifecycle(
+        BatchCommand::Resume {
+            batch_operation_key: key,
+        },
+        text,
+        front,
+    )
+}
+
+fn lifecycle(command: BatchCommand, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let Nothing {} = optional(text)?;
+    Ok(referenced(Command::Batch(command), None, front))
+}
+
+pub fn delete_process_instance(
+    resource_key: Key,
     text: &str,
     front: &FrontEnd,
 ) -> Result<Decoded, Failure> {
-    use BatchOperationType::*;
-    match op {
-        Op::CancelProcessInstances => filtered(CancelProcessInstance, text, front),
-        Op::ResolveIncidents => filtered(ResolveIncident, text, front),
-        Op::DeleteProcessInstances => filtered(DeleteProcessInstance, text, front),
-        Op::ModifyProcessInstances => modification(text, front),
-        Op::MigrateProcessInstances => migration(text, front),
-        Op::ResolveProcessInstanceIncidents => {
-            incidents_of(key("processInstanceKey", parameter)?, text, front)
-        }
-        Op::DeleteProcessInstance => {
-            let body: Reference = optional(text)?;
-            let resource_key = key("processInstanceKey", parameter)?;
-            let deletion = BatchCommand::DeleteHistory(HistoryDeletionValue {
-                resource_key,
-                kind: HistoryDeletionType::ProcessInstance,
-            });
-            of_instance(resource_key, deletion, &body, front)
-        }
-        Op::DeleteDecisionInstances => filtered(DeleteDecisionInstance, text, front),
-        Op::DeleteDecisionInstance => {
-            let body: Reference = optional(text)?;
-            let resource_key = key("decisionEvaluationKey", parameter)?;
-            let deletion = BatchCommand::DeleteHistory(HistoryDeletionValue {
-                resource_key,
-                kind: HistoryDeletionType::DecisionInstance,
-            });
-            let by = "decisionEvaluationKey";
-            about(
-                (&DECISION_INSTANCE, by, resource_key),
-                deletion,
-                &body,
-                front,
-            )
-        }
-        op => {
-            let Nothing {} = optional(text)?;
-            let batch_operation_key = key("batchOperationKey", parameter)?;
-            let command = match op {
-                Op::SuspendBatchOperation => BatchCommand::Suspend {
-                    batch_operation_key,
-                },
-                Op::ResumeBatchOperation => BatchCommand::Resume {
-                    batch_operation_key,
-                },
-                _ => BatchCommand::Cancel {
-                    batch_operation_key,
-                },
-            };
-            Ok(referenced(Command::Batch(command), None, front))
-        }
-    }
+    let body: Reference = optional(text)?;
+    let deletion = BatchCommand::DeleteHistory(HistoryDeletionValue {
+        resource_key,
+        kind: HistoryDeletionType::ProcessInstance,
+    });
+    of_instance(resource_key, deletion, &body, front)
+}
+
+pub fn delete_decision_instance(
+    resource_key: Key,
+    text: &str,
+    front: &FrontEnd,
+) -> Result<Decoded, Failure> {
+    let body: Reference = optional(text)?;
+    let deletion = BatchCommand::DeleteHistory(HistoryDeletionValue {
+        resource_key,
+        kind: HistoryDeletionType::DecisionInstance,
+    });
+    let by = "decisionEvaluationKey";
+    about(
+        (&DECISION_INSTANCE, by, resource_key),
+        deletion,
+        &body,
+        front,
+    )
 }
 
 /// The body of an operation that takes none.
@@ -100,7 +106,11 @@ struct Filtered {
     operation_reference: Option<i64>,
 }
 
-fn filtered(kind: BatchOperationType, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+pub fn filtered(
+    kind: BatchOperationType,
+    text: &str,
+    front: &FrontEnd,
+) -> Result<Decoded, Failure> {
     let body: Filtered = required(text)?;
     let reference = Reference {
         operation_reference: body.operation_reference,
@@ -126,7 +136,7 @@ struct Pair<'a> {
     target_element_id: Option<Text<'a>>,
 }
 
-fn modification(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+pub fn modification(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Modification = required(text)?;
     let what = "Say from which element to which tokens are moved.";
     let moves = present(body.move_instructions, "moveInstructions", what)?;
@@ -158,7 +168,7 @@ struct Plan<'a> {
     mapping_instructions: Option<Vec<Object<Pair<'a>>>>,
 }
 
-fn migration(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+pub fn migration(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Migration = required(text)?;
     let what = "Say which definition to migrate to, and what becomes of each element.";
     let Object(plan) = present(body.migration_plan, "migrationPlan", what)?;
@@ -231,7 +241,7 @@ fn creation(
 }
 
 /// The incidents of one instance, by a batch operation too.
-fn incidents_of(instance: Key, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+pub fn incidents_of(instance: Key, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let Nothing {} = optional(text)?;
     let command = CreateBatchOperation {
         kind: BatchOperationType::ResolveIncident,

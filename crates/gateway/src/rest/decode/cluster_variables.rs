@@ -1,6 +1,5 @@
 //! Cluster variables: global ones, and those of a tenant.
 
-use http::request::Parts;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use skep_protocol::command::Command;
@@ -12,7 +11,7 @@ use super::fields::{Text, said};
 use super::{Decoded, command, optional, required};
 use crate::call::FrontEnd;
 use crate::check;
-use crate::rest::path;
+use crate::rest::operations::path::Name;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -41,7 +40,7 @@ struct Update<'a> {
 }
 
 pub fn update(
-    name: &str,
+    Name(name): Name,
     tenant: Option<&str>,
     text: &str,
     front: &FrontEnd,
@@ -57,12 +56,11 @@ pub fn update(
 struct Nothing {}
 
 pub fn delete(
-    name: &str,
+    Name(name): Name,
     tenant: Option<&str>,
     text: &str,
     front: &FrontEnd,
 ) -> Result<Decoded, Failure> {
-    check::name("name", name)?;
     let Nothing {} = optional(text)?;
     let delete = Command::DeleteClusterVariable {
         name: name.into(),
@@ -91,11 +89,4 @@ fn value(
 pub fn known(tenant: Option<&str>) -> Result<Option<TenantId>, Failure> {
     check::tenant("tenantId", tenant)?;
     Ok(tenant.map(TenantId::new))
-}
-
-/// The name in a path that ends in it; what stands before it may be a parameter as well.
-pub fn name_in(parts: &Parts) -> String {
-    let path = path::decoded(parts.uri.path());
-    let last = path.rsplit('/').next();
-    last.unwrap_or_default().to_string()
 }

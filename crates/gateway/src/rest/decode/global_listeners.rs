@@ -10,6 +10,7 @@ use super::{Decoded, command, optional, required};
 use crate::call::FrontEnd;
 use crate::check::{self, invalid};
 use crate::rest::encode::Echo;
+use crate::rest::operations::path::Name;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -51,8 +52,7 @@ struct Update<'a> {
 }
 
 /// The listener is set anew: what is left out has its default.
-pub fn update(id: &str, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
-    check::name("id", id)?;
+pub fn update(Name(id): Name, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Update = required(text)?;
     let body = Creation {
         id: None,
@@ -71,8 +71,7 @@ pub fn update(id: &str, text: &str, front: &FrontEnd) -> Result<Decoded, Failure
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-pub fn delete(id: &str, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
-    check::name("id", id)?;
+pub fn delete(Name(id): Name, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let Nothing {} = optional(text)?;
     Ok(command(
         Command::DeleteGlobalListener { id: id.into() },

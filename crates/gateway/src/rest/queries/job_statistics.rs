@@ -14,7 +14,6 @@ use super::statistics::{forward, groups_of, is, members, required};
 use super::{Ask, invalid};
 use crate::rest::parameters::parameter;
 use crate::rest::problem::Problem;
-use crate::rest::routes;
 
 /// What a group is about stands first, what became of its jobs behind it, and last what only the filter knows.
 /// What became of the jobs of a group in one way: how many, and when last.
@@ -108,16 +107,6 @@ pub struct JobStatistics {
     page: Option<Search>,
 }
 
-pub fn decode(op: routes::Op, body: &str, parts: &Parts) -> Result<JobStatistics, Problem> {
-    match op {
-        routes::Op::JobStatistics => global(parts),
-        routes::Op::JobStatisticsByType => by_type(body),
-        routes::Op::JobStatisticsByWorker => by_worker(body),
-        routes::Op::JobStatisticsByTime => by_time(body),
-        _ => errors(body),
-    }
-}
-
 fn at_least(field: usize, value: Value) -> Condition {
     let op = Op::Gte(value);
     Condition::Field { field, op }
@@ -159,7 +148,7 @@ fn counted(filter: Conditions, by: Vec<usize>) -> Groups {
     }
 }
 
-fn global(parts: &Parts) -> Result<JobStatistics, Problem> {
+pub fn global(parts: &Parts) -> Result<JobStatistics, Problem> {
     let query = parts.uri.query();
     let from = Value::Int(super::time_parameter(query, "from")?);
     let to = Value::Int(super::time_parameter(query, "to")?);
@@ -204,7 +193,7 @@ fn job_type(page: &mut Search) -> Result<Value, Problem> {
     required(page, field)
 }
 
-fn by_type(body: &str) -> Result<JobStatistics, Problem> {
+pub fn by_type(body: &str) -> Result<JobStatistics, Problem> {
     super::has_body(body)?;
     let mut page = forward(&BY_TYPE, body)?;
     // Without a filter it is all that is there.
@@ -238,7 +227,7 @@ fn of(page: &mut Search, columns: &[(&str, usize)]) -> Conditions {
     moved.collect()
 }
 
-fn by_worker(body: &str) -> Result<JobStatistics, Problem> {
+pub fn by_worker(body: &str) -> Result<JobStatistics, Problem> {
     let mut page = forward(&BY_WORKER, body)?;
     let (from, to) = span(&mut page)?;
     let mut filter = within(&from, to);
@@ -250,7 +239,7 @@ fn by_worker(body: &str) -> Result<JobStatistics, Problem> {
     })
 }
 
-fn by_time(body: &str) -> Result<JobStatistics, Problem> {
+pub fn by_time(body: &str) -> Result<JobStatistics, Problem> {
     let mut page = forward(&BY_TIME, body)?;
     let (from, to) = span(&mut page)?;
     let named = required(&mut page, const { BY_TIME.column("resolution") }).ok();
@@ -285,7 +274,7 @@ fn resolution(text: &str) -> Result<i64, Problem> {
     }
 }
 
-fn errors(body: &str) -> Result<JobStatistics, Problem> {
+pub fn errors(body: &str) -> Result<JobStatistics, Problem> {
     const CODE: usize = JOB.column("errorCode");
     const MESSAGE: usize = JOB.column("errorMessage");
     let mut page = forward(&ERRORS, body)?;

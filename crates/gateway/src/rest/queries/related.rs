@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use http::request::Parts;
 use http::{Response, StatusCode};
 use serde_json::{Map, Value as Json};
-use skep_protocol::{Failure, Key};
+use skep_protocol::Key;
 use skep_query::entities::{
     AUDIT_LOG, CLUSTER_VARIABLE, DECISION_DEFINITION, DECISION_REQUIREMENTS, ELEMENT_INSTANCE,
     FORM, GLOBAL_TASK_LISTENER, JOB, PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE, USER_TASK,
@@ -18,9 +18,8 @@ use skep_query::{
 
 use super::statistics::members;
 use super::waiting::is;
-use super::{Ask, invalid, not_found, read};
-use crate::check;
-use crate::rest::decode::cluster_variables;
+use super::{Ask, What, invalid, not_found, read};
+use crate::rest::operations::path::Name;
 use crate::rest::problem::Problem;
 use crate::rest::{RestBody, encode};
 
@@ -66,7 +65,7 @@ pub struct TaskVariables {
 }
 
 pub fn task_variables(
-    key: Result<Key, Failure>,
+    key: Key,
     body: &str,
     parts: &Parts,
     effective: bool,
@@ -78,7 +77,7 @@ pub fn task_variables(
         ));
     }
     Ok(TaskVariables {
-        user_task: key?,
+        user_task: key,
         search,
         effective,
     })
@@ -93,11 +92,7 @@ const OF_TASK: [&str; 5] = [
     "actorId",
 ];
 
-pub fn task_audit_log(
-    key: Result<Key, Failure>,
-    body: &str,
-    parts: &Parts,
-) -> Result<Search, Problem> {
+pub fn task_audit_log(key: Key, body: &str, parts: &Parts) -> Result<Search, Problem> {
     let named = members(body)?;
     let filters = named.get("filter").and_then(Json::as_object);
     if let Some(name) = filters
@@ -113,7 +108,7 @@ pub fn task_audit_log(
     let mut search = read(&AUDIT_LOG, body, parts)?;
     search.filter.push(Condition::Field {
         field: const { AUDIT_LOG.column("userTaskKey") },
-        op: Op::Eq(Value::Int(key?.0)),
+        op: Op::Eq(Value::Int(key.0)),
     });
     Ok(search)
 }
@@ -143,14 +138,13 @@ pub fn global_listeners(body: &str, parts: &Parts) -> Result<Search, Problem> {
     Ok(search)
 }
 
-pub fn global_listener(id: Option<&str>) -> Result<Search, Problem> {
-    check::name("id", id.unwrap_or_default())?;
+pub fn global_listener(Name(id): &Name) -> Result<What, Problem> {
     let has_id = Condition::Field {
         field: const { GLOBAL_TASK_LISTENER.column("id") },
-        op: Op::Eq(Value::text(id.unwrap_or_default())),
+        op: Op::Eq(Value::text(id)),
     };
     let filter = vec![is_there(DELETED_LISTENER), has_id];
-    Ok(Search::all(&GLOBAL_TASK_LISTENER, filter, 1))
+    Ok(What::Named(Search::all(&GLOBAL_TASK_LISTENER, filter, 1)))
 }
 
 /// Resources that were not deleted.
@@ -170,26 +164,24 @@ pub fn cluster_variables(body: &str, parts: &Parts) -> Result<Search, Problem> {
 }
 
 /// The one that the path names; `tenant` of a tenant.
-pub fn cluster_variable(parts: &Parts, tenant: Option<&str>) -> Result<Search, Problem> {
+pub fn cluster_variable(Name(name): &Name, tenant: Option<&str>) -> Result<What, Problem> {
     let is = |field, op| Condition::Field { field, op };
     // A tenant that is not there has no variables.
     let of_tenant = match tenant {
         Some(tenant) => Op::Eq(Value::text(tenant)),
         None => Op::Exists(false),
     };
-    let name = cluster_variables::name_in(parts);
-    check::name("name", &name)?;
     let filter = vec![
         is_there(DELETED_VARIABLE),
         is(
             const { CLUSTER_VARIABLE.column("name") },
-            Op::Eq(Value::text(&name)),
+            Op::Eq(Value::text(name)),
         ),
         is(const { CLUSTER_VARIABLE.column("tenantId") }, of_tenant),
     ];
     let mut search = Search::all(&CLUSTER_VARIABLE, filter, 1);
     search.details = true;
-    Ok(search)
+    Ok(What::Named(search))
 }
 
 /// 204 where there is none.

@@ -14,7 +14,6 @@ use skep_query::{
 use super::{Ask, invalid, unexpected};
 use crate::check;
 use crate::rest::problem::Problem;
-use crate::rest::routes;
 
 pub(super) const fn groups_of(title: &'static str, fields: &'static [Field]) -> Entity {
     Entity {
@@ -187,22 +186,6 @@ fn counted(entity: &'static Entity, filter: Conditions, by: Vec<usize>) -> Group
     }
 }
 
-pub fn decode(
-    op: routes::Op,
-    body: &str,
-    definition: impl FnOnce() -> Result<Key, Problem>,
-) -> Result<Statistics, Problem> {
-    match op {
-        routes::Op::IncidentsByError => by_error(body),
-        routes::Op::IncidentsByDefinition => by_definition(body),
-        routes::Op::SubscriptionStatistics => subscriptions(body),
-        routes::Op::InstanceStatistics => instances(body),
-        routes::Op::VersionStatistics => versions(body),
-        routes::Op::SearchVariableNames => variable_names(body, definition()?),
-        _ => elements(body, definition()?),
-    }
-}
-
 /// A process instance of this definition, for which more may have to hold, has the row.
 fn of_instance(definition: Key, mut conditions: Conditions) -> Condition {
     let field = const { PROCESS_INSTANCE.column("processDefinitionKey") };
@@ -219,7 +202,7 @@ fn instance_is(conditions: Conditions) -> Condition {
     }))
 }
 
-fn variable_names(body: &str, definition: Key) -> Result<Statistics, Problem> {
+pub fn variable_names(body: &str, definition: Key) -> Result<Statistics, Problem> {
     let name = const { VARIABLE.column("name") };
     let mut page = parse(&VARIABLE_NAMES, body)?;
     let mut filter = vec![of_instance(definition, Vec::new())];
@@ -233,7 +216,7 @@ fn variable_names(body: &str, definition: Key) -> Result<Statistics, Problem> {
     Ok(Statistics::Paged { groups, page })
 }
 
-fn by_error(body: &str) -> Result<Statistics, Problem> {
+pub fn by_error(body: &str) -> Result<Statistics, Problem> {
     let state = const { INCIDENT.column("state") };
     let mut groups = counted(
         &INCIDENT,
@@ -250,7 +233,7 @@ fn by_error(body: &str) -> Result<Statistics, Problem> {
     Ok(Statistics::Paged { groups, page })
 }
 
-fn by_definition(body: &str) -> Result<Statistics, Problem> {
+pub fn by_definition(body: &str) -> Result<Statistics, Problem> {
     let mut page = by_offset(&BY_DEFINITION, body)?;
     let hash = required(&mut page, const { BY_DEFINITION.column("errorHashCode") })?;
     let state = const { INCIDENT.column("state") };
@@ -273,7 +256,7 @@ fn by_definition(body: &str) -> Result<Statistics, Problem> {
 }
 
 /// The filter is that of message subscriptions, the page is one of groups.
-fn subscriptions(body: &str) -> Result<Statistics, Problem> {
+pub fn subscriptions(body: &str) -> Result<Statistics, Problem> {
     let (filter, page) = split(body)?;
     let mut filter = parse(&MESSAGE_SUBSCRIPTION, &filter)?.filter;
     let page = forward(&SUBSCRIPTIONS, &page)?;
@@ -296,7 +279,7 @@ fn subscriptions(body: &str) -> Result<Statistics, Problem> {
     Ok(Statistics::Paged { groups, page })
 }
 
-fn instances(body: &str) -> Result<Statistics, Problem> {
+pub fn instances(body: &str) -> Result<Statistics, Problem> {
     let mut groups = counted(
         &PROCESS_INSTANCE,
         vec![active()],
@@ -316,7 +299,7 @@ fn instances(body: &str) -> Result<Statistics, Problem> {
     Ok(Statistics::Paged { groups, page })
 }
 
-fn versions(body: &str) -> Result<Statistics, Problem> {
+pub fn versions(body: &str) -> Result<Statistics, Problem> {
     let mut page = by_offset(&VERSIONS, body)?;
     let id = required(&mut page, const { VERSIONS.column("processDefinitionId") })?;
     let name = "filter.processDefinitionId";
@@ -344,7 +327,7 @@ fn versions(body: &str) -> Result<Statistics, Problem> {
     Ok(Statistics::Paged { groups, page })
 }
 
-fn elements(body: &str, definition: Key) -> Result<Statistics, Problem> {
+pub fn elements(body: &str, definition: Key) -> Result<Statistics, Problem> {
     let (filter, rest) = split(body)?;
     if let Some(name) = members(&rest)?.keys().next() {
         return Err(invalid(format!(

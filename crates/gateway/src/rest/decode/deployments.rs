@@ -1,0 +1,17 @@
+//! Deployments, which come in parts.
+
+use http::header::CONTENT_TYPE;
+use skep_protocol::command::Command;
+
+use super::{Decoded, command};
+use crate::rest::operations::{Call, Takes};
+use crate::rest::problem::Problem;
+use crate::rest::{check_content_type, multipart};
+
+pub fn deploy(call: &Call) -> Result<Decoded, Problem> {
+    let header = call.parts.headers.get(CONTENT_TYPE);
+    let content_type = check_content_type(header, Takes::Files)?;
+    let max_parts = call.front.config.multipart.max_parts;
+    let deploy = multipart::deployment(content_type, call.bytes, max_parts)?;
+    Ok(command(Command::Deploy(deploy), call.front))
+}

@@ -1,0 +1,295 @@
+//! The operations of the API, one row each: those that this release carries out in the file of their tag, and those that it knows and answers
+//! 501 to in [`missing`].
+
+use bytes::Bytes;
+use http::Response;
+use http::request::Parts;
+use skep_protocol::command::Need;
+use skep_protocol::command::Row;
+use skep_query::Entity;
+
+use self::path::{MAX_PARAMETERS, Parameter, Texts};
+use super::RestBody;
+use super::decode::Decoded;
+use super::problem::Problem;
+use super::queries::What;
+use crate::call::FrontEnd;
+
+mod audit_log;
+mod batch_operations;
+mod clock;
+mod cluster;
+mod cluster_variables;
+mod conditional_events;
+mod decisions;
+mod deployments;
+mod documents;
+mod element_instances;
+mod expressions;
+mod forms;
+mod incidents;
+mod jobs;
+mod messages;
+mod missing;
+pub mod path;
+mod process_definitions;
+mod process_instances;
+mod resources;
+mod rows;
+mod signals;
+mod system;
+mod user_tasks;
+mod variables;
+
+/// The tables, in the order in which documents show them.
+const TABLES: &[&[Operation]] = &[
+    cluster::ROWS,
+    system::ROWS,
+    deployments::ROWS,
+    resources::ROWS,
+    process_definitions::ROWS,
+    process_instances::ROWS,
+    element_instances::ROWS,
+    variables::ROWS,
+    jobs::ROWS,
+    user_tasks::ROWS,
+    forms::ROWS,
+    incidents::ROWS,
+    messages::ROWS,
+    signals::ROWS,
+    conditional_events::ROWS,
+    decisions::ROWS,
+    batch_operations::ROWS,
+    cluster_variables::ROWS,
+    documents::ROWS,
+    expressions::ROWS,
+    audit_log::ROWS,
+    clock::ROWS,
+    missing::ROWS,
+];
+
+/// Every method and path that is answered with something else than 404 or 405.
+pub static OPERATIONS: [Operation; COUNT] = joined();
+
+pub const COUNT: usize = {
+    let (mut count, mut tables) = (0, TABLES);
+    while let [table, others @ ..] = tables {
+        count += table.len();
+        tables = others;
+    }
+    count
+};
+
+const fn joined() -> [Operation; COUNT] {
+    let [[first, ..], ..] = TABLES else {
+        panic!("there are operations")
+    };
+    let mut all = [*first; COUNT];
+    let (mut places, mut tables): (&mut [Operation], _) = (&mut all, TABLES);
+    while let [table, others @ ..] = tables {
+        let mut rows = *table;
+        while let [row, rest @ ..] = rows {
+            let [place, left @ ..] = places else {
+                panic!("there are as many places as rows");
+            };
+            *place = *row;
+            places = left;
+            rows = rest;
+        }
+        tables = others;
+    }
+    all
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// The part of the API that it is of: `openapi/` has a file for each.
+    pub tag: &'static str,
+    pub method: &'static str,
+    /// Template; `{name}` stands for one segment.
+    pub path: &'static str,
+    pub parameters: &'static [Parameter],
+    pub id: &'static str,
+    pub does: Does,
+    pub needs: Needs,
+    /// The rpcs that do the same.
+    pub rpcs: &'static [&'static str],
+}
+
+/// What carries an operation out.
+#[derive(Clone, Copy, Debug)]
+pub enum Does {
+    /// The gateway tells what it knows.
+    Tell(fn(&FrontEnd) -> Response<RestBody>),
+    /// The broker carries a command out: that of this row.
+    Command {
+        row: Row,
+        takes: Takes,
+        decode: fn(&Call<'_>) -> Result<Decoded, Problem>,
+    },
+    /// Secondary storage is asked.
+    Query {
+        /// What it is about.
+        entity: &'static Entity,
+        decode: fn(&Call<'_>) -> Result<What, Problem>,
+    },
+    /// The stores of documents do, past the broker.
+    Document(super::documents::Operation),
+    /// An operation of the API that this release does not carry out.
+    NotYet,
+}
+
+/// What its caller must be allowed to do. Nobody asks for it yet.
+#[derive(Clone, Copy, Debug)]
+pub enum Needs {
+    /// What the command says that it becomes.
+    OfCommand,
+    Stated(&'static Need<'static>),
+    /// It is not carried out for anybody.
+    NotYet,
+}
+
+/// The body of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    Json,
+    /// Files in parts of it.
+    Files,
+}
+
+/// A request whose operation and body are known.
+#[derive(Clone, Copy)]
+pub struct Call<'r> {
+    pub path: Texts<'r>,
+    pub bytes: &'r Bytes,
+    /// The body, unless it is of files.
+    pub text: &'r str,
+    pub parts: &'r Parts,
+    pub front: &'r FrontEnd,
+}
+
+impl Operation {
+    /// Ends the build where a row contradicts itself.
+    const fn checked(self) -> Operation {
+        assert!(
+            path::are_those_of(self.parameters, self.path),
+            "the parameters are those of the path, in its order"
+        );
+        assert!(
+            self.parameters.len() <= MAX_PARAMETERS,
+            "MAX_PARAMETERS is too low"
+        );
+        self
+    }
+
+    /// Finishes work that is in the system, so that it is never refused for lack of room.
+    pub fn is_finishing(&self) -> bool {
+        matches!(self.does, Does::Command { row, .. } if row.class.is_finishing())
+    }
+
+    pub fn takes(&self) -> Takes {
+        match self.does {
+            Does::Command { takes, .. } => takes,
+            Does::Document(document) => document.takes(),
+            Does::Tell(_) | Does::Query { .. } | Does::NotYet => Takes::Json,
+        }
+    }
+
+    /// Whether this release carries it out.
+    pub fn is_there(&self) -> bool {
+        !matches!(self.does, Does::NotYet)
+    }
+}
+
+impl Takes {
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Takes::Json => "application/json",
+            Takes::Files => "multipart/form-data",
+        }
+    }
+}
+
+/// The row of a command. Run while the program is compiled: a name that no row has ends the build.
+const fn row(rows: &[Row], name: &str) -> Row {
+    let mut rest = rows;
+    while let [row, others @ ..] = rest {
+        if is(row.name.as_bytes(), name.as_bytes()) {
+            return *row;
+        }
+        rest = others;
+    }
+    panic!("no command has this name")
+}
+
+const fn is(mut one: &[u8], mut other: &[u8]) -> bool {
+    while let ([a, one_rest @ ..], [b, other_rest @ ..]) = (one, other) {
+        if *a != *b {
+            return false;
+        }
+        (one, other) = (one_rest, other_rest);
+    }
+    one.is_empty() && other.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::grpc::rpcs::RPCS;
+
+    #[test]
+    fn an_operation_stands_in_the_table_once() {
+        let mut ids = BTreeSet::new();
+        let mut requests = BTreeSet::new();
+        for operation in &OPERATIONS {
+            assert!(ids.insert(operation.id), "{} stands twice", operation.id);
+            let request = (operation.method, operation.path);
+            assert!(requests.insert(request), "{request:?} stands twice");
+        }
+        assert_eq!(OPERATIONS.first().map(|o| o.id), Some("getTopology"));
+        assert_eq!(OPERATIONS.last().map(|o| o.id), Some("resolveSecrets"));
+    }
+
+    #[test]
+    fn every_operation_that_is_there_says_what_its_caller_needs() {
+        for operation in &OPERATIONS {
+            let told = match (operation.does, operation.needs) {
+                (Does::NotYet, Needs::NotYet) => true,
+                (Does::Command { .. }, Needs::OfCommand) => true,
+                // From here nobody can come who is not a client.
+                (Does::NotYet, _) | (_, Needs::OfCommand | Needs::NotYet) => false,
+                (_, Needs::Stated(need)) => !matches!(need, Need::Internal),
+            };
+            assert!(told, "{operation:?}");
+        }
+    }
+
+    #[test]
+    fn the_rpcs_of_rows_are_those_of_the_service() {
+        let rows = OPERATIONS.iter().flat_map(|o| o.rpcs.iter().copied());
+        let of_rows: Vec<&str> = rows.collect();
+        let each: BTreeSet<&str> = of_rows.iter().copied().collect();
+        assert_eq!(each, RPCS.iter().map(|rpc| rpc.name).collect());
+        assert_eq!(each.len(), of_rows.len(), "an rpc does one operation");
+    }
+
+    /// What the README tells of the API is counted by hand there.
+    #[test]
+    fn the_readme_counts_the_operations() {
+        const README: &str = include_str!("../../../../README.md");
+        const OWN: [&str; 3] = [
+            "getOpenApi",
+            "streamJobs",
+            "getProcessInstanceWaitingStates",
+        ];
+        let there = OPERATIONS.iter().filter(|operation| operation.is_there());
+        let (own, of_camunda): (Vec<&Operation>, Vec<&Operation>) =
+            there.partition(|o| OWN.contains(&o.id));
+        assert_eq!(own.len(), 3, "{own:?}");
+        let count = of_camunda.len();
+        let told = format!("{count} operations of the Camunda 8 REST API and three of Skep's own");
+        assert!(README.contains(&told), "README.md lacks: {told}");
+    }
+}

@@ -1,0 +1,33 @@
+//! What the gateway tells of the cluster and of the API.
+
+use skep_protocol::command::Need;
+use skep_protocol::grants;
+use skep_query::entities::USAGE;
+
+use super::rows::operations;
+use crate::rest::queries::usage;
+use crate::rest::{encode, openapi};
+
+operations! { "Cluster":
+    GET "/v2/topology" () getTopology {
+        does: Tell = |front| encode::topology(&front.broker.topology(), &front.config.api_version),
+        needs: Need::Nothing,
+        rpc: [Topology],
+    }
+    GET "/v2/status" () getStatus {
+        does: Tell = |front| encode::cluster_status(&front.broker.topology()),
+        needs: Need::Nothing,
+    }
+    GET "/v2/license" () getLicense {
+        does: Tell = |_| encode::license(),
+        needs: Need::Nothing,
+    }
+    GET "/v2/system/usage-metrics" () getUsageMetrics {
+        does: Query(USAGE) = |call| usage::decode(call.parts),
+        needs: Need::Filters(grants![System: ReadUsageMetric]),
+    }
+    GET "/v2/openapi.json" () getOpenApi {
+        does: Tell = |_| openapi::document(),
+        needs: Need::Nothing,
+    }
+}

@@ -1,0 +1,13 @@
+//! Operations of conditional events.
+
+use skep_protocol::command::Command;
+
+use super::rows::operations;
+use crate::rest::decode::conditionals;
+
+operations! { "Conditional events":
+    POST "/v2/conditionals/evaluation" () evaluateConditionals {
+        does: Command(EvaluateConditionals) = |call| conditionals::evaluate(call.text, call.front),
+        rpc: [EvaluateConditional],
+    }
+}

@@ -1,0 +1,178 @@
+//! Parameters of paths: what each may be, and how it is read.
+
+use std::fmt;
+
+use skep_protocol::{Failure, Key};
+
+use crate::check;
+use crate::rest::decode;
+
+/// The most parameters that a path has.
+pub const MAX_PARAMETERS: usize = 2;
+
+/// The texts of a path's parameters, in their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Texts<'p>([&'p str; MAX_PARAMETERS]);
+
+impl<'p> Texts<'p> {
+    /// One that no path has a place for is left out: the table does not compile with such a path.
+    pub fn set(&mut self, at: usize, text: &'p str) {
+        if let Some(place) = self.0.get_mut(at) {
+            *place = text;
+        }
+    }
+
+    /// Those after the last are empty.
+    pub fn iter(&self) -> impl Iterator<Item = &'p str> + use<'p> {
+        self.0.into_iter()
+    }
+
+    pub fn first(&self) -> &'p str {
+        self.0.first().copied().unwrap_or_default()
+    }
+}
+
+/// A parameter of a path, as its row names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    pub name: &'static str,
+    pub kind: Kind,
+}
+
+/// What a parameter may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A decimal number of 64 bits.
+    Key,
+    /// The key of a decision instance: that of the evaluation, and a number within it.
+    EvaluationKey,
+    /// Letters and digits of ASCII, and some signs.
+    Name,
+    Text,
+    Number,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// What the parameter of a path is read as.
+pub trait FromPath<'p>: Sized {
+    const KIND: Kind;
+
+    /// Refuses what it cannot be; `name` is that of the parameter.
+    fn read(name: &'static str, text: &'p str) -> Result<Self, Failure>;
+}
+
+impl FromPath<'_> for Key {
+    const KIND: Kind = Kind::Key;
+
+    fn read(name: &'static str, text: &str) -> Result<Key, Failure> {
+        decode::key(name, text)
+    }
+}
+
+/// A key of which the API says that any text may stand for it: what is no key names nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct AnyKey<'p>(pub &'p str);
+
+impl AnyKey<'_> {
+    pub fn key(&self) -> Option<Key> {
+        decode::parse_key(self.0)
+    }
+}
+
+impl<'p> FromPath<'p> for AnyKey<'p> {
+    const KIND: Kind = Kind::Key;
+
+    fn read(_: &'static str, text: &'p str) -> Result<AnyKey<'p>, Failure> {
+        Ok(AnyKey(text))
+    }
+}
+
+/// What is none names nothing, likewise.
+#[derive(Clone, Copy, Debug)]
+pub struct EvaluationKey<'p>(pub &'p str);
+
+impl<'p> FromPath<'p> for EvaluationKey<'p> {
+    const KIND: Kind = Kind::EvaluationKey;
+
+    fn read(_: &'static str, text: &'p str) -> Result<EvaluationKey<'p>, Failure> {
+        Ok(EvaluationKey(text))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Name<'p>(pub &'p str);
+
+impl<'p> FromPath<'p> for Name<'p> {
+    const KIND: Kind = Kind::Name;
+
+    fn read(name: &'static str, text: &'p str) -> Result<Name<'p>, Failure> {
+        check::name(name, text)?;
+        Ok(Name(text))
+    }
+}
+
+pub type Text<'p> = &'p str;
+
+impl<'p> FromPath<'p> for Text<'p> {
+    const KIND: Kind = Kind::Text;
+
+    fn read(_: &'static str, text: &'p str) -> Result<Text<'p>, Failure> {
+        Ok(text)
+    }
+}
+
+/// Whether the braces of a template name these parameters, in this order, and no others.
+pub const fn are_those_of(parameters: &[Parameter], template: &str) -> bool {
+    let (mut rest, mut parameters) = (template.as_bytes(), parameters);
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        if *byte != b'{' {
+            continue;
+        }
+        let [parameter, others @ ..] = parameters else {
+            return false;
+        };
+        parameters = others;
+        let mut name = parameter.name.as_bytes();
+        while let ([expected, names @ ..], [byte, after @ ..]) = (name, rest) {
+            if *expected != *byte {
+                return false;
+            }
+            (name, rest) = (names, after);
+        }
+        if !name.is_empty() || !matches!(rest, [b'}', ..]) {
+            return false;
+        }
+    }
+    parameters.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_those_of_the_template() {
+        let named = |names: &[&'static str]| -> Vec<Parameter> {
+            let kind = Kind::Text;
+            names.iter().map(|&name| Parameter { name, kind }).collect()
+        };
+        for (template, names, same) in [
+            ("/v2/topology", vec![], true),
+            ("/v2/jobs/{jobKey}", vec!["jobKey"], true),
+            ("/v2/{a}/{b}", vec!["a", "b"], true),
+            ("/v2/{a}/{b}", vec!["b", "a"], false),
+            ("/v2/{a}/{b}", vec!["a"], false),
+            ("/v2/{a}", vec!["a", "b"], false),
+            ("/v2/{ab}", vec!["a"], false),
+            ("/v2/{a}", vec!["ab"], false),
+        ] {
+            assert_eq!(are_those_of(&named(&names), template), same, "{template}");
+        }
+    }
+}
