@@ -79,7 +79,7 @@ impl Hosting {
     /// # Errors
     /// None of several can start, or the only one.
     pub(crate) fn open_all(&self, state: &State) -> Result<(), OpenError> {
-        self.clear_up();
+        self.clear_up(state);
         let node = self.config.node_id;
         let (mut failed, mut several) = (None, 0);
         let here = state.nodes.get(&node).map(|node| &node.partitions);
@@ -373,8 +373,8 @@ impl Hosting {
     }
 
     /// What a crash has left.
-    fn clear_up(&self) {
-        for partition in 1..=self.config.partitions {
+    fn clear_up(&self, state: &State) {
+        for partition in state.routing().partitions() {
             let _ = remove(&self.directory(partition).with_extension(GIVEN_UP));
         }
     }

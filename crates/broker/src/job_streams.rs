@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use skep_engine::state::VariableNames;
 use skep_engine::{JobStreams, Reservation, StreamId};
 use skep_protocol::command::ActivateJobs;
-use skep_protocol::{ActivatedJob, TenantId};
+use skep_protocol::{ActivatedJob, Routing, TenantId};
 use skep_service::{JobReceiver, Sleeper, Wakes};
 
 use crate::cluster::Cluster;
@@ -288,8 +288,8 @@ impl JobStreams for StreamRegistry {
 }
 
 /// Opens and closes streams at all partitions of the node.
-#[derive(Default)]
 pub struct StreamHub {
+    routing: Arc<Routing>,
     next_id: AtomicI64,
     partitions: Mutex<Vec<Weak<PartitionHandle>>>,
     /// The other nodes, if there are any.
@@ -298,6 +298,16 @@ pub struct StreamHub {
 }
 
 impl StreamHub {
+    pub fn new(routing: Arc<Routing>) -> StreamHub {
+        StreamHub {
+            routing,
+            next_id: AtomicI64::default(),
+            partitions: Mutex::default(),
+            cluster: OnceLock::new(),
+            open: Mutex::default(),
+        }
+    }
+
     pub fn attach(&self, partition: &Arc<PartitionHandle>) {
         let mut partitions = self.partitions.lock();
         // They come and go.
@@ -368,9 +378,10 @@ impl StreamHub {
         if let Some(cluster) = self.cluster.get().and_then(Weak::upgrade) {
             return cluster.return_job(job.activation());
         }
+        let home = self.routing.home(job.key);
+        let is_home = |p: &Arc<PartitionHandle>| Some(p.status.partition) == home;
         let partitions = self.partitions.lock();
-        let of_key = |p: &Arc<PartitionHandle>| Some(p.status.partition) == job.key.partition();
-        if let Some(partition) = partitions.iter().filter_map(Weak::upgrade).find(of_key) {
+        if let Some(partition) = partitions.iter().filter_map(Weak::upgrade).find(is_home) {
             partition.inbox.send(Work::Yield {
                 key: job.key,
                 deadline: job.deadline,

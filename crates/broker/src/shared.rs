@@ -63,20 +63,22 @@ impl Shared {
             return false;
         };
         let state = self.state();
-        let purged = key.partition().and_then(|id| state.purged_keys.get(&id));
+        let home = self.routing.home(key);
+        let purged = home.and_then(|id| state.purged_keys.get(&id));
         purged.is_some_and(|purged| key.counter() <= *purged)
     }
 
     pub fn new(preparation: Preparation, routing: Routing) -> Shared {
+        let routing = Arc::new(routing);
         Shared {
             hosted: Hosted::default(),
             expected: Mutex::default(),
             notifier: JobNotifier::default(),
-            streams: Arc::default(),
+            streams: Arc::new(StreamHub::new(routing.clone())),
             disk: OnceLock::new(),
             answerer: OnceLock::new(),
             preparation,
-            routing: Arc::new(routing),
+            routing,
             cluster: OnceLock::new(),
             alone: OnceLock::new(),
         }

@@ -380,6 +380,39 @@ fn commands_are_matched_in_their_table_and_where_they_are_dispatched() {
     );
 }
 
+/// Whether this code asks a key itself for its partition, and not only whether that is its own one.
+fn asks_a_key_for_its_partition(line: &str) -> bool {
+    let Some((_, rest)) = line.split_once("key.partition()") else {
+        return false;
+    };
+    !["== Some(", "!= Some("]
+        .iter()
+        .any(|own| rest.trim_start().starts_with(own))
+}
+
+/// That a key tells its partition is a matter of `Routing`: whoever else takes it from there does so once more when partitions
+/// have moved, or finds one that the cluster has not.
+#[test]
+fn where_a_key_lives_is_asked_of_the_routing() {
+    let mut problems = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        let asks = [
+            "crates/broker/src/",
+            "crates/engine/src/",
+            "crates/cluster/src/",
+        ];
+        if !asks.iter().any(|crate_| path.starts_with(crate_)) {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            if asks_a_key_for_its_partition(line) {
+                problems.push(format!("{path}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    expect_none(&problems, "`Routing::home` says where a key lives:");
+}
+
 #[test]
 fn the_checks_see_what_they_look_for() {
     let source = "match c {\n    Command::A { x, .. } => 1,\n    Command::B(C { y }) | Command::D if y => 2,\n}\n\
@@ -387,6 +420,12 @@ fn the_checks_see_what_they_look_for() {
     let matched = matched_commands(source);
     let variants: Vec<&str> = matched.iter().map(|(_, name)| &**name).collect();
     assert_eq!(variants, ["A", "B", "D", "E", "G"]);
+    assert!(asks_a_key_for_its_partition(
+        "let at = key.partition().and_then(x);"
+    ));
+    assert!(!asks_a_key_for_its_partition(
+        "key.partition() == Some(self.partition)"
+    ));
     let source = "impl A {\n    pub(crate) async fn long<T>(\n        a: T,\n    ) {\n        b();\n    }\n\n    fn short(&self);\n}\n";
     let found = functions(source);
     assert_eq!(found, [("long".into(), 5), ("short".into(), 1)]);

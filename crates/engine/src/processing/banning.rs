@@ -44,7 +44,8 @@ pub(crate) fn by_operator(cx: &mut Context<'_>, key: Key) -> Outcome {
 /// as it began with what failed, or nothing of it is tried any more.
 pub(crate) fn after_failure(cx: &mut Context<'_>, ban: &Ban) -> bool {
     let key = ban.process_instance_key;
-    let elsewhere = key.partition().is_some_and(|p| p != cx.state.partition);
+    let home = cx.config.routing.home(key);
+    let elsewhere = home.is_some_and(|home| home != cx.state.partition);
     if !(elsewhere || exists(cx, key)) || cx.state.banned.is_frozen(key) {
         return false;
     }

@@ -219,8 +219,15 @@ fn an_instance_on_which_the_engine_fails_again_is_not_cancelled_either() {
     assert!(!rig.is_running(instance));
     // An instance that began with what failed is not there.
     assert!(!rig.engine(1).ban(now, &failed_on(Key::new(1, 999))));
-    // One of another partition may be: its subscription is here.
+}
+
+#[test]
+fn an_instance_of_another_partition_is_banned_here_if_there_is_such_a_partition() {
+    let mut rig = Rig::with_partitions(2);
+    let now = rig.now;
+    // It may be there: its subscription is here.
     assert!(rig.engine(1).ban(now, &failed_on(Key::new(2, 999))));
+    assert!(!rig.engine(1).ban(now, &failed_on(Key::new(3, 999))));
 }
 
 #[test]
