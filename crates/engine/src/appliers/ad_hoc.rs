@@ -18,7 +18,7 @@ impl Apply<AdHocSubProcessInstructionValue> for State {
         match intent {
             Intent::Completed => {
                 let key = value.ad_hoc_sub_process_instance_key;
-                if let Some(sub_process) = self.elements.get_mut(key) {
+                if let Some(sub_process) = self.elements.must_get_mut(key) {
                     sub_process.extra().fulfilled = true;
                 }
             }

@@ -14,7 +14,7 @@ use crate::state::subscriptions::{ConditionCheck, ConditionalSubscription};
 
 impl Apply<ConditionalSubscriptionValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &ConditionalSubscriptionValue, _: i64) {
-        let element = self.elements.get_mut(value.element_instance_key);
+        let element = self.elements.must_get_mut(value.element_instance_key);
         match intent {
             Intent::Created => {
                 if let Some(element) = element {

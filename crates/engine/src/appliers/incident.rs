@@ -12,7 +12,7 @@ impl Apply<IncidentValue> for State {
         match intent {
             Intent::Created => {
                 self.incidents.insert(key, value);
-                if let Some(element) = self.elements.get_mut(value.element_instance_key) {
+                if let Some(element) = self.elements.must_get_mut(value.element_instance_key) {
                     element.extra().incidents.push(key);
                 }
                 // Not offered again until somebody made it smaller.
@@ -24,7 +24,7 @@ impl Apply<IncidentValue> for State {
             }
             Intent::Resolved => {
                 self.incidents.remove(key);
-                if let Some(element) = self.elements.get_mut(value.element_instance_key) {
+                if let Some(element) = self.elements.must_get_mut(value.element_instance_key) {
                     element.extra().incidents.retain(|k| *k != key);
                 }
                 let of_job = matches!(

@@ -105,7 +105,7 @@ fn special_of(value: &JobValue) -> Option<Special> {
 
 /// Adds a job to its element, which may be activated with it.
 pub(super) fn insert(state: &mut State, key: Key, job: Job, activated: bool) {
-    if let Some(element) = state.elements.get_mut(job.element_instance_key) {
+    if let Some(element) = state.elements.must_get_mut(job.element_instance_key) {
         element.job_key = key;
         if activated {
             element.enter(ElementState::Activated);
@@ -115,7 +115,7 @@ pub(super) fn insert(state: &mut State, key: Key, job: Job, activated: bool) {
 }
 
 fn listener_has_run(state: &mut State, element_instance_key: Key) {
-    if let Some(element) = state.elements.get_mut(element_instance_key) {
+    if let Some(element) = state.elements.must_get_mut(element_instance_key) {
         element.extra().listeners_run += 1;
     }
 }
@@ -135,7 +135,7 @@ fn listener_completed(state: &mut State, element_instance_key: Key) {
 
 pub(super) fn removed(state: &mut State, key: Key, element_instance_key: Key) {
     state.jobs.remove(key);
-    if let Some(element) = state.elements.get_mut(element_instance_key) {
+    if let Some(element) = state.elements.must_get_mut(element_instance_key) {
         element.job_key = Key::NONE;
     }
 }

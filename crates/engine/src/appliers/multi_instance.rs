@@ -12,7 +12,7 @@ impl Apply<MultiInstanceValue> for State {
         match intent {
             Intent::InputCollectionEvaluated => {
                 let items = value.input_collection.clone();
-                if let Some(body) = self.elements.get_mut(key) {
+                if let Some(body) = self.elements.must_get_mut(key) {
                     body.extra().repeats = Some(Loop {
                         instances: items.len() as u32,
                         chain: value.chain,

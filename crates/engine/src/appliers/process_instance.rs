@@ -23,7 +23,7 @@ impl Apply<ProcessInstanceValue> for State {
             }
             Intent::SequenceFlowDeleted => flow_deleted(self, value),
             Intent::ElementMigrated => {
-                if let Some(row) = self.elements.get_mut(key) {
+                if let Some(row) = self.elements.must_get_mut(key) {
                     row.element = value.element;
                     row.process_definition_key = value.process_definition_key;
                 }
@@ -69,7 +69,7 @@ pub(super) fn ended(state: &mut State, key: Key, how: Ended) {
 /// What is left of an element that activates and completes with nothing in between: the tokens that it consumed.
 pub(super) fn passed_through(state: &mut State, value: &ProcessInstanceValue) {
     if value.consumed_flows > 0
-        && let Some(scope) = state.elements.get_mut(value.flow_scope_key)
+        && let Some(scope) = state.elements.must_get_mut(value.flow_scope_key)
     {
         scope.activated_by(value.element, value.consumed_flows);
     }
@@ -83,7 +83,9 @@ pub(super) fn activating(
     begins_as: ElementState,
 ) {
     if value.element == ElementIndex::PROCESS.0
-        && let Some(call_activity) = state.elements.get_mut(value.parent_element_instance_key)
+        && let Some(call_activity) = state
+            .elements
+            .must_get_mut(value.parent_element_instance_key)
     {
         call_activity.extra().called_instance = key;
     }
@@ -114,7 +116,7 @@ pub(super) fn activating(
 }
 
 pub(super) fn set_state(state: &mut State, key: Key, new: ElementState) {
-    if let Some(instance) = state.elements.get_mut(key) {
+    if let Some(instance) = state.elements.must_get_mut(key) {
         instance.enter(new);
     }
 }
@@ -152,7 +154,7 @@ pub(super) fn towards(state: &State, value: &ProcessInstanceValue) -> Towards {
 
 /// Adds a token to the scope, and to what keeps it there.
 pub(super) fn flow_taken(state: &mut State, value: &ProcessInstanceValue, towards: Towards) {
-    let Some(scope) = state.elements.get_mut(value.flow_scope_key) else {
+    let Some(scope) = state.elements.must_get_mut(value.flow_scope_key) else {
         return;
     };
     scope.active_flows += 1;
@@ -165,7 +167,7 @@ pub(super) fn flow_taken(state: &mut State, value: &ProcessInstanceValue, toward
 
 fn flow_deleted(state: &mut State, value: &ProcessInstanceValue) {
     let towards = towards(state, value);
-    if let Some(scope) = state.elements.get_mut(value.flow_scope_key) {
+    if let Some(scope) = state.elements.must_get_mut(value.flow_scope_key) {
         scope.take_flows(1);
         match towards {
             Towards::Join(gateway) => {

@@ -11,7 +11,7 @@ impl Apply<ProcessInstanceBatchValue> for State {
     fn apply(&mut self, _key: Key, intent: Intent, value: &ProcessInstanceBatchValue, _: i64) {
         match intent {
             Intent::Terminated => {
-                if let Some(scope) = self.elements.get_mut(value.batch_element_instance_key) {
+                if let Some(scope) = self.elements.must_get_mut(value.batch_element_instance_key) {
                     scope.extra().ending = true;
                 }
             }

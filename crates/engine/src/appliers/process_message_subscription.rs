@@ -13,7 +13,7 @@ impl Apply<ProcessMessageSubscriptionValue> for State {
         match intent {
             Intent::Creating => {
                 self.process_subscriptions.insert(key, value);
-                if let Some(element) = self.elements.get_mut(value.element_instance_key) {
+                if let Some(element) = self.elements.must_get_mut(value.element_instance_key) {
                     element.extra().subscriptions.push(key);
                 }
             }
@@ -27,7 +27,7 @@ impl Apply<ProcessMessageSubscriptionValue> for State {
                     // It stays until the message side is closed: the same message may come again.
                     self.process_subscriptions
                         .set_state(key, SubscriptionState::Closing);
-                    if let Some(element) = self.elements.get_mut(value.element_instance_key) {
+                    if let Some(element) = self.elements.must_get_mut(value.element_instance_key) {
                         element.extra().subscriptions.retain(|k| *k != key);
                     }
                 }
@@ -36,7 +36,7 @@ impl Apply<ProcessMessageSubscriptionValue> for State {
             Intent::Deleting => {
                 self.process_subscriptions
                     .set_state(key, SubscriptionState::Closing);
-                if let Some(element) = self.elements.get_mut(value.element_instance_key) {
+                if let Some(element) = self.elements.must_get_mut(value.element_instance_key) {
                     element.extra().subscriptions.retain(|k| *k != key);
                 }
             }

@@ -9,7 +9,7 @@ use crate::state::State;
 
 impl Apply<SignalSubscriptionValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &SignalSubscriptionValue, _: i64) {
-        let element = self.elements.get_mut(value.catch_event_instance_key);
+        let element = self.elements.must_get_mut(value.catch_event_instance_key);
         match intent {
             Intent::Created => {
                 if let Some(element) = element {

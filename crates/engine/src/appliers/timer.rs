@@ -12,13 +12,13 @@ impl Apply<TimerValue> for State {
         match intent {
             Intent::Created => {
                 self.timers.insert(key, Timer::of(value));
-                if let Some(element) = self.elements.get_mut(value.element_instance_key) {
+                if let Some(element) = self.elements.must_get_mut(value.element_instance_key) {
                     element.extra().timers.push(key);
                 }
             }
             Intent::Triggered | Intent::Canceled => {
                 self.timers.remove(key);
-                if let Some(element) = self.elements.get_mut(value.element_instance_key) {
+                if let Some(element) = self.elements.must_get_mut(value.element_instance_key) {
                     element.extra().timers.retain(|k| *k != key);
                 }
             }

@@ -68,7 +68,7 @@ pub(super) fn change(state: &mut State, key: Key, change: impl FnOnce(&mut UserT
 }
 
 fn set_task_of_element(state: &mut State, element_instance_key: Key, key: Key) {
-    if let Some(element) = state.elements.get_mut(element_instance_key) {
+    if let Some(element) = state.elements.must_get_mut(element_instance_key) {
         element.extra().user_task = key;
     }
 }

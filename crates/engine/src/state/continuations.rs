@@ -127,7 +127,7 @@ impl Continuations {
                 }
             }
         });
-        let Some(row) = self.table.get_mut(key) else {
+        let Some(row) = self.table.must_get_mut(key) else {
             return;
         };
         let taken = taken.min(row.steps.len());

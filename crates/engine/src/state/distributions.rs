@@ -60,14 +60,14 @@ impl Distributions {
     }
 
     pub(in crate::appliers) fn add_pending(&mut self, key: Key, partition: u32) {
-        if let Some(row) = self.table.get_mut(key) {
+        if let Some(row) = self.table.must_get_mut(key) {
             row.pending.push(partition);
             self.waiting.entry(partition).or_default().insert(key);
         }
     }
 
     pub(in crate::appliers) fn acknowledge(&mut self, key: Key, partition: u32) {
-        if let Some(row) = self.table.get_mut(key) {
+        if let Some(row) = self.table.must_get_mut(key) {
             row.pending.retain(|p| *p != partition);
         }
         if let Some(keys) = self.waiting.get_mut(&partition) {

@@ -361,6 +361,12 @@ impl ElementInstances {
         self.table.get_mut(key)
     }
 
+    /// See [`Table::must_get_mut`].
+    #[track_caller]
+    pub(in crate::appliers) fn must_get_mut(&mut self, key: Key) -> Option<&mut ElementInstance> {
+        self.table.must_get_mut(key)
+    }
+
     /// Gives a scope a new variable; a process instance may get it before it begins.
     pub(in crate::appliers) fn add_variable(&mut self, scope: Key, variable: Variable) {
         self.table.changes_part(scope, |_| {
@@ -393,7 +399,7 @@ impl ElementInstances {
                 }
             }
         });
-        if let Some(scope) = self.table.get_mut(scope) {
+        if let Some(scope) = self.table.must_get_mut(scope) {
             let grown = scope.variables.set(name, value);
             self.table.add_weight(grown);
         }
@@ -422,7 +428,7 @@ impl ElementInstances {
                 row.variables.splice(&name, after, &before);
             }
         });
-        if let Some(scope) = self.table.get_mut(scope) {
+        if let Some(scope) = self.table.must_get_mut(scope) {
             let grown = scope.variables.splice(name, place, by);
             self.table.add_weight(grown);
         }
@@ -447,7 +453,7 @@ impl ElementInstances {
         if instance.is_nested() {
             self.nested_begins(instance.process_instance_key);
         }
-        if let Some(scope) = self.table.get_mut(scope_key) {
+        if let Some(scope) = self.table.must_get_mut(scope_key) {
             scope.active_children += 1;
             scope.activated_by(instance.element, consumed_flows);
             if let Some(repeats) = scope.repeats() {
@@ -460,7 +466,7 @@ impl ElementInstances {
             }
             instance.next_sibling = next;
             if next.some().is_some()
-                && let Some(next) = self.table.get_mut(next)
+                && let Some(next) = self.table.must_get_mut(next)
             {
                 next.previous_sibling = key;
             }
@@ -546,7 +552,7 @@ impl ElementInstances {
             self.nested_ends(instance.process_instance_key);
         }
         let (previous, next) = (instance.previous_sibling, instance.next_sibling);
-        if let Some(scope) = self.table.get_mut(instance.flow_scope_key) {
+        if let Some(scope) = self.table.must_get_mut(instance.flow_scope_key) {
             scope.active_children = less(scope.active_children, 1, "children");
             if let Some(repeats) = scope.repeats() {
                 match how {
@@ -562,12 +568,12 @@ impl ElementInstances {
             }
         }
         if previous.some().is_some()
-            && let Some(row) = self.table.get_mut(previous)
+            && let Some(row) = self.table.must_get_mut(previous)
         {
             row.next_sibling = next;
         }
         if next.some().is_some()
-            && let Some(row) = self.table.get_mut(next)
+            && let Some(row) = self.table.must_get_mut(next)
         {
             row.previous_sibling = previous;
         }

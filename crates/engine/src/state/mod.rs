@@ -386,7 +386,10 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
     use super::cells::Cell;
+    use super::table::EmptyStore;
     use super::*;
 
     /// There are millions of these: who adds a field finds out here what it costs each of them, and can put it aside.
@@ -394,5 +397,20 @@ mod tests {
     fn what_every_instance_has_is_small() {
         assert_eq!(size_of::<Cell<ElementInstance>>(), 120);
         assert_eq!(size_of::<Cell<Job>>(), 104);
+    }
+
+    #[test]
+    fn a_row_that_must_be_there_is_not_missed_without_a_word() {
+        let tables = Arc::new(Tables::new(Arc::new(EmptyStore)));
+        let mut table = Table::<Timer>::open(&tables).unwrap();
+        assert!(table.must_get_mut(Key::NONE).is_none(), "it names nothing");
+        let key = Key::new(1, 7);
+        let missed = catch_unwind(AssertUnwindSafe(|| table.must_get_mut(key).is_none()));
+        let panic = missed.expect_err("it is missing");
+        let text = panic.downcast_ref::<String>().unwrap();
+        assert!(text.contains(&format!("has no row {key}")), "{text}");
+        // The partition stops for this one, and says so itself.
+        tables.fail(StoreError("the disk is gone".into()));
+        assert!(table.must_get_mut(key).is_none());
     }
 }

@@ -77,7 +77,7 @@ impl Modifications {
         trigger: Key,
         scopes: &[(Key, u32)],
     ) {
-        let Some(row) = self.table.get_mut(process_instance) else {
+        let Some(row) = self.table.must_get_mut(process_instance) else {
             return;
         };
         let next = row.triggers.len();

@@ -420,12 +420,43 @@ impl<V: Row> Table<V> {
     /// by [`Table::add_weight`].
     pub(in crate::appliers) fn get_mut(&mut self, key: Key) -> Option<&mut V> {
         let at = self.find_row(key)?;
+        self.change_at(key, at)
+    }
+
+    fn change_at(&mut self, key: Key, at: u32) -> Option<&mut V> {
         let cell = self.cells.get_mut(at)?;
         change(cell, at, &mut self.changed, &mut self.dirty_weight);
         if let (Some(undo), Some(row)) = (&mut self.undo, &cell.row) {
             undo.changes(key, row);
         }
         cell.row.as_mut()
+    }
+
+    /// As [`Table::get_mut`], of a row that must be there, unless the key names nothing ([`Key::NONE`]): what else would be done without it
+    /// would be lost without a word.
+    ///
+    /// # Panics
+    /// The row is missing. See `Context::broken`: the broker takes it for a bug in the work of one instance. `None` is returned where the store
+    /// did not give the row: the partition stops for that anyway.
+    #[track_caller]
+    pub(in crate::appliers) fn must_get_mut(&mut self, key: Key) -> Option<&mut V> {
+        let at = self.find_row(key);
+        let cell = at.and_then(|at| self.cells.get(at));
+        if cell.is_none_or(|cell| cell.row.is_none()) {
+            self.missed(key);
+        }
+        self.change_at(key, at?)
+    }
+
+    #[cold]
+    #[track_caller]
+    fn missed(&self, key: Key) {
+        if !key.is_none() && self.tables.fault().is_none() {
+            panic!(
+                "a rule of the engine is broken: table {} has no row {key}",
+                V::TABLE
+            );
+        }
     }
 
     /// A part of the row that its image lacks is about to be changed: `part` gives what takes that back.

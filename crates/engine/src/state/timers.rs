@@ -117,7 +117,7 @@ impl Timers {
 
     /// It triggers another event of another definition. When it is due stays.
     pub(in crate::appliers) fn migrate(&mut self, key: Key, timer: Timer) {
-        if let Some(row) = self.table.get_mut(key) {
+        if let Some(row) = self.table.must_get_mut(key) {
             *row = timer;
         }
     }

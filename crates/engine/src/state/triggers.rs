@@ -91,7 +91,7 @@ impl Triggers {
 
     /// What it is for is an element of another definition now. Triggers that begin an instance are not migrated.
     pub(in crate::appliers) fn migrate(&mut self, key: Key, definition: Key, target: u32) {
-        if let Some(trigger) = self.table.get_mut(key) {
+        if let Some(trigger) = self.table.must_get_mut(key) {
             trigger.process_definition_key = definition;
             trigger.target_element = target;
         }
@@ -99,7 +99,7 @@ impl Triggers {
 
     /// Where the trigger waits is another element instance now.
     pub(in crate::appliers) fn pass_on(&mut self, key: Key, flow_scope_key: Key) {
-        if let Some(trigger) = self.table.get_mut(key) {
+        if let Some(trigger) = self.table.must_get_mut(key) {
             trigger.flow_scope_key = flow_scope_key;
         }
     }

@@ -123,7 +123,7 @@ impl ConditionalSubscriptions {
 
     /// It waits for an event of another definition from now on: its instance was migrated.
     pub(in crate::appliers) fn migrate(&mut self, key: Key, definition: Key, catch_event: u32) {
-        if let Some(row) = self.table.get_mut(key) {
+        if let Some(row) = self.table.must_get_mut(key) {
             row.process_definition_key = definition;
             row.catch_event = catch_event;
         }

@@ -172,7 +172,7 @@ impl MessageSubscriptions {
 
     /// The instance was migrated: the subscription is that of an event of another definition. What it waits for stays.
     pub(in crate::appliers) fn migrate(&mut self, key: Key, value: &MessageSubscriptionValue) {
-        let Some(row) = self.table.get_mut(key) else {
+        let Some(row) = self.table.must_get_mut(key) else {
             return;
         };
         let waits = row.under_way.is_none();
@@ -189,7 +189,7 @@ impl MessageSubscriptions {
 
     /// A message is on its way to the instance; `None`: the correlation has ended, the subscription waits again.
     pub(in crate::appliers) fn set_under_way(&mut self, key: Key, message: Option<UnderWay>) {
-        let Some(row) = self.table.get_mut(key) else {
+        let Some(row) = self.table.must_get_mut(key) else {
             return;
         };
         let weight = message.as_ref().map_or(0, |m| weight_of(&m.variables));

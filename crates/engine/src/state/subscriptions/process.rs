@@ -118,7 +118,7 @@ impl ProcessMessageSubscriptions {
     }
 
     pub(in crate::appliers) fn set_state(&mut self, key: Key, state: SubscriptionState) {
-        if let Some(row) = self.table.get_mut(key) {
+        if let Some(row) = self.table.must_get_mut(key) {
             row.state = state;
             if state == SubscriptionState::Opened {
                 self.pending.remove(&key);
@@ -134,7 +134,7 @@ impl ProcessMessageSubscriptions {
         key: Key,
         value: &ProcessMessageSubscriptionValue,
     ) {
-        if let Some(row) = self.table.get_mut(key) {
+        if let Some(row) = self.table.must_get_mut(key) {
             let last_message = row.last_message;
             *row = ProcessMessageSubscription::of(value);
             row.last_message = last_message;
@@ -143,7 +143,7 @@ impl ProcessMessageSubscriptions {
     }
 
     pub(in crate::appliers) fn set_last_message(&mut self, key: Key, message: Key) {
-        if let Some(row) = self.table.get_mut(key) {
+        if let Some(row) = self.table.must_get_mut(key) {
             row.last_message = message;
         }
     }

@@ -112,7 +112,7 @@ impl SignalSubscriptions {
 
     /// It triggers another event of another definition. Those of definitions are not migrated.
     pub(in crate::appliers) fn migrate(&mut self, key: Key, value: &SignalSubscriptionValue) {
-        if let Some(row) = self.table.get_mut(key) {
+        if let Some(row) = self.table.must_get_mut(key) {
             *row = SignalSubscription::of(value);
         }
     }
