@@ -72,6 +72,10 @@ impl Hosted {
         let mut partitions = self.0.write();
         let mut all = partitions.0.to_vec();
         change(&mut all);
+        debug_assert!(
+            all.is_sorted_by(|one, next| one.status.partition < next.status.partition),
+            "each partition is here once, in the order of the numbers"
+        );
         *partitions = Partitions(all.into());
     }
 }

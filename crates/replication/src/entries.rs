@@ -121,10 +121,19 @@ impl Entries {
                 self.last = id.index - 1;
             }
         }
+        debug_assert_eq!(id.index, self.last + 1, "entries leave no gap");
+        debug_assert!(
+            id.index > self.base.index,
+            "what was compacted is not written again"
+        );
         self.persisted = self.persisted.min(self.last);
         while self.terms.back().is_some_and(|run| run.index >= id.index) {
             self.terms.pop_back();
         }
+        debug_assert!(
+            self.terms.back().is_none_or(|run| run.term <= id.term),
+            "terms do not fall"
+        );
         if self.terms.back().is_none_or(|run| run.term != id.term) {
             self.terms.push_back(id);
         }
@@ -139,6 +148,7 @@ impl Entries {
 
     /// Entries up to here are durable and applied or applicable: they may be dropped from memory.
     pub(crate) fn release(&mut self, index: u64) {
+        debug_assert!(self.cache.len() as u64 <= self.last - self.base.index);
         self.persisted = self.persisted.max(index.min(self.last));
         while self.cached_bytes > self.max_cached_bytes && self.cache_first() <= self.persisted {
             let Some(gone) = self.cache.pop_front() else {
@@ -150,6 +160,8 @@ impl Entries {
 
     /// Forgets entries up to and including `index`.
     pub(crate) fn compact(&mut self, id: EntryId) {
+        debug_assert!(id.index > self.base.index, "the base goes forward");
+        debug_assert!(id.index <= self.last, "there is no entry behind the log");
         while self.cache_first() <= id.index {
             let Some(gone) = self.cache.pop_front() else {
                 break;

@@ -228,6 +228,10 @@ impl Group {
             });
         }
         this.learn_members(&changes)?;
+        debug_assert!(
+            this.delivered <= this.last_index(),
+            "the log goes as far as what was handed out"
+        );
         if this.members().voters == [this.config.node] {
             this.raft.campaign().map_err(refused)?;
         }
@@ -320,6 +324,13 @@ impl Group {
             .step(proposal(self.config.node, TAG_NORMAL, payload))
             .map_err(|_| not_leader(self))?;
         let index = self.last_index();
+        debug_assert!(index > self.delivered, "a proposal is not committed");
+        debug_assert!(
+            self.uncommitted
+                .back()
+                .is_none_or(|(last, _)| *last < index),
+            "proposals are numbered in ascending order"
+        );
         self.uncommitted.push_back((index, size));
         self.uncommitted_bytes += size;
         Ok(EntryId { index, term })
@@ -348,6 +359,10 @@ impl Group {
             .waiting
             .pop_front_if(|front| front.number <= number || !front.write)
         {
+            debug_assert!(
+                done.is_none_or(|done| done < front.number),
+                "what waits for the disk waits in the order of its numbers"
+            );
             done = Some(front.number);
             self.release_messages(front.messages);
         }
@@ -425,6 +440,10 @@ impl Group {
             index,
             term: store.term_of(index)?,
         };
+        debug_assert!(
+            id.index <= self.committed,
+            "only what is committed is forgotten"
+        );
         self.raft.mut_store().compact(id);
         Some(id)
     }
@@ -439,6 +458,11 @@ impl Group {
         self.known = known.max(base);
         self.delivered = self.delivered.max(base);
         self.committed = self.committed.max(base);
+        debug_assert!(self.delivered <= self.committed);
+        debug_assert!(
+            self.uncommitted.is_empty(),
+            "who takes a snapshot leads no more"
+        );
         self.appends.push(append);
     }
 

@@ -2,7 +2,7 @@
 
 use raft::StateRole;
 use raft::eraftpb;
-use skep_storage::log::{EntryId, Frame};
+use skep_storage::log::{Entry, EntryId, Frame};
 
 use crate::convert::to_wire;
 use crate::entries::stored;
@@ -90,9 +90,7 @@ impl Group {
             }
         }
         self.take_entries(entries, &mut frames);
-        if let Some(last) = ready.committed_entries().last() {
-            self.committed = self.committed.max(last.index);
-        }
+        self.note_committed(&ready);
         let messages = ready.take_messages();
         let persisted_messages = ready.take_persisted_messages();
         self.raft.advance_append_async(ready);
@@ -106,11 +104,11 @@ impl Group {
                 self.restoring = Some(number);
                 self.events.push(Event::InstallSnapshot { id });
             } else {
-                self.appends.push(append);
+                self.append_next(append);
             }
         }
         if write || !self.waiting.is_empty() {
-            self.waiting.push_back(Waiting {
+            self.wait_for_disk(Waiting {
                 number,
                 write,
                 messages: persisted_messages,
@@ -119,6 +117,32 @@ impl Group {
             self.raft.on_persist_ready(number);
             self.release_messages(persisted_messages);
         }
+    }
+
+    fn note_committed(&mut self, ready: &raft::Ready) {
+        if let Some(last) = ready.committed_entries().last() {
+            self.committed = self.committed.max(last.index);
+        }
+        debug_assert!(
+            self.committed <= self.last_index(),
+            "what is committed is in the log"
+        );
+    }
+
+    fn append_next(&mut self, append: Append) {
+        debug_assert!(
+            (self.appends.last()).is_none_or(|before| before.number < append.number),
+            "appends are handed out in the order of their numbers"
+        );
+        self.appends.push(append);
+    }
+
+    fn wait_for_disk(&mut self, waiting: Waiting) {
+        debug_assert!(
+            (self.waiting.back()).is_none_or(|before| before.number < waiting.number),
+            "work is numbered in ascending order"
+        );
+        self.waiting.push_back(waiting);
     }
 
     /// Entries for the log, and for whoever asks for them.
@@ -209,6 +233,10 @@ impl Group {
         if self.installing.is_some() {
             return Ok(());
         }
+        debug_assert!(
+            self.delivered <= self.committed,
+            "nothing is handed out before it is committed"
+        );
         let mut room = self.config.max_apply_bytes;
         let mut moved = false;
         while self.delivered < self.committed {
@@ -248,8 +276,7 @@ impl Group {
             }
             for entry in entries {
                 room = room.saturating_sub(entry.payload.len().max(1));
-                self.delivered = entry.index;
-                self.hand_out(entry);
+                self.deliver_next(entry);
             }
             moved = true;
             if let Some(leadership) = &mut self.leadership
@@ -269,6 +296,16 @@ impl Group {
             self.resign_if_removed();
         }
         Ok(())
+    }
+
+    fn deliver_next(&mut self, entry: Entry) {
+        debug_assert_eq!(
+            entry.index,
+            self.delivered + 1,
+            "no entry is left out or handed out twice"
+        );
+        self.delivered = entry.index;
+        self.hand_out(entry);
     }
 
     pub(crate) fn forget_uncommitted(&mut self) {

@@ -95,6 +95,10 @@ impl Outgoing {
             };
             let number = self.next;
             self.next += 1;
+            debug_assert!(
+                (self.window.back()).is_none_or(|before| before.number + 1 == number),
+                "chunks are sent without a gap"
+            );
             self.window.push_back(Chunk {
                 number,
                 bytes: bytes.clone(),

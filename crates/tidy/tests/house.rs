@@ -413,6 +413,81 @@ fn where_a_key_lives_is_asked_of_the_routing() {
     expect_none(&problems, "`Routing::home` says where a key lives:");
 }
 
+/// A line of code that says what must hold.
+fn checks_in(line: &str) -> usize {
+    const CHECKS: [&str; 5] = [
+        "assert!(",
+        "assert_eq!(",
+        "assert_ne!(",
+        ".broken(",
+        ".must_get_mut(",
+    ];
+    CHECKS.iter().map(|check| line.matches(check).count()).sum()
+}
+
+/// Lines of product code, and what they check, by crate. Tests and comments are neither.
+fn checks_by_crate() -> BTreeMap<String, (usize, usize)> {
+    let mut found: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for (path, text) in files(&[".rs"]) {
+        let mut parts = path.split('/');
+        let (Some("crates"), Some(name), Some("src")) = (parts.next(), parts.next(), parts.next())
+        else {
+            continue;
+        };
+        // What only tests depend on, and this.
+        let of_tests = ["sim", "testbed", "tidy"].contains(&name);
+        if of_tests || path.ends_with("tests.rs") || path.contains("/tests/") {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or("");
+        let code = code
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        let (lines, checks) = found.entry(name.to_string()).or_default();
+        for line in code {
+            *lines += 1;
+            *checks += checks_in(line);
+        }
+    }
+    found
+}
+
+/// Where one wrong index loses data, the code says what must hold, and every test and simulation runs with that. The figures only grow: a
+/// crate with more checks than it has to have is to get a higher one.
+#[test]
+fn the_code_checks_its_own_rules() {
+    /// Checks per 1,000 lines, at least.
+    const AT_LEAST: [(&str, f64); 4] = [
+        ("replication", 3.0),
+        ("storage", 3.0),
+        ("broker", 3.0),
+        ("engine", 2.5),
+    ];
+    const OVERALL: f64 = 1.0;
+    let found = checks_by_crate();
+    let share = |lines: usize, checks: usize| 1000.0 * checks as f64 / lines.max(1) as f64;
+    let mut problems = Vec::new();
+    for (name, least) in AT_LEAST {
+        let (lines, checks) = found[name];
+        if share(lines, checks) < least {
+            problems.push(format!(
+                "{name}: {checks} in {lines} lines, less than {least} in 1,000"
+            ));
+        }
+    }
+    let (lines, checks) =
+        (found.values()).fold((0, 0), |(l, c), (lines, checks)| (l + lines, c + checks));
+    if share(lines, checks) < OVERALL {
+        problems.push(format!(
+            "all: {checks} in {lines} lines, less than {OVERALL} in 1,000"
+        ));
+    }
+    expect_none(
+        &problems,
+        "the code checks its own rules (`debug_assert!`):",
+    );
+}
+
 #[test]
 fn the_checks_see_what_they_look_for() {
     let source = "match c {\n    Command::A { x, .. } => 1,\n    Command::B(C { y }) | Command::D if y => 2,\n}\n\
@@ -420,6 +495,8 @@ fn the_checks_see_what_they_look_for() {
     let matched = matched_commands(source);
     let variants: Vec<&str> = matched.iter().map(|(_, name)| &**name).collect();
     assert_eq!(variants, ["A", "B", "D", "E", "G"]);
+    let code = "debug_assert!(a); assert_eq!(b, c); cx.broken(d); e.must_get_mut(f);";
+    assert_eq!(checks_in(code), 4);
     assert!(asks_a_key_for_its_partition(
         "let at = key.partition().and_then(x);"
     ));

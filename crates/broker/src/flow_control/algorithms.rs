@@ -82,6 +82,10 @@ impl Limiter {
             Algorithm::Gradient2 => self.gradient2(time, used),
             Algorithm::Fixed => self.limit,
         };
+        debug_assert!(
+            self.limit.is_finite() && self.limit >= 0.0,
+            "a limit is a number of requests"
+        );
     }
 
     fn aimd(&self, time: f64, used: bool) -> f64 {

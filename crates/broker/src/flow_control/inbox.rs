@@ -49,8 +49,12 @@ pub struct Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.room.commands.fetch_sub(1, Ordering::AcqRel);
-        self.room.bytes.fetch_sub(self.bytes, Ordering::AcqRel);
+        let commands = self.room.commands.fetch_sub(1, Ordering::AcqRel);
+        let bytes = self.room.bytes.fetch_sub(self.bytes, Ordering::AcqRel);
+        debug_assert!(
+            commands > 0 && bytes >= self.bytes,
+            "room is given back once"
+        );
     }
 }
 

@@ -220,7 +220,8 @@ impl RequestLimit {
         self.received.fetch_add(1, Ordering::Relaxed);
         let before = self.inflight.fetch_add(1, Ordering::AcqRel);
         if !finishing && before >= self.limit.load(Ordering::Relaxed) {
-            self.inflight.fetch_sub(1, Ordering::AcqRel);
+            let taken = self.inflight.fetch_sub(1, Ordering::AcqRel);
+            debug_assert!(taken > 0, "a place is given back once");
             self.dropped.fetch_add(1, Ordering::Relaxed);
             self.limiter.lock().dropped();
             return false;
@@ -230,12 +231,14 @@ impl RequestLimit {
 
     /// Gives the place back without judging: the command waits for something that may take days.
     pub fn release(&self) {
-        self.inflight.fetch_sub(1, Ordering::AcqRel);
+        let inflight = self.inflight.fetch_sub(1, Ordering::AcqRel);
+        debug_assert!(inflight > 0, "a place is given back once");
     }
 
     /// Gives the place back after an answer that took `time`.
     pub fn answered(&self, time: Duration) {
         let inflight = self.inflight.fetch_sub(1, Ordering::AcqRel);
+        debug_assert!(inflight > 0, "a place is given back once");
         let mut limiter = self.limiter.lock();
         limiter.answered(time, inflight);
         self.limit.store(limiter.limit(), Ordering::Relaxed);

@@ -30,6 +30,7 @@ impl Tally {
     pub fn publish(&mut self, counter: impl Fn(usize) -> Counter) {
         for slot in self.touched.drain(..) {
             let count = self.counts.get_mut(slot).map_or(0, std::mem::take);
+            debug_assert!(count > 0, "a slot that was touched has a count");
             if slot >= self.counters.len() {
                 self.counters.resize(slot + 1, None);
             }

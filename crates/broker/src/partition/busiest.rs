@@ -61,6 +61,7 @@ impl Busiest {
                 others: smallest.records,
             };
         }
+        debug_assert!(self.counters.len() <= COUNTERS);
     }
 
     /// Nothing was written since the window began.
@@ -80,6 +81,10 @@ impl Busiest {
                 began: now,
                 ..Busiest::default()
             },
+        );
+        debug_assert!(
+            (window.counters.iter()).all(|counter| counter.others <= counter.records),
+            "a counter holds what it took over"
         );
         // After a jump of the clock nobody knows how long the window was.
         let millis = u64::try_from(millis).unwrap_or_default();

@@ -289,6 +289,10 @@ impl PartitionCore {
             None => {
                 // Nothing was recorded, but the answer saw the state: it leaves after what the state depends on.
                 let index = self.evaluated.max(self.applied);
+                debug_assert!(
+                    (self.proposed.back()).is_none_or(|before| before.index <= index),
+                    "an answer waits for all that it may have seen"
+                );
                 self.proposed.push_back(Proposed {
                     index,
                     term: self.evaluated_term,
@@ -310,6 +314,12 @@ impl PartitionCore {
         let bytes = batch.len();
         match self.group.propose(batch.clone()) {
             Ok(id) => {
+                debug_assert!(id.index > self.applied, "a proposal is not committed");
+                debug_assert!(
+                    (self.proposed.back()).is_none_or(|before| before.index < id.index),
+                    "entries are proposed in the order of the log"
+                );
+                debug_assert!(id.term >= self.evaluated_term, "terms do not fall");
                 (self.evaluated, self.evaluated_term) = (id.index, id.term);
                 self.proposed.push_back(Proposed {
                     index: id.index,
@@ -344,7 +354,10 @@ impl PartitionCore {
         while let Some((event, rest)) = events.split_first() {
             events = rest;
             match event {
-                Event::Committed { index } => self.applied = self.applied.max(*index),
+                Event::Committed { index } => {
+                    debug_assert!(self.leader, "a follower is handed what is committed");
+                    self.applied = self.applied.max(*index);
+                }
                 Event::Apply(first) => {
                     let more = rest.iter().take_while(|e| matches!(e, Event::Apply(_)));
                     let (more, others) = rest.split_at(more.count());
@@ -352,6 +365,10 @@ impl PartitionCore {
                     self.apply(std::iter::once(first).chain(more.iter().filter_map(entry)))?;
                 }
                 Event::Role(Role::Leader { .. }) => {
+                    debug_assert!(
+                        self.proposed.is_empty(),
+                        "nothing is left of an earlier term"
+                    );
                     self.engine.promote()?;
                     self.engine.keep_undo(!self.group.is_alone());
                     self.leader = true;
@@ -365,7 +382,10 @@ impl PartitionCore {
                         polled.kept = self.take_back();
                     }
                 }
-                Event::InstallSnapshot { .. } => self.stale = true,
+                Event::InstallSnapshot { .. } => {
+                    debug_assert!(!self.leader, "a leader has all that is committed");
+                    self.stale = true;
+                }
                 // For the owner, which has the store.
                 Event::ProduceSnapshot { .. }
                 | Event::SnapshotChunk { .. }
@@ -374,6 +394,14 @@ impl PartitionCore {
             }
         }
         self.release(&mut polled.released);
+        debug_assert!(
+            self.settled.id.index <= self.applied,
+            "what cannot be taken back is committed"
+        );
+        debug_assert!(
+            polled.released.is_sorted_by_key(|released| released.index),
+            "effects leave in the order of the log"
+        );
         if !self.stale
             && let Some(fault) = self.engine.fault()
         {
@@ -406,6 +434,10 @@ impl PartitionCore {
 
     /// Replaces the engine after its state became void. `term`: of the entry [`PartitionCore::applied`].
     pub fn rebuild(&mut self, engine: Engine, term: u64) {
+        debug_assert!(
+            self.proposed.is_empty(),
+            "what is in flight was evaluated by the old state"
+        );
         self.engine = engine;
         self.stale = false;
         self.settle(EntryId {
@@ -425,6 +457,7 @@ impl PartitionCore {
 
     /// Leadership is lost: takes back what is not committed. Returns the entry up to which the state stays.
     fn take_back(&mut self) -> u64 {
+        debug_assert!(!self.leader, "who leads goes on with what it proposed");
         self.proposed.clear();
         self.refused = None;
         let Settled { id, next_position } = self.settled;
@@ -454,6 +487,10 @@ impl PartitionCore {
             });
         }
         if let Some(settled) = settled {
+            debug_assert!(
+                settled.next_position >= self.settled.next_position,
+                "what is committed goes forward"
+            );
             self.settled = settled;
             self.engine.settle(settled.next_position);
         }
@@ -466,6 +503,10 @@ impl PartitionCore {
         let mut batches = Vec::new();
         let before = self.engine.next_position();
         for entry in entries {
+            debug_assert!(
+                entry.index > self.applied,
+                "no entry is applied twice, or after a later one"
+            );
             self.applied = entry.index;
             (self.evaluated, self.evaluated_term) = (entry.index, entry.term);
             if !self.stale && !entry.payload.is_empty() {
@@ -486,6 +527,11 @@ impl PartitionCore {
     /// The store holds the snapshot that [`Event::InstallSnapshot`] announced, durably, up to this entry; `engine` was opened over
     /// it.
     pub fn installed(&mut self, engine: Engine, snapshot: EntryId) {
+        debug_assert!(self.stale, "it was announced, and the old state is void");
+        debug_assert!(
+            snapshot.index >= self.applied,
+            "a snapshot holds all that was applied"
+        );
         self.applied = snapshot.index;
         self.rebuild(engine, snapshot.term);
         self.group.snapshot_installed(snapshot.index);

@@ -69,9 +69,17 @@ impl Changes {
         // There is a last one: it was made above if there was none.
         let at = self.pieces.last_mut().map_or(0, |bytes| {
             let at = bytes.len();
+            debug_assert!(
+                bytes.capacity() - at >= row.len(),
+                "a piece never grows: it would be copied"
+            );
             bytes.extend_from_slice(row);
             at
         });
+        debug_assert!(
+            u32::try_from(at + row.len()).is_ok(),
+            "places are numbers of 32 bits"
+        );
         Place::At {
             piece: piece as u32,
             at: at as u32,
@@ -85,10 +93,15 @@ impl Changes {
             Place::Deleted => None,
             Place::At { piece, at, len } => {
                 let (at, len) = (at as usize, len as usize);
+                debug_assert!(
+                    (self.pieces.get(piece as usize)).is_some_and(|piece| at + len <= piece.len()),
+                    "a row lies within its piece"
+                );
                 let bytes = self.pieces.get(piece as usize)?.get(at..at + len)?;
                 Some(Cow::Borrowed(bytes))
             }
             Place::Large(number) => {
+                debug_assert!((number as usize) < self.large.len());
                 let encode = self.large.get(number as usize)?;
                 Some(Cow::Owned(encode()))
             }

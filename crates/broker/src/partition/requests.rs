@@ -32,6 +32,7 @@ impl Requests {
         if let Some(index) = self.free.pop()
             && let Some(slot) = self.slots.get_mut(index)
         {
+            debug_assert!(slot.is_none(), "an id is given again once it is free");
             *slot = Some(waiting);
             return index as RequestId;
         }
@@ -46,6 +47,7 @@ impl Requests {
     pub fn remove(&mut self, id: RequestId) -> Option<Waiting> {
         let waiting = self.slots.get_mut(id as usize)?.take()?;
         self.free.push(id as usize);
+        debug_assert!(self.free.len() <= self.slots.len(), "an id is freed once");
         Some(waiting)
     }
 
@@ -64,6 +66,10 @@ impl Requests {
                 drained.push(waiting);
             }
         }
+        debug_assert_eq!(
+            self.slots.iter().filter(|slot| slot.is_none()).count(),
+            self.free.len()
+        );
         drained
     }
 

@@ -125,6 +125,11 @@ impl PartitionStatus {
 
     /// The last checkpoint that is in the store.
     pub(super) fn checkpoint_is(&self, meta: CheckpointMeta) {
+        debug_assert!(meta.next_position > 0, "positions begin at 1");
+        debug_assert!(
+            meta.index >= self.checkpoint_index.load(Ordering::Relaxed),
+            "checkpoints go forward"
+        );
         self.checkpoint_index.store(meta.index, Ordering::Relaxed);
         self.checkpoint_term.store(meta.term, Ordering::Relaxed);
         let position = meta.next_position - 1;

@@ -61,6 +61,11 @@ impl Log {
             offsets.push(self.end + buffer.len() as u64);
             frame::encode(frame, segment.seed, self.durable, compress, &mut buffer);
         }
+        debug_assert!(
+            buffer.len() as u64 <= size,
+            "frames take no more than was reckoned with"
+        );
+        debug_assert!(offsets.is_sorted_by(|one, next| one < next));
         let outcome = self.write(&segment, &buffer);
         let bytes = buffer.len();
         if buffer.capacity() <= BUFFER_KEPT {
@@ -83,13 +88,20 @@ impl Log {
         };
 
         self.end += bytes as u64;
-        self.durable = Position::new(segment.generation, self.end);
+        debug_assert!(
+            self.end <= self.allocated,
+            "the log ends within its segment"
+        );
+        let durable = Position::new(segment.generation, self.end);
+        debug_assert!(durable > self.durable, "what is durable stays so");
+        self.durable = durable;
         self.enter(frames, &offsets, &segment);
         Ok(times)
     }
 
     /// Makes durable frames known to readers.
     fn enter(&mut self, frames: &[Frame], offsets: &[u64], segment: &Arc<Segment>) {
+        debug_assert_eq!(frames.len(), offsets.len());
         let mut index = self.index.write();
         for (frame, offset) in frames.iter().zip(offsets) {
             match frame {
@@ -240,6 +252,8 @@ impl Log {
         );
         match made {
             Ok((segment, allocated)) => {
+                debug_assert_eq!(segment.generation, header.generation);
+                debug_assert!(allocated >= SEGMENT_HEADER);
                 self.segments.push_back(Arc::new(segment));
                 self.end = SEGMENT_HEADER;
                 self.allocated = allocated;
@@ -284,6 +298,7 @@ impl Log {
         }];
         frames.extend(self.state.clone().map(Frame::State));
         self.append(&frames)?;
+        debug_assert_eq!(self.base().index, index);
         self.free_segments()
     }
 
@@ -316,6 +331,17 @@ impl Log {
             self.segments.pop_front();
             changed = true;
         }
+        debug_assert!(
+            (self.segments.iter()).is_sorted_by_key(|segment| segment.generation),
+            "segments are in the order in which they were written"
+        );
+        debug_assert!(
+            oldest.is_none_or(|oldest| {
+                let first = self.segments.front();
+                first.is_some_and(|first| first.generation <= oldest)
+            }),
+            "the oldest live entry keeps its segment"
+        );
         if changed {
             // A spare may be written only when it is certain that it has lost its old name.
             if let Err(error) = self.disk.sync_dir(&self.directory) {

@@ -92,6 +92,7 @@ impl Index {
 
     /// Enters an entry that passed `check`.
     pub(super) fn append(&mut self, id: EntryId, segment: &Arc<Segment>, offset: u64) {
+        debug_assert_eq!(self.check(id.index), Ok(()));
         if !self.started {
             self.started = true;
             self.tentative = true;
@@ -111,6 +112,12 @@ impl Index {
                 !Arc::ptr_eq(&point.segment, segment) || offset >= point.offset + POINT_EVERY
             });
         if needed {
+            debug_assert!(
+                (self.points.back()).is_none_or(|before| {
+                    before.index < id.index && before.segment.generation <= segment.generation
+                }),
+                "points are in the order of entries and segments"
+            );
             self.points.push_back(Point {
                 index: id.index,
                 segment: Arc::clone(segment),
@@ -121,6 +128,7 @@ impl Index {
         if self.tentative && id.index <= self.base.index {
             self.base.index = id.index - 1;
         }
+        debug_assert!(self.base.index < self.last.index);
     }
 
     /// Everything up to `base` is gone; with `reset` everything else too.
@@ -139,6 +147,7 @@ impl Index {
         {
             self.points.pop_front();
         }
+        debug_assert!(self.base.index <= self.last.index);
     }
 
     /// The oldest generation that still holds a live entry.
@@ -157,6 +166,7 @@ impl Index {
             Some(next) => next.index,
             None => self.last.index + 1,
         };
+        debug_assert!((point.index..end).contains(&index));
         Some(Run {
             segment: Arc::clone(&point.segment),
             offset: point.offset,

@@ -114,6 +114,8 @@ impl<'a> Scanner<'a> {
         match self.frame_at(offset)? {
             Some((header, bytes)) => {
                 self.offset = offset + header.size() as u64;
+                debug_assert_eq!(bytes.len(), header.size());
+                debug_assert!(self.offset <= self.limit);
                 Ok(Step::Frame {
                     offset,
                     header,

@@ -39,6 +39,7 @@ impl Partition {
             took = ?started.elapsed(),
             "checkpoint captured"
         );
+        debug_assert!(self.checkpoint.is_none(), "one checkpoint at a time");
         self.captures += 1;
         self.checkpoint = Some(CapturedCheckpoint {
             number: self.captures,
@@ -99,6 +100,10 @@ impl Partition {
         };
         match &result {
             Ok(meta) => {
+                debug_assert!(
+                    meta.index <= self.core.applied(),
+                    "a checkpoint holds only what is committed"
+                );
                 self.pending_rows.clear();
                 self.exporters.stored(captured.exporting);
                 self.status.checkpoint_is(*meta);
@@ -124,9 +129,14 @@ impl Partition {
                     let partition = self.status.partition;
                     compactable = compactable.min(self.outlet.replicated(partition));
                 }
+                debug_assert!(
+                    compactable <= meta.index,
+                    "the log keeps what the checkpoint lacks"
+                );
                 if let Some(id) = self.core.group_mut().compact(compactable)
                     && let Some(writer) = &self.writer
                 {
+                    debug_assert!(id.index <= compactable);
                     let _ = writer.compact(id.index, id.term);
                     self.compacting = Some(Instant::now());
                 }
@@ -179,6 +189,10 @@ impl Partition {
         self.pending_rows.clear();
         let (mut engine, meta) =
             open_engine(&self.kv.lock(), &self.pending_rows, &self.engine_config)?;
+        debug_assert!(
+            meta.index <= self.core.applied(),
+            "the store is not ahead of what is committed"
+        );
         let (mut from, mut term) = (meta.index + 1, meta.term);
         let to = self.core.applied() + 1;
         while from < to {
@@ -194,6 +208,7 @@ impl Partition {
             let written: Vec<_> = written.map(|e| (e.index, &*e.payload)).collect();
             crate::partition::core::apply(&mut engine, &written)?;
         }
+        debug_assert!(from <= to, "only what is committed is applied");
         engine.promote()?;
         self.core.rebuild(engine, term);
         self.state_is_another();

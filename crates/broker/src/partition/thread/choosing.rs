@@ -159,6 +159,7 @@ impl Partition {
     }
 
     fn items_of(&mut self, key: Key, after: Key, rows: &[skep_query::Row]) -> Option<BatchCommand> {
+        debug_assert!(rows.len() <= PAGE as usize, "a page has an end");
         let row = self.core.engine_mut().state.batch_operations.get(key)?;
         let kind = row.value.kind;
         Some(BatchCommand::Add(AddBatchItems {
@@ -170,6 +171,7 @@ impl Partition {
     }
 
     fn ask_again(&mut self, key: Key, tries: u32, after: Duration) {
+        debug_assert!(tries <= MAX_TRIES, "who fails for long has failed");
         let asked = self.choosing.asked.entry(key).or_default();
         (asked.tries, asked.again) = (tries, Some(Instant::now() + after));
     }

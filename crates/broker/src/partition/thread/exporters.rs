@@ -381,7 +381,9 @@ impl Exporters {
         let own = own
             .filter(|status| status.id == SECONDARY_STORAGE && status.is_enabled())
             .map(|status| status.durable().entry);
-        own.fold(self.needed_elsewhere(index), u64::min)
+        let up_to = own.fold(self.needed_elsewhere(index), u64::min);
+        debug_assert!(up_to <= index, "the log keeps what the state lacks");
+        up_to
     }
 
     /// Up to which entry, `index` at most, nobody needs the log who leads next: exporters go on from what the state says.
@@ -393,7 +395,9 @@ impl Exporters {
         };
         let records = self.configs.iter().map(|config| of(&config.id));
         let shared = self.is_shared.then(|| of(SECONDARY_STORAGE));
-        records.chain(shared).fold(index, u64::min)
+        let up_to = records.chain(shared).fold(index, u64::min);
+        debug_assert!(up_to <= index, "the log keeps what the state lacks");
+        up_to
     }
 }
 

@@ -26,6 +26,10 @@ impl Partition {
         }
         if let Some(index) = index {
             let commands = std::mem::take(&mut self.commands_in_batch);
+            debug_assert!(
+                (self.inflight.back()).is_none_or(|before| before.index <= index),
+                "batches wait in the order of the log"
+            );
             self.inflight.push_back(Inflight {
                 index,
                 append: 0,
@@ -44,6 +48,10 @@ impl Partition {
             let here = self.writes_here();
             let mut written = None;
             for append in polled.output.appends.drain(..) {
+                debug_assert!(
+                    append.number >= self.last_append,
+                    "the log is written in the order of the numbers"
+                );
                 self.last_append = append.number;
                 self.metrics
                     .appended_entries
@@ -134,6 +142,10 @@ impl Partition {
     pub(super) fn log_report(&mut self, report: LogReport) -> Result<(), CoreError> {
         match report {
             LogReport::Written { number, times } => {
+                debug_assert!(
+                    number <= self.last_append,
+                    "nothing is durable that was not handed to the writer"
+                );
                 let now = Instant::now();
                 for batch in &mut self.inflight {
                     if batch.append <= number && batch.append != 0 && batch.written.is_none() {
