@@ -369,13 +369,36 @@ pub fn system_configuration(config: &GatewayConfig) -> HttpResponse<RestBody> {
     json(body)
 }
 
+/// Partitions that work: they have a healthy leader.
+fn working(topology: &Topology) -> usize {
+    let partitions = topology.brokers.iter().flat_map(|b| &b.partitions);
+    let works = |p: &&PartitionInfo| {
+        p.role == PartitionRole::Leader && p.health == PartitionHealth::Healthy
+    };
+    let mut working: Vec<u32> = partitions.filter(works).map(|p| p.partition_id).collect();
+    working.sort_unstable();
+    // While leadership changes, two may say that they have it.
+    working.dedup();
+    working.len()
+}
+
 /// 204 when some partition has a healthy leader, 503 when none has.
 pub fn cluster_status(topology: &Topology) -> HttpResponse<RestBody> {
-    let partitions = || topology.brokers.iter().flat_map(|b| &b.partitions);
-    let works =
-        |p: &PartitionInfo| p.role == PartitionRole::Leader && p.health == PartitionHealth::Healthy;
-    status(match partitions().any(works) {
-        true => StatusCode::NO_CONTENT,
-        false => StatusCode::SERVICE_UNAVAILABLE,
+    status(match working(topology) {
+        0 => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::NO_CONTENT,
     })
+}
+
+/// Whether all partitions work, or some of them, or none, which is a 503.
+pub fn whole_cluster_status(topology: &Topology) -> HttpResponse<RestBody> {
+    let all = usize::try_from(topology.partitions_count).unwrap_or(usize::MAX);
+    let (code, text) = match working(topology) {
+        0 => (StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"DOWN"}"#),
+        some if some < all => (StatusCode::OK, r#"{"status":"DEGRADED"}"#),
+        _ => (StatusCode::OK, r#"{"status":"HEALTHY"}"#),
+    };
+    let mut response = json(text);
+    *response.status_mut() = code;
+    response
 }

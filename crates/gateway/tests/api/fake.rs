@@ -46,6 +46,8 @@ pub struct FakeBroker {
     pub given_back: Mutex<Vec<Key>>,
     pub streams: Mutex<Vec<Stream>>,
     pub no_leader: Mutex<bool>,
+    /// Partitions of the cluster of which this node knows nothing.
+    pub lost_partitions: Mutex<u32>,
     changed: Notify,
 }
 
@@ -205,7 +207,7 @@ impl Broker for FakeBroker {
         Topology {
             cluster_id: "c-1".into(),
             cluster_size: 1,
-            partitions_count: 1,
+            partitions_count: 1 + *self.lost_partitions.lock(),
             replication_factor: 1,
             gateway_version: "0.1.0".into(),
             last_completed_change_id: "-1".into(),

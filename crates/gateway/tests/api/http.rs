@@ -167,7 +167,7 @@ fn check(method: &str, path: &str, answer: &Answer) {
         differences.is_empty(),
         "{method} {path}: {differences:?} in {value}"
     );
-    if status >= 400 {
+    if content_type == Some("application/problem+json") {
         assert_eq!(
             (value["status"].as_u64(), value["instance"].as_str()),
             (Some(status.into()), Some(path))
@@ -176,7 +176,7 @@ fn check(method: &str, path: &str, answer: &Answer) {
 }
 
 fn documented(method: &str, path: &str) -> Option<&'static Value> {
-    let path = path.strip_prefix("/v2")?;
+    let path = path.strip_prefix("/v2").unwrap_or(path);
     let fits = |template: &str| {
         let (mut wanted, mut given) = (template.split('/'), path.split('/'));
         loop {

@@ -42,7 +42,8 @@ fn collect(value: &Value, used: &mut Vec<String>) {
 fn operations_have_ids_of_their_own_and_say_what_they_do() {
     let mut ids = Vec::new();
     for operations in OPENAPI["paths"].as_object().expect("paths").values() {
-        for operation in operations.as_object().expect("operations").values() {
+        let operations = operations.as_object().expect("operations").iter();
+        for (_, operation) in operations.filter(|(name, _)| *name != "servers") {
             let text = |name: &str| operation[name].as_str().unwrap_or_default().to_string();
             assert!(!text("summary").is_empty() && !text("description").is_empty());
             ids.push(text("operationId"));

@@ -47,6 +47,20 @@ async fn status_is_good_while_some_partition_has_a_leader() {
 }
 
 #[tokio::test]
+async fn the_status_of_the_whole_cluster_tells_how_much_of_it_works() {
+    let gateway = start().await;
+    let ask = async || {
+        let answer = send(gateway.rest, "GET", "/cluster/v2/status", None, "").await;
+        (answer.status.as_u16(), answer.json())
+    };
+    assert_eq!(ask().await, (200, json!({"status": "HEALTHY"})));
+    *gateway.broker.lost_partitions.lock() = 1;
+    assert_eq!(ask().await, (200, json!({"status": "DEGRADED"})));
+    *gateway.broker.no_leader.lock() = true;
+    assert_eq!(ask().await, (503, json!({"status": "DOWN"})));
+}
+
+#[tokio::test]
 async fn license_and_openapi_are_told() {
     let gateway = start().await;
     let license = send(gateway.rest, "GET", "/v2/license", None, "")

@@ -18,6 +18,10 @@ operations! { "Cluster":
         does: Tell = |front| encode::cluster_status(&front.broker.topology()),
         needs: Need::Nothing,
     }
+    GET "/cluster/v2/status" () getClusterStatus {
+        does: Tell = |front| encode::whole_cluster_status(&front.broker.topology()),
+        needs: Need::Nothing,
+    }
     GET "/v2/license" () getLicense {
         does: Tell = |_| encode::license(),
         needs: Need::Nothing,

@@ -131,7 +131,6 @@ missing! {
     POST "/cluster/v2/rebalance" () triggerClusterRebalance;
     GET "/cluster/v2/rebalance" () getClusterRebalance;
     DELETE "/cluster/v2/rebalance" () cancelClusterRebalance;
-    GET "/cluster/v2/status" () getClusterStatus;
     GET "/cluster/v2/status/upgrade" () getClusterUpgradeStatus;
     GET "/cluster/v2/topology" () getClusterTopology;
 "Job":
