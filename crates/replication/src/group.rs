@@ -36,6 +36,8 @@ pub(crate) struct Waiting {
     pub(crate) number: u64,
     /// True if frames were handed out under this number.
     pub(crate) write: bool,
+    /// In which tick of this member.
+    pub(crate) since: u64,
     /// Messages that may leave only when everything up to here is durable.
     pub(crate) messages: Vec<eraftpb::Message>,
 }
@@ -224,6 +226,7 @@ impl Group {
             this.waiting.push_back(Waiting {
                 number: 0,
                 write: true,
+                since: 0,
                 messages: Vec::new(),
             });
         }

@@ -1,17 +1,24 @@
-//! A leader that no majority answers gives up, and says so; so does one that is no member any more.
+//! A leader that no majority answers gives up, and says so; so does one that is no member any more, and one whose disk hangs.
 //!
 //! The library looks only once in an election time whether a majority was heard since the last look, so a silence can last nearly two of
 //! them before it is noticed: it is measured here. And a leader that hears nobody may be heard itself. The others would wait for its
 //! silence, and then for an election time of their own, so it tells them; those with most of its log stand for election first, so that
 //! they do not stand in each other's way.
+//!
+//! A disk that does not answer stops only its own member: it is heard, and nothing is committed that it has not stored. So its oldest
+//! write may take an election time, as long as the others are a majority without it. A member in that state does not stand for
+//! election either: its own vote would have to be stored.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use raft::{INVALID_ID, StateRole};
 
-use crate::group::Group;
+use crate::group::{Group, Waiting};
 use crate::message::{Kind, Message};
+
+/// Who has everything is elected in this time if it stands alone: its vote is stored, and that of another one.
+const TICKS_OF_AN_ELECTION: usize = 3;
 
 /// When the other members answered, in ticks of this member.
 #[derive(Debug, Default)]
@@ -21,6 +28,13 @@ pub(crate) struct Heard {
     term: u64,
     since: u64,
     answered: BTreeMap<u64, u64>,
+}
+
+impl Heard {
+    /// Time that has passed for this member, in ticks.
+    pub(crate) fn ticks(&self) -> u64 {
+        self.ticks
+    }
 }
 
 impl Group {
@@ -38,11 +52,15 @@ impl Group {
     /// Lets the library's time pass, and looks whether a majority still answers.
     pub(crate) fn tick_library(&mut self) {
         self.heard.ticks += 1;
+        let hangs = self.disk_hangs();
+        if hangs && self.raft.raft.state == StateRole::Follower {
+            return;
+        }
         let led = self.raft.raft.state == StateRole::Leader;
         let term = self.raft.raft.term;
         let others = if led { self.by_log() } else { Vec::new() };
         self.raft.tick();
-        if led && self.is_unheard() {
+        if led && (self.is_unheard() || hangs && self.is_dispensable()) {
             self.raft.raft.become_follower(term, INVALID_ID);
         }
         let library = &self.raft.raft;
@@ -80,12 +98,32 @@ impl Group {
         others
     }
 
+    /// What was handed out to be written is not durable after an election time.
+    pub fn disk_hangs(&self) -> bool {
+        let waits = |front: &Waiting| {
+            front.write
+                && self.heard.ticks.saturating_sub(front.since) >= self.config.election_ticks as u64
+        };
+        self.waiting.front().is_some_and(waits)
+    }
+
     /// This leader was not answered by a majority for one and a half election times.
     fn is_unheard(&mut self) -> bool {
-        let library = &self.raft.raft;
-        if library.state != StateRole::Leader {
+        if self.raft.raft.state != StateRole::Leader {
             return false;
         }
+        2 * self.answering(true) <= self.members().voters.len()
+    }
+
+    /// The others are a majority without this leader, and answer.
+    fn is_dispensable(&mut self) -> bool {
+        self.raft.raft.state == StateRole::Leader
+            && 2 * self.answering(false) > self.members().voters.len()
+    }
+
+    /// How many voters have answered lately; this leader itself is one of them if `own`.
+    fn answering(&mut self, own: bool) -> usize {
+        let library = &self.raft.raft;
         let heard = &mut self.heard;
         if heard.term != library.term {
             (heard.term, heard.since) = (library.term, heard.ticks);
@@ -95,9 +133,12 @@ impl Group {
         let (heard, voters) = (&self.heard, &self.members().voters);
         let answers = |voter: &&u64| {
             let last = heard.answered.get(voter).copied().unwrap_or(heard.since);
-            **voter == self.config.node || heard.ticks - last < patience
+            if **voter == self.config.node {
+                return own;
+            }
+            heard.ticks - last < patience
         };
-        2 * voters.iter().filter(answers).count() <= voters.len()
+        voters.iter().filter(answers).count()
     }
 
     /// The leader gives up: an election time need not pass until somebody stands for election.
@@ -111,8 +152,9 @@ impl Group {
         self.draw_timeout();
         // Some time apart: who is refused, as it lacks something, must not split the votes.
         let rank = usize::try_from(message.hint).unwrap_or(usize::MAX);
-        let wait = rank.saturating_mul(self.config.heartbeat_ticks);
-        let wait = wait.clamp(1, self.config.election_ticks);
+        let apart = self.config.heartbeat_ticks.max(TICKS_OF_AN_ELECTION);
+        let wait = rank.saturating_mul(apart).saturating_add(1);
+        let wait = wait.min(self.config.election_ticks);
         self.raft.raft.election_elapsed = self.timeout.saturating_sub(wait);
     }
 }

@@ -111,6 +111,7 @@ impl Group {
             self.wait_for_disk(Waiting {
                 number,
                 write,
+                since: self.heard.ticks(),
                 messages: persisted_messages,
             });
         } else {

@@ -1,4 +1,4 @@
-//! A leader whose disk takes nothing more: it hears that another one leads.
+//! A leader whose disk takes nothing more: it hears that another one leads, and sees to it that one does.
 
 use std::sync::Arc;
 
@@ -17,6 +17,8 @@ struct Members {
     roles: Vec<Role>,
     /// The disk of this one takes nothing.
     full: Option<u64>,
+    /// This one says nothing, and hears nothing.
+    silent: Option<u64>,
     _directories: Vec<tempfile::TempDir>,
 }
 
@@ -38,6 +40,7 @@ impl Members {
             groups: groups.collect(),
             roles: vec![Role::Follower { leader: None }; 3],
             full: None,
+            silent: None,
             _directories: directories.into(),
         }
     }
@@ -73,7 +76,9 @@ impl Members {
                         self.of(node).persisted(append.number);
                     }
                 }
-                for message in out.messages {
+                let silent = self.silent;
+                let arrives = |to| ![Some(node), Some(to)].contains(&silent);
+                for message in out.messages.into_iter().filter(|it| arrives(it.to())) {
                     busy = true;
                     self.of(message.to()).receive(node, message);
                 }
@@ -120,4 +125,63 @@ fn a_leader_whose_disk_is_full_hears_that_another_one_leads() {
             leader: Some(second)
         }
     );
+}
+
+#[test]
+fn a_leader_whose_flush_hangs_lets_another_one_lead_though_everybody_hears_it() {
+    let mut members = Members::new();
+    let first = members.until_one_leads(&VOTERS);
+    members.full = Some(first);
+    members
+        .of(first)
+        .propose(Bytes::from_static(b"work"))
+        .unwrap();
+    members.settle();
+    let election = members.of(first).config().election_ticks;
+    let others: Vec<u64> = VOTERS.into_iter().filter(|node| *node != first).collect();
+    let mut ticks = 0;
+    while !others.iter().any(|node| members.leads(*node)) {
+        assert!(ticks < 2 * election, "nobody takes over");
+        for node in VOTERS {
+            members.of(node).tick();
+        }
+        members.settle();
+        ticks += 1;
+    }
+    assert!(ticks >= election, "a disk may be slow: {ticks} ticks");
+    // It stands for nothing as long as it cannot store its own vote.
+    for _ in 0..10 * election {
+        for node in VOTERS {
+            members.of(node).tick();
+        }
+        members.settle();
+        assert!(others.iter().any(|node| members.leads(*node)));
+    }
+}
+
+#[test]
+fn a_leader_whose_flush_hangs_goes_on_while_the_others_are_no_majority_without_it() {
+    let mut members = Members::new();
+    let first = members.until_one_leads(&VOTERS);
+    let other = VOTERS.into_iter().find(|node| *node != first).unwrap();
+    let election = members.of(first).config().election_ticks;
+    members.silent = VOTERS.into_iter().find(|it| ![first, other].contains(it));
+    let pass = |members: &mut Members, ticks| {
+        for _ in 0..ticks {
+            for node in [first, other] {
+                members.of(node).tick();
+            }
+            members.settle();
+        }
+    };
+    pass(&mut members, 2 * election);
+    members.full = Some(first);
+    let entry = members.of(first).propose(Bytes::from_static(b"work"));
+    members.settle();
+    pass(&mut members, 5 * election);
+    assert!(members.leads(first), "{:?}", members.role(first));
+    members.of(first).persisted(u64::MAX);
+    members.full = None;
+    members.settle();
+    assert_eq!(members.of(first).commit_index(), entry.unwrap().index);
 }

@@ -18,6 +18,7 @@ struct Tally {
     transfers: AtomicU64,
     changes: AtomicU64,
     lost_disks: AtomicU64,
+    hung_disks: AtomicU64,
     rests: AtomicU64,
 }
 
@@ -35,6 +36,7 @@ fn live(mut world: World, tally: &Tally) {
     add(&tally.transfers, world.transfers);
     add(&tally.changes, world.changes);
     add(&tally.lost_disks, world.lost_disks);
+    add(&tally.hung_disks, world.hung_disks);
     add(&tally.rests, world.rests);
 }
 
@@ -57,6 +59,7 @@ fn groups_of_three_stay_correct_whatever_happens_and_make_progress_when_it_ends(
         count(&tally.snapshots) > seeds
             && count(&tally.restarts) > seeds
             && count(&tally.rests) > seeds
+            && count(&tally.hung_disks) > seeds / 4
             && count(&tally.transfers) > seeds / 2
     );
 }
@@ -93,6 +96,28 @@ fn a_leader_that_hears_nobody_and_is_heard_gives_up_within_two_election_times() 
             assert!(passed < 2 * ELECTION, "seed {seed}: nobody took over");
             world.run_until(world.now() + 1000);
         }
+    }
+}
+
+/// Nothing is committed that a leader has not stored, and the others hear it: it has to say that it gives up.
+#[test]
+fn a_leader_whose_flush_hangs_is_replaced_within_two_election_times() {
+    for seed in 1..=30 {
+        let mut world = World::calm(seed, 2000);
+        world.run_until(10 * ELECTION);
+        let (_, hung) = world.leader().expect("a leader");
+        world.hang_disk(hung, 50 * ELECTION);
+        let began = world.now();
+        while world.leader().is_none_or(|(_, leader)| leader == hung) {
+            let passed = world.now() - began;
+            assert!(passed < 2 * ELECTION, "seed {seed}: nobody took over");
+            world.run_for(1000);
+        }
+        let before = world.oracle.acknowledged.len();
+        world.run_for(10 * ELECTION);
+        let goes_on = world.oracle.acknowledged.len() > before;
+        assert!(goes_on, "seed {seed}: nobody takes anything");
+        assert_ne!(world.leader().map(|it| it.1), Some(hung), "seed {seed}");
     }
 }
 

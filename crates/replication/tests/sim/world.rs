@@ -49,6 +49,8 @@ pub struct World {
     faults: bool,
     mutation: Mutation,
     seed: u64,
+    /// Nodes whose disk does not answer before this moment.
+    hanging: BTreeMap<u64, u64>,
     /// When a node (first) heard another one last.
     heard: BTreeMap<(u64, u64), u64>,
     /// Messages between members so far.
@@ -62,6 +64,7 @@ pub struct World {
     lost: Option<u64>,
     pub changes: u64,
     pub lost_disks: u64,
+    pub hung_disks: u64,
     pub snapshots: u64,
     pub restarts: u64,
     pub transfers: u64,
@@ -90,6 +93,7 @@ impl World {
             faults: true,
             mutation,
             seed,
+            hanging: BTreeMap::new(),
             heard: BTreeMap::new(),
             sent: 0,
             rests: 0,
@@ -98,6 +102,7 @@ impl World {
             lost: None,
             changes: 0,
             lost_disks: 0,
+            hung_disks: 0,
             snapshots: 0,
             restarts: 0,
             transfers: 0,
@@ -151,6 +156,12 @@ impl World {
     pub fn deafen(&mut self, node: u64) {
         let others = self.ids().into_iter().filter(|other| *other != node);
         self.network.cut.extend(others.map(|other| (other, node)));
+    }
+
+    /// The disk of this node answers no flush for so many microseconds; it is heard, and hears.
+    pub fn hang_disk(&mut self, node: u64, time: u64) {
+        self.hung_disks += 1;
+        self.hanging.insert(node, self.agenda.now + time);
     }
 
     fn ids(&self) -> Vec<u64> {
@@ -365,7 +376,9 @@ impl World {
             && !running.queue.is_empty()
         {
             running.disk_busy = true;
-            disk = Some(50 + self.random.below(self.flush));
+            let until = self.hanging.get(&id).copied().unwrap_or_default();
+            let hangs = until.saturating_sub(self.agenda.now);
+            disk = Some(50 + hangs + self.random.below(self.flush));
         }
         if let Some(delay) = disk {
             self.after(delay, Happening::DiskDone { node: id, life });
@@ -426,7 +439,7 @@ impl World {
             }
         }
         let id = self.any();
-        match self.random.below(12) {
+        match self.random.below(13) {
             0..3 => {
                 if let Some(node) = self.nodes.get_mut(&id) {
                     node.crash(&mut self.random);
@@ -454,6 +467,10 @@ impl World {
                 for id in self.ids() {
                     self.settle(id);
                 }
+            }
+            10 => {
+                let time = 50_000 + self.random.below(600_000);
+                self.hang_disk(id, time);
             }
             _ => {
                 let keep = self.random.below(8);
@@ -484,6 +501,7 @@ impl World {
     fn heal(&mut self) {
         self.faults = false;
         self.network.heal();
+        self.hanging.clear();
         self.flush = 500;
     }
 

@@ -265,8 +265,17 @@ async fn start_disturbed(nodes: &Nodes, node: usize, call: &str, injection: &str
     start.log_to(log).ready().await
 }
 
-/// A node gets a disk that is disturbed, and is made to lead: the others take over where it cannot go on, and nothing is lost.
-async fn with_a_disk(injection: &str, stops: bool) {
+/// What becomes of the partition of a leader whose disk is disturbed.
+#[derive(Clone, Copy, PartialEq)]
+enum Then {
+    GoesOn,
+    /// With these words in its log, while another one leads.
+    IsReplaced(&'static str),
+}
+
+/// A node gets a disk that is disturbed, and is made to lead: the others take over where it cannot go on, and nothing is lost. Returns
+/// for how long nobody was answered.
+async fn with_a_disk(injection: &str, then: Then) -> Duration {
     let nodes = Nodes::new(1);
     let mut servers = nodes.all().await;
     ledger::deploy_one_task(&servers[1].client()).await;
@@ -275,32 +284,32 @@ async fn with_a_disk(injection: &str, stops: bool) {
     servers[0] = start_disturbed(&nodes, 0, "fdatasync", injection).await;
     let clients = Clients::start(others(&servers, 0), &ledger);
     // Its place is with the first replica, which it is.
-    eventually("the node to lead, or to have stopped", async || {
+    let says = |words| servers[0].log().contains(words);
+    eventually("the node to lead, or to have given up", async || {
         servers[1].management("POST", "/actuator/rebalance");
-        let stopped = stops && servers[0].log().contains("partition stops");
-        stopped || leader(&servers[1]).await == 0
+        let gave_up = matches!(then, Then::IsReplaced(words) if says(words));
+        gave_up || leader(&servers[1]).await == 0
     })
     .await;
-    if stops {
-        eventually("its partition to stop", async || {
-            servers[0].log().contains("partition stops")
-        })
-        .await;
-        go_on_without(&servers, 0, &ledger).await;
-    } else {
-        let before = ledger.created();
-        eventually("work to go on", async || ledger.created() > before + 20).await;
+    match then {
+        Then::IsReplaced(words) => {
+            eventually("it to give up", async || says(words)).await;
+            go_on_without(&servers, 0, &ledger).await;
+        }
+        Then::GoesOn => {
+            let before = ledger.created();
+            eventually("work to go on", async || ledger.created() > before + 20).await;
+        }
     }
-    println!(
-        "{injection}: without an answer for {:?}",
-        clients.end().await
-    );
+    let gap = clients.end().await;
+    println!("{injection}: without an answer for {gap:?}");
     servers[0].kill();
     servers[0] = nodes.start(0).await.unwrap();
     takes_work(&servers[0], &ledger).await;
     for server in &servers {
         ledger::expect_everything_acknowledged(server, &ledger).await;
     }
+    gap
 }
 
 #[test]
@@ -309,7 +318,7 @@ fn a_slow_disk_of_the_leader_loses_nothing() {
         "faults::a_slow_disk_of_the_leader_loses_nothing",
         |_| async {
             require_strace();
-            with_a_disk("delay_exit=30000", false).await;
+            with_a_disk("delay_exit=30000", Then::GoesOn).await;
         },
     );
 }
@@ -320,7 +329,22 @@ fn a_failing_disk_of_the_leader_lets_others_lead() {
         "faults::a_failing_disk_of_the_leader_lets_others_lead",
         |_| async {
             require_strace();
-            with_a_disk("error=EIO:when=40+", true).await;
+            with_a_disk("error=EIO:when=40+", Then::IsReplaced("partition stops")).await;
+        },
+    );
+}
+
+#[test]
+fn a_flush_of_the_leader_that_hangs_lets_others_lead() {
+    sandbox::run(
+        "faults::a_flush_of_the_leader_that_hangs_lets_others_lead",
+        |_| async {
+            require_strace();
+            let hangs = Duration::from_secs(30);
+            // Each thread, now and then.
+            let injection = format!("delay_exit={}:when=40+200", hangs.as_micros());
+            let gap = with_a_disk(&injection, Then::IsReplaced("disk does not answer")).await;
+            assert!(gap < hangs, "{gap:?}");
         },
     );
 }

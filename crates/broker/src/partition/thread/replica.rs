@@ -126,6 +126,13 @@ impl Partition {
             term = self.core.group().term(),
             "follower"
         );
+        if self.core.group().disk_hangs() {
+            tracing::error!(
+                code = "LOG_STALLED",
+                partition = self.status.partition,
+                "the log's disk does not answer; another node is to lead"
+            );
+        }
         self.handing_over = None;
         self.replica_metrics.follows();
         self.choosing = Choosing::default();
