@@ -115,7 +115,8 @@ pub struct Engine {
     last_batch: Key,
     /// The last turn was one of a batch operation: the next one is not, if there is other work.
     was_batch: bool,
-    last_retry: i64,
+    /// By [`Engine::passed`]. `None`: unanswered commands are repeated at the next look.
+    last_retry: Option<i64>,
     /// The instance whose work was begun last.
     working_for: Key,
 }
@@ -137,7 +138,7 @@ impl Engine {
             last_continued: Key::NONE,
             last_batch: Key::NONE,
             was_batch: false,
-            last_retry: 0,
+            last_retry: None,
             working_for: Key::NONE,
         }
     }
@@ -302,7 +303,11 @@ impl Engine {
     /// unless the partition is `under_pressure`: more copies of work in progress are the last thing it needs then.
     pub fn run_due(&mut self, now: i64, under_pressure: bool, streams: &mut dyn JobStreams) -> Due {
         let limit = self.config.max_due;
-        let retry = now.saturating_sub(self.last_retry) >= self.config.retry_interval;
+        let passed = self.passed(now);
+        // A clock that goes back has passed nothing over: better too early than hours late.
+        let waits =
+            |last: i64| (0..self.config.retry_interval).contains(&passed.saturating_sub(last));
+        let retry = !self.last_retry.is_some_and(waits);
         let mut cx = self.context(now, None, streams);
         let handled = due::handle(&mut cx, limit, !under_pressure);
         let swept = if retry {
@@ -322,13 +327,22 @@ impl Engine {
             } else {
                 self.config.retry_interval - 100
             };
-            self.last_retry = now.saturating_sub(pause);
+            self.last_retry = Some(passed.saturating_sub(pause));
         }
         let mut next = self.next_due();
         if under_pressure {
             next = next.map(|next| next.max(now.saturating_add(PRESSURE_PAUSE)));
         }
         Due { more, next }
+    }
+
+    /// Milliseconds that have passed since some point in time: what partitions owe each other does not wait for the clock of the
+    /// wall, which may be set back, or be pinned.
+    fn passed(&self, now: i64) -> i64 {
+        match &self.config.turn_time {
+            Some(time) => i64::try_from((time.clock)() / 1_000_000).unwrap_or(i64::MAX),
+            None => now,
+        }
     }
 
     /// When [`Engine::run_due`] has something to do next, epoch milliseconds of the caller's clock. Unanswered commands are

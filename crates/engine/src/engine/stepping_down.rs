@@ -38,7 +38,7 @@ impl Engine {
         self.last_continued = Key::NONE;
         self.last_batch = Key::NONE;
         self.was_batch = false;
-        self.last_retry = 0;
+        self.last_retry = None;
         self.working_for = Key::NONE;
         true
     }

@@ -1,7 +1,7 @@
 //! The two sides of a subscription on different partitions, over a network that loses and repeats.
 
 use crate::support::*;
-use skep_engine::RemoteCommand;
+use skep_engine::{EngineConfig, RemoteCommand, TurnTime};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, CorrelateMessage};
 use skep_protocol::{Document, Response};
@@ -97,6 +97,51 @@ fn each_lost_command_is_repeated_while_the_clock_is_pinned() {
         rig.advance(10_000);
         rig.assert_completed(instance);
     }
+}
+
+#[test]
+fn each_lost_command_is_repeated_though_the_clock_of_the_wall_was_set_back() {
+    for kind in ["open", "correlate", "closed"] {
+        let mut rig = rig(process());
+        rig.run_due();
+        lose_first(&mut rig, kind);
+        let instance = rig.create("p", r#"{"key":"k"}"#);
+        rig.advance(-60 * MINUTE);
+        rig.publish("m", KEY, MINUTE, "{}");
+        rig.advance(-60 * MINUTE);
+        rig.work("work", "{}");
+        rig.advance(-60 * MINUTE);
+        rig.assert_completed(instance);
+    }
+}
+
+/// As partitions are configured: they have a clock that goes on whatever becomes of the other one.
+#[test]
+fn a_lost_command_is_repeated_after_its_interval_though_the_clock_of_the_wall_stands_still() {
+    thread_local! {
+        static PASSED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    }
+    let clock = || PASSED.get();
+    let pass = |millis: u64| PASSED.set(PASSED.get() + millis * 1_000_000);
+    let mut rig = Rig::with_configs(3, |id| EngineConfig {
+        turn_time: Some(TurnTime {
+            most: u64::MAX,
+            clock,
+        }),
+        ..config(id, 3)
+    });
+    rig.deploy(process());
+    rig.run_due();
+    lose_first(&mut rig, "open");
+    let instance = rig.create("p", r#"{"key":"k"}"#);
+    rig.publish("m", KEY, MINUTE, "{}");
+    pass(9_000);
+    rig.run_due();
+    assert_eq!(rig.jobs("work").len(), 0, "not before its time");
+    pass(1_000);
+    rig.run_due();
+    rig.work("work", "{}");
+    rig.assert_completed(instance);
 }
 
 #[test]
