@@ -43,14 +43,14 @@ pub struct Stream {
 #[derive(Debug)]
 pub struct Elsewhere {
     pub node: u32,
-    /// Its number there.
+    /// The name that it has given it for this node.
     pub stream: StreamId,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// Each with the node that has pushed it, if that is another one.
-    jobs: VecDeque<(ActivatedJob, Option<u32>)>,
+    /// Each with the node that has pushed it, if that is another one, and its name of the stream.
+    jobs: VecDeque<(ActivatedJob, Option<(u32, StreamId)>)>,
     receiver: Option<Sleeper>,
     closed: bool,
 }
@@ -62,7 +62,9 @@ impl Stream {
         cluster: Weak<Cluster>,
         elsewhere: Option<Elsewhere>,
     ) -> Arc<Stream> {
-        let capacity = i64::from(spec.max_jobs.max(1));
+        // A node may have no share of the credit for the time being.
+        let least = u32::from(elsewhere.is_none());
+        let capacity = i64::from(spec.max_jobs.max(least));
         Arc::new(Stream {
             id,
             fetch_variables: spec.fetch_variables.iter().cloned().collect(),
@@ -125,7 +127,12 @@ impl Stream {
     pub fn deliver(&self, job: ActivatedJob, wakes: &mut Wakes) -> bool {
         if let Some(Elsewhere { node, stream }) = &self.elsewhere {
             let cluster = self.cluster.upgrade();
-            return cluster.is_some_and(|cluster| cluster.push(*node, *stream, job));
+            let sent = cluster.is_some_and(|cluster| cluster.push(*node, *stream, job));
+            if !sent {
+                // It does not arrive, and so nobody takes it there.
+                self.add_credit(1);
+            }
+            return sent;
         }
         let mut queue = self.queue.lock();
         if queue.closed {
@@ -139,7 +146,11 @@ impl Stream {
     }
 
     /// Takes a job that another node has pushed. It comes back when the stream is closed.
-    pub fn take_over(&self, from: u32, job: ActivatedJob) -> Result<(), Box<ActivatedJob>> {
+    pub fn take_over(
+        &self,
+        from: (u32, StreamId),
+        job: ActivatedJob,
+    ) -> Result<(), Box<ActivatedJob>> {
         let mut queue = self.queue.lock();
         if queue.closed {
             return Err(Box::new(job));
@@ -431,7 +442,7 @@ impl JobReceiver for Receiver {
         };
         let (job, from) = job;
         match (from, self.hub.cluster.get().and_then(Weak::upgrade)) {
-            (Some(node), Some(cluster)) => cluster.taken(node, stream.id),
+            (Some((node, name)), Some(cluster)) => cluster.taken(node, name),
             _ => {
                 if stream.add_credit(1) {
                     self.hub.has_room(&stream.spec.job_type);

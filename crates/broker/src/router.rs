@@ -24,7 +24,7 @@ use crate::directory;
 use crate::disk::DiskSpace;
 use crate::hosted::Partitions;
 use crate::hosting::Hosting;
-use crate::job_streams::StreamHub;
+use crate::job_streams::{Stream, StreamHub};
 use crate::metrics::BrokerMetrics;
 use crate::partition::thread;
 use crate::partition::{PartitionHandle, Report};
@@ -187,6 +187,11 @@ impl Broker {
 
     pub fn clock(&self) -> &Arc<Clock> {
         &self.clock
+    }
+
+    /// Job streams of clients of all nodes, as far as this one knows them.
+    pub fn streams_of_all_nodes(&self) -> Vec<Arc<Stream>> {
+        self.shared.all_streams()
     }
 
     pub fn streams(&self) -> &Arc<StreamHub> {

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use crate::frame::{self, MAX_FRAME};
 use crate::greeting::{Opening, Reply};
 use crate::link::settle;
+use crate::peers::Incoming;
 use crate::tls::{self, Stream};
 use crate::transport::Shared;
 use crate::{Class, Owner};
@@ -85,19 +86,38 @@ async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Er
     let Some(class) = class else {
         return Ok(());
     };
-    shared.owner.opened(node, class, greeting.incarnation);
-    // Many small messages come in one read.
-    let mut stream = tokio::io::BufReader::with_capacity(64 << 10, stream);
-    let read = loop {
-        match frame::read(&mut stream, MAX_FRAME).await {
-            Ok(Some(message)) => shared.owner.received(node, class, message),
-            Ok(None) => break Ok(()),
-            Err(error) => break Err(error),
-        }
+    let Some(peer) = shared.peers.get(node) else {
+        return Ok(());
     };
-    shared.owner.closed(node, class, greeting.incarnation);
-    if let Some(peer) = shared.peers.get(node).filter(|_| shared.owner.moves(node)) {
-        peer.has_left(&greeting.address);
+    let connection = Incoming::new(greeting.incarnation);
+    if let Some(before) = peer.connects(class, connection.clone()) {
+        shared.owner.closed(node, class, before.incarnation);
+    }
+    shared.owner.opened(node, class, greeting.incarnation);
+    let read = tokio::select! {
+        biased;
+        () = connection.replaced.notified() => Ok(()),
+        read = receive_all(shared, stream, (node, class)) => read,
+    };
+    if peer.ends(class, &connection) {
+        shared.owner.closed(node, class, greeting.incarnation);
+        if shared.owner.moves(node) {
+            peer.has_left(&greeting.address);
+        }
     }
     read
+}
+
+/// Until the connection ends.
+async fn receive_all<O: Owner>(
+    shared: &Shared<O>,
+    stream: Stream,
+    (node, class): (u32, Class),
+) -> Result<(), Error> {
+    // Many small messages come in one read.
+    let mut stream = tokio::io::BufReader::with_capacity(64 << 10, stream);
+    while let Some(message) = frame::read(&mut stream, MAX_FRAME).await? {
+        shared.owner.received(node, class, message);
+    }
+    Ok(())
 }

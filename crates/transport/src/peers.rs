@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::Class;
 use crate::queue::Queue;
@@ -17,12 +18,30 @@ pub(crate) struct Place {
     found: bool,
 }
 
+/// A connection of the node to this one.
+#[derive(Clone, Debug)]
+pub(crate) struct Incoming {
+    pub(crate) incarnation: u64,
+    /// The node has opened another one.
+    pub(crate) replaced: Arc<Notify>,
+}
+
+impl Incoming {
+    pub(crate) fn new(incarnation: u64) -> Incoming {
+        Incoming {
+            incarnation,
+            replaced: Arc::default(),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) node: u32,
     /// None while nobody has told.
     pub(crate) place: watch::Sender<Option<Place>>,
     queues: [Queue; 3],
+    incoming: [Mutex<Option<Incoming>>; 3],
     /// What it said of itself last, for those who read logs: the same refusal is told once.
     refused: Mutex<Option<String>>,
 }
@@ -33,6 +52,7 @@ impl Peer {
             node,
             place: watch::Sender::new(None),
             queues: Class::ALL.map(|class| Queue::new(class.bounds())),
+            incoming: Class::ALL.map(|_| Mutex::default()),
             refused: Mutex::default(),
         }
     }
@@ -44,6 +64,27 @@ impl Peer {
             Class::Requests => requests,
             Class::Bulk => bulk,
         }
+    }
+
+    fn incoming(&self, class: Class) -> &Mutex<Option<Incoming>> {
+        let [consensus, requests, bulk] = &self.incoming;
+        match class {
+            Class::Consensus => consensus,
+            Class::Requests => requests,
+            Class::Bulk => bulk,
+        }
+    }
+
+    /// The node has connected. Returns the connection before it, if nobody has noticed yet that it is dead: a node has one for each class.
+    pub(crate) fn connects(&self, class: Class, connection: Incoming) -> Option<Incoming> {
+        let before = self.incoming(class).lock().replace(connection);
+        before.inspect(|before| before.replaced.notify_one())
+    }
+
+    /// The connection has ended. False if another one has taken its place before.
+    pub(crate) fn ends(&self, class: Class, connection: &Incoming) -> bool {
+        let is_it = |it: &mut Incoming| Arc::ptr_eq(&it.replaced, &connection.replaced);
+        self.incoming(class).lock().take_if(is_it).is_some()
     }
 
     /// True if this is another reason than the last one.

@@ -48,7 +48,7 @@ pub trait Owner: Send + Sync + 'static {
     /// at once, and is not lost.
     fn lost(self: &Arc<Self>, node: u32, class: Class);
 
-    /// The node can send to us.
+    /// The node can send to us. What it had opened before is closed, and was said to be so.
     fn opened(self: &Arc<Self>, node: u32, class: Class, incarnation: u64);
 
     /// What the node sent may be lost.

@@ -169,3 +169,29 @@ fn a_contact_point_is_better_than_what_others_say() {
     assert!(seen.contains(&Seen::Disconnected(1, Class::Requests)));
     assert!(!seen.iter().any(|seen| matches!(seen, Seen::Lost(..))));
 }
+
+/// It has started again before anybody noticed that it was gone: what is told of its old connections is told before the new ones.
+#[test]
+fn a_node_has_one_connection_of_each_class() {
+    let (zero, of_zero) = start(Start::new(0, &[]));
+    let contact = [of_zero.address()];
+    let (first, _of_first) = start(Start::new(1, &contact));
+    let opened = |node: &Node| {
+        let is_it =
+            |seen: &&Seen| matches!(seen, Seen::Opened(1, _, it) if *it == node.incarnation);
+        zero.seen.lock().iter().filter(is_it).count() >= 3
+    };
+    wait_for("its connections", || opened(&first));
+    let (second, _of_second) = start(Start::new(1, &contact));
+    wait_for("its new connections", || opened(&second));
+    for class in Class::ALL {
+        let mut open = None;
+        for seen in zero.seen.lock().iter() {
+            match seen {
+                Seen::Opened(1, of, it) if *of == class => assert_eq!(open.replace(*it), None),
+                Seen::Closed(1, of, it) if *of == class => assert_eq!(open.take(), Some(*it)),
+                _ => {}
+            }
+        }
+    }
+}

@@ -501,6 +501,15 @@ impl Cluster {
         }
     }
 
+    /// A node that knows nothing of this one, or nothing any more, hears what it has to know.
+    fn introduce_to(&self, node: u32) {
+        self.tell_status();
+        match is_gateway(node) {
+            true => self.tell_gateway(node, &self.state()),
+            false => self.tell_streams(node),
+        }
+    }
+
     fn loses_requests(&self, node: u32) {
         if !is_gateway(node) {
             self.calm.store(0, Ordering::Relaxed);
@@ -605,11 +614,7 @@ impl Owner for Cluster {
     fn connected(self: &Arc<Self>, node: u32, class: Class) {
         if class == Class::Requests {
             tracing::info!(node, "connected with another node");
-            self.tell_status();
-            match is_gateway(node) {
-                true => self.tell_gateway(node, &self.state()),
-                false => self.tell_streams(node),
-            }
+            self.introduce_to(node);
         }
     }
 
@@ -630,9 +635,14 @@ impl Owner for Cluster {
         }
     }
 
-    fn opened(self: &Arc<Self>, node: u32, _: Class, incarnation: u64) {
+    fn opened(self: &Arc<Self>, node: u32, class: Class, incarnation: u64) {
         if is_gateway(node) {
             self.visitors.opened(node, incarnation);
+        }
+        // It has forgotten what was told over the other direction when this one broke.
+        let transport = self.transport.get();
+        if class == Class::Requests && transport.is_some_and(|it| it.is_connected(node, class)) {
+            self.introduce_to(node);
         }
     }
 

@@ -3,9 +3,14 @@
 //! The node with the client deals it out to all nodes, so that whoever leads a partition can push at once. A node that has jobs and no
 //! credit says so; the others then give up half of what they have and do not use. No credit is made on the way: what a node has given
 //! up is given on, and what a lost node had is given on when the node's jobs cannot come any more.
+//!
+//! A node knows a stream by a name, and gets another one when it hears of the stream again: what was said under the name before counts
+//! no more, except that jobs that came under it take their room until the client takes them.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+
+use skep_engine::StreamId;
 
 /// A node that has starved within this time is not asked to give up any; and after this time nobody waits for an answer.
 const RECENT: Duration = Duration::from_secs(1);
@@ -16,6 +21,10 @@ pub struct Shares {
     total: u32,
     /// What each node has: for jobs on their way, and free.
     granted: BTreeMap<u32, u32>,
+    /// By which name each node knows the stream.
+    names: BTreeMap<u32, StreamId>,
+    /// Jobs that came from a node under a name, and that the client has not taken.
+    waiting: BTreeMap<(u32, StreamId), u32>,
     starving: BTreeMap<u32, Instant>,
     /// Nodes that are to give up some and have not answered.
     asked: BTreeMap<u32, Instant>,
@@ -30,12 +39,14 @@ pub struct Moves {
 
 impl Shares {
     /// Even shares; each node has one at least.
-    pub fn new(total: u32, nodes: impl IntoIterator<Item = u32>) -> Shares {
+    pub fn new(total: u32, name: StreamId, nodes: impl IntoIterator<Item = u32>) -> Shares {
         let nodes: Vec<u32> = nodes.into_iter().collect();
         let each = even(total, nodes.len());
         Shares {
             total,
+            names: nodes.iter().map(|node| (*node, name)).collect(),
             granted: nodes.into_iter().map(|node| (node, each)).collect(),
+            waiting: BTreeMap::new(),
             starving: BTreeMap::new(),
             asked: BTreeMap::new(),
         }
@@ -46,9 +57,49 @@ impl Shares {
         even(self.total, self.granted.len())
     }
 
-    /// What no node has.
+    /// What no node has, and no job that came from a node before it was lost.
     fn free(&self) -> u32 {
-        self.total.saturating_sub(self.granted.values().sum())
+        let granted: u32 = self.granted.values().sum();
+        self.total.saturating_sub(granted + self.left())
+    }
+
+    /// Jobs that came from nodes before they were lost.
+    fn left(&self) -> u32 {
+        let left = |((node, name), _): &(&(u32, StreamId), &u32)| !self.is_known(*node, *name);
+        self.waiting.iter().filter(left).map(|it| *it.1).sum()
+    }
+
+    /// What a node has at least: one, or nothing while there are jobs that came before it was lost. When they are taken it gets some.
+    fn least(&self) -> u32 {
+        u32::from(self.left() == 0)
+    }
+
+    /// By which name the node knows the stream.
+    pub fn name_at(&self, node: u32) -> Option<StreamId> {
+        self.names.get(&node).copied()
+    }
+
+    fn is_known(&self, node: u32, name: StreamId) -> bool {
+        self.name_at(node) == Some(name)
+    }
+
+    /// The node has pushed a job under this name.
+    pub fn came(&mut self, node: u32, name: StreamId) {
+        *self.waiting.entry((node, name)).or_default() += 1;
+    }
+
+    /// The client has taken it. The share of the node, which gets the credit back; or who gets it if the node was lost meanwhile.
+    pub fn taken(&mut self, node: u32, name: StreamId) -> Result<u32, Vec<(u32, u32)>> {
+        if let Some(waiting) = self.waiting.get_mut(&(node, name)) {
+            *waiting -= 1;
+            if *waiting == 0 {
+                self.waiting.remove(&(node, name));
+            }
+        }
+        match self.is_known(node, name) {
+            true => Ok(self.of(node)),
+            false => Err(self.deal()),
+        }
     }
 
     /// What the node has.
@@ -56,12 +107,13 @@ impl Shares {
         self.granted.get(&node).copied().unwrap_or_default()
     }
 
-    /// A node comes, or comes back: what it has now.
-    pub fn met(&mut self, node: u32) -> u32 {
+    /// A node comes, or comes back, and knows the stream by this name: what it has now.
+    pub fn met(&mut self, node: u32, name: StreamId) -> u32 {
         self.lost(node);
         let each = even(self.total, self.granted.len() + 1);
-        let share = each.min(self.free()).max(1);
+        let share = each.min(self.free()).max(self.least());
         self.granted.insert(node, share);
+        self.names.insert(node, name);
         share
     }
 
@@ -70,6 +122,7 @@ impl Shares {
         self.starving.remove(&node);
         self.asked.remove(&node);
         self.granted.remove(&node);
+        self.names.remove(&node);
     }
 
     /// A node has jobs and no credit.
@@ -96,25 +149,34 @@ impl Shares {
         moves
     }
 
-    /// A node has given up some. Returns who gets it.
-    pub fn freed(&mut self, node: u32, amount: u32) -> Vec<(u32, u32)> {
-        self.asked.remove(&node);
+    /// What the node was to get did not reach it.
+    pub fn not_grown(&mut self, node: u32, amount: u32) {
         if let Some(has) = self.granted.get_mut(&node) {
             *has = has.saturating_sub(amount);
         }
+    }
+
+    /// A node has given up some. Returns who gets it.
+    pub fn freed(&mut self, node: u32, amount: u32) -> Vec<(u32, u32)> {
+        self.asked.remove(&node);
+        self.not_grown(node, amount);
         self.deal()
     }
 
-    /// Gives what no node has to those who starve.
+    /// Gives what no node has to those who starve, and to those that have nothing.
     fn deal(&mut self) -> Vec<(u32, u32)> {
-        let (mut free, mut left) = (self.free(), self.starving.len());
+        let (mut free, least) = (self.free(), self.least());
+        let wants = |(node, has): &(&u32, &mut u32)| **has == 0 || self.starving.contains_key(node);
+        let mut nodes: Vec<(&u32, &mut u32)> = self.granted.iter_mut().filter(wants).collect();
+        let mut left = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
         let mut dealt = Vec::new();
-        for node in self.starving.keys() {
-            let amount = free / u32::try_from(left).unwrap_or(u32::MAX).max(1);
-            (free, left) = (free - amount, left - 1);
+        for (node, has) in &mut nodes {
+            let least = if **has == 0 { least } else { 0 };
+            let amount = (free / left.max(1)).max(least);
+            (free, left) = (free.saturating_sub(amount), left.saturating_sub(1));
             if amount > 0 {
-                *self.granted.entry(*node).or_default() += amount;
-                dealt.push((*node, amount));
+                **has += amount;
+                dealt.push((**node, amount));
             }
         }
         dealt
@@ -130,9 +192,11 @@ fn even(total: u32, nodes: usize) -> u32 {
 mod tests {
     use super::*;
 
+    const NAME: StreamId = 7;
+
     #[test]
     fn idle_nodes_give_half_of_theirs_to_the_one_that_starves() {
-        let mut shares = Shares::new(30, 0..3);
+        let mut shares = Shares::new(30, NAME, 0..3);
         let now = Instant::now();
         assert_eq!(shares.starves(1, now).shrink, [(0, 5), (2, 5)]);
         assert_eq!(shares.freed(0, 5), [(1, 5)]);
@@ -151,10 +215,10 @@ mod tests {
 
     #[test]
     fn a_node_keeps_one_and_those_that_starve_are_not_asked() {
-        let mut shares = Shares::new(3, 0..3);
+        let mut shares = Shares::new(3, NAME, 0..3);
         let now = Instant::now();
         assert_eq!(shares.starves(0, now), Moves::default());
-        let mut shares = Shares::new(30, 0..3);
+        let mut shares = Shares::new(30, NAME, 0..3);
         assert_eq!(shares.starves(0, now).shrink, [(1, 5), (2, 5)]);
         assert_eq!(shares.freed(1, 0), []);
         assert_eq!(shares.starves(1, now), Moves::default());
@@ -166,18 +230,18 @@ mod tests {
 
     #[test]
     fn what_a_lost_node_had_goes_to_who_needs_it_and_one_that_comes_back_has_a_share() {
-        let mut shares = Shares::new(32, 0..3);
+        let mut shares = Shares::new(32, NAME, 0..3);
         let now = Instant::now();
         shares.lost(2);
         assert_eq!(shares.starves(0, now).grow, [(0, 12)]);
-        assert_eq!(shares.met(2), 1, "the others have all of it");
+        assert_eq!(shares.met(2, NAME), 1, "the others have all of it");
         assert_eq!(
             shares.starves(2, now).shrink,
             [(1, 5)],
             "the first one starves too"
         );
         shares.lost(0);
-        assert_eq!(shares.met(0), 10);
+        assert_eq!(shares.met(0, NAME), 10);
         // A message of a node that is not there any more.
         shares.lost(1);
         assert_eq!(shares.freed(1, 5), [(2, 21)]);
@@ -188,7 +252,7 @@ mod tests {
     fn no_credit_is_made_or_lost() {
         skep_sim::each(20, |seed| {
             let mut random = skep_sim::Random(seed);
-            let mut shares = Shares::new(32, 0..3);
+            let mut shares = Shares::new(32, NAME, 0..3);
             let start = Instant::now();
             for step in 0..2_000 {
                 let now = start + Duration::from_millis(step * 20);
@@ -196,7 +260,7 @@ mod tests {
                 let has = shares.of(node);
                 match random.below(8) {
                     0 => shares.lost(node),
-                    1 => assert!(shares.met(node) > 0),
+                    1 => assert!(shares.met(node, NAME) > 0),
                     2..=4 => drop(shares.starves(node, now)),
                     _ => drop(shares.freed(node, random.below(6).min(u64::from(has)) as u32)),
                 }
@@ -205,5 +269,36 @@ mod tests {
                 assert!(granted <= 32 + 4, "{shares:?}");
             }
         });
+    }
+
+    #[test]
+    fn jobs_of_a_lost_node_take_their_room_until_they_are_taken() {
+        let mut shares = Shares::new(12, NAME, 0..3);
+        let now = Instant::now();
+        for _ in 0..3 {
+            shares.came(1, NAME);
+        }
+        assert_eq!(shares.taken(1, NAME), Ok(4));
+        shares.lost(1);
+        assert_eq!(shares.met(1, 8), 2, "two of four are in the client's queue");
+        // What it had pushed before it knew of its new name.
+        shares.came(1, NAME);
+        assert_eq!(shares.starves(1, now).shrink, [(0, 2), (2, 2)]);
+        assert_eq!(shares.freed(0, 2), [(1, 1)], "one job too many is here");
+        assert_eq!(shares.taken(1, NAME), Err(vec![(1, 1)]));
+        assert_eq!(shares.taken(1, NAME), Err(vec![(1, 1)]));
+        assert_eq!(shares.taken(1, NAME), Err(vec![(1, 1)]));
+        shares.came(1, 8);
+        assert_eq!(shares.taken(1, 8), Ok(6));
+        assert_eq!(shares.freed(2, 2), [(1, 2)]);
+        shares.not_grown(1, 2);
+        assert_eq!(shares.free(), 2);
+        // All of it has come, and nothing was taken: a node that comes back has nothing for the time being.
+        let mut shares = Shares::new(3, NAME, 0..3);
+        shares.came(1, NAME);
+        shares.lost(1);
+        assert_eq!(shares.met(1, 8), 0);
+        assert_eq!(shares.starves(1, now), Moves::default());
+        assert_eq!(shares.taken(1, NAME), Err(vec![(1, 1)]));
     }
 }

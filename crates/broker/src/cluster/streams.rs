@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use parking_lot::Mutex;
+use skep_cluster::is_gateway;
 use skep_engine::StreamId;
 use skep_protocol::ActivatedJob;
 use skep_protocol::command::ActivateJobs;
@@ -20,12 +21,26 @@ use crate::job_streams::{Elsewhere, Stream};
 
 #[derive(Default)]
 pub(super) struct RemoteStreams {
-    /// Streams of other nodes' clients, by node and the number there.
+    /// Streams of other nodes' clients, by node and the name that it has given them for this one.
     of_others: Mutex<HashMap<(u32, StreamId), Arc<Stream>>>,
-    /// Jobs that clients here have taken, by the node that has pushed them: not told yet.
+    /// Jobs that clients here have taken, by the node that has pushed them, and its name of the stream: not told yet.
     taken: Mutex<HashMap<(u32, StreamId), u32>>,
-    /// Of the streams of clients here.
-    shares: Mutex<HashMap<StreamId, Shares>>,
+    own: Mutex<OwnStreams>,
+}
+
+/// The streams of clients here.
+#[derive(Default)]
+struct OwnStreams {
+    shares: HashMap<StreamId, Shares>,
+    /// The streams by the names that other nodes have for them, or had.
+    names: HashMap<StreamId, StreamId>,
+}
+
+impl OwnStreams {
+    fn named(&mut self, name: StreamId) -> Option<(StreamId, &mut Shares)> {
+        let stream = *self.names.get(&name)?;
+        Some((stream, self.shares.get_mut(&stream)?))
+    }
 }
 
 impl Cluster {
@@ -35,24 +50,45 @@ impl Cluster {
             true => self.state().nodes.keys().copied().collect(),
             false => self.nodes(),
         };
-        let shares = Shares::new(credit, nodes);
+        let shares = Shares::new(credit, stream, nodes);
         let each = shares.each();
-        self.streams.shares.lock().insert(stream, shares);
+        let mut own = self.streams.own.lock();
+        own.names.insert(stream, stream);
+        own.shares.insert(stream, shares);
         each
     }
 
     /// A client of this node has opened a stream.
     pub fn open_elsewhere(&self, stream: StreamId, spec: &ActivateJobs) {
-        self.broadcast(&NodeMessage::OpenStream {
+        let message = NodeMessage::OpenStream {
             stream,
             spec: spec.clone(),
-        });
+        };
+        // One that was met meanwhile has heard of it by another name.
+        self.send_to_all(&message, |node| self.name_at(node, stream) == Some(stream));
+    }
+
+    fn name_at(&self, node: u32, stream: StreamId) -> Option<StreamId> {
+        self.streams.own.lock().shares.get(&stream)?.name_at(node)
     }
 
     pub fn close_elsewhere(&self, stream: StreamId) {
-        self.streams.taken.lock().retain(|(_, of), _| *of != stream);
-        self.streams.shares.lock().remove(&stream);
-        self.broadcast(&NodeMessage::CloseStream { stream });
+        let mut own = self.streams.own.lock();
+        let shares = own.shares.remove(&stream);
+        own.names.retain(|_, of| *of != stream);
+        drop(own);
+        let name_at = |node: u32| shares.as_ref()?.name_at(node);
+        for node in self.nodes_with_streams() {
+            if let Some(stream) = name_at(node) {
+                self.streams.taken.lock().remove(&(node, stream));
+                self.send(node, &NodeMessage::CloseStream { stream });
+            }
+        }
+    }
+
+    fn nodes_with_streams(&self) -> Vec<u32> {
+        let peers = self.transport.get().into_iter().flat_map(|it| it.peers());
+        peers.filter(|node| !is_gateway(*node)).collect()
     }
 
     /// A node that is met (again) hears of all streams here.
@@ -63,13 +99,20 @@ impl Cluster {
         self.streams.taken.lock().retain(|(of, _), _| *of != node);
         for stream in broker.streams.streams() {
             let mut spec = stream.spec.clone();
-            match self.streams.shares.lock().get_mut(&stream.id) {
-                Some(shares) => spec.max_jobs = shares.met(node),
-                // It is just being closed.
-                None => continue,
+            let name = broker.streams.next_id();
+            let mut own = self.streams.own.lock();
+            // It may just be being closed.
+            let Some(shares) = own.shares.get_mut(&stream.id) else {
+                continue;
+            };
+            let before = shares.name_at(node);
+            spec.max_jobs = shares.met(node, name);
+            own.names.insert(name, stream.id);
+            drop(own);
+            if let Some(stream) = before {
+                self.send(node, &NodeMessage::CloseStream { stream });
             }
-            let stream = stream.id;
-            self.send(node, &NodeMessage::OpenStream { stream, spec });
+            self.send(node, &NodeMessage::OpenStream { stream: name, spec });
         }
     }
 
@@ -102,7 +145,7 @@ impl Cluster {
 
     /// The node is gone, and its clients' streams with it.
     pub(super) fn lose_streams(&self, node: u32) {
-        for shares in self.streams.shares.lock().values_mut() {
+        for shares in self.streams.own.lock().shares.values_mut() {
             shares.lost(node);
         }
         let of_node: Vec<StreamId> = {
@@ -122,12 +165,16 @@ impl Cluster {
     }
 
     /// Another node has pushed a job to a stream here.
-    pub(super) fn pushed(&self, from: u32, stream: StreamId, job: ActivatedJob) {
+    pub(super) fn pushed(&self, from: u32, name: StreamId, job: ActivatedJob) {
         let Some(broker) = self.broker() else {
             return;
         };
-        let job = match broker.streams.find(stream) {
-            Some(stream) => stream.take_over(from, job).err(),
+        let named = self.streams.own.lock().named(name).map(|(stream, shares)| {
+            shares.came(from, name);
+            stream
+        });
+        let job = match named.and_then(|stream| broker.streams.find(stream)) {
+            Some(stream) => stream.take_over((from, name), job).err(),
             None => Some(Box::new(job)),
         };
         if let Some(job) = job
@@ -139,19 +186,35 @@ impl Cluster {
     }
 
     /// A client here has taken a job that the node has pushed. The node is told in halves of its share.
-    pub fn taken(&self, node: u32, stream: StreamId) {
-        let share = self.streams.shares.lock().get(&stream).map(|s| s.of(node));
-        let share = share.unwrap_or(1);
+    pub fn taken(&self, node: u32, name: StreamId) {
+        let taken = match self.streams.own.lock().named(name) {
+            Some((stream, shares)) => (stream, shares.taken(node, name)),
+            None => return,
+        };
+        let share = match taken {
+            (_, Ok(share)) => share,
+            (stream, Err(grow)) => {
+                let shrink = Vec::new();
+                return self.carry_out(stream, Moves { grow, shrink });
+            }
+        };
         let amount = {
             let mut taken = self.streams.taken.lock();
-            let count = taken.entry((node, stream)).or_default();
+            let count = taken.entry((node, name)).or_default();
             *count += 1;
             if *count * 2 < share {
                 return;
             }
-            taken.remove(&(node, stream)).unwrap_or_default()
+            taken.remove(&(node, name)).unwrap_or_default()
         };
-        self.send(node, &NodeMessage::Credit { stream, amount });
+        let credit = NodeMessage::Credit {
+            stream: name,
+            amount,
+        };
+        if !self.send(node, &credit) {
+            // With the next one.
+            *self.streams.taken.lock().entry((node, name)).or_default() += amount;
+        }
     }
 
     /// Clients of the node have taken jobs that were pushed from here.
@@ -170,9 +233,9 @@ impl Cluster {
     }
 
     /// A node has jobs for a stream of this node, and no credit.
-    pub fn starves(&self, node: u32, stream: StreamId) {
-        let moves = match self.streams.shares.lock().get_mut(&stream) {
-            Some(shares) => shares.starves(node, Instant::now()),
+    pub fn starves(&self, node: u32, name: StreamId) {
+        let (stream, moves) = match self.streams.own.lock().named(name) {
+            Some((stream, shares)) => (stream, shares.starves(node, Instant::now())),
             None => return,
         };
         self.carry_out(stream, moves);
@@ -180,16 +243,25 @@ impl Cluster {
 
     fn carry_out(&self, stream: StreamId, moves: Moves) {
         for (node, amount) in moves.grow {
-            match node == self.node() {
-                true => self.grow_here(stream, amount),
-                false => {
-                    self.send(node, &NodeMessage::Grow { stream, amount });
+            if node == self.node() {
+                self.grow_here(stream, amount);
+            } else if let Some(name) = self.name_at(node, stream) {
+                let grow = NodeMessage::Grow {
+                    stream: name,
+                    amount,
+                };
+                let sent = self.send(node, &grow);
+                let mut own = self.streams.own.lock();
+                if let Some(shares) = own.shares.get_mut(&stream).filter(|_| !sent) {
+                    shares.not_grown(node, amount);
                 }
             }
         }
         for (node, amount) in moves.shrink {
             if node != self.node() {
-                self.send(node, &NodeMessage::Shrink { stream, amount });
+                if let Some(stream) = self.name_at(node, stream) {
+                    self.send(node, &NodeMessage::Shrink { stream, amount });
+                }
             } else if let Some(broker) = self.broker()
                 && let Some(own) = broker.streams.find(stream)
             {
@@ -208,10 +280,12 @@ impl Cluster {
     }
 
     /// A node has given up credit of a stream of this node.
-    pub(super) fn shrunk(&self, node: u32, stream: StreamId, amount: u32) {
-        let grow = match self.streams.shares.lock().get_mut(&stream) {
-            Some(shares) => shares.freed(node, amount),
-            None => return,
+    pub(super) fn shrunk(&self, node: u32, name: StreamId, amount: u32) {
+        let (stream, grow) = match self.streams.own.lock().named(name) {
+            Some((stream, shares)) if shares.name_at(node) == Some(name) => {
+                (stream, shares.freed(node, amount))
+            }
+            _ => return,
         };
         let shrink = Vec::new();
         self.carry_out(stream, Moves { grow, shrink });
@@ -220,8 +294,11 @@ impl Cluster {
     /// A node wants back credit of its stream.
     pub(super) fn shrink(&self, node: u32, stream: StreamId, amount: u32) {
         let found = self.streams.of_others.lock().get(&(node, stream)).cloned();
-        let amount = found.map_or(0, |found| found.shrink(amount));
-        self.send(node, &NodeMessage::Shrunk { stream, amount });
+        let amount = found.as_ref().map_or(0, |found| found.shrink(amount));
+        let sent = self.send(node, &NodeMessage::Shrunk { stream, amount });
+        if let Some(found) = found.filter(|_| !sent) {
+            found.grow(amount);
+        }
     }
 
     /// A node gives more credit for its stream.

@@ -10,10 +10,11 @@ mod measured;
 mod purge;
 mod questions;
 mod stores;
+mod streams;
 #[path = "../support/mod.rs"]
 mod support;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,6 +32,7 @@ use skep_protocol::{ActivatedJob, Failure, Key, Response};
 use skep_query::entities::PROCESS_INSTANCE;
 use skep_query::{Answer, Consistency, Query, QueryError, Search, Storage};
 use skep_service::{Broker as _, JobReceiver, PartitionRole};
+use skep_testbed::Proxy;
 use support::{Rig, create, jobs, one_task, publish};
 use tempfile::TempDir;
 
@@ -48,6 +50,8 @@ struct Nodes {
     search_server: Option<&'static skep_testbed::SearchServer>,
     prefix: String,
     exporters: Vec<ExporterConfig>,
+    /// From one node to another: the only way, if there is any such link.
+    links: BTreeMap<(usize, usize), Proxy>,
 }
 
 /// In one database.
@@ -101,6 +105,25 @@ impl Nodes {
             search_server: None,
             prefix: String::new(),
             exporters: Vec::new(),
+            links: BTreeMap::new(),
+        }
+    }
+
+    /// Nodes that reach each other by links that can be cut.
+    fn linked(size: usize, partitions: u32) -> Nodes {
+        let mut nodes = Nodes::new(size, partitions);
+        let pairs = (0..size).flat_map(|from| (0..size).map(move |to| (from, to)));
+        for (from, to) in pairs.filter(|(from, to)| from != to) {
+            let link = Proxy::start(nodes.ports[to].port(), Duration::ZERO).unwrap();
+            nodes.links.insert((from, to), link);
+        }
+        nodes
+    }
+
+    fn address(&self, from: usize, to: usize) -> String {
+        match self.links.get(&(from, to)) {
+            Some(link) => format!("127.0.0.1:{}", link.port()),
+            None => self.ports[to].to_string(),
         }
     }
 
@@ -120,8 +143,14 @@ impl Nodes {
                 size,
                 replication_factor: size,
                 listen: self.ports[node],
-                advertised: self.ports[node].to_string(),
-                contact_points: self.ports.iter().map(ToString::to_string).collect(),
+                // With links nobody is there: others come by their contact points alone.
+                advertised: match self.links.is_empty() {
+                    true => self.ports[node].to_string(),
+                    false => "127.0.0.1:1".to_string(),
+                },
+                contact_points: (0..self.ports.len())
+                    .map(|to| self.address(node, to))
+                    .collect(),
                 election_timeout: Duration::from_millis(1500),
                 tls: None,
             }),

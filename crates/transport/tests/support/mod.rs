@@ -22,11 +22,14 @@ pub enum Seen {
     Message(u32, Class, Bytes),
     Disconnected(u32, Class),
     Lost(u32, Class),
+    /// By which incarnation.
+    Opened(u32, Class, u64),
+    Closed(u32, Class, u64),
 }
 
 pub struct Node {
     number: u32,
-    incarnation: u64,
+    pub incarnation: u64,
     cluster_id: String,
     versions: (u32, u32),
     address: Mutex<String>,
@@ -81,9 +84,15 @@ impl Owner for Node {
         self.seen.lock().push(Seen::Lost(node, class));
     }
 
-    fn opened(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
+    fn opened(self: &Arc<Self>, node: u32, class: Class, incarnation: u64) {
+        let opened = Seen::Opened(node, class, incarnation);
+        self.seen.lock().push(opened);
+    }
 
-    fn closed(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
+    fn closed(self: &Arc<Self>, node: u32, class: Class, incarnation: u64) {
+        let closed = Seen::Closed(node, class, incarnation);
+        self.seen.lock().push(closed);
+    }
 }
 
 /// What a node is started with.
