@@ -1,5 +1,6 @@
 //! A query of one partition, answered here or by another node that has its rows.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,8 @@ pub type Answered = Result<(Answer, u64), QueryError>;
 
 /// Another node gets so long to answer: it waits for what was acknowledged, and then for the database.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// And so long if there is an answer that may lack something.
+const SHORT_PATIENCE: Duration = Duration::from_secs(1);
 /// A query that nobody can answer waits so long for somebody who can.
 const GRACE: Duration = Duration::from_secs(2);
 /// Between two looks for one.
@@ -74,7 +77,8 @@ impl Shared {
         for state in [StoreState::Behind, StoreState::Whole] {
             if let Some(cluster) = self.cluster.get() {
                 let nodes = cluster.stores_elsewhere(partition, state).into_iter().rev();
-                places.extend(nodes.map(Place::Node));
+                let heard = nodes.filter(|node| cluster.is_heard(*node));
+                places.extend(heard.map(Place::Node));
             }
             if here == state {
                 places.push(Place::Here);
@@ -84,7 +88,7 @@ impl Shared {
     }
 
     /// Asks the best place. The question leaves at once, before the answer is waited for.
-    pub fn ask(&self, partition: u32, query: Query, consistency: Consistency) -> Asked {
+    pub fn ask(self: &Arc<Self>, partition: u32, query: Query, consistency: Consistency) -> Asked {
         let mut asked = Asked {
             partition,
             query,
@@ -97,7 +101,7 @@ impl Shared {
     }
 
     /// False: there is nobody left.
-    fn ask_next(&self, asked: &mut Asked) -> bool {
+    fn ask_next(self: &Arc<Self>, asked: &mut Asked) -> bool {
         asked.answer = None;
         while asked.answer.is_none()
             && let Some(place) = asked.others.pop()
@@ -108,7 +112,7 @@ impl Shared {
     }
 
     fn ask_at(
-        &self,
+        self: &Arc<Self>,
         place: Place,
         partition: u32,
         query: &Query,
@@ -126,24 +130,35 @@ impl Shared {
             };
             return self.cluster.get()?.query(node, partition, query, wanted);
         }
-        let Secondary::Open(store) = handle?.secondary.get() else {
+        let handle = handle?;
+        let Secondary::Open(store) = handle.secondary.get() else {
             return None;
         };
         let (answer, answered) = oneshot::channel();
-        store.query(query.clone(), consistency, move |answered| {
+        let done = move |answered| {
             // Who asked may have gone away.
             let _ = answer.send(answered);
-        });
+        };
+        match consistency {
+            Consistency::ReadYourWrites => self.query_now(&handle, store, query.clone(), done),
+            Consistency::Eventual => store.query(query.clone(), consistency, done),
+        }
         Some(answered)
     }
 
     /// The answer; the next place is asked if one cannot give it, or lacks some of what was acknowledged.
-    pub async fn answer(&self, mut asked: Asked) -> Answered {
+    pub async fn answer(self: &Arc<Self>, mut asked: Asked) -> Answered {
         let began = Instant::now();
         let mut lacking = None;
         loop {
             let answered = match asked.answer.take() {
-                Some(answer) => received(asked.partition, answer).await,
+                Some(answer) => {
+                    let patience = match lacking {
+                        Some(Ok(_)) => SHORT_PATIENCE,
+                        _ => PATIENCE,
+                    };
+                    received(asked.partition, answer, patience).await
+                }
                 None => Err(self.nobody_to_ask(asked.partition)),
             };
             match answered {
@@ -189,7 +204,7 @@ impl Shared {
 
     /// A node that asks has heard that the partition is committed up to `wanted`.
     pub fn answer_for_another(
-        &self,
+        self: &Arc<Self>,
         partition: u32,
         query: Query,
         wanted: Option<u64>,
@@ -201,14 +216,13 @@ impl Shared {
             let text = format!("Secondary storage of partition {partition} is not on this node.");
             return done(Err(QueryError::Unavailable(text)));
         };
-        let consistency = match wanted {
+        match wanted {
             Some(entry) => {
                 handle.progress.expect(entry);
-                Consistency::ReadYourWrites
+                self.query_now(&handle, store, query, done);
             }
-            None => Consistency::Eventual,
-        };
-        store.query(query, consistency, done);
+            None => store.query(query, Consistency::Eventual, done),
+        }
     }
 
     /// How far the log was committed here when this was asked.
@@ -218,12 +232,16 @@ impl Shared {
     }
 }
 
-async fn received(partition: u32, answer: oneshot::Receiver<Answered>) -> Answered {
-    match tokio::time::timeout(PATIENCE, answer).await {
+async fn received(
+    partition: u32,
+    answer: oneshot::Receiver<Answered>,
+    patience: Duration,
+) -> Answered {
+    match tokio::time::timeout(patience, answer).await {
         Ok(answered) => answered.unwrap_or_else(|_| Err(gone())),
         Err(_) => Err(QueryError::Unavailable(format!(
             "The node that was asked for rows of partition {partition} has not answered for {} s. Send the query again.",
-            PATIENCE.as_secs()
+            patience.as_secs()
         ))),
     }
 }

@@ -16,6 +16,7 @@ pub mod config;
 mod directory;
 pub mod disk;
 pub mod flow_control;
+mod freshness;
 mod hosted;
 mod hosting;
 pub mod job_streams;

@@ -22,7 +22,7 @@ impl Storage for Broker {
 
     fn query(&self, query: Query, consistency: Consistency) -> BoxFuture<'_, Answered> {
         if let Some(stores) = self.sharing() {
-            return Box::pin(received(ask_shared(&stores, query, consistency)));
+            return Box::pin(self.ask_shared(stores, query, consistency));
         }
         if self.partitions().is_empty() && self.shares_database() {
             // Any node that has a store there answers for all partitions.
@@ -72,6 +72,21 @@ impl Broker {
     fn shares_database(&self) -> bool {
         let secondary = self.config().secondary_storage.as_ref();
         secondary.is_some_and(skep_export::Config::is_shared)
+    }
+
+    /// Asks one place for the rows of all partitions.
+    async fn ask_shared(
+        &self,
+        stores: Vec<Arc<Store>>,
+        query: Query,
+        consistency: Consistency,
+    ) -> Answered {
+        let unsure = match consistency {
+            Consistency::ReadYourWrites => self.shared().expect_all().await,
+            Consistency::Eventual => 0,
+        };
+        let (answer, behind) = received(ask_shared(&stores, query, consistency)).await?;
+        Ok((answer, behind.max(unsure)))
     }
 
     fn home_of(&self, key: Key) -> Option<u32> {

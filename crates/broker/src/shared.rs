@@ -30,6 +30,9 @@ use crate::purging::made_with;
 pub struct Shared {
     pub(crate) hosted: Hosted,
     expected: Mutex<BTreeMap<u32, u64>>,
+    /// When somebody could tell last how far each partition was committed.
+    pub(crate) heard: Mutex<BTreeMap<u32, Instant>>,
+    pub(crate) opened: Instant,
     pub notifier: JobNotifier,
     pub streams: Arc<StreamHub>,
     pub disk: OnceLock<Arc<DiskSpace>>,
@@ -73,6 +76,8 @@ impl Shared {
         Shared {
             hosted: Hosted::default(),
             expected: Mutex::default(),
+            heard: Mutex::default(),
+            opened: Instant::now(),
             notifier: JobNotifier::default(),
             streams: Arc::new(StreamHub::new(routing.clone())),
             disk: OnceLock::new(),

@@ -18,6 +18,8 @@ mod lost_files;
 mod majority;
 #[path = "cluster/purge.rs"]
 mod purge;
+#[path = "cluster/reads.rs"]
+mod reads;
 #[path = "cluster/room.rs"]
 mod room;
 #[path = "cluster/secured.rs"]

@@ -9,6 +9,7 @@ mod management;
 mod members;
 mod own_group;
 pub mod own_member;
+mod positions;
 mod queries;
 mod questions;
 mod rebalance;
@@ -43,6 +44,7 @@ use self::heartbeats::Heartbeats;
 use self::management::Asked;
 pub use self::management::{Answer, Ask};
 use self::members::Members;
+use self::positions::Positions;
 use self::queries::Queries;
 pub use self::questions::Answerer;
 use self::questions::Questions;
@@ -81,6 +83,7 @@ pub struct Cluster {
     wanted: Wanted,
     streams: RemoteStreams,
     queries: Queries,
+    positions: Positions,
     questions: Questions,
     copies: Copies,
     known: Known,
@@ -130,6 +133,7 @@ impl Cluster {
             wanted: Wanted::default(),
             streams: RemoteStreams::default(),
             queries: Queries::default(),
+            positions: Positions::default(),
             questions: Questions::default(),
             copies: Copies::default(),
             known: Known::default(),
@@ -152,6 +156,7 @@ impl Cluster {
                     return;
                 };
                 cluster.abort_overtaken();
+                cluster.forget_positions();
                 cluster.stay_behind();
                 cluster.go_on_with_change();
                 looks += 1;
@@ -467,6 +472,8 @@ impl Cluster {
                 offset,
             } => self.copy_wanted(from, (transfer, partition), (at_least, offset)),
             NodeMessage::Copy { transfer, answer } => self.copy_answer(from, transfer, answer),
+            NodeMessage::Position { id, partition } => self.tell_position(from, id, partition),
+            NodeMessage::PositionIs { id, entry } => self.position_known(id, entry),
         }
     }
 
@@ -519,6 +526,7 @@ impl Cluster {
         self.lose_streams(node);
         self.lose_queries(node);
         self.lose_questions(node);
+        self.lose_positions(node);
         self.lose_copies(node);
     }
 

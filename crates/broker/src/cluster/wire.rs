@@ -127,6 +127,16 @@ pub enum NodeMessage {
         id: u64,
         answer: String,
     },
+    /// To the node that leads the partition: up to which entry is it committed now?
+    Position {
+        id: u64,
+        partition: u32,
+    },
+    PositionIs {
+        id: u64,
+        /// `None`: the node that was asked does not surely lead.
+        entry: Option<u64>,
+    },
 }
 
 /// What nodes say to each other about the cluster itself.

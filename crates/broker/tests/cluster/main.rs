@@ -9,6 +9,7 @@ mod lost;
 mod measured;
 mod purge;
 mod questions;
+mod reads;
 mod stores;
 mod streams;
 #[path = "../support/mod.rs"]

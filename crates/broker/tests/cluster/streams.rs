@@ -17,7 +17,7 @@ async fn cut(nodes: &Nodes, from: usize, to: usize) {
 }
 
 /// Each pair of nodes, in both directions, has the connections that it is to have.
-async fn all_connected(nodes: &Nodes) {
+pub async fn all_connected(nodes: &Nodes) {
     let began = Instant::now();
     while nodes.links.values().any(|it| it.connections() < CLASSES) {
         assert!(began.elapsed() < DEADLINE, "nodes go each other's ways");

@@ -106,6 +106,9 @@ impl Partition {
 
     fn begins_to_lead(&mut self) {
         let elected = Instant::now();
+        // Who finds that it leads asks how far it is committed.
+        let reached = self.core.reached();
+        self.status.applied.store(reached, Ordering::Release);
         self.status.set_role(PartitionRole::Leader);
         self.leads();
         self.due_at = Some(0);

@@ -1,0 +1,86 @@
+//! Up to which entry a partition is committed: whoever leads it is asked before a query is answered elsewhere.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::Cluster;
+use super::wire::NodeMessage;
+
+/// A leader that is there answers at once: it looks at a number.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What hears of the entry; `None`: nobody can tell.
+pub type PositionKnown = Box<dyn FnOnce(Option<u64>) + Send>;
+
+struct Pending {
+    asked: u32,
+    since: Instant,
+    known: PositionKnown,
+}
+
+/// Questions that are with leaders, by number.
+#[derive(Default)]
+pub(super) struct Positions {
+    next: AtomicU64,
+    pending: Mutex<HashMap<u64, Pending>>,
+}
+
+impl Positions {
+    /// Nobody will answer these.
+    fn give_up(&self, which: impl Fn(&Pending) -> bool) {
+        let mut pending = self.pending.lock();
+        let given_up: Vec<Pending> = pending
+            .extract_if(|_, it| which(it))
+            .map(|it| it.1)
+            .collect();
+        drop(pending);
+        for pending in given_up {
+            (pending.known)(None);
+        }
+    }
+}
+
+impl Cluster {
+    /// Asks the node that leads the partition, which is not this one.
+    pub fn ask_position(&self, partition: u32, known: PositionKnown) {
+        let leader = self.leader_of(partition).filter(|it| *it != self.node());
+        let Some(asked) = leader else {
+            return known(None);
+        };
+        let id = self.positions.next.fetch_add(1, Ordering::Relaxed);
+        let pending = Pending {
+            asked,
+            since: Instant::now(),
+            known,
+        };
+        self.positions.pending.lock().insert(id, pending);
+        if !self.send(asked, &NodeMessage::Position { id, partition }) {
+            self.position_known(id, None);
+        }
+    }
+
+    pub(super) fn tell_position(&self, from: u32, id: u64, partition: u32) {
+        let entry = self.broker().and_then(|it| it.surely_committed(partition));
+        self.send(from, &NodeMessage::PositionIs { id, entry });
+    }
+
+    pub(super) fn position_known(&self, id: u64, entry: Option<u64>) {
+        let pending = self.positions.pending.lock().remove(&id);
+        if let Some(pending) = pending {
+            (pending.known)(entry);
+        }
+    }
+
+    /// The connection with the node is lost.
+    pub(super) fn lose_positions(&self, node: u32) {
+        self.positions.give_up(|pending| pending.asked == node);
+    }
+
+    /// Nodes that are connected and do not answer: they are paused, or nothing arrives there.
+    pub(super) fn forget_positions(&self) {
+        self.positions.give_up(|it| it.since.elapsed() >= PATIENCE);
+    }
+}

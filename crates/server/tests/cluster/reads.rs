@@ -1,0 +1,77 @@
+//! What one node has acknowledged is found at once at every other one, or the answer says that it may lack something.
+
+use std::io::{Read, Write};
+
+use serde_json::Value;
+
+use super::*;
+
+/// Status, whether the answer says that it may lack something, and body of a request without a body.
+fn get(server: &Server, path: &str) -> Option<(u16, bool, Value)> {
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", server.rest)).ok()?;
+    let patience = Some(Duration::from_secs(60));
+    stream.set_read_timeout(patience).ok()?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    let behind = head.to_ascii_lowercase().contains("skep-behind-ms");
+    Some((
+        status,
+        behind,
+        serde_json::from_str(body).unwrap_or_default(),
+    ))
+}
+
+/// False: the answer says that it may lack the instance, or there is none at the moment.
+fn finds(server: &Server, key: i64) -> bool {
+    let path = format!("/v2/process-instances/{key}");
+    match get(server, &path) {
+        Some((200, _, instance)) => {
+            assert_eq!(instance["processInstanceKey"], key.to_string());
+            true
+        }
+        Some((404, false, problem)) => panic!("an acknowledged instance is not found: {problem}"),
+        Some((404, true, _)) | Some((503, ..)) | None => false,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn what_one_node_has_acknowledged_is_found_at_once_at_all_others_and_after_a_restart() {
+    let nodes = Nodes::new(2);
+    let mut servers = nodes.all().await;
+    ledger::deploy_one_task(&servers[0].client()).await;
+    let request = CreateInstance::latest("one-task");
+    let (mut found, mut keys) = (0, Vec::new());
+    for n in 0..100 {
+        let client = servers[n % SIZE].client();
+        let Ok(instance) = client.create_instance(&request).await else {
+            continue;
+        };
+        let key = instance.process_instance_key;
+        keys.push(key);
+        found += servers.iter().filter(|server| finds(server, key)).count();
+    }
+    assert!(found > 250, "{found} of 300");
+    for node in 0..SIZE {
+        servers[node].kill();
+        // What the others acknowledge meanwhile.
+        let client = servers[(node + 1) % SIZE].client();
+        eventually("an instance", async || {
+            let instance = client.create_instance(&request).await;
+            instance.is_ok_and(|instance| {
+                keys.push(instance.process_instance_key);
+                true
+            })
+        })
+        .await;
+        servers[node] = nodes.start(node).await.unwrap();
+        eventually("the node to find everything", async || {
+            keys.iter().all(|key| finds(&servers[node], *key))
+        })
+        .await;
+    }
+}
