@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use skep_cluster::node_of;
 use skep_export::Store;
@@ -13,8 +13,11 @@ use skep_query::{Consistency, Query};
 
 use crate::asking::Answered;
 use crate::partition::PartitionHandle;
-use crate::partition::thread::Secondary;
 use crate::shared::Shared;
+
+/// How long a query waits for somebody who can tell, and between two looks for one.
+const ELECTION: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(50);
 
 impl Shared {
     /// Up to which entry the partition is committed, if this node leads it and hears a majority of its replicas: no other node can lead
@@ -69,36 +72,53 @@ impl Shared {
         u64::try_from(since.elapsed().as_millis()).map_or(u64::MAX, |passed| passed.max(1))
     }
 
-    /// What other nodes have committed is expected in the stores of all partitions here, which are one place. Returns for how long one of
-    /// them could not tell.
-    pub(crate) async fn expect_all(self: &Arc<Self>) -> u64 {
+    /// What other nodes have committed is expected in the stores here, which are one place: of all partitions, or of the one that has
+    /// the key. An election is waited for. Returns for how long one of them could not tell.
+    pub(crate) async fn expect_all(self: &Arc<Self>, of: Option<u32>) -> u64 {
+        let began = Instant::now();
+        let mut asked: Vec<Arc<PartitionHandle>> = self.partitions().into_iter().collect();
+        asked.retain(|handle| of.is_none_or(|of| of == handle.status.partition));
+        loop {
+            let (unsure, left) = self.expect_of(asked).await;
+            if left.is_empty() || began.elapsed() >= ELECTION {
+                return unsure;
+            }
+            asked = left;
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// The same once, of these: with those that could not tell.
+    async fn expect_of(
+        self: &Arc<Self>,
+        asked: Vec<Arc<PartitionHandle>>,
+    ) -> (u64, Vec<Arc<PartitionHandle>>) {
         let Some(cluster) = self.cluster.get() else {
-            return 0;
+            return (0, Vec::new());
         };
-        let asked: Vec<_> = self
-            .partitions()
-            .into_iter()
-            .map(|handle| {
-                let partition = handle.status.partition;
-                let (known, position) = tokio::sync::oneshot::channel();
-                let known = move |entry| {
-                    let _ = known.send(entry);
-                };
-                match self.surely_committed(partition) {
-                    Some(entry) => known(Some(entry)),
-                    None => cluster.ask_position(partition, Box::new(known)),
-                }
-                (handle, position)
-            })
-            .collect();
-        let mut unsure = 0;
+        let ask = |handle: Arc<PartitionHandle>| {
+            let partition = handle.status.partition;
+            let (known, position) = tokio::sync::oneshot::channel();
+            let known = move |entry| {
+                let _ = known.send(entry);
+            };
+            match self.surely_committed(partition) {
+                Some(entry) => known(Some(entry)),
+                None => cluster.ask_position(partition, Box::new(known)),
+            }
+            (handle, position)
+        };
+        // All are asked before the first is waited for.
+        let asked: Vec<_> = asked.into_iter().map(ask).collect();
+        let (mut unsure, mut left) = (0, Vec::new());
         for (handle, position) in asked {
             let entry = position.await.ok().flatten();
             unsure = unsure.max(self.hears_position(handle.status.partition, entry));
-            if matches!(handle.secondary.get(), Secondary::Open(_)) {
-                handle.progress.expect(entry.unwrap_or_default());
+            match entry {
+                Some(entry) => handle.progress.expect(entry),
+                None => left.push(handle),
             }
         }
-        unsure
+        (unsure, left)
     }
 }

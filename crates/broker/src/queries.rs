@@ -82,7 +82,13 @@ impl Broker {
         consistency: Consistency,
     ) -> Answered {
         let unsure = match consistency {
-            Consistency::ReadYourWrites => self.shared().expect_all().await,
+            Consistency::ReadYourWrites => {
+                let of = match query {
+                    Query::Get { entity, key } if !entity.everywhere => self.home_of(key),
+                    _ => None,
+                };
+                self.shared().expect_all(of).await
+            }
             Consistency::Eventual => 0,
         };
         let (answer, behind) = received(ask_shared(&stores, query, consistency)).await?;
