@@ -32,6 +32,8 @@ const MAX_CONDITIONS: usize = 5_000;
 /// Conditions of one search at most that look at other entities, each of which is a search of its own.
 const MAX_RELATED: usize = 50;
 const MAX_SORTS: usize = 32;
+/// Bytes of a pattern. SQLite takes 50,000, and a sign may have to be looked for as six, the way JSON escapes it.
+const MAX_PATTERN: usize = 8_000;
 
 /// What a filter may still ask for.
 struct Budget {
@@ -396,6 +398,12 @@ fn operator(field: &Field, name: &str, value: &Json, path: &str) -> Result<Op> {
             value => return bad(wrong_type(path, value, "true or false")),
         },
         _ => match value {
+            Json::String(pattern) if pattern.len() > MAX_PATTERN => {
+                return bad(format!(
+                    "The pattern of '{path}' has {} bytes. At most {MAX_PATTERN} can be looked for.",
+                    pattern.len()
+                ));
+            }
             Json::String(pattern) => Op::Like(pattern.as_str().into()),
             value => return bad(wrong_type(path, value, "a string")),
         },

@@ -301,3 +301,18 @@ async fn a_page_of_large_values_is_bounded() {
     let answer = ask(&whole).await;
     assert!(matches!(answer, Ok((Answer::Found(found), _)) if found.rows.len() == 5));
 }
+
+#[tokio::test]
+async fn a_pattern_may_be_as_long_as_is_said_and_no_longer() {
+    let rig = with_one_task(1).await;
+    let filter = |sign: &str, count: usize| {
+        let pattern = sign.repeat(count);
+        format!(r#"{{"filter": {{"value": {{"$like": "{pattern}"}}}}}}"#)
+    };
+    for (sign, most) in [("a", 8_000), (r#"\""#, 8_000), ("\u{fc}", 4_000), ("[", 8_000)] {
+        assert!(find(&rig, &VARIABLE, &filter(sign, most)).await.rows.is_empty());
+        let refused = skep_query::search(&VARIABLE, &filter(sign, most + 1));
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("At most 8000 can be looked for"), "{refused}");
+    }
+}
