@@ -9,7 +9,6 @@ use skep_cluster::{Entry, ReplicaState, State, member};
 use skep_replication::Members;
 use skep_storage::disk::create_dir_durably;
 
-use crate::anew;
 use crate::clock::Clock;
 use crate::config::BrokerConfig;
 use crate::metrics::{BrokerMetrics, PartitionMetrics, WorkCounter};
@@ -18,6 +17,7 @@ use crate::partition::{Notice, PartitionHandle};
 use crate::replica_file::ReplicaOf;
 use crate::shared::Shared;
 use crate::started;
+use crate::unsafe_recovery;
 
 /// How often one looks whether the replicas here are those of the state.
 const LOOK: Duration = Duration::from_millis(500);
@@ -101,8 +101,9 @@ impl Hosting {
             let replica = match there {
                 Some(there) if there.own == own => there,
                 Some(there) if it.from == Some(there.own) => {
-                    let anew = anew::begin(&self.directory(*partition), own, state, *partition);
-                    anew.map_err(io)?
+                    let unsafe_recovery =
+                        unsafe_recovery::begin(&self.directory(*partition), own, state, *partition);
+                    unsafe_recovery.map_err(io)?
                 }
                 // The leader says when it is to begin. One that has begun and is gone says so.
                 _ if it.generation > 0 && !self.was_started(*partition, own).map_err(io)? => {
@@ -197,7 +198,7 @@ impl Hosting {
                     members,
                 }) => self.join(&shared, &state, partition, member, members),
                 Ok(Told::Look) | Err(RecvTimeoutError::Timeout) => {
-                    self.go_on_anew(&shared, &state);
+                    self.recover_partitions(&shared, &state);
                     self.give_up(&shared, &state);
                     self.clear_aside(&state);
                     if let Some(entry) = self.step(&shared, &state, &mut steps) {
@@ -286,7 +287,7 @@ impl Hosting {
     }
 
     /// Replicas of groups that have lost their majority go on alone, as other members.
-    fn go_on_anew(&self, shared: &Arc<Shared>, state: &State) {
+    fn recover_partitions(&self, shared: &Arc<Shared>, state: &State) {
         let node = self.config.node_id;
         for handle in shared.partitions() {
             let (partition, old) = (handle.status.partition, handle.status.member());
@@ -298,7 +299,7 @@ impl Hosting {
             shared.hosted.remove(partition);
             handle.stop();
             drop(handle);
-            let begun = anew::begin(&self.directory(partition), own, state, partition);
+            let begun = unsafe_recovery::begin(&self.directory(partition), own, state, partition);
             let outcome = begun
                 .map_err(|e| e.to_string())
                 .and_then(|replica| self.open(partition, &replica).map_err(|e| e.to_string()));

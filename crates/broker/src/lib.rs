@@ -7,7 +7,6 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod alone;
-mod anew;
 mod arriving;
 mod asking;
 pub mod clock;
@@ -30,6 +29,7 @@ mod replica_file;
 mod router;
 mod shared;
 mod started;
+mod unsafe_recovery;
 mod watch;
 
 pub use config::{BrokerConfig, ClusterConfig};

@@ -39,7 +39,8 @@ pub enum Entry {
     Cancel { change: u64, now: i64 },
     /// Partitions go on without a majority of their copies: this takes the place of the state of that revision, in which no change
     /// may be under way.
-    Anew { revision: u64, state: Box<State> },
+    #[serde(rename = "Anew")]
+    UnsafeRecovery { revision: u64, state: Box<State> },
 }
 
 impl Entry {
@@ -101,7 +102,7 @@ impl State {
                 self.revision += 1;
                 self.end(Outcome::Cancelled, now);
             }
-            Entry::Anew { revision, state }
+            Entry::UnsafeRecovery { revision, state }
                 if revision == self.revision && self.running.is_none() =>
             {
                 *self = *state;

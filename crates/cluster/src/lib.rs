@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
-mod anew;
 mod apply;
 mod layout;
 mod operation;
@@ -15,14 +14,15 @@ mod purge;
 mod state;
 #[cfg(test)]
 mod testing;
+mod unsafe_recovery;
 
-pub use anew::{Anew, GoesOn, SurvivingCopy, Survivor, form_anew};
 pub use apply::Entry;
 pub use layout::{Layout, generation, member, node_of};
 pub use operation::Operation;
 pub use plan::{Planned, Refusal, Request};
 pub use purge::{KeptExporting, Left, Purge};
 pub use state::{Finished, Node, NodeState, Outcome, Replica, ReplicaState, Running, State};
+pub use unsafe_recovery::{GoesOn, SurvivingCopy, Survivor, UnsafeRecovery, plan_unsafe_recovery};
 
 /// Nodes of a cluster, at most: each has a vote in the group that holds its state.
 pub const MAX_NODES: usize = 7;

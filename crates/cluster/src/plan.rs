@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::anew::Anew;
 use crate::layout::Layout;
 use crate::operation::Operation;
 use crate::state::State;
+use crate::unsafe_recovery::UnsafeRecovery;
 use crate::{MAX_NODE_ID, MAX_NODES};
 
 /// What an operator asks for.
@@ -58,8 +58,8 @@ pub struct Planned {
     pub current: State,
     pub expected: State,
     /// What goes on without a majority of its copies.
-    #[serde(default)]
-    pub anew: Option<Anew>,
+    #[serde(default, rename = "anew")]
+    pub unsafe_recovery: Option<UnsafeRecovery>,
 }
 
 /// Why a change is not made.
@@ -105,7 +105,7 @@ impl State {
             expected: expected.after(&operations, now),
             operations,
             current: self.clone(),
-            anew: None,
+            unsafe_recovery: None,
         })
     }
 
@@ -288,7 +288,7 @@ impl State {
             let kept = replicas.iter().filter(|(node, _)| !brokers.contains(node));
             let kept: Vec<u32> = kept.map(|(node, _)| *node).collect();
             if kept.len() < replicas.len() {
-                // [`crate::form_anew`] is for that.
+                // [`crate::plan_unsafe_recovery`] is for that.
                 if kept.len() * 2 <= replicas.len() {
                     return Err(Refusal::NotOffered(format!(
                         "without the brokers {brokers:?} there is no majority of partition {partition}'s copies"

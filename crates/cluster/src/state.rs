@@ -29,7 +29,7 @@ pub struct State {
     pub running: Option<Running>,
     /// The newest last.
     pub finished: VecDeque<Finished>,
-    /// How often the cluster was [formed anew](crate::form_anew). A node of an earlier time is refused.
+    /// How often the cluster was [recovered without a majority](crate::plan_unsafe_recovery). A node of an earlier time is refused.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub epoch: u64,
     /// Nodes that have survived and may still be of an earlier time: they come with what they have.

@@ -10,7 +10,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
-mod anew;
 mod arriving;
 mod changing;
 mod codec;
@@ -31,8 +30,8 @@ mod rest;
 mod snapshot;
 mod state;
 pub mod transport;
+mod unsafe_recovery;
 
-pub use anew::form_anew;
 pub use config::{EntrySource, GroupConfig, RecoveredLog};
 pub use error::{ChangeError, GroupError, MessageError, ProposeError, Remedy};
 pub use evidence::LogEvidence;
@@ -42,3 +41,4 @@ pub use message::{Kind as MessageKind, Message};
 pub use output::{Append, Committed, Event, Output, Part, Role};
 pub use skep_storage::log::EntryId;
 pub use snapshot::{SnapshotPoll, SnapshotSource};
+pub use unsafe_recovery::force_single_voter;

@@ -19,7 +19,7 @@ pub struct Identity {
     pub cluster_id: String,
     /// All nodes have the id.
     pub formed: bool,
-    /// How often the cluster was formed anew without a majority, as far as the node has taken part in that.
+    /// How often the cluster was recovered without a majority, as far as the node has taken part in that.
     pub epoch: u64,
 }
 
@@ -145,7 +145,7 @@ impl Founding {
         Ok(())
     }
 
-    /// The cluster was formed anew without one of the two, or with it, and it does not know yet.
+    /// The cluster was recovered without one of the two, or with it, and it does not know yet.
     fn meets_of_epoch(
         &self,
         state: &mut State,
@@ -317,7 +317,7 @@ fn left_behind(node: u32) -> String {
 /// Why a node that has a majority goes on, though another one says that the cluster goes on without it.
 pub fn majority_lives(node: u32, other: u32) -> String {
     format!(
-        "node {other} says that the cluster was formed anew without node {node} (?force=true), but most nodes of the cluster are there \
+        "node {other} says that the cluster was recovered without node {node} (?force=true), but most nodes of the cluster are there \
          and have a leader: they work on, and node {other} is not let in. Two parts of the cluster take commands now. Stop the part whose \
          data is to be given up, keep a copy of its directories, empty them, start its nodes and add them again with PATCH \
          /actuator/cluster"

@@ -95,7 +95,7 @@ impl Cluster {
         }
         if epoch < self.founding.identity().epoch {
             return Err(format!(
-                "node {} has not taken part in forming the cluster {theirs} anew",
+                "node {} has not taken part in the recovery of the cluster {theirs}",
                 other.node
             ));
         }

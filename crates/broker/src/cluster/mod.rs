@@ -1,6 +1,5 @@
 //! This node among the others: founding, messages between replicas, requests and jobs across nodes, who is there.
 
-mod anew;
 mod changes;
 pub mod founding;
 mod gateways;
@@ -19,6 +18,7 @@ mod state;
 pub mod steps;
 mod stores;
 mod streams;
+mod unsafe_recovery;
 mod wanted;
 mod wire;
 

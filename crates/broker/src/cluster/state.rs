@@ -10,8 +10,8 @@ use skep_cluster::{Layout, NodeState, State, member, node_of};
 use skep_replication::{Members, Message as ReplicaMessage};
 
 use super::Cluster;
-use super::anew::first_state;
 use super::own_group::{self, OwnGroup, Told};
+use super::unsafe_recovery::first_state;
 use crate::alone::Alone;
 use crate::config::BrokerConfig;
 use crate::directory::Claimed;
@@ -155,7 +155,7 @@ impl Cluster {
         if self.is_gateway() {
             return self.wait_for_state();
         }
-        self.finish_forming_anew()?;
+        self.finish_unsafe_recovery()?;
         let there = ReplicaOf::read(&self.own_group_directory()).map_err(|e| e.to_string())?;
         let founds = member(self.node(), 0);
         match there {

@@ -42,8 +42,11 @@ async fn two_of_five_go_on_under_the_first_of_them_and_get_copies_of_each_other(
     }
     // The second of those that are left is asked, and the first decides.
     let planned = remove_lost(&rigs[1], &[1, 2, 4]).await;
-    let anew = planned.anew.as_ref().unwrap();
-    assert_eq!((anew.from.len(), anew.lost.len()), (3, 0));
+    let unsafe_recovery = planned.unsafe_recovery.as_ref().unwrap();
+    assert_eq!(
+        (unsafe_recovery.from.len(), unsafe_recovery.lost.len()),
+        (3, 0)
+    );
     for rig in &rigs {
         wait_until("the end of the change", || is_over(rig, planned.change)).await;
         wait_until("copies", || partitions_of(rig) == [1, 2, 3]).await;
@@ -93,7 +96,7 @@ async fn two_of_five_go_on_under_the_first_of_them_and_get_copies_of_each_other(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_majority_that_lives_does_not_yield_to_a_minority_that_was_formed_anew() {
+async fn a_majority_that_lives_does_not_yield_to_a_minority_after_unsafe_recovery() {
     let nodes = Nodes::new(3, 1);
     let mut rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;
@@ -139,7 +142,7 @@ async fn a_partition_that_has_lost_most_of_its_copies_goes_on_while_the_cluster_
     let mut created = some(&rigs[0], 10).await;
     stop(rigs.remove(1)).await;
     let planned = remove_lost(&rigs[1], &[1]).await;
-    assert_eq!(planned.anew.as_ref().unwrap().from.len(), 2);
+    assert_eq!(planned.unsafe_recovery.as_ref().unwrap().from.len(), 2);
     for rig in &rigs {
         wait_until("the end of the change", || is_over(rig, planned.change)).await;
         assert_eq!(rig.broker.cluster_state().epoch, 0);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use skep_cluster::{Survivor, form_anew};
+use skep_cluster::{Survivor, plan_unsafe_recovery};
 use skep_replication::Members;
 
 use super::Mutation;
@@ -38,7 +38,7 @@ impl World {
             is_led: false,
             copies: vec![copy],
         };
-        let (first, _) = form_anew(&removed, left, &[survivor], 0).unwrap();
+        let (first, _) = plan_unsafe_recovery(&removed, left, &[survivor], 0).unwrap();
         let own = first.member(left).unwrap();
         let replica = first.replica_of(left, PARTITION).unwrap();
         assert_eq!(first.goes_on_from(left, PARTITION), Some(old));

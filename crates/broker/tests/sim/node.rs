@@ -11,7 +11,7 @@ use skep_engine::state::{State, VariableNames, table::EmptyStore};
 use skep_engine::{Effects, Engine, EngineConfig, JobStreams, Reservation};
 use skep_replication::{
     Append, EntryId, Event, Group, GroupConfig, LogEvidence, Members, Message, RecoveredLog, Role,
-    SnapshotPoll, SnapshotSource, form_anew,
+    SnapshotPoll, SnapshotSource, force_single_voter,
 };
 use skep_storage::disk::MemoryDisk;
 use skep_storage::log::{Frame, Log, LogConfig, LogReader, Recovered};
@@ -227,7 +227,7 @@ impl Node {
             term: meta.term,
         };
         let (mut log, recovered) = self.open_log();
-        let members = form_anew(1, (&mut log, &recovered), checkpoint, own, plan).unwrap();
+        let members = force_single_voter(1, (&mut log, &recovered), checkpoint, own, plan).unwrap();
         oracle.is_gone(self.id);
         oracle.voters_are(members.index, members.voters.clone());
         (self.id, self.members) = (own, members.clone());

@@ -7,7 +7,7 @@ use hyper::body::Incoming;
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
 use skep_broker::cluster::{Answer as Told, Ask};
-use skep_cluster::{Anew, Planned, Refusal, Request};
+use skep_cluster::{Planned, Refusal, Request, UnsafeRecovery};
 
 use super::reply::{self, Answer, Handled, allow, bad_request, message, ok};
 use shown::brokers;
@@ -198,8 +198,10 @@ impl Target<'_> {
             "plannedChanges": operations,
             "expectedTopology": brokers(self.broker, &planned.expected),
         });
-        if let (Some(anew), Some(body)) = (&planned.anew, body.as_object_mut()) {
-            body.insert("formedAnew".to_string(), formed_anew(anew));
+        if let (Some(unsafe_recovery), Some(body)) =
+            (&planned.unsafe_recovery, body.as_object_mut())
+        {
+            body.insert("formedAnew".to_string(), recovered(unsafe_recovery));
         }
         reply::json(StatusCode::ACCEPTED, &body)
     }
@@ -231,8 +233,8 @@ impl Target<'_> {
 }
 
 /// What goes on without a majority, and what is lost.
-fn formed_anew(anew: &Anew) -> Value {
-    let from = anew.from.iter();
+fn recovered(unsafe_recovery: &UnsafeRecovery) -> Value {
+    let from = unsafe_recovery.from.iter();
     let from = from.map(|(partition, goes_on)| {
         json!({
             "partitionId": partition,
@@ -242,9 +244,9 @@ fn formed_anew(anew: &Anew) -> Value {
         })
     });
     json!({
-        "epoch": anew.epoch,
+        "epoch": unsafe_recovery.epoch,
         "partitions": from.collect::<Vec<_>>(),
-        "lostPartitions": anew.lost,
+        "lostPartitions": unsafe_recovery.lost,
         "warning": "these partitions go on from one copy each: what was acknowledged and is in no copy of the brokers that stay is lost. \
                     The removed brokers must never come back with their data: empty their directories before they are added again",
     })

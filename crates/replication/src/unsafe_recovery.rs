@@ -1,4 +1,4 @@
-//! A group goes on without its majority, from what one of its members has on its disk.
+//! Unsafe recovery of a group: one member becomes the only voter, with the log that it has on its disk.
 
 use skep_storage::log::{EntryId, Frame, Log, Recovered};
 
@@ -12,7 +12,7 @@ use crate::state::HardState;
 ///
 /// # Errors
 /// The log cannot be understood or written.
-pub fn form_anew(
+pub fn force_single_voter(
     group: u32,
     (log, found): (&mut Log, &Recovered),
     checkpoint: EntryId,
@@ -26,7 +26,7 @@ pub fn form_anew(
         None => HardState::default(),
     };
     let mut frames = Vec::new();
-    // A snapshot was installed, and the log was not told. Nobody is there any more who could tell it.
+    // A snapshot was installed, and the log was not told. Nobody is left who could tell it.
     let behind = found.last.index < checkpoint.index;
     if behind {
         frames.push(Frame::Base {

@@ -43,7 +43,8 @@ fn text(refused: Result<(State, Planned), Refusal>) -> String {
 #[test]
 fn one_of_three_goes_on_alone_as_another_member_everywhere() {
     let old = cluster(&[0, 1, 2], 3, 2);
-    let (state, planned) = form_anew(&[0, 1], 2, &[survivor(&old, 2, 4, 70)], 9).unwrap();
+    let (state, planned) =
+        plan_unsafe_recovery(&[0, 1], 2, &[survivor(&old, 2, 4, 70)], 9).unwrap();
     assert_eq!((state.epoch, state.revision), (1, old.revision + LEAP));
     assert_eq!(state.nodes.keys().collect::<Vec<_>>(), [&2]);
     assert_eq!(state.member(2), Some(member(2, state.revision)));
@@ -58,9 +59,12 @@ fn one_of_three_goes_on_alone_as_another_member_everywhere() {
     }
     assert_eq!(state.running, None, "nothing is left to do");
     assert_eq!(state.last_change().unwrap().change.id, planned.change);
-    let anew = planned.anew.unwrap();
-    assert_eq!((anew.from.len(), anew.lost), (2, vec![]));
-    assert_eq!(anew.from[&1].broker_id, 2);
+    let unsafe_recovery = planned.unsafe_recovery.unwrap();
+    assert_eq!(
+        (unsafe_recovery.from.len(), unsafe_recovery.lost),
+        (2, vec![])
+    );
+    assert_eq!(unsafe_recovery.from[&1].broker_id, 2);
     assert_eq!(State::decode(&state.encode()), Ok(state));
 }
 
@@ -69,8 +73,11 @@ fn the_longest_log_of_the_latest_term_goes_on_and_other_survivors_get_it_again()
     let old = cluster(&[0, 1, 2, 3, 4], 5, 1);
     // Node 0 has more entries, but of an earlier term.
     let survivors = [survivor(&old, 0, 3, 90), survivor(&old, 4, 4, 70)];
-    let (mut state, planned) = form_anew(&[1, 2, 3], 0, &survivors, 9).unwrap();
-    assert_eq!(planned.anew.as_ref().unwrap().from[&1].broker_id, 4);
+    let (mut state, planned) = plan_unsafe_recovery(&[1, 2, 3], 0, &survivors, 9).unwrap();
+    assert_eq!(
+        planned.unsafe_recovery.as_ref().unwrap().from[&1].broker_id,
+        4
+    );
     assert_eq!(state.replicas(1), [(4, member(4, state.revision))]);
     assert!(state.has_given_up(member(0, 0), 1));
     assert_eq!(state.nodes[&0].state, NodeState::Active);
@@ -99,7 +106,7 @@ fn the_newest_state_counts_and_the_change_that_was_under_way_ends() {
         now: 2,
     }));
     let survivors = [survivor(&old, 0, 1, 1), survivor(&newer, 1, 1, 1)];
-    let (state, _) = form_anew(&[2, 3, 4], 0, &survivors, 9).unwrap();
+    let (state, _) = plan_unsafe_recovery(&[2, 3, 4], 0, &survivors, 9).unwrap();
     assert_eq!(state.revision, newer.revision + LEAP);
     assert_eq!(state.finished[0].outcome, Outcome::Cancelled);
     assert_eq!(state.running.unwrap().id, 2);
@@ -108,8 +115,8 @@ fn the_newest_state_counts_and_the_change_that_was_under_way_ends() {
 #[test]
 fn a_partition_without_a_surviving_copy_is_lost_and_gets_no_copies() {
     let old = cluster(&[0, 1, 2], 1, 3);
-    let (state, planned) = form_anew(&[1, 2], 0, &[survivor(&old, 0, 1, 5)], 9).unwrap();
-    assert_eq!(planned.anew.unwrap().lost, [2, 3]);
+    let (state, planned) = plan_unsafe_recovery(&[1, 2], 0, &[survivor(&old, 0, 1, 5)], 9).unwrap();
+    assert_eq!(planned.unsafe_recovery.unwrap().lost, [2, 3]);
     assert!(state.is_lost(2) && !state.is_lost(1));
     let more = Request::Scale {
         add: vec![1],
@@ -135,8 +142,8 @@ fn a_copy_that_never_was_whole_is_nothing_to_go_on_from() {
     let old = cluster(&[0, 1, 2], 3, 1);
     let mut learns = survivor(&old, 0, 9, 9);
     learns.copies[0].voters = vec![member(1, 0), member(2, 0)];
-    let (_, planned) = form_anew(&[1, 2], 0, &[learns], 9).unwrap();
-    assert_eq!(planned.anew.unwrap().lost, [1]);
+    let (_, planned) = plan_unsafe_recovery(&[1, 2], 0, &[learns], 9).unwrap();
+    assert_eq!(planned.unsafe_recovery.unwrap().lost, [1]);
 }
 
 #[test]
@@ -144,7 +151,7 @@ fn a_partition_that_has_its_majority_lives_on() {
     // Partition 1 is on the nodes 0, 1, 2; most of the nodes are lost all the same.
     let old = cluster(&[0, 1, 2, 3, 4], 3, 1);
     let survivors = [survivor(&old, 0, 1, 5), survivor(&old, 1, 1, 5)];
-    let (state, planned) = form_anew(&[2, 3, 4], 0, &survivors, 9).unwrap();
+    let (state, planned) = plan_unsafe_recovery(&[2, 3, 4], 0, &survivors, 9).unwrap();
     assert_eq!(state.replicas(1), [(0, member(0, 0)), (1, member(1, 0))]);
     assert!(
         planned
@@ -154,7 +161,7 @@ fn a_partition_that_has_its_majority_lives_on() {
                 brokers: vec![0, 1]
             })
     );
-    assert!(planned.anew.unwrap().from.is_empty());
+    assert!(planned.unsafe_recovery.unwrap().from.is_empty());
 }
 
 #[test]
@@ -162,12 +169,12 @@ fn the_cluster_lives_and_a_partition_of_it_goes_on_from_one_copy() {
     let old = cluster(&[0, 1, 2], 2, 2);
     assert!(old.splits_from(&[1]) && !old.splits_from(&[]));
     let survivors = [survivor(&old, 0, 1, 5), survivor(&old, 2, 1, 6)];
-    let (state, planned) = form_anew(&[1], 0, &survivors, 9).unwrap();
+    let (state, planned) = plan_unsafe_recovery(&[1], 0, &survivors, 9).unwrap();
     assert_eq!((state.epoch, state.revision), (0, old.revision + 1));
     assert_eq!(state.member(0), Some(member(0, 0)));
     assert_eq!(planned.revision, old.revision);
     let mut agreed = old.clone();
-    assert!(agreed.apply(Entry::Anew {
+    assert!(agreed.apply(Entry::UnsafeRecovery {
         revision: old.revision,
         state: Box::new(state.clone()),
     }));
@@ -177,7 +184,7 @@ fn the_cluster_lives_and_a_partition_of_it_goes_on_from_one_copy() {
         done(&mut agreed),
         Operation::BrokerForceRemove { broker_id: 1 }
     );
-    let late = Entry::Anew {
+    let late = Entry::UnsafeRecovery {
         revision: old.revision,
         state: Box::new(state),
     };
@@ -188,16 +195,21 @@ fn the_cluster_lives_and_a_partition_of_it_goes_on_from_one_copy() {
 fn it_is_refused_while_somebody_is_there_who_is_to_be_lost_or_away_who_is_to_stay() {
     let old = cluster(&[0, 1, 2, 3], 1, 1);
     let one = survivor(&old, 0, 1, 1);
-    let away = text(form_anew(&[2, 3], 0, std::slice::from_ref(&one), 9));
+    let away = text(plan_unsafe_recovery(
+        &[2, 3],
+        0,
+        std::slice::from_ref(&one),
+        9,
+    ));
     assert!(away.contains("broker 1 is to stay"), "{away}");
     let mut reaches = survivor(&old, 1, 1, 1);
     reaches.reaches = vec![0, 3];
-    let there = text(form_anew(&[2, 3], 0, &[one.clone(), reaches], 9));
+    let there = text(plan_unsafe_recovery(&[2, 3], 0, &[one.clone(), reaches], 9));
     assert!(there.contains("broker 1 reaches it"), "{there}");
     let mut led = survivor(&old, 1, 1, 1);
     led.is_led = true;
-    let led = text(form_anew(&[2, 3], 0, &[one.clone(), led], 9));
+    let led = text(plan_unsafe_recovery(&[2, 3], 0, &[one.clone(), led], 9));
     assert!(led.contains("a majority seems to be there"), "{led}");
-    let unknown = text(form_anew(&[7], 0, &[one], 9));
+    let unknown = text(plan_unsafe_recovery(&[7], 0, &[one], 9));
     assert!(unknown.contains("broker 7 is not"), "{unknown}");
 }

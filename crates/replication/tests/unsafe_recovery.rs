@@ -7,7 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use groups::drive;
 use skep_replication::{
-    EntryId, Event, Group, GroupConfig, LogEvidence, Members, RecoveredLog, Role, form_anew,
+    EntryId, Event, Group, GroupConfig, LogEvidence, Members, RecoveredLog, Role,
+    force_single_voter,
 };
 use skep_storage::disk::MemoryDisk;
 use skep_storage::log::{Frame, Log, LogConfig, Recovered};
@@ -58,7 +59,7 @@ fn left_alone() -> MemoryDisk {
 
 fn formed(disk: &MemoryDisk, checkpoint: EntryId) -> Members {
     let (mut log, found) = open(disk);
-    form_anew(1, (&mut log, &found), checkpoint, OWN, 70_000).unwrap()
+    force_single_voter(1, (&mut log, &found), checkpoint, OWN, 70_000).unwrap()
 }
 
 fn group(disk: &MemoryDisk, checkpoint: EntryId, members: Members) -> Group {

@@ -1,8 +1,8 @@
-//! Most nodes are lost for good, and an operator has said so to one that is left: the survivors go on.
+//! Unsafe recovery: most nodes are lost for good, an operator has said so, and the survivors go on.
 //!
-//! The lowest of them decides. It asks the others what they have, makes the state with which they go on (see [`skep_cluster::form_anew`]),
-//! and writes it beside what it had of the cluster's own group. From then on it is decided: it begins that group anew, alone, with the new
-//! state, and whatever is left to do is a change of the cluster like any other, begun with that state: the other survivors are admitted to
+//! The lowest of them decides. It asks the others what they have, makes the state from which they continue (see [`skep_cluster::plan_unsafe_recovery`]),
+//! and writes it beside what it had of the cluster's own group. From then on it is decided: it
+//! restarts that group with itself as the only voter and the new state, and whatever is left to do is a change of the cluster like any other, begun with that state: the other survivors are admitted to
 //! the group, go on from their copies of partitions, and get copies again.
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use skep_cluster::{Entry, Planned, Refusal, State, SurvivingCopy, Survivor, form_anew};
+use skep_cluster::{Entry, Planned, Refusal, State, SurvivingCopy, Survivor, plan_unsafe_recovery};
 use skep_service::PartitionRole;
 use skep_storage::disk::create_dir_durably;
 use skep_transport::Class;
@@ -65,7 +65,7 @@ impl Cluster {
     ) -> Outcome {
         let _one_at_a_time = self.asked.deciding.lock().await;
         let survivors = self.survivors(&removed).await?;
-        let (first, planned) = form_anew(&removed, self.node(), &survivors, now())?;
+        let (first, planned) = plan_unsafe_recovery(&removed, self.node(), &survivors, now())?;
         if first.epoch == planned.current.epoch {
             let text = "a majority of the nodes stays: the group that holds the cluster's state has a leader in a moment. Ask again. Nothing was done";
             return Err(Refusal::Unreachable(text.to_string()));
@@ -75,7 +75,8 @@ impl Cluster {
         }
         say(&planned);
         let (cluster, revision) = (self.clone(), first.revision);
-        let begun = tokio::task::spawn_blocking(move || cluster.begin_anew(&first)).await;
+        let begun =
+            tokio::task::spawn_blocking(move || cluster.begin_unsafe_recovery(&first)).await;
         let begun = begun.map_err(|error| error.to_string()).flatten();
         begun.map_err(|reason| {
             Refusal::Unanswered(format!(
@@ -94,10 +95,10 @@ impl Cluster {
         dry_run: bool,
     ) -> Outcome {
         let survivors = self.survivors(&removed).await?;
-        let (state, planned) = form_anew(&removed, self.node(), &survivors, now())?;
+        let (state, planned) = plan_unsafe_recovery(&removed, self.node(), &survivors, now())?;
         if !dry_run {
             say(&planned);
-            self.own_group_told(Told::Propose(Entry::Anew {
+            self.own_group_told(Told::Propose(Entry::UnsafeRecovery {
                 revision: planned.revision,
                 state: Box::new(state.clone()),
             }));
@@ -177,7 +178,7 @@ impl Cluster {
     }
 
     /// Decides it. Blocks.
-    fn begin_anew(self: &Arc<Self>, first: &State) -> Result<(), String> {
+    fn begin_unsafe_recovery(self: &Arc<Self>, first: &State) -> Result<(), String> {
         let own = first.member(self.node());
         let own = own.ok_or("this node is none of those that stay")?;
         let decided = self.decided();
@@ -189,7 +190,7 @@ impl Cluster {
             ReplicaOf::founding(own, vec![own]).write(&decided)
         };
         write().map_err(|error| error.to_string())?;
-        self.finish_forming_anew()?;
+        self.finish_unsafe_recovery()?;
         let there = ReplicaOf::read(&self.own_group_directory()).map_err(|e| e.to_string())?;
         let there = there.ok_or("its files are not there")?;
         self.start_own_group(there, Some(first.clone()))
@@ -200,7 +201,7 @@ impl Cluster {
     }
 
     /// Puts what was decided in the place of what there was, also after a crash. Blocks.
-    pub(super) fn finish_forming_anew(&self) -> Result<(), String> {
+    pub(super) fn finish_unsafe_recovery(&self) -> Result<(), String> {
         let (directory, decided) = (self.own_group_directory(), self.decided());
         let text = |error: std::io::Error| error.to_string();
         if ReplicaOf::read(&decided).map_err(text)?.is_none() {
@@ -214,7 +215,7 @@ impl Cluster {
             code = "CLUSTER_STATE",
             epoch = first.epoch,
             nodes = ?first.nodes.keys().collect::<Vec<_>>(),
-            "the cluster is formed anew by this node, without a majority of what it was"
+            "this node recovers the cluster without a majority of its former nodes"
         );
         self.stop_own_group();
         remove(&directory).map_err(text)?;
@@ -250,7 +251,7 @@ impl Cluster {
     }
 }
 
-/// How the group in this directory begins, if it was formed anew.
+/// How the group in this directory begins, if it was recovered without a majority.
 pub(super) fn first_state(directory: &Path) -> Result<Option<State>, String> {
     match std::fs::read(directory.join(FIRST)) {
         Ok(bytes) => State::decode(&bytes).map(Some),
@@ -261,11 +262,11 @@ pub(super) fn first_state(directory: &Path) -> Result<Option<State>, String> {
 
 /// In the log of who has decided it.
 fn say(planned: &Planned) {
-    if let Some(anew) = &planned.anew {
+    if let Some(unsafe_recovery) = &planned.unsafe_recovery {
         tracing::error!(
             code = "CLUSTER_STATE",
-            from = ?anew.from,
-            lost = ?anew.lost,
+            from = ?unsafe_recovery.from,
+            lost = ?unsafe_recovery.lost,
             "partitions go on without a majority of their copies: what was acknowledged and none of the others has is lost"
         );
     }

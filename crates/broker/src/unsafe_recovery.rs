@@ -1,11 +1,11 @@
-//! A replica becomes the only member of its group: the others are lost for good, and the partition goes on from what is here.
+//! Unsafe recovery of a replica: it becomes the only voter of its group, because the others are lost for good.
 
 use std::io::{Error, Result};
 use std::path::Path;
 use std::sync::Arc;
 
 use skep_cluster::State;
-use skep_replication::{EntryId, form_anew};
+use skep_replication::{EntryId, force_single_voter};
 use skep_storage::disk::RealDisk;
 use skep_storage::kv::{FjallConfig, FjallKv, KvStore};
 use skep_storage::log::{Log, LogConfig};
@@ -35,7 +35,7 @@ pub(crate) fn begin(
         index: meta.index,
         term: meta.term,
     };
-    let members = form_anew(
+    let members = force_single_voter(
         partition,
         (&mut log, &found),
         checkpoint,

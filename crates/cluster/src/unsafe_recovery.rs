@@ -1,4 +1,4 @@
-//! Going on without a majority: most nodes, or most copies of a partition, are lost for good, and the survivors go on with what they have.
+//! Unsafe recovery: most nodes, or most replicas of a partition, are lost for good, and the survivors go on with what they have.
 //!
 //! A partition without a majority goes on from one copy, the one with the longest log of the latest term: a new member, alone in its
 //! group, that takes over what the earlier one has on its disk. Other survivors get copies of it again, as members of their own. So it is
@@ -50,7 +50,7 @@ pub struct SurvivingCopy {
 
 /// What goes on without a majority.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Anew {
+pub struct UnsafeRecovery {
     /// As the state will have it.
     pub epoch: u64,
     /// By partition, from which copy it goes on.
@@ -84,7 +84,7 @@ enum Fate {
 ///
 /// # Errors
 /// A node that is to stay was not heard, one that is to go is there, or a majority can do without this.
-pub fn form_anew(
+pub fn plan_unsafe_recovery(
     removed: &[u32],
     decides: u32,
     survivors: &[Survivor],
@@ -100,7 +100,7 @@ pub fn form_anew(
         state: newest.clone(),
         pending: Vec::new(),
         completed: Vec::new(),
-        anew: Anew {
+        unsafe_recovery: UnsafeRecovery {
             epoch: newest.epoch + u64::from(!is_led),
             from: BTreeMap::new(),
             lost: Vec::new(),
@@ -112,7 +112,7 @@ pub fn form_anew(
     made.state.revision += if is_led { 1 } else { LEAP };
     match is_led {
         true => made.removes(removed),
-        false => made.begins_anew(removed, &left, decides, now),
+        false => made.restart_metadata_group(removed, &left, decides, now),
     }
     for partition in 1..=newest.partitions {
         match fate(newest, partition, survivors) {
@@ -207,7 +207,7 @@ struct Making {
     state: State,
     completed: Vec<Operation>,
     pending: Vec<Operation>,
-    anew: Anew,
+    unsafe_recovery: UnsafeRecovery,
 }
 
 impl Making {
@@ -220,8 +220,14 @@ impl Making {
     }
 
     /// The group of the state begins anew with one member, and admits the others.
-    fn begins_anew(&mut self, removed: &[u32], left: &BTreeSet<u32>, decides: u32, now: i64) {
-        self.state.epoch = self.anew.epoch;
+    fn restart_metadata_group(
+        &mut self,
+        removed: &[u32],
+        left: &BTreeSet<u32>,
+        decides: u32,
+        now: i64,
+    ) {
+        self.state.epoch = self.unsafe_recovery.epoch;
         self.state.nodes.retain(|id, _| left.contains(id));
         self.state.awaited = left.iter().copied().filter(|id| *id != decides).collect();
         for (id, node) in &mut self.state.nodes {
@@ -308,14 +314,14 @@ impl Making {
             term: copy.term,
             index: copy.index,
         };
-        self.anew.from.insert(partition, goes_on);
+        self.unsafe_recovery.from.insert(partition, goes_on);
     }
 
     fn is_lost(&mut self, partition: u32) {
         for node in self.state.nodes.values_mut() {
             node.partitions.remove(&partition);
         }
-        self.anew.lost.push(partition);
+        self.unsafe_recovery.lost.push(partition);
     }
 
     fn planned(mut self, newest: &State, is_led: bool, now: i64) -> (State, Planned) {
@@ -339,7 +345,7 @@ impl Making {
             operations: [self.completed, self.pending].concat(),
             current: newest.clone(),
             expected,
-            anew: Some(self.anew),
+            unsafe_recovery: Some(self.unsafe_recovery),
         };
         (self.state, planned)
     }
