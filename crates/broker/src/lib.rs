@@ -7,11 +7,11 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod alone;
-mod arriving;
 mod asking;
 pub mod clock;
 pub mod cluster;
 pub mod config;
+mod delivered_jobs;
 mod directory;
 pub mod disk;
 pub mod flow_control;

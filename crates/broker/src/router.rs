@@ -15,11 +15,11 @@ use skep_service::{
 };
 
 use crate::alone::{self, Alone};
-use crate::arriving::Arriving;
 use crate::clock::Clock;
 use crate::cluster::founding::Founding;
 use crate::cluster::{self, Cluster};
 use crate::config::BrokerConfig;
+use crate::delivered_jobs::DeliveredJobs;
 use crate::directory;
 use crate::disk::DiskSpace;
 use crate::hosted::Partitions;
@@ -379,9 +379,9 @@ impl Broker {
             });
             match self.submit(partition, request.into(), Instant::now()) {
                 Ok(reply) => {
-                    let mut arriving = Arriving::new(reply, self.shared.clone());
+                    let mut delivered = DeliveredJobs::new(reply, self.shared.clone());
                     let answer =
-                        tokio::time::timeout(self.config.poll_answer_timeout, arriving.answer())
+                        tokio::time::timeout(self.config.poll_answer_timeout, delivered.answer())
                             .await;
                     let result = answer.map_or_else(
                         |_| Err(Failure::DeadlineExceeded(no_answer(partition))),

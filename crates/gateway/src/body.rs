@@ -41,7 +41,7 @@ async fn arrived(body: &mut Incoming) -> Option<Read> {
 
 /// What of a body has arrived. A body that arrives in one piece, as nearly all do, is not copied.
 #[derive(Debug)]
-pub struct Arriving<'a> {
+pub struct IncomingBody<'a> {
     budget: &'a Budget,
     config: &'a GatewayConfig,
     began: Instant,
@@ -53,10 +53,10 @@ pub struct Arriving<'a> {
     ended: bool,
 }
 
-impl<'a> Arriving<'a> {
+impl<'a> IncomingBody<'a> {
     /// `first` has been read already.
-    pub fn new(budget: &'a Budget, config: &'a GatewayConfig, first: Bytes) -> Arriving<'a> {
-        Arriving {
+    pub fn new(budget: &'a Budget, config: &'a GatewayConfig, first: Bytes) -> IncomingBody<'a> {
+        IncomingBody {
             budget,
             config,
             began: Instant::now(),

@@ -7,7 +7,6 @@ use raft::eraftpb;
 use raft::{RaftState, RawNode, StateRole};
 use skep_storage::log::{EntryId, Frame, MAX_PAYLOAD, Recovered};
 
-use crate::arriving::Arriving;
 use crate::changing::{NEARLY, OnDisk};
 use crate::config::{GroupConfig, RecoveredLog};
 use crate::convert::proposal;
@@ -19,6 +18,7 @@ use crate::message::{Kind, Message};
 use crate::output::{Append, Event, Role};
 use crate::rest::Rest;
 use crate::snapshot::Outgoing;
+use crate::snapshot_receiver::SnapshotReceiver;
 use crate::state::HardState;
 
 /// A term of leadership of this node.
@@ -70,9 +70,9 @@ pub struct Group {
     pub(crate) asked: BTreeSet<u64>,
     /// Snapshot transfers begun so far.
     pub(crate) transfers: u64,
-    pub(crate) arriving: Arriving,
+    pub(crate) snapshot_receiver: SnapshotReceiver,
     /// The members that came with a snapshot which the library takes.
-    pub(crate) arriving_members: Option<Members>,
+    pub(crate) snapshot_members: Option<Members>,
     /// An own change of the members, with its entry, that is not committed.
     pub(crate) changing: Option<(u64, Planned)>,
     /// As leader: who answers.
@@ -204,8 +204,8 @@ impl Group {
             outgoing: BTreeMap::new(),
             asked: BTreeSet::new(),
             transfers: 0,
-            arriving: Arriving::default(),
-            arriving_members: None,
+            snapshot_receiver: SnapshotReceiver::default(),
+            snapshot_members: None,
             changing: None,
             heard: Heard::default(),
             members_on_disk: OnDisk::new(members.index),

@@ -10,7 +10,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
-mod arriving;
 mod changing;
 mod codec;
 mod commit;
@@ -28,6 +27,7 @@ mod ready;
 mod receive;
 mod rest;
 mod snapshot;
+mod snapshot_receiver;
 mod state;
 pub mod transport;
 mod unsafe_recovery;

@@ -59,7 +59,7 @@ pub enum Event {
     /// A follower needs a snapshot. Answer with [`crate::Group::offer_snapshot`] when one can be read, or with
     /// [`crate::Group::refuse_snapshot`].
     ProduceSnapshot { to: u64 },
-    /// Bytes of a snapshot that is arriving. Keep them aside, then call [`crate::Group::snapshot_taken`], of the last ones when all
+    /// Bytes of a snapshot that is being received. Keep them aside, then call [`crate::Group::snapshot_taken`], of the last ones when all
     /// that needs room is done; or [`crate::Group::abandon_snapshot`]. The first part begins a new snapshot: forget earlier ones.
     SnapshotChunk {
         id: EntryId,

@@ -62,7 +62,7 @@ impl Group {
         let mut frames = Vec::new();
         if let Some(id) = snapshot {
             self.raft.mut_store().reset(id);
-            if let Some(members) = self.arriving_members.take() {
+            if let Some(members) = self.snapshot_members.take() {
                 self.members_are(members);
             }
             frames.push(Frame::Base {

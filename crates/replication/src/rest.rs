@@ -152,7 +152,7 @@ impl Group {
             && self.changing.is_none()
             && self.outgoing.is_empty()
             && self.asked.is_empty()
-            && !self.arriving.is_under_way()
+            && !self.snapshot_receiver.is_under_way()
             && self.installing.is_none()
             && self.restoring.is_none()
             && self.events.is_empty()

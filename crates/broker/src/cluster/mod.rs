@@ -233,7 +233,7 @@ impl Cluster {
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
         self.founding.give_up("the node stops");
-        self.forget_arriving();
+        self.forget_incoming();
         self.stop_own_group();
         if let Some(transport) = self.transport.get() {
             transport.stop();

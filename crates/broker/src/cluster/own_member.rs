@@ -92,7 +92,7 @@ pub struct OwnMember {
     proposed: VecDeque<(u64, Entry)>,
     /// How the cluster begins, if it has not.
     first: Option<State>,
-    arriving: Vec<u8>,
+    incoming_snapshot: Vec<u8>,
 }
 
 /// What is on the disk of a member.
@@ -152,7 +152,7 @@ impl OwnMember {
             applied,
             proposed: VecDeque::new(),
             first,
-            arriving: Vec::new(),
+            incoming_snapshot: Vec::new(),
         })
     }
 
@@ -312,14 +312,14 @@ impl OwnMember {
             }
             Event::SnapshotChunk { part, bytes, .. } => {
                 if part.number == 0 {
-                    self.arriving.clear();
+                    self.incoming_snapshot.clear();
                 }
-                self.arriving.extend_from_slice(&bytes);
+                self.incoming_snapshot.extend_from_slice(&bytes);
                 self.group.snapshot_taken(part);
             }
-            Event::DiscardSnapshot => self.arriving.clear(),
+            Event::DiscardSnapshot => self.incoming_snapshot.clear(),
             Event::InstallSnapshot { id } => {
-                let whole = std::mem::take(&mut self.arriving);
+                let whole = std::mem::take(&mut self.incoming_snapshot);
                 let stored: Stored = serde_json::from_slice(&whole).map_err(failed)?;
                 self.state = stored.state;
                 self.applied = id;

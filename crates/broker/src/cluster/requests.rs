@@ -15,7 +15,7 @@ use tokio::task::AbortHandle;
 
 use super::Cluster;
 use super::wire::NodeMessage;
-use crate::arriving::Arriving;
+use crate::delivered_jobs::DeliveredJobs;
 use crate::metrics::nanos;
 use crate::metrics::nodes::{MessagingFamilies, OfAddress, OfAnswer, OfRequest, OfTopic};
 
@@ -243,8 +243,8 @@ impl Cluster {
         };
         let cluster = self.clone();
         let task = runtime.spawn(async move {
-            let mut arriving = Arriving::new(reply, broker.clone());
-            let result = arriving.answer().await.result;
+            let mut delivered = DeliveredJobs::new(reply, broker.clone());
+            let result = delivered.answer().await.result;
             cluster.requests.served.lock().remove(&(from, id));
             let message = NodeMessage::Answer {
                 id,

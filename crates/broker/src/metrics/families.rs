@@ -136,7 +136,7 @@ metrics! {
         heartbeat_time: Family<OfGroup, Histogram> = "atomix_heartbeat_time_in_s_seconds", "time between two messages of the leader";
         heartbeat_misses: Family<OfGroup, Counter> = "atomix_heartbeat_miss_count", "intervals in which the leader was not heard";
         election: Family<OfGroup, Gauge> = "atomix_election_latency_in_ms", "the last election that this node has won, in milliseconds";
-        snapshots_arriving: Family<OfGroup, Gauge> = "atomix_snapshot_replication_count", "snapshots of other nodes that are arriving";
+        incoming_snapshots: Family<OfGroup, Gauge> = "atomix_snapshot_replication_count", "snapshots of other nodes that are arriving";
         snapshot_time: Family<OfGroup, Gauge> = "atomix_snapshot_replication_duration_milliseconds", "how long the last one took";
         transition: Family<OfPartition, RealGauge> = "zeebe_leader_transition_latency_seconds", "elected until ready to serve";
         snapshot_transfer: Family<OfSnapshot, Histogram> = "zeebe_snapshot_transfer_duration_seconds", "a snapshot of another node, from its first part to its last", TRANSFER_TIME;

@@ -2,7 +2,6 @@
 //! something to do: files are written by the log's writer thread and by short-lived checkpoint threads. Only a small batch
 //! with nothing behind it is written and flushed here.
 
-mod arriving;
 mod checkpoints;
 mod checks;
 mod choosing;
@@ -21,6 +20,7 @@ mod replica;
 mod replica_metrics;
 mod schedule;
 mod secondary;
+mod snapshot_receiver;
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -61,7 +61,6 @@ use crate::job_streams::StreamRegistry;
 use crate::metrics::{Context, PartitionMetrics, WorkCounter, nanos};
 use crate::started::NotStarted;
 
-use self::arriving::Arriving;
 use self::checks::Checks;
 use self::choosing::Choosing;
 pub use self::exporters::ExporterBoard;
@@ -77,6 +76,7 @@ use self::panics::Panics;
 use self::replica::HandingOver;
 pub use self::replica_metrics::ReplicaMetrics;
 pub use self::secondary::{Secondary, SecondaryCell};
+use self::snapshot_receiver::SnapshotReceiver;
 
 /// Commands taken out of the inbox for one batch.
 const MAX_BATCH_COMMANDS: usize = 256;
@@ -285,7 +285,7 @@ pub struct Partition {
     stopping: bool,
     /// Leadership is given to another node.
     handing_over: Option<HandingOver>,
-    arriving: Arriving,
+    snapshot_receiver: SnapshotReceiver,
     replica_metrics: ReplicaMetrics,
 }
 

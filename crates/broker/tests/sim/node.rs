@@ -67,7 +67,7 @@ pub struct Running {
     reported: u64,
     checked: u64,
     checkpoint: Option<CheckpointMeta>,
-    /// Of a snapshot that is arriving.
+    /// Of the snapshot that is being received.
     chunks: Vec<Bytes>,
     /// The engine failed within a command; its state is rebuilt when nothing is in flight.
     panicked: bool,

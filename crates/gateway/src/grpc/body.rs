@@ -13,7 +13,7 @@ use tokio::time::Sleep;
 use tonic::Status;
 
 use super::status::status;
-use crate::body::{Arriving, Broken};
+use crate::body::{Broken, IncomingBody};
 use crate::budget::{FREE_BODY_BYTES, Share};
 use crate::call::{FrontEnd, Stopwatch};
 
@@ -145,26 +145,26 @@ async fn collect(
     first: Bytes,
 ) -> Result<Bytes, Status> {
     let limit = front.config.max_message_size;
-    let mut arriving = Arriving::new(&front.gate.budget, &front.config, first);
-    let read = arriving.fill(inner, PREFIX, PREFIX + limit).await;
+    let mut incoming = IncomingBody::new(&front.gate.budget, &front.config, first);
+    let read = incoming.fill(inner, PREFIX, PREFIX + limit).await;
     read.map_err(refusal)?;
-    if let Some((packed, length)) = prefix(arriving.bytes()) {
+    if let Some((packed, length)) = prefix(incoming.bytes()) {
         if length > limit {
             return Err(refusal(Broken::TooLarge(limit)));
         }
         let all = PREFIX + length;
-        let read = arriving.fill(inner, all, usize::MAX).await;
+        let read = incoming.fill(inner, all, usize::MAX).await;
         read.map_err(refusal)?;
-        if arriving.bytes().len() > all {
+        if incoming.bytes().len() > all {
             return Err(second_message());
         }
         if packed {
             // What it unpacks to is known only then.
             let unpacked = length.saturating_mul(UNPACKED).min(limit);
-            arriving.reserve(length + unpacked).await.map_err(refusal)?;
+            incoming.reserve(length + unpacked).await.map_err(refusal)?;
         }
     }
-    let (bytes, share) = arriving.finish();
+    let (bytes, share) = incoming.finish();
     *context.share.lock() = share;
     Ok(bytes)
 }

@@ -12,7 +12,7 @@ use skep_documents::Content;
 
 use super::problem::Problem;
 use super::stream::JobLines;
-use crate::body::{Arriving, Broken};
+use crate::body::{Broken, IncomingBody};
 use crate::budget::{Budget, Share};
 use crate::call::FrontEnd;
 use crate::undelivered::Undelivered;
@@ -120,9 +120,9 @@ pub async fn read(
     if announced.is_some_and(|n| n > limit as u64) {
         return Err(Problem::too_large(limit));
     }
-    let mut arriving = Arriving::new(budget, &front.config, Bytes::new());
-    arriving.fill(body, usize::MAX, limit).await?;
-    let (bytes, share) = arriving.finish();
+    let mut incoming = IncomingBody::new(budget, &front.config, Bytes::new());
+    incoming.fill(body, usize::MAX, limit).await?;
+    let (bytes, share) = incoming.finish();
     Ok(Received { bytes, share })
 }
 

@@ -134,10 +134,10 @@ impl<'a> Fetching<'a> {
         let mut resumed = 0;
         loop {
             let (sender, parts) = bounded(2 * WINDOW as usize);
-            let arriving = &self.cluster.copies.arriving;
-            arriving.lock().insert(self.transfer, (self.node, sender));
+            let incoming = &self.cluster.copies.incoming;
+            incoming.lock().insert(self.transfer, (self.node, sender));
             let outcome = self.go_on(&parts, &mut file);
-            arriving.lock().remove(&self.transfer);
+            incoming.lock().remove(&self.transfer);
             match outcome {
                 Ok(()) => {
                     file.sync_all()

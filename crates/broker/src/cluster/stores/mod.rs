@@ -39,20 +39,20 @@ pub enum CopyAnswer {
 /// What is under way, by the number of the transfer.
 #[derive(Default)]
 pub(super) struct Copies {
-    arriving: Mutex<HashMap<u64, (u32, Sender<CopyAnswer>)>>,
+    incoming: Mutex<HashMap<u64, (u32, Sender<CopyAnswer>)>>,
     /// By the node that wants it. The parts that are to be sent.
     served: Mutex<HashMap<(u32, u64), Sender<u64>>>,
 }
 
 impl Cluster {
     /// The node stops: nobody waits for copies.
-    pub(super) fn forget_arriving(&self) {
-        self.copies.arriving.lock().clear();
+    pub(super) fn forget_incoming(&self) {
+        self.copies.incoming.lock().clear();
     }
 
     pub(super) fn copy_answer(&self, from: u32, transfer: u64, answer: CopyAnswer) {
-        let arriving = self.copies.arriving.lock();
-        if let Some((node, parts)) = arriving.get(&transfer)
+        let incoming = self.copies.incoming.lock();
+        if let Some((node, parts)) = incoming.get(&transfer)
             && *node == from
         {
             // No more than the window was asked for.
@@ -62,7 +62,7 @@ impl Cluster {
 
     /// The connection with the node is lost: it is not waited for.
     pub(super) fn lose_copies(&self, node: u32) {
-        let mut arriving = self.copies.arriving.lock();
-        arriving.retain(|_, (of, _)| *of != node);
+        let mut incoming = self.copies.incoming.lock();
+        incoming.retain(|_, (of, _)| *of != node);
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn start(
         core: PartitionCore::new(engine, group, (meta.index, meta.term)),
         writer: Some(writer),
         log_reader,
-        arriving: Arriving::going_on(kv.staging(), evidence),
+        snapshot_receiver: SnapshotReceiver::going_on(kv.staging(), evidence),
         kv: Arc::new(Mutex::new(kv)),
         pending_rows,
         inbox,

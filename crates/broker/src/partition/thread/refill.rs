@@ -5,7 +5,7 @@ use crate::cluster::{WantedStore, forget_copies};
 use crate::partition::thread::secondary::{StoreOf, reopen_secondary};
 
 /// Where a copy arrives.
-const ARRIVING: &str = "query.arriving";
+const INCOMING: &str = "query.arriving";
 
 /// Whether the embedded store in this directory cannot be filled from a log that goes on behind `base`.
 pub(super) fn lacks_entries(config: &BrokerConfig, directory: &Path, base: u64) -> bool {
@@ -80,7 +80,7 @@ impl Partition {
         let wanted = WantedStore {
             partition,
             at_least: self.core.group().base().index,
-            file: self.directory().join(ARRIVING),
+            file: self.directory().join(INCOMING),
             by: self.status.clone(),
         };
         let inbox = self.own_inbox.clone();
@@ -101,7 +101,7 @@ impl Partition {
             return;
         }
         let directory = self.directory();
-        let arrived = directory.join(ARRIVING);
+        let arrived = directory.join(INCOMING);
         let position = skep_export::copied_position(&arrived);
         let base = self.core.group().base().index;
         let Some(position) = position.ok().filter(|it| it.entry >= base) else {

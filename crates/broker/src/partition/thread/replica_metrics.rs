@@ -171,12 +171,12 @@ impl ReplicaMetrics {
 
     pub fn snapshot_begins(&mut self) {
         self.snapshot = Some(Instant::now());
-        self.metrics.snapshots_arriving.set(1);
+        self.metrics.incoming_snapshots.set(1);
     }
 
     /// It is there, or not needed.
     pub fn snapshot_ends(&mut self, is_there: bool) {
-        self.metrics.snapshots_arriving.set(0);
+        self.metrics.incoming_snapshots.set(0);
         if let Some(began) = self.snapshot.take().filter(|_| is_there) {
             let time = began.elapsed();
             let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);

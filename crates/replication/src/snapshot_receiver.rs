@@ -1,4 +1,4 @@
-//! A snapshot that arrives from the leader, part by part.
+//! Receives a snapshot from the leader, part by part.
 //!
 //! A part is acknowledged when the owner has taken it: what it cannot take yet the leader holds back. Only when all was taken does
 //! the library hear of the snapshot, so that one for which there is no room can be given up until then.
@@ -22,7 +22,7 @@ struct Transfer {
     id: EntryId,
 }
 
-/// The snapshot that is arriving.
+/// The snapshot that is being received.
 #[derive(Debug)]
 struct Incoming {
     transfer: Transfer,
@@ -35,17 +35,17 @@ struct Incoming {
     members: Option<Bytes>,
 }
 
-/// What is known of snapshots that arrive.
+/// The snapshot that is being received, and those before it.
 #[derive(Debug, Default)]
-pub(crate) struct Arriving {
+pub(crate) struct SnapshotReceiver {
     incoming: Option<Incoming>,
     /// It was given up: only its first part would make it begin again.
     abandoned: Option<Transfer>,
-    /// Snapshots that began to arrive so far.
+    /// Snapshots of which a first part has come so far.
     arrivals: u64,
 }
 
-impl Arriving {
+impl SnapshotReceiver {
     pub(crate) fn is_under_way(&self) -> bool {
         self.incoming.is_some()
     }
@@ -115,7 +115,7 @@ impl Group {
                 term: message.log_term,
             },
         };
-        match self.arriving.take_in(transfer, &message) {
+        match self.snapshot_receiver.take_in(transfer, &message) {
             Answer::None => {}
             Answer::Reject => self.acknowledge(transfer, 0, true),
             Answer::Taken(next) => self.acknowledge(transfer, next, false),
@@ -131,7 +131,7 @@ impl Group {
     /// The owner has taken the parts of a snapshot up to this one: more may come, or it is to be installed. A snapshot that does not
     /// arrive any more is passed over.
     pub fn snapshot_taken(&mut self, part: Part) {
-        let incoming = self.arriving.incoming.as_mut();
+        let incoming = self.snapshot_receiver.incoming.as_mut();
         let Some(incoming) = incoming.filter(|i| i.arrival == part.arrival) else {
             return;
         };
@@ -139,9 +139,9 @@ impl Group {
         let (transfer, taken) = (incoming.transfer, incoming.taken);
         let is_all = taken == incoming.next;
         if let Some(members) = incoming.members.take_if(|_| is_all) {
-            self.arriving = Arriving {
-                arrivals: self.arriving.arrivals,
-                ..Arriving::default()
+            self.snapshot_receiver = SnapshotReceiver {
+                arrivals: self.snapshot_receiver.arrivals,
+                ..SnapshotReceiver::default()
             };
             self.restore(transfer, members);
         }
@@ -152,10 +152,10 @@ impl Group {
     /// it was. The leader offers it again by itself: at once if parts of it were taken, else now and then.
     pub fn abandon_snapshot(&mut self, part: Part) {
         let is_this = |incoming: &mut Incoming| incoming.arrival == part.arrival;
-        let Some(incoming) = self.arriving.incoming.take_if(is_this) else {
+        let Some(incoming) = self.snapshot_receiver.incoming.take_if(is_this) else {
             return;
         };
-        self.arriving.abandoned = Some(incoming.transfer);
+        self.snapshot_receiver.abandoned = Some(incoming.transfer);
         if incoming.taken > 0 {
             self.acknowledge(incoming.transfer, 0, true);
         }
@@ -185,14 +185,14 @@ impl Group {
         step.to = self.config.node;
         step.term = transfer.term;
         step.set_snapshot(raft_snapshot(transfer.id, &members.conf_state()));
-        self.arriving_members = Some(members);
+        self.snapshot_members = Some(members);
         self.step(step);
         let taken = self
             .raft
             .snap()
             .is_some_and(|snapshot| snapshot.get_metadata().index == transfer.id.index);
         if !taken {
-            self.arriving_members = None;
+            self.snapshot_members = None;
             self.events.push(Event::DiscardSnapshot);
         }
     }

@@ -7,14 +7,14 @@ use skep_service::{Answer, Reply};
 
 use crate::shared::Shared;
 
-pub struct Arriving {
+pub struct DeliveredJobs {
     reply: Option<Reply>,
     broker: Arc<Shared>,
 }
 
-impl Arriving {
-    pub fn new(reply: Reply, broker: Arc<Shared>) -> Arriving {
-        Arriving {
+impl DeliveredJobs {
+    pub fn new(reply: Reply, broker: Arc<Shared>) -> DeliveredJobs {
+        DeliveredJobs {
             reply: Some(reply),
             broker,
         }
@@ -30,7 +30,7 @@ impl Arriving {
     }
 }
 
-impl Drop for Arriving {
+impl Drop for DeliveredJobs {
     fn drop(&mut self) {
         if let Some(answer) = self.reply.as_mut().and_then(Reply::take_arrived)
             && let Ok(Response::JobsActivated { jobs, .. }) = answer.result

@@ -1,4 +1,4 @@
-//! A snapshot that arrives. A thread of its own builds of it, as it comes, what is to be the next content of the store. Nothing that
+//! Receives a snapshot. As its parts come, a thread of its own builds the next content of the store from them. Nothing that
 //! the replica has changes before all of it is durable: without room for it the replica stays what it was.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,9 +19,9 @@ const TRY_SELDOM: Duration = Duration::from_secs(600);
 /// More room than this is notably more.
 const NOTABLE: u64 = 8 << 20;
 
-/// What is known of snapshots for this replica.
+/// Receives snapshots for this replica.
 #[derive(Debug)]
-pub(super) struct Arriving {
+pub(super) struct SnapshotReceiver {
     /// Where the next one is built. The store itself may be busy.
     staging: Staging,
     snapshot: Option<IncomingSnapshot>,
@@ -59,9 +59,9 @@ struct Lack {
     wait: Duration,
 }
 
-impl Arriving {
-    pub(super) fn new(staging: Staging) -> Arriving {
-        Arriving {
+impl SnapshotReceiver {
+    pub(super) fn new(staging: Staging) -> SnapshotReceiver {
+        SnapshotReceiver {
             staging,
             snapshot: None,
             lack: None,
@@ -70,10 +70,10 @@ impl Arriving {
     }
 
     /// One may have been installed when the node ended.
-    pub(super) fn going_on(staging: Staging, found: LogEvidence) -> Arriving {
-        let mut arriving = Arriving::new(staging);
-        arriving.installing = found.installing.map(|checkpoint| checkpoint.index);
-        arriving
+    pub(super) fn going_on(staging: Staging, found: LogEvidence) -> SnapshotReceiver {
+        let mut snapshot_receiver = SnapshotReceiver::new(staging);
+        snapshot_receiver.installing = found.installing.map(|checkpoint| checkpoint.index);
+        snapshot_receiver
     }
 }
 
@@ -110,17 +110,17 @@ impl Partition {
         bytes: Bytes,
     ) -> Result<(), CoreError> {
         if part.number == 0 {
-            self.arriving.snapshot = None;
-            let lack = self.arriving.lack.as_ref();
+            self.snapshot_receiver.snapshot = None;
+            let lack = self.snapshot_receiver.lack.as_ref();
             if lack.is_some_and(|l| Instant::now() < l.then && self.free_bytes() < l.enough) {
                 self.status.no_room.store(true, Ordering::Relaxed);
                 self.core.group_mut().abandon_snapshot(part);
                 return Ok(());
             }
             self.replica_metrics.snapshot_begins();
-            self.arriving.snapshot = Some(self.begin(part)?);
+            self.snapshot_receiver.snapshot = Some(self.begin(part)?);
         }
-        let snapshot = self.arriving.snapshot.as_mut();
+        let snapshot = self.snapshot_receiver.snapshot.as_mut();
         if let Some(snapshot) = snapshot.filter(|s| s.arrival == part.arrival) {
             snapshot.part = part;
             if let Some(parts) = &snapshot.parts {
@@ -135,7 +135,7 @@ impl Partition {
     fn begin(&self, part: Part) -> Result<IncomingSnapshot, CoreError> {
         // The leader has few parts on their way that were not taken.
         let (parts, arrived) = crossbeam_channel::unbounded();
-        let staging = self.arriving.staging.clone();
+        let staging = self.snapshot_receiver.staging.clone();
         let (stays_free, inbox) = (self.stays_free(), self.own_inbox.clone());
         let work = move || {
             let taken = inbox.clone();
@@ -162,7 +162,7 @@ impl Partition {
 
     /// Either all of the snapshot is ready to take the place of the state, or it cannot be built.
     pub(super) fn snapshot_built(&mut self, arrival: u64) -> Result<(), CoreError> {
-        let snapshot = self.arriving.snapshot.as_mut();
+        let snapshot = self.snapshot_receiver.snapshot.as_mut();
         let Some(snapshot) = snapshot.filter(|s| s.arrival == arrival) else {
             return Ok(());
         };
@@ -187,7 +187,7 @@ impl Partition {
 
     /// While the disk is so low that nothing of other replicas is taken, no more parts come: the room of those that came is wanted.
     pub(super) fn spare_snapshot(&mut self) {
-        let snapshot = self.arriving.snapshot.as_ref();
+        let snapshot = self.snapshot_receiver.snapshot.as_ref();
         let part = snapshot.filter(|s| s.parts.is_some()).map(|s| s.part);
         if let Some(part) = part
             && self.status.spared.load(Ordering::Relaxed)
@@ -200,10 +200,10 @@ impl Partition {
     fn give_up(&mut self, part: Part, error: &str) {
         self.forget_snapshot();
         let free = self.free_bytes();
-        let before = self.arriving.lack.as_ref();
+        let before = self.snapshot_receiver.lack.as_ref();
         let wait = before.map_or(TRY_AGAIN, |lack| (lack.wait * 2).min(TRY_SELDOM));
         let notable = (free.saturating_sub(self.stays_free()) / 8).max(NOTABLE);
-        self.arriving.lack = Some(Lack {
+        self.snapshot_receiver.lack = Some(Lack {
             enough: free.saturating_add(notable),
             then: Instant::now() + wait,
             wait,
@@ -223,7 +223,7 @@ impl Partition {
     /// The log reaches the checkpoint of the snapshot that was installed: from here on it never ends before it.
     pub(super) fn snapshot_is_followed(&mut self) {
         let committed = self.core.group().commit_index();
-        let installing = &mut self.arriving.installing;
+        let installing = &mut self.snapshot_receiver.installing;
         if installing.take_if(|at| *at <= committed).is_some()
             && let Err(error) = installing::clear(&self.directory())
         {
@@ -233,7 +233,7 @@ impl Partition {
 
     /// It is not needed, or there is no room for it.
     pub(super) fn forget_snapshot(&mut self) {
-        self.arriving.snapshot = None;
+        self.snapshot_receiver.snapshot = None;
         self.replica_metrics.snapshot_ends(false);
     }
 
@@ -250,7 +250,7 @@ impl Partition {
 
     /// The snapshot becomes the content of the store.
     pub(super) fn adopt_snapshot(&mut self) -> Result<CheckpointMeta, CoreError> {
-        let mut snapshot = self.arriving.snapshot.take();
+        let mut snapshot = self.snapshot_receiver.snapshot.take();
         let Some(built) = snapshot.as_mut().and_then(|s| s.built.take()) else {
             return Err(CoreError::Snapshot("it is not there".to_string()));
         };
@@ -263,8 +263,8 @@ impl Partition {
         let mut kv = self.kv.lock();
         let adopted = kv.adopt(built.staged);
         adopted.map_err(|error| CoreError::Snapshot(error.to_string()))?;
-        self.arriving = Arriving::new(kv.staging());
-        self.arriving.installing = Some(checkpoint.index);
+        self.snapshot_receiver = SnapshotReceiver::new(kv.staging());
+        self.snapshot_receiver.installing = Some(checkpoint.index);
         drop(kv);
         self.gets_on();
         Ok(built.meta)
