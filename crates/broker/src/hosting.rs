@@ -202,7 +202,7 @@ impl Hosting {
                     self.give_up(&shared, &state);
                     self.clear_aside(&state);
                     if let Some(entry) = self.step(&shared, &state, &mut steps) {
-                        cluster.tell_own_group(entry);
+                        cluster.propose_metadata(entry);
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => return,

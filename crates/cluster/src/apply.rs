@@ -10,7 +10,7 @@ use crate::state::{
     Finished, MAX_FINISHED, Node, NodeState, Outcome, Replica, ReplicaState, Running, State,
 };
 
-/// An entry of the group that holds the state.
+/// An entry of the metadata group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Entry {
     /// The cluster begins. Once it has, this is nothing any more.

@@ -97,7 +97,7 @@ impl Operation {
         }
     }
 
-    /// It is about the members of the cluster's own group, whose leader carries it out.
+    /// It is about the members of the metadata group, whose leader carries it out.
     pub fn is_of_members(&self) -> bool {
         matches!(
             self,

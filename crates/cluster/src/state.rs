@@ -218,7 +218,7 @@ impl State {
         self.replicas(partition).is_empty()
     }
 
-    /// The node as a member of the cluster's own group.
+    /// The node as a member of the metadata group.
     pub fn member(&self, node: u32) -> Option<u64> {
         Some(member(node, self.nodes.get(&node)?.generation))
     }

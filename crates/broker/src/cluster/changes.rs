@@ -6,7 +6,7 @@ use skep_service::PartitionRole;
 use skep_transport::Class;
 
 use super::Cluster;
-use super::own_group::Told;
+use super::metadata_group::Told;
 use super::steps::{Next, next};
 use super::wire::{ClusterMessage, NodeMessage};
 use crate::partition::{Notice, Report};
@@ -27,7 +27,7 @@ impl Cluster {
         };
         let (partition, members) = (handle.status.partition, handle.status.members());
         match next(&state, operation, &members, handle.status.member()) {
-            Next::Done => self.tell_own_group(Entry::Done {
+            Next::Done => self.propose_metadata(Entry::Done {
                 change,
                 operation: operation.clone(),
                 now: now(),
@@ -65,13 +65,13 @@ impl Cluster {
         self.send(node, &NodeMessage::Cluster(message));
     }
 
-    /// An entry for the cluster's own group, to whoever leads that. It may be lost.
-    pub(crate) fn tell_own_group(&self, entry: Entry) {
-        let Some((leader, own)) = self.own_leader() else {
+    /// An entry for the metadata group, to whoever leads that. It may be lost.
+    pub(crate) fn propose_metadata(&self, entry: Entry) {
+        let Some((leader, own)) = self.metadata_leader() else {
             return;
         };
         if leader == own {
-            self.own_group_told(Told::Propose(entry));
+            self.notify_metadata_group(Told::Propose(entry));
         } else if let Some(node) = node_of(leader) {
             let entry = entry.encode();
             self.send(

@@ -11,7 +11,7 @@ use skep_transport::Class;
 use tokio::runtime::Handle;
 
 use super::Cluster;
-use super::own_group::Told;
+use super::metadata_group::Told;
 use super::wire::NodeStatus;
 use crate::partition::Report;
 use crate::partition::thread::HEARTBEAT_TICKS;
@@ -120,7 +120,7 @@ impl Cluster {
 
     fn tell_silent(&self, is_silent: impl Fn(u32, Duration) -> bool) {
         for (node, since) in self.heartbeats.fall_silent(is_silent) {
-            self.own_group_told(Told::NotHeard { node, since });
+            self.notify_metadata_group(Told::NotHeard { node, since });
             let broker = self.broker();
             for handle in broker.iter().flat_map(|broker| broker.partitions()) {
                 handle.inbox.send(Report::NotHeard { node, since });

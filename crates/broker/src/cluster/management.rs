@@ -1,4 +1,4 @@
-//! What operators ask for: changes of the cluster, at any node. The leader of the cluster's own group plans and begins them.
+//! What operators ask for: changes of the cluster, at any node. The leader of the metadata group plans and begins them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::Cluster;
 use super::changes::now;
-use super::own_group::Told;
+use super::metadata_group::Told;
 use super::wire::{ClusterMessage, NodeMessage};
 
 /// So long an operator waits for an answer.
@@ -75,7 +75,7 @@ pub(super) struct Asked {
 }
 
 impl Cluster {
-    /// Asks whoever leads the cluster's own group.
+    /// Asks whoever leads the metadata group.
     ///
     /// # Errors
     /// It is refused, or nobody was reached.
@@ -99,7 +99,7 @@ impl Cluster {
     async fn ask_majority(self: &Arc<Self>, ask: &Ask, patience: Duration) -> Outcome {
         let deadline = Instant::now() + patience;
         loop {
-            let outcome = match self.own_leader() {
+            let outcome = match self.metadata_leader() {
                 Some((leader, own)) if leader == own => self.decide(ask.clone()).await,
                 Some((leader, _)) => self.ask_leader(node_of(leader), ask, deadline).await,
                 None if self.is_gateway() => {
@@ -177,7 +177,9 @@ impl Cluster {
     }
 
     async fn asked_by(self: &Arc<Self>, from: u32, ask: Ask) -> Outcome {
-        let leads = self.own_leader().is_some_and(|(leader, own)| leader == own);
+        let leads = self
+            .metadata_leader()
+            .is_some_and(|(leader, own)| leader == own);
         match (leads, ask) {
             (_, Ask::Survives) => Ok(Answer::Survivor(Box::new(self.survives().await))),
             (true, ask) => self.decide(ask).await,
@@ -221,7 +223,7 @@ impl Cluster {
                         "change {change} is not in progress"
                     )));
                 }
-                self.own_group_told(Told::Propose(Entry::Cancel { change, now: now() }));
+                self.notify_metadata_group(Told::Propose(Entry::Cancel { change, now: now() }));
                 let over = |state: &State| state.running.as_ref().is_none_or(|r| r.id != change);
                 self.came_about(state.revision, over).await?;
                 Ok(Answer::State(Box::new(State::clone(&self.state()))))
@@ -232,7 +234,7 @@ impl Cluster {
     async fn change(&self, state: Arc<State>, request: Request, dry_run: bool) -> Outcome {
         let planned = state.plan(&request, now())?;
         if !dry_run {
-            self.own_group_told(Told::Propose(Entry::Begin {
+            self.notify_metadata_group(Told::Propose(Entry::Begin {
                 revision: planned.revision,
                 operations: planned.operations.clone(),
                 now: now(),

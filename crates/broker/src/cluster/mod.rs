@@ -6,8 +6,8 @@ mod gateways;
 mod heartbeats;
 mod management;
 mod members;
-mod own_group;
-pub mod own_member;
+mod metadata_group;
+pub mod metadata_member;
 mod positions;
 mod queries;
 mod questions;
@@ -205,7 +205,7 @@ impl Cluster {
     /// Nodes that are connected and none of the cluster learn that, if they were.
     fn tell_removed(&self) {
         let state = self.state();
-        let (Some((leader, own)), Some(transport)) = (self.own_leader(), self.transport.get())
+        let (Some((leader, own)), Some(transport)) = (self.metadata_leader(), self.transport.get())
         else {
             return;
         };
@@ -234,7 +234,7 @@ impl Cluster {
         self.stopped.store(true, Ordering::Relaxed);
         self.founding.give_up("the node stops");
         self.forget_incoming();
-        self.stop_own_group();
+        self.stop_metadata_group();
         if let Some(transport) = self.transport.get() {
             transport.stop();
         }
@@ -373,9 +373,9 @@ impl Cluster {
         let Ok(message) = ReplicaMessage::decode(bytes) else {
             return;
         };
-        if message.group() == own_group::GROUP {
+        if message.group() == metadata_group::GROUP {
             if node_of(message.from()) == Some(from) {
-                self.own_group_message(message);
+                self.metadata_group_message(message);
             }
             return;
         }
@@ -495,7 +495,7 @@ impl Cluster {
             }),
             ClusterMessage::Propose { entry } => {
                 if let Ok(entry) = Entry::decode(&entry) {
-                    self.own_group_told(own_group::Told::Propose(entry));
+                    self.notify_metadata_group(metadata_group::Told::Propose(entry));
                 }
             }
             ClusterMessage::Ask { id, ask } => self.operator_asked(from, id, &ask),
@@ -583,7 +583,7 @@ impl Owner for Cluster {
             self.meets_gateway(other)
         } else if self.is_gateway() {
             self.meets_as_gateway(other)
-        } else if self.own_leader().is_some() && self.founding.is_left_behind_by(other) {
+        } else if self.metadata_leader().is_some() && self.founding.is_left_behind_by(other) {
             // A majority lives: it does not yield to a minority, nor to anybody who says so.
             Err(majority_lives(self.node(), other.node))
         } else {

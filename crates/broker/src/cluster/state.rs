@@ -10,7 +10,7 @@ use skep_cluster::{Layout, NodeState, State, member, node_of};
 use skep_replication::{Members, Message as ReplicaMessage};
 
 use super::Cluster;
-use super::own_group::{self, OwnGroup, Told};
+use super::metadata_group::{self, MetadataGroup, Told};
 use super::unsafe_recovery::first_state;
 use crate::alone::Alone;
 use crate::config::BrokerConfig;
@@ -26,7 +26,7 @@ const REMIND: Duration = Duration::from_secs(10);
 pub(super) struct Known {
     state: Mutex<Arc<State>>,
     changed: Condvar,
-    own: Mutex<Option<Arc<OwnGroup>>>,
+    own: Mutex<Option<Arc<MetadataGroup>>>,
     /// Why this node cannot take part.
     failed: Mutex<Option<String>>,
 }
@@ -48,7 +48,7 @@ pub(crate) fn known_nodes(
         return None;
     }
     let directory = config.directory.join(DIRECTORY);
-    match own_group::stored_state(&directory) {
+    match metadata_group::stored_state(&directory) {
         Some(state) => Some((settled(&state), state.awaited)),
         None => alone.then(|| ([config.node_id].into(), BTreeSet::new())),
     }
@@ -109,12 +109,12 @@ impl Cluster {
         self.tell_gateways(state);
     }
 
-    pub(super) fn own_group_directory(&self) -> PathBuf {
+    pub(super) fn metadata_directory(&self) -> PathBuf {
         self.config.directory.join(DIRECTORY)
     }
 
-    /// The member that leads the cluster's own group, and this one.
-    pub(super) fn own_leader(&self) -> Option<(u64, u64)> {
+    /// The member that leads the metadata group, and this one.
+    pub(super) fn metadata_leader(&self) -> Option<(u64, u64)> {
         let own = self.known.own.lock();
         let own = own.as_ref()?;
         let leader = own.leader()?;
@@ -122,25 +122,25 @@ impl Cluster {
         Some((leader, own.own))
     }
 
-    /// The node that leads the group which holds this state, as far as is known here, and whether the member here rests.
+    /// The node that leads the metadata group, as far as is known here, and whether the member here rests.
     pub fn led_by(&self) -> Option<(u32, bool)> {
         let own = self.known.own.lock();
         let own = own.as_ref()?;
         Some((node_of(own.leader()?)?, own.rests()))
     }
 
-    pub(super) fn own_group_told(&self, told: Told) {
+    pub(super) fn notify_metadata_group(&self, told: Told) {
         let own = self.known.own.lock().clone();
         if let Some(own) = own {
             own.tell(told);
         }
     }
 
-    pub(super) fn own_group_message(&self, message: ReplicaMessage) {
-        self.own_group_told(Told::Message(Box::new(message)));
+    pub(super) fn metadata_group_message(&self, message: ReplicaMessage) {
+        self.notify_metadata_group(Told::Message(Box::new(message)));
     }
 
-    pub(super) fn stop_own_group(&self) {
+    pub(super) fn stop_metadata_group(&self) {
         let own = self.known.own.lock().take();
         if let Some(own) = own {
             own.stop();
@@ -156,12 +156,12 @@ impl Cluster {
             return self.wait_for_state();
         }
         self.finish_unsafe_recovery()?;
-        let there = ReplicaOf::read(&self.own_group_directory()).map_err(|e| e.to_string())?;
+        let there = ReplicaOf::read(&self.metadata_directory()).map_err(|e| e.to_string())?;
         let founds = member(self.node(), 0);
         match there {
             Some(replica) if replica.own != founds => {
-                let first = first_state(&self.own_group_directory())?;
-                self.start_own_group(replica, first)?;
+                let first = first_state(&self.metadata_directory())?;
+                self.start_metadata_group(replica, first)?;
             }
             // Also if it was begun before: all nodes may have stopped before they had agreed on how the cluster begins.
             _ if self.known.own.lock().is_none() => {
@@ -169,7 +169,7 @@ impl Cluster {
                 let voters = nodes.iter().map(|node| member(*node, 0)).collect();
                 let first = self.layout_of(nodes, claimed.partitions)?;
                 let replica = there.unwrap_or_else(|| ReplicaOf::founding(founds, voters));
-                self.start_own_group(replica, Some(first))?;
+                self.start_metadata_group(replica, Some(first))?;
             }
             _ => {}
         }
@@ -202,7 +202,7 @@ impl Cluster {
         Alone::carry_over(&self.config, first)
     }
 
-    pub(super) fn start_own_group(
+    pub(super) fn start_metadata_group(
         self: &Arc<Self>,
         replica: ReplicaOf,
         first: Option<State>,
@@ -211,7 +211,8 @@ impl Cluster {
         if own.as_ref().is_some_and(|own| own.own == replica.own) {
             return Ok(());
         }
-        let group = own_group::start(self, replica, first).map_err(|error| error.to_string())?;
+        let group =
+            metadata_group::start(self, replica, first).map_err(|error| error.to_string())?;
         *own = Some(Arc::new(group));
         Ok(())
     }
@@ -235,7 +236,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// The leader of the cluster's own group says that this node is one of the cluster now.
+    /// The leader of the metadata group says that this node is one of the cluster now.
     pub(super) fn admitted(self: &Arc<Self>, own: u64, members: Vec<u8>, state: Vec<u8>) {
         let (Ok(members), Ok(state)) = (Members::decode(members.into()), State::decode(&state))
         else {
@@ -266,8 +267,8 @@ impl Cluster {
             self.founding.admitted(&state.cluster_id, state.epoch)?;
         }
         // An earlier member of this node was removed: nobody counts on it any more.
-        self.stop_own_group();
-        let directory = self.own_group_directory();
+        self.stop_metadata_group();
+        let directory = self.metadata_directory();
         let there = ReplicaOf::read(&directory).map_err(|error| error.to_string())?;
         if directory.exists() && there.is_none_or(|there| there.own != replica.own) {
             std::fs::remove_dir_all(&directory).map_err(|error| error.to_string())?;
@@ -276,7 +277,7 @@ impl Cluster {
             cluster_id = state.cluster_id,
             "this node becomes one of the cluster"
         );
-        self.start_own_group(replica, None)?;
+        self.start_metadata_group(replica, None)?;
         self.state_is(state);
         self.founding.admitted(&state.cluster_id, state.epoch)
     }

@@ -1,7 +1,7 @@
 //! Unsafe recovery: most nodes are lost for good, an operator has said so, and the survivors go on.
 //!
 //! The lowest of them decides. It asks the others what they have, makes the state from which they continue (see [`skep_cluster::plan_unsafe_recovery`]),
-//! and writes it beside what it had of the cluster's own group. From then on it is decided: it
+//! and writes it beside what it had of the metadata group. From then on it is decided: it
 //! restarts that group with itself as the only voter and the new state, and whatever is left to do is a change of the cluster like any other, begun with that state: the other survivors are admitted to
 //! the group, go on from their copies of partitions, and get copies again.
 
@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use super::Cluster;
 use super::changes::now;
 use super::management::{Answer, Ask, Outcome};
-use super::own_group::Told;
+use super::metadata_group::Told;
 use crate::directory::write_durably;
 use crate::partition::Report;
 use crate::replica_file::ReplicaOf;
@@ -67,7 +67,7 @@ impl Cluster {
         let survivors = self.survivors(&removed).await?;
         let (first, planned) = plan_unsafe_recovery(&removed, self.node(), &survivors, now())?;
         if first.epoch == planned.current.epoch {
-            let text = "a majority of the nodes stays: the group that holds the cluster's state has a leader in a moment. Ask again. Nothing was done";
+            let text = "a majority of the nodes stays: the metadata group has a leader in a moment. Ask again. Nothing was done";
             return Err(Refusal::Unreachable(text.to_string()));
         }
         if dry_run {
@@ -88,7 +88,7 @@ impl Cluster {
         Ok(Answer::Planned(Box::new(planned)))
     }
 
-    /// As the leader of the cluster's own group: some partition has no majority without them.
+    /// As the leader of the metadata group: some partition has no majority without them.
     pub(super) async fn decide_for_partitions(
         self: &Arc<Self>,
         removed: Vec<u32>,
@@ -98,7 +98,7 @@ impl Cluster {
         let (state, planned) = plan_unsafe_recovery(&removed, self.node(), &survivors, now())?;
         if !dry_run {
             say(&planned);
-            self.own_group_told(Told::Propose(Entry::UnsafeRecovery {
+            self.notify_metadata_group(Told::Propose(Entry::UnsafeRecovery {
                 revision: planned.revision,
                 state: Box::new(state.clone()),
             }));
@@ -149,7 +149,7 @@ impl Cluster {
         Survivor {
             node: self.node(),
             reaches: reaches.collect(),
-            is_led: self.own_leader().is_some(),
+            is_led: self.metadata_leader().is_some(),
             copies: copies.unwrap_or_default(),
             state: State::clone(&self.state()),
         }
@@ -191,18 +191,18 @@ impl Cluster {
         };
         write().map_err(|error| error.to_string())?;
         self.finish_unsafe_recovery()?;
-        let there = ReplicaOf::read(&self.own_group_directory()).map_err(|e| e.to_string())?;
+        let there = ReplicaOf::read(&self.metadata_directory()).map_err(|e| e.to_string())?;
         let there = there.ok_or("its files are not there")?;
-        self.start_own_group(there, Some(first.clone()))
+        self.start_metadata_group(there, Some(first.clone()))
     }
 
     fn decided(&self) -> PathBuf {
-        self.own_group_directory().with_extension(DECIDED)
+        self.metadata_directory().with_extension(DECIDED)
     }
 
     /// Puts what was decided in the place of what there was, also after a crash. Blocks.
     pub(super) fn finish_unsafe_recovery(&self) -> Result<(), String> {
-        let (directory, decided) = (self.own_group_directory(), self.decided());
+        let (directory, decided) = (self.metadata_directory(), self.decided());
         let text = |error: std::io::Error| error.to_string();
         if ReplicaOf::read(&decided).map_err(text)?.is_none() {
             // A crash came before it was decided.
@@ -217,7 +217,7 @@ impl Cluster {
             nodes = ?first.nodes.keys().collect::<Vec<_>>(),
             "this node recovers the cluster without a majority of its former nodes"
         );
-        self.stop_own_group();
+        self.stop_metadata_group();
         remove(&directory).map_err(text)?;
         std::fs::rename(&decided, &directory).map_err(text)?;
         let parent = directory.parent().map(std::fs::File::open);
@@ -242,7 +242,7 @@ impl Cluster {
         let cluster = self.clone();
         // Threads end, which takes a moment.
         std::thread::spawn(move || {
-            cluster.stop_own_group();
+            cluster.stop_metadata_group();
             for handle in broker.partitions() {
                 handle.status.fail(reason.clone());
                 handle.stop();

@@ -142,7 +142,7 @@ pub enum NodeMessage {
 /// What nodes say to each other about the cluster itself.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ClusterMessage {
-    /// The node is one of the cluster now, as this member of the group that holds the cluster's state.
+    /// The node is one of the cluster now, as this member of the metadata group.
     Admit {
         member: u64,
         members: Vec<u8>,
@@ -154,7 +154,7 @@ pub enum ClusterMessage {
         member: u64,
         members: Vec<u8>,
     },
-    /// An entry for the group that holds the cluster's state, to the node that leads it.
+    /// An entry for the metadata group, to the node that leads it.
     Propose {
         entry: Vec<u8>,
     },

@@ -1,14 +1,14 @@
 //! Nodes of a cluster that changes: what they hear of it, and what they do of it. As the broker has it, without threads.
 
-use skep_broker::cluster::own_member::Admission;
+use skep_broker::cluster::metadata_member::Admission;
 use skep_broker::cluster::steps::{Next, next};
 use skep_cluster::{Entry, ReplicaState, State, member, node_of};
 use skep_replication::{Change, Members, Message, Role};
 
 use super::Mutation;
 use super::hash;
+use super::metadata::{Heard, Metadata, Said};
 use super::network::Flight;
-use super::own::{Heard, Own, Said};
 use super::world::{Happening, World};
 
 /// The partition.
@@ -21,22 +21,22 @@ pub enum Told {
     Admit(Box<Admission>),
     /// You have a copy of the partition.
     Join { member: u64, members: Members },
-    /// For the cluster's own group.
+    /// For the metadata group.
     Propose(Entry),
 }
 
 impl World {
-    pub fn own_arrives(&mut self, flight: Flight) {
+    pub fn metadata_arrives(&mut self, flight: Flight) {
         let host = node_of(flight.to).unwrap();
         let own = self.host(host).own.as_ref();
         if own.is_some_and(|own| own.member == flight.to) {
             let message = Message::decode(flight.bytes).unwrap();
-            self.own_hears(host, Heard::Message(message));
+            self.metadata_event(host, Heard::Message(message));
         }
     }
 
-    /// Something happens to the node's member of the cluster's own group.
-    pub fn own_hears(&mut self, host: u32, heard: Heard) {
+    /// Something happens to the node's member of the metadata group.
+    pub fn metadata_event(&mut self, host: u32, heard: Heard) {
         let here = self.hosts.get_mut(&host).unwrap();
         let Some(own) = here.own.as_mut().filter(|_| here.up) else {
             return;
@@ -50,7 +50,7 @@ impl World {
             failed,
         } = said;
         for message in messages {
-            self.fly(from, message.to(), message.encode(), Happening::Own);
+            self.fly(from, message.to(), message.encode(), Happening::Metadata);
         }
         for (node, admission) in admissions {
             self.tell(host, node, || Told::Admit(Box::new(admission.clone())));
@@ -76,7 +76,7 @@ impl World {
         match told {
             Told::Admit(admission) => self.admitted(host, *admission),
             Told::Join { member, members } => self.join(host, member, members),
-            Told::Propose(entry) => self.own_hears(host, Heard::Propose(entry)),
+            Told::Propose(entry) => self.metadata_event(host, Heard::Propose(entry)),
         }
     }
 
@@ -88,7 +88,7 @@ impl World {
         }
         // An earlier member of this node was removed: nobody counts on it any more.
         let members = Members::decode(admission.members.into()).unwrap();
-        let mut own = Own::new(member, members, None);
+        let mut own = Metadata::new(member, members, None);
         let seed = hash(&[self.seed, member], &[]);
         own.start(seed, &mut self.own_oracle);
         self.host(host).own = Some(own);
@@ -203,7 +203,7 @@ impl World {
                     operation: operation.clone(),
                     now: 0,
                 };
-                self.tell_own_group(host, entry);
+                self.propose_metadata(host, entry);
             }
             Next::Change(Change::Promote(member)) if !group.has_caught_up(member) => {
                 let to = node_of(member).unwrap();
@@ -223,10 +223,10 @@ impl World {
         self.settle(id);
     }
 
-    /// An entry for the cluster's own group, to whoever leads that.
-    fn tell_own_group(&mut self, from: u32, entry: Entry) {
+    /// An entry for the metadata group, to whoever leads that.
+    fn propose_metadata(&mut self, from: u32, entry: Entry) {
         let own = self.host(from).own.as_ref();
-        if let Some(to) = own.and_then(Own::leader).and_then(node_of) {
+        if let Some(to) = own.and_then(Metadata::leader).and_then(node_of) {
             self.tell(from, to, || Told::Propose(entry.clone()));
         }
     }
@@ -245,10 +245,10 @@ impl World {
     /// A disk is gone for good, if the others are majorities without it.
     fn lose_disk(&mut self, host: u32) {
         let here = &self.hosts[&host];
-        let has_own = |own: &Own| self.operators.own_members().contains(&own.member);
+        let has_own = |own: &Metadata| self.operators.metadata_members().contains(&own.member);
         let voters = &self.members.voters;
         let counts = here.own.as_ref().is_some_and(has_own);
-        let enough = voters.len() > 2 && self.operators.own_members().len() > 2;
+        let enough = voters.len() > 2 && self.operators.metadata_members().len() > 2;
         if self.operators.lost.is_some() || !counts || !enough {
             return;
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use skep_cluster::State;
 
-use super::own::Own;
+use super::metadata::Metadata;
 
 #[derive(Default)]
 pub struct Host {
@@ -17,8 +17,8 @@ pub struct Host {
     pub slow_disk: u64,
     /// Milliseconds that its clock is ahead.
     pub clock: i64,
-    /// Its member of the cluster's own group, where the cluster changes.
-    pub own: Option<Own>,
+    /// Its member of the metadata group, where the cluster changes.
+    pub own: Option<Metadata>,
     /// What it knows of the cluster.
     pub known: State,
     /// The member of the partition's group that is on its disk.

@@ -7,8 +7,8 @@ use skep_replication::Members;
 
 use super::Mutation;
 use super::host::Host;
+use super::metadata::Metadata;
 use super::oracle::Oracle;
-use super::own::Own;
 use super::world::{Happening, Kind, World};
 
 const PARTITION: u32 = 1;
@@ -47,7 +47,11 @@ impl World {
         self.nodes.insert(replica, node);
         self.own_oracle = Oracle::new([own]);
         let here: &mut Host = self.host(left);
-        here.own = Some(Own::new(own, Members::founding(vec![own]), Some(first)));
+        here.own = Some(Metadata::new(
+            own,
+            Members::founding(vec![own]),
+            Some(first),
+        ));
         here.replica = Some(replica);
         self.restart_all();
     }

@@ -1,5 +1,5 @@
-//! A deterministic simulation of a cluster with one partition: the real engine, replica and log, and the real member of the cluster's own
-//! group; network, clock, disks, crashes, clients and operators come from one seed.
+//! A deterministic simulation of a cluster with one partition: the real engine, replica and log, and the real member of the
+//! metadata group; network, clock, disks, crashes, clients and operators come from one seed.
 
 pub mod changes;
 pub mod clients;
@@ -7,10 +7,10 @@ pub mod faults;
 pub mod host;
 pub mod jobs;
 pub mod lost;
+pub mod metadata;
 pub mod node;
 pub mod old_plans;
 pub mod operators;
-pub mod own;
 pub mod store;
 pub mod tally;
 pub mod world;

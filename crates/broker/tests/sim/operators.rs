@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use skep_cluster::{Entry, ReplicaState, Request, State};
 use skep_replication::Role;
 
-use super::own::{Heard, Own};
+use super::metadata::{Heard, Metadata};
 use super::world::World;
 use super::{Mutation, hash};
 
@@ -37,15 +37,15 @@ impl Operators {
         }
     }
 
-    /// Those of the cluster's own group, as far as anybody knows.
-    pub fn own_members(&self) -> BTreeSet<u64> {
+    /// Those of the metadata group, as far as anybody knows.
+    pub fn metadata_members(&self) -> BTreeSet<u64> {
         World::wanted(&self.newest).1.into_iter().collect()
     }
 }
 
 impl World {
-    /// The node that leads the cluster's own group, as far as it knows, with its state.
-    fn own_leader(&mut self) -> Option<(u32, State)> {
+    /// The node that leads the metadata group, as far as it knows, with its state.
+    fn metadata_leader(&mut self) -> Option<(u32, State)> {
         let now = self.agenda.now;
         let leads = |(host, here): (&u32, &super::host::Host)| {
             let own = here
@@ -64,7 +64,7 @@ impl World {
         if !self.faults {
             return;
         }
-        let Some((host, state)) = self.own_leader() else {
+        let Some((host, state)) = self.metadata_leader() else {
             return;
         };
         self.look_after_machines();
@@ -73,7 +73,7 @@ impl World {
             if self.random.below(if lost { 3 } else { 12 }) == 0 {
                 self.tally.cancelled += 1;
                 let (change, now) = (running.id, 0);
-                self.own_hears(host, Heard::Propose(Entry::Cancel { change, now }));
+                self.metadata_event(host, Heard::Propose(Entry::Cancel { change, now }));
             }
         } else if let Some(request) = self.wish(&state) {
             self.ask(host, &state, &request);
@@ -186,14 +186,14 @@ impl World {
                 return true;
             }
         }
-        self.own_hears(host, Heard::Propose(entry));
+        self.metadata_event(host, Heard::Propose(entry));
         true
     }
 
     /// Asks for a change where nothing goes wrong, and waits for its end. Returns the state with which it began.
     pub fn change(&mut self, request: &Request) -> State {
-        let asked = self.own_leader();
-        let (host, state) = asked.expect("a leader of the cluster's own group");
+        let asked = self.metadata_leader();
+        let (host, state) = asked.expect("a leader of the metadata group");
         assert!(self.ask(host, &state, request), "{request:?} is refused");
         let mut began = None;
         while began.is_none() || self.operators.newest.running.is_some() {
@@ -219,7 +219,7 @@ impl World {
             self.run_for(100_000);
             let late = self.agenda.now > until.min(last.1 + STEP);
             assert!(!late, "a change does not come about: {}", self.whole());
-            let Some((host, state)) = self.own_leader() else {
+            let Some((host, state)) = self.metadata_leader() else {
                 continue;
             };
             self.look_after_machines();
@@ -231,7 +231,7 @@ impl World {
                     .is_some_and(|lost| waits_for(&state, lost))
                 {
                     let (change, now) = (running.id, 0);
-                    self.own_hears(host, Heard::Propose(Entry::Cancel { change, now }));
+                    self.metadata_event(host, Heard::Propose(Entry::Cancel { change, now }));
                 }
                 continue;
             }
@@ -262,7 +262,7 @@ impl World {
                 here.up,
                 here.known.revision,
                 own.map(|own| own.member),
-                own.map_or_else(String::new, Own::shown),
+                own.map_or_else(String::new, Metadata::shown),
                 here.replica,
                 here.replica
                     .and_then(|id| self.nodes.get(&id)?.running.as_ref())
@@ -296,11 +296,11 @@ impl World {
         for id in state.nodes.keys() {
             let here = &self.hosts[id];
             assert_eq!(here.known, state, "node {id} knows another state");
-            let members = here.own.as_ref().and_then(Own::members).unwrap();
+            let members = here.own.as_ref().and_then(Metadata::members).unwrap();
             assert_eq!(
                 members.voters,
                 nodes,
-                "the cluster's own group, at node {id}: {}",
+                "the metadata group, at node {id}: {}",
                 self.whole()
             );
             assert!(members.learners.is_empty(), "{members:?}");

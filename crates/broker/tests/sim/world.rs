@@ -11,11 +11,11 @@ use super::changes::Told;
 use super::clients::{Clients, JOB_TYPE};
 use super::host::Host;
 use super::jobs::Jobs;
+use super::metadata::{Heard, Metadata};
 use super::network::{Flight, Network};
 use super::node::{Node, VOTERS};
 use super::operators::Operators;
 use super::oracle::Oracle;
-use super::own::{Heard, Own};
 use super::tally::Tally;
 use super::{Mutation, Random};
 
@@ -32,8 +32,8 @@ const HOSTS: u32 = 5;
 pub enum Happening {
     /// A message between replicas.
     Arrive(Flight),
-    /// One between members of the cluster's own group.
-    Own(Flight),
+    /// One between members of the metadata group.
+    Metadata(Flight),
     /// What nodes say to each other about changes of the cluster.
     Told(u32, Box<Told>),
     Remote(Sent),
@@ -78,7 +78,7 @@ pub struct World {
     pub kind: Kind,
     pub random: Random,
     pub oracle: Oracle,
-    /// Of the cluster's own group.
+    /// Of the metadata group.
     pub own_oracle: Oracle,
     pub hosts: BTreeMap<u32, Host>,
     /// Replicas of the partition.
@@ -175,7 +175,11 @@ impl World {
                 self.nodes.insert(member, replica);
                 fresh.replica = Some(member);
                 if self.kind.changes {
-                    fresh.own = Some(Own::new(member, self.members.clone(), Some(first.clone())));
+                    fresh.own = Some(Metadata::new(
+                        member,
+                        self.members.clone(),
+                        Some(first.clone()),
+                    ));
                 } else {
                     fresh.known = first.clone();
                 }
@@ -232,7 +236,7 @@ impl World {
     /// How long the machine does nothing from now on.
     fn pause_of(&mut self, happening: &Happening) -> u64 {
         let host = match happening {
-            Happening::Arrive(flight) | Happening::Own(flight) => node_of(flight.to).unwrap(),
+            Happening::Arrive(flight) | Happening::Metadata(flight) => node_of(flight.to).unwrap(),
             Happening::DiskDone { node, .. } => node_of(*node).unwrap(),
             Happening::Tick { host, .. } | Happening::Told(host, _) => *host,
             Happening::Remote(_) | Happening::Client | Happening::Operator | Happening::Fault => {
@@ -275,7 +279,7 @@ impl World {
                 }
                 self.settle(flight.to);
             }
-            Happening::Own(flight) => self.own_arrives(flight),
+            Happening::Metadata(flight) => self.metadata_arrives(flight),
             Happening::Told(host, told) => self.told(host, *told),
             Happening::Remote(command) => self.remote(&command),
             Happening::Tick { host, life } => self.tick(host, life),
@@ -340,7 +344,7 @@ impl World {
         if self.kind.rest {
             self.beat(host);
         }
-        self.own_hears(host, Heard::Tick);
+        self.metadata_event(host, Heard::Tick);
         if let Some(id) = replica {
             if self.kind.rest {
                 self.tell_silence(host, id);

@@ -1,4 +1,4 @@
-//! A member of the group that holds what the cluster knows of itself, without threads and files. A simulation drives this very code.
+//! A member of the metadata group, without threads and files. A simulation drives this very code.
 
 use std::collections::VecDeque;
 
@@ -19,11 +19,11 @@ pub const GROUP: u32 = 0;
 /// The member could not be started, or cannot go on.
 #[derive(Debug, thiserror::Error)]
 #[error("the cluster's own state: {0}")]
-pub struct OwnGroupError(String);
+pub struct MetadataError(String);
 
 /// Something of the member's has failed.
-pub fn failed(error: impl std::fmt::Display) -> OwnGroupError {
-    OwnGroupError(error.to_string())
+pub fn failed(error: impl std::fmt::Display) -> MetadataError {
+    MetadataError(error.to_string())
 }
 
 /// What a node is told that becomes one of the cluster.
@@ -44,17 +44,17 @@ pub trait Surroundings {
     ///
     /// # Errors
     /// The member cannot go on.
-    fn append(&mut self, frames: &[Frame]) -> Result<(), OwnGroupError>;
+    fn append(&mut self, frames: &[Frame]) -> Result<(), MetadataError>;
     /// Puts the state in the place of the one before, durably. Waits for room if there is none.
     ///
     /// # Errors
     /// The member cannot go on.
-    fn keep(&mut self, stored: &[u8]) -> Result<(), OwnGroupError>;
+    fn keep(&mut self, stored: &[u8]) -> Result<(), MetadataError>;
     /// The log may forget entries up to this one, now or later.
     ///
     /// # Errors
     /// The member cannot go on.
-    fn compact(&mut self, upto: EntryId) -> Result<(), OwnGroupError>;
+    fn compact(&mut self, upto: EntryId) -> Result<(), MetadataError>;
     /// The state is stored: everybody here may go by it.
     fn state_is(&mut self, state: &State);
     /// Tells a node that it is one of the cluster. It may be lost.
@@ -84,7 +84,7 @@ pub fn stored_state(bytes: &[u8]) -> Option<State> {
 }
 
 /// See the top of this file.
-pub struct OwnMember {
+pub struct MetadataMember {
     group: Group,
     state: State,
     applied: EntryId,
@@ -103,7 +103,7 @@ pub struct OnDisk {
     pub stored: Option<Vec<u8>>,
 }
 
-impl OwnMember {
+impl MetadataMember {
     /// Settings of a member.
     pub fn config(own: u64, members: Members) -> GroupConfig {
         GroupConfig::joining(GROUP, own, members)
@@ -117,7 +117,7 @@ impl OwnMember {
         mut config: GroupConfig,
         found: OnDisk,
         first: Option<State>,
-    ) -> Result<OwnMember, OwnGroupError> {
+    ) -> Result<MetadataMember, MetadataError> {
         let stored = match found.stored {
             Some(bytes) => serde_json::from_slice(&bytes).map_err(failed)?,
             None => Stored::default(),
@@ -146,7 +146,7 @@ impl OwnMember {
         let patience = if begins { 2 * config.election_ticks } else { 0 };
         let mut group = Group::open(config, recovered).map_err(failed)?;
         (0..patience).for_each(|_| group.tick());
-        Ok(OwnMember {
+        Ok(MetadataMember {
             group,
             state: stored.state,
             applied,
@@ -256,7 +256,7 @@ impl OwnMember {
         &mut self,
         out: &mut Output,
         around: &mut impl Surroundings,
-    ) -> Result<(), OwnGroupError> {
+    ) -> Result<(), MetadataError> {
         let before = self.applied;
         loop {
             out.clear();
@@ -286,7 +286,7 @@ impl OwnMember {
         &mut self,
         event: Event,
         around: &mut impl Surroundings,
-    ) -> Result<(), OwnGroupError> {
+    ) -> Result<(), MetadataError> {
         match event {
             Event::Committed { index } => {
                 while let Some((_, entry)) = self.proposed.pop_front_if(|(at, _)| *at <= index) {
@@ -335,7 +335,7 @@ impl OwnMember {
         self.applied = EntryId { index, term };
     }
 
-    fn encoded(&self, installing: bool) -> Result<Vec<u8>, OwnGroupError> {
+    fn encoded(&self, installing: bool) -> Result<Vec<u8>, MetadataError> {
         let stored = Stored {
             index: self.applied.index,
             term: self.applied.term,
@@ -355,7 +355,7 @@ impl OwnMember {
         &mut self,
         around: &mut impl Surroundings,
         installing: bool,
-    ) -> Result<(), OwnGroupError> {
+    ) -> Result<(), MetadataError> {
         around.keep(&self.encoded(installing)?)?;
         if let Some(id) = self.group.compact(self.applied.index) {
             around.compact(id)?;

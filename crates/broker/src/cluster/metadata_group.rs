@@ -1,4 +1,4 @@
-//! This node's member of the group that holds what the cluster knows of itself: its thread and its files.
+//! This node's member of the metadata group: its thread and its files.
 //!
 //! Its entries are few: the thread writes them to the log, and the state to a file after each, so that there is nothing to recover but
 //! what came last.
@@ -17,8 +17,10 @@ use skep_storage::disk::{RealDisk, create_dir_durably};
 use skep_storage::log::{Frame, Log, LogConfig};
 
 use super::Cluster;
-pub(super) use super::own_member::GROUP;
-use super::own_member::{Admission, OnDisk, OwnGroupError, OwnMember, Surroundings, failed};
+pub(super) use super::metadata_member::GROUP;
+use super::metadata_member::{
+    Admission, MetadataError, MetadataMember, OnDisk, Surroundings, failed,
+};
 use super::state::DIRECTORY;
 use super::wire::{ClusterMessage, NodeMessage};
 use crate::directory::write_durably;
@@ -49,7 +51,7 @@ pub(super) enum Told {
 }
 
 /// What others see of the member.
-pub(super) struct OwnGroup {
+pub(super) struct MetadataGroup {
     pub(super) own: u64,
     inbox: Sender<Told>,
     /// The member that leads; 0: none is known; [`DEAF`]: the disk is full.
@@ -61,7 +63,7 @@ pub(super) struct OwnGroup {
 
 /// The thread of the member.
 struct Worker {
-    member: OwnMember,
+    member: MetadataMember,
     here: Here,
     tick: Duration,
     rests: Arc<AtomicBool>,
@@ -77,7 +79,7 @@ struct Here {
     stopped: bool,
 }
 
-impl OwnGroup {
+impl MetadataGroup {
     pub(super) fn tell(&self, told: Told) {
         // What does not fit is said again.
         let _ = self.inbox.try_send(told);
@@ -106,7 +108,7 @@ impl OwnGroup {
 
 /// The state that was stored last, if it can be read: whoever has to know says so if not.
 pub(super) fn stored_state(directory: &Path) -> Option<State> {
-    super::own_member::stored_state(&std::fs::read(directory.join(STATE)).ok()?)
+    super::metadata_member::stored_state(&std::fs::read(directory.join(STATE)).ok()?)
 }
 
 fn started<'a>(cluster: &'a Cluster, directory: &'a Path, replica: &ReplicaOf) -> Started<'a> {
@@ -124,8 +126,8 @@ pub(super) fn start(
     cluster: &Arc<Cluster>,
     replica: ReplicaOf,
     first: Option<State>,
-) -> Result<OwnGroup, OwnGroupError> {
-    let directory = cluster.own_group_directory();
+) -> Result<MetadataGroup, MetadataError> {
+    let directory = cluster.metadata_directory();
     let started = started(cluster, &directory, &replica);
     let starts = started.check().map_err(failed)?;
     create_dir_durably(&directory).map_err(failed)?;
@@ -151,10 +153,10 @@ pub(super) fn start(
         stored,
     };
     let own = replica.own;
-    let mut config = OwnMember::config(own, replica.members);
+    let mut config = MetadataMember::config(own, replica.members);
     config.heartbeat_ticks = HEARTBEAT_TICKS as usize;
     config.rest_after_ticks = Some(REST_AFTER_TICKS);
-    let member = OwnMember::open(config, found, first)?;
+    let member = MetadataMember::open(config, found, first)?;
     let (inbox, told) = crossbeam_channel::bounded(MAX_WAITING);
     let leader = Arc::new(AtomicU64::new(0));
     let rests = Arc::new(AtomicBool::new(false));
@@ -177,7 +179,7 @@ pub(super) fn start(
         .name("cluster-state".to_string())
         .spawn(move || worker.run())
         .map_err(failed)?;
-    Ok(OwnGroup {
+    Ok(MetadataGroup {
         own,
         inbox,
         leader,
@@ -196,7 +198,7 @@ impl Worker {
         }
     }
 
-    fn work(&mut self) -> Result<(), OwnGroupError> {
+    fn work(&mut self) -> Result<(), MetadataError> {
         let mut next_tick = Instant::now() + self.tick;
         let mut out = Output::default();
         loop {
@@ -248,7 +250,7 @@ impl Here {
         &mut self,
         full: bool,
         error: &dyn std::fmt::Display,
-    ) -> Result<(), OwnGroupError> {
+    ) -> Result<(), MetadataError> {
         if !full {
             return Err(failed(error));
         }
@@ -276,14 +278,14 @@ impl Surroundings for Here {
         }
     }
 
-    fn append(&mut self, frames: &[Frame]) -> Result<(), OwnGroupError> {
+    fn append(&mut self, frames: &[Frame]) -> Result<(), MetadataError> {
         while let Err(error) = self.log.append(frames) {
             self.wait_for_room(error.is_disk_full(), &error)?;
         }
         Ok(())
     }
 
-    fn keep(&mut self, stored: &[u8]) -> Result<(), OwnGroupError> {
+    fn keep(&mut self, stored: &[u8]) -> Result<(), MetadataError> {
         let file = self.directory.join(STATE);
         while let Err(error) = write_durably(&file, stored) {
             let full = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded].contains(&error.kind());
@@ -292,7 +294,7 @@ impl Surroundings for Here {
         Ok(())
     }
 
-    fn compact(&mut self, upto: EntryId) -> Result<(), OwnGroupError> {
+    fn compact(&mut self, upto: EntryId) -> Result<(), MetadataError> {
         match self.log.compact(upto.index, upto.term) {
             // It is left for the next time.
             Err(error) if error.is_disk_full() => Ok(()),

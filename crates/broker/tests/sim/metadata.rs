@@ -1,9 +1,9 @@
-//! A simulated node's member of the group that holds what the cluster knows of itself: the real member over a disk that fails.
+//! A simulated node's member of the metadata group: the real member over a disk that fails.
 
 use std::sync::Arc;
 
-use skep_broker::cluster::own_member::{
-    Admission, OnDisk, OwnGroupError, OwnMember, Surroundings, failed, stored_state,
+use skep_broker::cluster::metadata_member::{
+    Admission, MetadataError, MetadataMember, OnDisk, Surroundings, failed, stored_state,
 };
 use skep_cluster::{Entry, State};
 use skep_replication::{EntryId, Members, Message, Output, Role};
@@ -15,7 +15,7 @@ use super::oracle::Oracle;
 use super::{Random, hash};
 
 /// What is on the disk is durable at once: the real member waits for each write.
-pub struct Own {
+pub struct Metadata {
     pub member: u64,
     members: Members,
     /// How the cluster begins, if it has not.
@@ -28,7 +28,7 @@ pub struct Own {
 }
 
 struct Running {
-    core: OwnMember,
+    core: MetadataMember,
     log: Log,
 }
 
@@ -60,7 +60,7 @@ struct Around<'a> {
 }
 
 impl Around<'_> {
-    fn burn(&mut self) -> Result<(), OwnGroupError> {
+    fn burn(&mut self) -> Result<(), MetadataError> {
         match self.fuse {
             Some(0) => Err(failed("the power has failed")),
             Some(left) => {
@@ -77,20 +77,20 @@ impl Surroundings for Around<'_> {
         self.said.messages.push(message);
     }
 
-    fn append(&mut self, frames: &[Frame]) -> Result<(), OwnGroupError> {
+    fn append(&mut self, frames: &[Frame]) -> Result<(), MetadataError> {
         self.burn()?;
         self.log.append(frames).map_err(failed)?;
         self.oracle.flushed(self.member, frames);
         Ok(())
     }
 
-    fn keep(&mut self, stored: &[u8]) -> Result<(), OwnGroupError> {
+    fn keep(&mut self, stored: &[u8]) -> Result<(), MetadataError> {
         self.burn()?;
         *self.stored = Some(stored.to_vec());
         Ok(())
     }
 
-    fn compact(&mut self, upto: EntryId) -> Result<(), OwnGroupError> {
+    fn compact(&mut self, upto: EntryId) -> Result<(), MetadataError> {
         self.burn()?;
         self.log.compact(upto.index, upto.term).map_err(failed)?;
         let base = Frame::Base {
@@ -115,7 +115,7 @@ impl Surroundings for Around<'_> {
     }
 }
 
-impl Own {
+impl Metadata {
     pub fn new(member: u64, members: Members, first: Option<State>) -> Self {
         Self {
             member,
@@ -139,7 +139,7 @@ impl Own {
         };
         let (log, recovered) = Log::open(Arc::new(self.disk.clone()), "/own", config).unwrap();
         oracle.reopened(self.member, found(&log, oracle));
-        let mut config = OwnMember::config(self.member, self.members.clone());
+        let mut config = MetadataMember::config(self.member, self.members.clone());
         config.heartbeat_ticks = 3;
         config.election_ticks = 10;
         config.seed = hash(&[seed, self.member], b"own");
@@ -148,7 +148,7 @@ impl Own {
             source: Box::new(log.reader()),
             stored: self.stored.clone(),
         };
-        let core = OwnMember::open(config, found, self.first.clone()).unwrap();
+        let core = MetadataMember::open(config, found, self.first.clone()).unwrap();
         self.fuse = None;
         self.running = Some(Running { core, log });
     }
