@@ -139,7 +139,7 @@ impl Group {
         {
             self.apply_change(entry.index, change);
         }
-        if entry.index > self.known {
+        if entry.index > self.snapshot_floor {
             self.events.push(Event::Apply(Committed {
                 index: entry.index,
                 term: entry.term,

@@ -8,11 +8,11 @@ use raft::{RaftState, RawNode, StateRole};
 use skep_storage::log::{EntryId, Frame, MAX_PAYLOAD, Recovered};
 
 use crate::changing::{NEARLY, OnDisk};
+use crate::check_quorum::CheckQuorum;
 use crate::config::{GroupConfig, RecoveredLog};
 use crate::convert::proposal;
 use crate::entries::{Entries, TAG_NORMAL};
 use crate::error::{GroupError, ProposeError, Remedy};
-use crate::majority::Heard;
 use crate::members::{Members, Planned};
 use crate::message::{Kind, Message};
 use crate::output::{Append, Event, Role};
@@ -56,10 +56,10 @@ pub struct Group {
     pub(crate) delivered: u64,
     /// Entries up to here are committed and durable here.
     pub(crate) committed: u64,
-    /// As leader: what the others were told to be committed by a message that tells nothing else.
-    pub(crate) told_commit: u64,
-    /// The owner's state goes up to here: ahead of the log, as long as that follows a snapshot.
-    pub(crate) known: u64,
+    /// As leader: the commit index that was last advertised by a message of its own.
+    pub(crate) advertised_commit: u64,
+    /// Highest index in the owner's state: ahead of the log while that follows a snapshot.
+    pub(crate) snapshot_floor: u64,
     pub(crate) written_state: HardState,
     pub(crate) waiting: VecDeque<Waiting>,
     /// Own proposals that are not committed: index and size.
@@ -75,8 +75,8 @@ pub struct Group {
     pub(crate) snapshot_members: Option<Members>,
     /// An own change of the members, with its entry, that is not committed.
     pub(crate) changing: Option<(u64, Planned)>,
-    /// As leader: who answers.
-    pub(crate) heard: Heard,
+    /// As leader: when each member answered last.
+    pub(crate) check_quorum: CheckQuorum,
     pub(crate) members_on_disk: OnDisk,
     /// An append that waits until the snapshot before it is installed.
     pub(crate) installing: Option<Append>,
@@ -134,7 +134,7 @@ impl Group {
         }
         let single = members.voters == [config.node];
         let changes = log.tagged.clone();
-        let known = checkpoint.index;
+        let snapshot_floor = checkpoint.index;
         let checkpoint = log_goes_on_at(&log, checkpoint, single);
         let most = log.last.index.max(checkpoint.index);
         let commit = stored.commit.max(checkpoint.index).min(most);
@@ -195,8 +195,8 @@ impl Group {
             leadership: None,
             delivered: checkpoint.index,
             committed: checkpoint.index,
-            told_commit: 0,
-            known,
+            advertised_commit: 0,
+            snapshot_floor,
             written_state: stored,
             waiting: VecDeque::new(),
             uncommitted: VecDeque::new(),
@@ -207,7 +207,7 @@ impl Group {
             snapshot_receiver: SnapshotReceiver::default(),
             snapshot_members: None,
             changing: None,
-            heard: Heard::default(),
+            check_quorum: CheckQuorum::default(),
             members_on_disk: OnDisk::new(members.index),
             installing: None,
             restoring: None,
@@ -451,14 +451,14 @@ impl Group {
         Some(id)
     }
 
-    /// The snapshot of [`Event::InstallSnapshot`] has durably replaced the state, which now goes up to the entry `known`.
+    /// The snapshot of [`Event::InstallSnapshot`] has durably replaced the state, which now goes up to the entry `snapshot_floor`.
     /// Entries of the log up to it are not handed out.
-    pub fn snapshot_installed(&mut self, known: u64) {
+    pub fn snapshot_installed(&mut self, snapshot_floor: u64) {
         let Some(append) = self.installing.take() else {
             return;
         };
         let base = self.raft.store().base().index;
-        self.known = known.max(base);
+        self.snapshot_floor = snapshot_floor.max(base);
         self.delivered = self.delivered.max(base);
         self.committed = self.committed.max(base);
         debug_assert!(self.delivered <= self.committed);

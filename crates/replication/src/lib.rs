@@ -11,6 +11,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod changing;
+mod check_quorum;
 mod codec;
 mod commit;
 mod config;
@@ -19,7 +20,6 @@ mod entries;
 mod error;
 mod evidence;
 mod group;
-mod majority;
 mod members;
 mod message;
 mod output;

@@ -23,7 +23,7 @@ impl Group {
                 return Err(error);
             }
             self.deliver(out)?;
-            self.tell_commit();
+            self.advertise_commit();
             out.appends.append(&mut self.appends);
             if self.installing.is_some() || !self.raft.has_ready() {
                 break;
@@ -111,7 +111,7 @@ impl Group {
             self.wait_for_disk(Waiting {
                 number,
                 write,
-                since: self.heard.ticks(),
+                since: self.check_quorum.ticks(),
                 messages: persisted_messages,
             });
         } else {
@@ -178,11 +178,11 @@ impl Group {
             {
                 let opening = ready.entries().iter().find(|entry| entry.term == term);
                 let first = opening.map_or_else(|| self.last_index(), |entry| entry.index);
-                if first <= self.known {
+                if first <= self.snapshot_floor {
                     // What the state holds is committed: others have it, or a majority has lost it.
                     self.failed = Some(GroupError::LostEntries {
                         group: self.config.group,
-                        expected: self.known,
+                        expected: self.snapshot_floor,
                         last: first - 1,
                         remedy: self.remedy(),
                     });

@@ -24,7 +24,7 @@ impl Group {
         }
         message.from = from;
         let answers = self.is_roused_by(&message);
-        self.note_answer(&message);
+        self.record_answer(&message);
         match message.kind {
             Kind::Rest => self.receive_rest(&message),
             Kind::SnapshotChunk => self.receive_chunk(message),

@@ -22,7 +22,7 @@ const TICKS_OF_AN_ELECTION: usize = 3;
 
 /// When the other members answered, in ticks of this member.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct CheckQuorum {
     ticks: u64,
     /// Of which leadership, and when that began.
     term: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Heard {
     answered: BTreeMap<u64, u64>,
 }
 
-impl Heard {
+impl CheckQuorum {
     /// Time that has passed for this member, in ticks.
     pub(crate) fn ticks(&self) -> u64 {
         self.ticks
@@ -39,19 +39,21 @@ impl Heard {
 
 impl Group {
     /// A member answers this one's messages as leader.
-    pub(crate) fn note_answer(&mut self, message: &Message) {
+    pub(crate) fn record_answer(&mut self, message: &Message) {
         let answers = matches!(
             message.kind,
             Kind::AppendResponse | Kind::HeartbeatResponse | Kind::SnapshotAck
         );
         if answers && message.term == self.raft.raft.term {
-            self.heard.answered.insert(message.from, self.heard.ticks);
+            self.check_quorum
+                .answered
+                .insert(message.from, self.check_quorum.ticks);
         }
     }
 
     /// Lets the library's time pass, and looks whether a majority still answers.
     pub(crate) fn tick_library(&mut self) {
-        self.heard.ticks += 1;
+        self.check_quorum.ticks += 1;
         let hangs = self.disk_hangs();
         if hangs && self.raft.raft.state == StateRole::Follower {
             return;
@@ -60,12 +62,12 @@ impl Group {
         let term = self.raft.raft.term;
         let others = if led { self.by_log() } else { Vec::new() };
         self.raft.tick();
-        if led && (self.is_unheard() || hangs && self.is_dispensable()) {
+        if led && (self.has_lost_quorum() || hangs && self.is_dispensable()) {
             self.raft.raft.become_follower(term, INVALID_ID);
         }
         let library = &self.raft.raft;
         if led && library.state != StateRole::Leader && library.term == term {
-            self.tell_resignation(others);
+            self.send_resignation(others);
         }
         self.draw_timeout();
     }
@@ -76,12 +78,12 @@ impl Group {
         if leads && !self.members().voters.contains(&self.config.node) {
             let (term, others) = (self.raft.raft.term, self.by_log());
             self.raft.raft.become_follower(term, INVALID_ID);
-            self.tell_resignation(others);
+            self.send_resignation(others);
             self.draw_timeout();
         }
     }
 
-    fn tell_resignation(&mut self, others: Vec<u64>) {
+    fn send_resignation(&mut self, others: Vec<u64>) {
         for (rank, other) in (0..).zip(others) {
             let mut message = self.message(Kind::Resignation, other);
             message.hint = rank;
@@ -102,13 +104,14 @@ impl Group {
     pub fn disk_hangs(&self) -> bool {
         let waits = |front: &Waiting| {
             front.write
-                && self.heard.ticks.saturating_sub(front.since) >= self.config.election_ticks as u64
+                && self.check_quorum.ticks.saturating_sub(front.since)
+                    >= self.config.election_ticks as u64
         };
         self.waiting.front().is_some_and(waits)
     }
 
-    /// This leader was not answered by a majority for one and a half election times.
-    fn is_unheard(&mut self) -> bool {
+    /// No majority has answered this leader for one and a half election timeouts.
+    fn has_lost_quorum(&mut self) -> bool {
         if self.raft.raft.state != StateRole::Leader {
             return false;
         }
@@ -124,19 +127,23 @@ impl Group {
     /// How many voters have answered lately; this leader itself is one of them if `own`.
     fn answering(&mut self, own: bool) -> usize {
         let library = &self.raft.raft;
-        let heard = &mut self.heard;
-        if heard.term != library.term {
-            (heard.term, heard.since) = (library.term, heard.ticks);
-            heard.answered.clear();
+        let check_quorum = &mut self.check_quorum;
+        if check_quorum.term != library.term {
+            (check_quorum.term, check_quorum.since) = (library.term, check_quorum.ticks);
+            check_quorum.answered.clear();
         }
         let patience = self.config.election_ticks as u64 * 3 / 2;
-        let (heard, voters) = (&self.heard, &self.members().voters);
+        let (check_quorum, voters) = (&self.check_quorum, &self.members().voters);
         let answers = |voter: &&u64| {
-            let last = heard.answered.get(voter).copied().unwrap_or(heard.since);
+            let last = check_quorum
+                .answered
+                .get(voter)
+                .copied()
+                .unwrap_or(check_quorum.since);
             if **voter == self.config.node {
                 return own;
             }
-            heard.ticks - last < patience
+            check_quorum.ticks - last < patience
         };
         voters.iter().filter(answers).count()
     }
