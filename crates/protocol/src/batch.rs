@@ -10,7 +10,7 @@
 use std::any::Any;
 
 use crate::failure::Rejection;
-use crate::glance::Glance;
+use crate::header_view::HeaderView;
 use crate::intent::{Intent, ValueType};
 use crate::key::{self, Key};
 use crate::origin::Origin;
@@ -365,10 +365,10 @@ impl<'a> BatchReader<'a> {
         Some(())
     }
 
-    /// The next record at a glance, without going past it, and where the reader stands behind it. `None` also where it cannot be
+    /// A view of the next record's header, without going past it, and where the reader stands behind it. `None` also where it cannot be
     /// read.
     #[inline(always)]
-    pub fn glance(&self) -> Option<(Glance<'a>, Ahead<'a>)> {
+    pub fn header_view(&self) -> Option<(HeaderView<'a>, AfterHeader<'a>)> {
         let (mut run, mut at) = (self.run, self.at);
         if let Some((intent, more)) = run.more.split_first() {
             let [_, _, in_run, _] = &mut run.head;
@@ -376,12 +376,12 @@ impl<'a> BatchReader<'a> {
         } else {
             run = record::read_raw(self.bytes, &mut at)?;
         }
-        Some((Glance::of(&run), Ahead { at, run }))
+        Some((HeaderView::of(&run), AfterHeader { at, run }))
     }
 
-    /// Goes past a record that was glanced at.
+    /// Goes past a record that was viewed.
     #[inline(always)]
-    pub fn pass(&mut self, ahead: Ahead<'a>) {
+    pub fn pass(&mut self, ahead: AfterHeader<'a>) {
         self.at = ahead.at;
         match ahead.run.more {
             [] => self.run.more = &[],
@@ -390,10 +390,10 @@ impl<'a> BatchReader<'a> {
         self.position += 1;
     }
 
-    /// The event that was glanced at, when the reader stood at this place.
+    /// The event that was viewed, when the reader stood at this place.
     #[inline(always)]
-    pub fn event(&self, event: &Glance<'a>, place: Place) -> Result<Record<'a>, DecodeError> {
-        let record = record::of_glance(event);
+    pub fn event(&self, event: &HeaderView<'a>, place: Place) -> Result<Record<'a>, DecodeError> {
+        let record = record::of_header_view(event);
         let mut record = record.ok_or_else(|| record::damage(self.bytes, place.at))?;
         record.position = place.position;
         record.timestamp = self.timestamp;
@@ -403,9 +403,9 @@ impl<'a> BatchReader<'a> {
     }
 }
 
-/// Behind a record that was glanced at.
+/// Behind a record that was viewed.
 #[derive(Clone, Copy, Debug)]
-pub struct Ahead<'a> {
+pub struct AfterHeader<'a> {
     at: usize,
     run: Raw<'a>,
 }
@@ -420,12 +420,12 @@ impl<'a> Iterator for BatchReader<'a> {
             return None;
         }
         let place = self.place();
-        let Some((glance, ahead)) = self.glance() else {
+        let Some((header_view, ahead)) = self.header_view() else {
             self.at = self.bytes.len();
             return Some(Err(record::damage(self.bytes, place.at)));
         };
         self.pass(ahead);
-        let mut record = match self.event(&glance, place) {
+        let mut record = match self.event(&header_view, place) {
             Ok(record) => record,
             Err(error) => {
                 self.go_to(Place {
@@ -569,7 +569,7 @@ mod tests {
             });
             assert!(!reader.skip_events(kind, [ids[0]], key));
             let place = reader.place();
-            let (event, ahead) = reader.glance().unwrap();
+            let (event, ahead) = reader.header_view().unwrap();
             assert_eq!((reader.position(), event.key), (5, other));
             let record = reader.event(&event, place);
             assert_eq!(Some(record), reader.clone().next());

@@ -4,7 +4,7 @@
 //! length in front. Recovery reads hundreds of thousands of bodies a second and needs only the first fields of most: this is
 //! several times cheaper than decoding a whole value.
 
-use crate::glance::Skim;
+use crate::header_view::Skim;
 use crate::intent::ValueType;
 use crate::key::Key;
 use crate::record::DecodeError;

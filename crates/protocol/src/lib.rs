@@ -16,7 +16,7 @@ pub mod element_type;
 pub mod failure;
 pub mod fields;
 pub mod findings;
-pub mod glance;
+pub mod header_view;
 pub mod intent;
 pub mod json;
 pub mod key;

@@ -18,7 +18,7 @@
 //! the source of an event is the command record that precedes it in the batch.
 
 use crate::fields::Fields;
-use crate::glance::{Glance, Skim};
+use crate::header_view::{HeaderView, Skim};
 use crate::intent::ValueType;
 use crate::key::{self, Key};
 use crate::origin::Origin;
@@ -239,11 +239,11 @@ pub(crate) fn read_raw<'a>(bytes: &'a [u8], at: &mut usize) -> Option<Raw<'a>> {
     })
 }
 
-/// The record as it was seen at a glance; the caller tells it where it stands.
+/// The record behind a header view; the caller tells it where it stands.
 #[inline(always)]
-pub(crate) fn of_glance<'a>(glance: &Glance<'a>) -> Option<Record<'a>> {
-    let [record_type, value_type, intent, version] = glance.head;
-    let (tail, length) = glance.body.all();
+pub(crate) fn of_header_view<'a>(header_view: &HeaderView<'a>) -> Option<Record<'a>> {
+    let [record_type, value_type, intent, version] = header_view.head;
+    let (tail, length) = header_view.body.all();
     Some(Record {
         position: 0,
         source: None,
@@ -258,7 +258,7 @@ pub(crate) fn of_glance<'a>(glance: &Glance<'a>) -> Option<Record<'a>> {
         value_type: ValueType::from_id(value_type)?,
         intent,
         version,
-        key: glance.key,
+        key: header_view.key,
         body: tail.get(..length)?,
         tail,
     })

@@ -48,7 +48,7 @@ pub(crate) mod window;
 
 use skep_protocol::ValueType;
 use skep_protocol::batch::{BatchReader, BatchWriter};
-use skep_protocol::glance::Glance;
+use skep_protocol::header_view::HeaderView;
 use skep_protocol::intent::Intent;
 use skep_protocol::key::Key;
 use skep_protocol::record::{DecodeError, Record};
@@ -141,10 +141,12 @@ pub(crate) fn apply_batch(
 fn apply_next(
     state: &mut State,
     reader: &mut BatchReader<'_>,
-    is_passed_over: impl FnOnce(&mut State, &Glance<'_>) -> bool,
+    is_passed_over: impl FnOnce(&mut State, &HeaderView<'_>) -> bool,
 ) -> Result<(), DecodeError> {
     let place = reader.place();
-    let next = reader.glance().filter(|(glance, _)| glance.is_event());
+    let next = reader
+        .header_view()
+        .filter(|(header_view, _)| header_view.is_event());
     let Some((event, ahead)) = next else {
         return reader.next().map_or(Ok(()), |other| other.map(drop));
     };

@@ -1,16 +1,16 @@
-//! The short ways of replay: the events of the hot path.
+//! Fast-path replay: the events of the hot path.
 //!
 //! Decoding a whole body copies its texts, and most events of an element's life say no more than "the next state". Here only
 //! the fields that an applier needs are read, in place, and events that follow each other in every log (activating and
-//! activated, completing and completed, a flow and its target) are applied in one go. Every short way does exactly what the
+//! activated, completing and completed, a flow and its target) are applied in one go. Every fast path does exactly what the
 //! appliers do with the decoded values one after the other; the replay-equality tests hold both against each other. What is
-//! not listed here goes the long way.
+//! not listed here goes the slow path.
 
 use std::sync::Arc;
 
 use skep_model::ElementIndex;
 use skep_protocol::batch::BatchReader;
-use skep_protocol::glance::Glance;
+use skep_protocol::header_view::HeaderView;
 use skep_protocol::intent::{
     Intent, JobBatchIntent, JobIntent, ProcessInstanceCreationIntent, ProcessInstanceIntent,
     VariableIntent,
@@ -21,15 +21,15 @@ use skep_protocol::{Key, ValueType};
 use super::{job, process_instance};
 use crate::state::{ElementState, Ended, JobState, State, Variable};
 
-/// The only version of the bodies that the short ways know.
+/// The only version of the bodies that the fast paths know.
 const VERSION: u8 = 1;
 
-/// Applies the event, which the reader has passed, and perhaps some that follow. `None`: there is no short way for it, or it
-/// cannot be read. Nothing has changed then that the long way does not change likewise.
+/// Applies the event, which the reader has passed, and perhaps some that follow. `None`: there is no fast path for it, or it
+/// cannot be read. Nothing has changed then that the slow path does not change likewise.
 #[inline]
 pub(super) fn apply(
     state: &mut State,
-    event: &Glance<'_>,
+    event: &HeaderView<'_>,
     rest: &mut BatchReader<'_>,
 ) -> Option<()> {
     let [_, value_type, intent, version] = event.head;
@@ -73,7 +73,7 @@ fn next_are<const N: usize>(
 
 fn process_instance(
     state: &mut State,
-    event: &Glance<'_>,
+    event: &HeaderView<'_>,
     rest: &mut BatchReader<'_>,
 ) -> Option<()> {
     use ProcessInstanceIntent as Intent;
@@ -118,7 +118,7 @@ fn is_whole_life(more: &[u8]) -> bool {
 
 /// The body of an event in the life of an element; of one whose whole life follows only what is needed of it.
 #[inline(always)]
-fn element(event: &Glance<'_>) -> Option<ProcessInstanceValue> {
+fn element(event: &HeaderView<'_>) -> Option<ProcessInstanceValue> {
     let mut body = event.body;
     if !is_whole_life(event.more) {
         return Some(ProcessInstanceValue {
@@ -190,14 +190,14 @@ fn activating(
 }
 
 /// Mostly the flow's target is activated at once and consumes the token: the scope need not be told.
-fn flow_taken(state: &mut State, event: &Glance<'_>, rest: &mut BatchReader<'_>) -> Option<()> {
+fn flow_taken(state: &mut State, event: &HeaderView<'_>, rest: &mut BatchReader<'_>) -> Option<()> {
     let mut body = event.body;
     let definition = body.key()?;
     body.skip_key()?; // process instance
     let flow = short(definition, body.u32()?, body.key()?, 0);
     let towards = process_instance::towards(state, &flow);
     if towards == process_instance::Towards::Anything
-        && let Some((next, ahead)) = rest.glance()
+        && let Some((next, ahead)) = rest.header_view()
         && next.is_event()
         && let [_, value_type, intent, VERSION] = next.head
         && value_type == ValueType::ProcessInstance as u8
@@ -216,7 +216,7 @@ fn flow_taken(state: &mut State, event: &Glance<'_>, rest: &mut BatchReader<'_>)
     Some(())
 }
 
-fn job(state: &mut State, event: &Glance<'_>, rest: &mut BatchReader<'_>) -> Option<()> {
+fn job(state: &mut State, event: &HeaderView<'_>, rest: &mut BatchReader<'_>) -> Option<()> {
     let [_, _, intent, _] = event.head;
     let mut body = event.body;
     match JobIntent::from_id(intent)? {
@@ -239,7 +239,11 @@ fn job(state: &mut State, event: &Glance<'_>, rest: &mut BatchReader<'_>) -> Opt
     Some(())
 }
 
-fn job_created(state: &mut State, event: &Glance<'_>, rest: &mut BatchReader<'_>) -> Option<()> {
+fn job_created(
+    state: &mut State,
+    event: &HeaderView<'_>,
+    rest: &mut BatchReader<'_>,
+) -> Option<()> {
     let mut body = event.body;
     let job_type = body.text()?;
     let process_definition_key = body.key()?;
@@ -294,7 +298,7 @@ fn name(state: &mut State, text: &[u8]) -> Option<Arc<str>> {
     }
 }
 
-fn variable(state: &mut State, event: &Glance<'_>) -> Option<()> {
+fn variable(state: &mut State, event: &HeaderView<'_>) -> Option<()> {
     let mut body = event.body;
     let (name, value) = (body.text()?, body.text()?);
     let scope_key = body.key()?;
@@ -305,7 +309,7 @@ fn variable(state: &mut State, event: &Glance<'_>) -> Option<()> {
 }
 
 /// Workers have taken these jobs.
-fn jobs_activated(state: &mut State, event: &Glance<'_>) -> Option<()> {
+fn jobs_activated(state: &mut State, event: &HeaderView<'_>) -> Option<()> {
     let mut body = event.body;
     body.skip_text()?; // job type
     let worker = name(state, body.text()?)?;
@@ -323,7 +327,7 @@ fn jobs_activated(state: &mut State, event: &Glance<'_>) -> Option<()> {
 }
 
 /// Nothing is kept of a plain creation; what was asked for beyond goes the long way.
-fn is_plain_creation(event: &Glance<'_>) -> Option<bool> {
+fn is_plain_creation(event: &HeaderView<'_>) -> Option<bool> {
     let mut body = event.body;
     body.skip_key()?; // process definition
     body.skip_key()?; // process instance

@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 use skep_model::ElementIndex;
 use skep_protocol::batch::{BatchReader, Place};
-use skep_protocol::glance::{Glance, Glances, Skim};
+use skep_protocol::header_view::{HeaderView, HeaderViews, Skim};
 use skep_protocol::intent::{
     Intent, JobIntent, ProcessInstanceCreationIntent, ProcessInstanceIntent,
 };
@@ -107,10 +107,10 @@ impl Window {
     }
 
     /// Reads a batch ahead. Returns the position of the record behind it; `None`: the batch cannot be
-    /// read, or not at a glance.
+    /// read, or has no header view.
     pub fn look(&mut self, batch: &[u8]) -> Option<u64> {
         let start = BatchReader::new(batch).ok()?.place();
-        let mut records = Glances::new(batch, start);
+        let mut records = HeaderViews::new(batch, start);
         let mut owner = Owner::Nobody;
         let mut doubts = self.doubts;
         let mut end = start;
@@ -153,7 +153,7 @@ impl Window {
 
     /// Whose the block is with this event.
     #[inline]
-    fn note(&mut self, record: &Glance<'_>, owner: Owner, doubts: u32) -> Option<Owner> {
+    fn note(&mut self, record: &HeaderView<'_>, owner: Owner, doubts: u32) -> Option<Owner> {
         let at = if self.goes_on(record) {
             self.element.1
         } else {
@@ -178,7 +178,7 @@ impl Window {
 
     fn note_other(
         &mut self,
-        record: &Glance<'_>,
+        record: &HeaderView<'_>,
         meaning: Meaning,
         owner: Owner,
         doubts: u32,
@@ -201,7 +201,7 @@ impl Window {
 
     /// The life of the element goes on whose records came last: its instance is known.
     #[inline]
-    fn goes_on(&self, record: &Glance<'_>) -> bool {
+    fn goes_on(&self, record: &HeaderView<'_>) -> bool {
         let [_, value_type, intent, version] = record.head;
         value_type == ValueType::ProcessInstance as u8
             && version == VERSION
@@ -211,7 +211,7 @@ impl Window {
     }
 
     /// What the event says of the instance's life.
-    fn live(&mut self, record: &Glance<'_>, at: u32) -> Option<()> {
+    fn live(&mut self, record: &HeaderView<'_>, at: u32) -> Option<()> {
         let instance = self.instances.get_mut(at as usize)?;
         let [_, value_type, intent, _] = record.head;
         let mut body = record.body;
@@ -246,7 +246,7 @@ impl Window {
     }
 
     /// The record is one of the process itself.
-    fn may_end(&mut self, record: &Glance<'_>, at: u32) {
+    fn may_end(&mut self, record: &HeaderView<'_>, at: u32) {
         use ProcessInstanceIntent as Life;
         let [_, value_type, intent, _] = record.head;
         let ends = [Life::ElementCompleted.id(), Life::ElementTerminated.id()];
@@ -256,7 +256,7 @@ impl Window {
     }
 
     /// The jobs are those that this block has made: who is handed them says nothing about others.
-    fn are_new(&self, record: &Glance<'_>) -> Option<bool> {
+    fn are_new(&self, record: &HeaderView<'_>) -> Option<bool> {
         let mut body = record.body;
         body.skip_text()?; // job type
         body.skip_text()?; // worker
@@ -350,7 +350,7 @@ impl Window {
         Ok(())
     }
 
-    fn passes_over(&self, state: &mut State, event: &Glance<'_>) -> bool {
+    fn passes_over(&self, state: &mut State, event: &HeaderView<'_>) -> bool {
         let Some(Meaning::Own(key)) = meaning(event) else {
             return false;
         };
@@ -370,7 +370,7 @@ impl Window {
 
 /// Value types that are not named here are in doubt: whoever adds one need not know of this file.
 #[inline]
-fn meaning(record: &Glance<'_>) -> Option<Meaning> {
+fn meaning(record: &HeaderView<'_>) -> Option<Meaning> {
     let [_, value_type, intent, version] = record.head;
     if version != VERSION {
         return Some(Meaning::Doubt);

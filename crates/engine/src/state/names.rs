@@ -11,7 +11,7 @@ const MAX_NAMES: usize = 4096;
 /// Longer texts (bytes) are not kept.
 const MAX_LENGTH: usize = 128;
 
-/// Names that are found at a glance.
+/// Names that are found without a hash.
 const RECENT: usize = 32;
 
 #[derive(Debug, Default)]

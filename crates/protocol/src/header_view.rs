@@ -1,6 +1,6 @@
-//! A glance at the records of a batch: their heads and, field by field, their bodies, several times cheaper than reading them.
+//! Views of the records of a batch: their headers and, field by field, their bodies, several times cheaper than decoding them.
 //!
-//! Whoever glances can do without what he did not understand: there are no errors here that say where and why, only `None`.
+//! There are no errors here that say where and why, only `None`: the caller can do without the record.
 
 use crate::batch::Place;
 use crate::key::{self, Key};
@@ -9,7 +9,7 @@ use crate::varint;
 
 /// Goes over the records of a batch.
 #[derive(Clone, Debug)]
-pub struct Glances<'a> {
+pub struct HeaderViews<'a> {
     bytes: &'a [u8],
     at: usize,
     position: u64,
@@ -17,7 +17,7 @@ pub struct Glances<'a> {
 
 /// One record, or a run of events that differ in nothing but their intents.
 #[derive(Clone, Copy, Debug)]
-pub struct Glance<'a> {
+pub struct HeaderView<'a> {
     /// Record type, value type, intent and version of the body, by their numbers.
     pub head: [u8; 4],
     pub key: Key,
@@ -26,10 +26,10 @@ pub struct Glance<'a> {
     pub more: &'a [u8],
 }
 
-impl<'a> Glance<'a> {
+impl<'a> HeaderView<'a> {
     #[inline(always)]
-    pub(crate) fn of(raw: &Raw<'a>) -> Glance<'a> {
-        Glance {
+    pub(crate) fn of(raw: &Raw<'a>) -> HeaderView<'a> {
+        HeaderView {
             head: raw.head,
             key: key::from_wire(raw.key),
             body: Skim::new(raw.tail, raw.length),
@@ -45,9 +45,9 @@ impl<'a> Glance<'a> {
 
     /// The event of the run with this intent.
     #[inline(always)]
-    pub fn with_intent(self, intent: u8) -> Glance<'a> {
+    pub fn with_intent(self, intent: u8) -> HeaderView<'a> {
         let [record_type, value_type, _, version] = self.head;
-        Glance {
+        HeaderView {
             head: [record_type, value_type, intent, version],
             ..self
         }
@@ -63,10 +63,10 @@ pub struct Skim<'a> {
     end: usize,
 }
 
-impl<'a> Glances<'a> {
+impl<'a> HeaderViews<'a> {
     /// `place`: before the first record of the batch.
-    pub fn new(batch: &'a [u8], place: Place) -> Glances<'a> {
-        Glances {
+    pub fn new(batch: &'a [u8], place: Place) -> HeaderViews<'a> {
+        HeaderViews {
             bytes: batch,
             at: place.at,
             position: place.position,
@@ -88,10 +88,10 @@ impl<'a> Glances<'a> {
     /// The next record; `None` if it cannot be read.
     #[allow(clippy::should_implement_trait)] // An iterator's `None` would be its end.
     #[inline(always)]
-    pub fn next(&mut self) -> Option<Glance<'a>> {
+    pub fn next(&mut self) -> Option<HeaderView<'a>> {
         let raw = record::read_raw(self.bytes, &mut self.at)?;
         self.position += 1 + raw.more.len() as u64;
-        Some(Glance::of(&raw))
+        Some(HeaderView::of(&raw))
     }
 }
 
