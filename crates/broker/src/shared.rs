@@ -22,7 +22,7 @@ use crate::flow_control::{MAX_WAITING, MAX_WAITING_BYTES};
 use crate::hosted::{Hosted, Partitions};
 use crate::job_streams::{Stream, StreamHub};
 use crate::long_polling::JobNotifier;
-use crate::partition::thread::Outlet;
+use crate::partition::thread::EffectSink;
 use crate::partition::{ClientRequest, PartitionHandle, PartitionStatus, Report, Work};
 use crate::preparation::Preparation;
 use crate::purging::made_with;
@@ -310,7 +310,7 @@ impl Shared {
     }
 }
 
-impl Outlet for Shared {
+impl EffectSink for Shared {
     fn routing(&self) -> Arc<Routing> {
         self.routing.clone()
     }

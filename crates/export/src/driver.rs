@@ -156,7 +156,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         }
         let rest = match stopping {
             true => Duration::MAX,
-            false => self.exporter.keep_house()?,
+            false => self.exporter.maintain()?,
         };
         if caught_up {
             if self.until_sync().is_zero() {

@@ -71,9 +71,9 @@ pub trait Exporter: Send + 'static {
     /// The log begins after entries that were not taken in: they are gone. It goes on behind `to`.
     fn lost(&mut self, _to: u64) {}
 
-    /// What is to be looked after beside taking in; asked often, also under load: it is the exporter that sees to it that this
+    /// Maintenance between batches of records; called often, also under load: it is the exporter that sees to it that this
     /// takes little of the time. For how long there is nothing of that to do.
-    fn keep_house(&mut self) -> Result<Duration, String> {
+    fn maintain(&mut self) -> Result<Duration, String> {
         Ok(Duration::MAX)
     }
 
@@ -175,8 +175,8 @@ impl<E: Exporter + ?Sized> Exporter for Box<E> {
         (**self).lost(to);
     }
 
-    fn keep_house(&mut self) -> Result<Duration, String> {
-        (**self).keep_house()
+    fn maintain(&mut self) -> Result<Duration, String> {
+        (**self).maintain()
     }
 
     fn finishes(&self) -> bool {

@@ -112,7 +112,7 @@ impl Exporter for Fake {
         self.target.lock().lost.push(to);
     }
 
-    fn keep_house(&mut self) -> Result<Duration, String> {
+    fn maintain(&mut self) -> Result<Duration, String> {
         self.target.lock().looks += 1;
         Ok(Duration::MAX)
     }

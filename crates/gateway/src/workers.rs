@@ -23,15 +23,15 @@ struct Worker {
 }
 
 impl Workers {
-    /// Starts `count` threads, at least one. `beside` is what each of them does besides its connections.
+    /// Starts `count` threads, at least one. `background` is the task that each of them runs in the background of its connections.
     ///
     /// # Errors
     /// When the system has no threads or descriptors left.
-    pub fn start<F>(count: usize, beside: impl Fn() -> F) -> io::Result<Workers>
+    pub fn start<F>(count: usize, background: impl Fn() -> F) -> io::Result<Workers>
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let workers = (0..count.max(1)).map(|number| Worker::start(number, beside()));
+        let workers = (0..count.max(1)).map(|number| Worker::start(number, background()));
         Ok(Workers(workers.collect::<io::Result<_>>()?))
     }
 
@@ -56,14 +56,14 @@ impl Workers {
 impl Worker {
     fn start(
         number: usize,
-        beside: impl Future<Output = ()> + Send + 'static,
+        background: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<Worker> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new()
             .name(format!("gateway-{number}"))
-            .spawn(move || serve(&runtime, beside, stopped))?;
+            .spawn(move || serve(&runtime, background, stopped))?;
         Ok(Worker {
             handle,
             stop,
@@ -74,10 +74,10 @@ impl Worker {
 
 fn serve(
     runtime: &Runtime,
-    beside: impl Future<Output = ()> + Send + 'static,
+    background: impl Future<Output = ()> + Send + 'static,
     stopped: oneshot::Receiver<()>,
 ) {
-    runtime.spawn(beside);
+    runtime.spawn(background);
     runtime.block_on(async {
         // An error means that the sender is gone, which is how it says so.
         let _ = stopped.await;

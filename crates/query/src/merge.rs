@@ -52,8 +52,8 @@ pub fn page(search: &Search, mut rows: Vec<Row>) -> Found {
     let total = rows.len() as u64;
     match &search.page.start {
         Start::Offset(_) => {}
-        Start::After(cursor) => rows.retain(|row| beside(search, row, cursor).is_gt()),
-        Start::Before(cursor) => rows.retain(|row| beside(search, row, cursor).is_lt()),
+        Start::After(cursor) => rows.retain(|row| compare_to_cursor(search, row, cursor).is_gt()),
+        Start::Before(cursor) => rows.retain(|row| compare_to_cursor(search, row, cursor).is_lt()),
     }
     let part = Found {
         rows,
@@ -69,7 +69,7 @@ pub fn page(search: &Search, mut rows: Vec<Row>) -> Found {
 }
 
 /// Where a row stands beside a cursor.
-fn beside(search: &Search, row: &Row, cursor: &Cursor) -> Ordering {
+fn compare_to_cursor(search: &Search, row: &Row, cursor: &Cursor) -> Ordering {
     let key = Sort {
         field: 0,
         descending: false,

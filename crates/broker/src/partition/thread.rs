@@ -184,8 +184,8 @@ pub enum OpenError {
     },
 }
 
-/// Where the effects of a partition go besides clients and streams.
-pub trait Outlet: Send + Sync {
+/// Takes the effects of a partition that go neither to clients nor to streams.
+pub trait EffectSink: Send + Sync {
     /// Where keys live.
     fn routing(&self) -> Arc<Routing>;
     fn send_remote(&self, partition: u32, command: Sent);
@@ -195,7 +195,7 @@ pub trait Outlet: Send + Sync {
     fn replicate(&self, message: skep_replication::Message);
     /// The other node gives signs of life. When it ceases to, [`Report::NotHeard`] comes.
     fn is_heard(&self, node: u32) -> bool;
-    /// Up to which entry all other replicas have the partition's log.
+    /// Highest log index that every other replica of the partition is known to have.
     fn replicated(&self, partition: u32) -> u64;
     /// Asks whoever has the rows of a partition.
     fn query(
@@ -253,7 +253,7 @@ pub struct Partition {
     status: Arc<PartitionStatus>,
     metrics: Arc<PartitionMetrics>,
     work: WorkCounter,
-    outlet: Arc<dyn Outlet>,
+    effect_sink: Arc<dyn EffectSink>,
     clock: Arc<Clock>,
     commands_in_batch: usize,
     /// Jobs given back in this batch: if it is lost to a panic nobody else would give them back again.
@@ -313,7 +313,7 @@ impl Partition {
                 self.status.fail(reason);
                 self.wakes.give();
                 // Other replicas need not wait until they miss it.
-                self.outlet.role_changed();
+                self.effect_sink.role_changed();
                 self.abort_all("the partition has stopped because of an error");
             }
         }

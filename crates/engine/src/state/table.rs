@@ -207,8 +207,8 @@ fn unreadable(table: u8, key: &[u8], reason: &str) -> StoreError {
 /// Bytes that a row takes in the index: 5 for a place, of which between an eighth and nine sixteenths are free.
 const INDEXED: usize = 8;
 
-/// Bytes that a row takes in memory beside its weight: its cell and its entry in the index.
-const fn beside<V>() -> usize {
+/// Bytes that a row takes in memory on top of its weight: its cell and its entry in the index.
+const fn overhead<V>() -> usize {
     size_of::<Cell<V>>() - size_of::<V>() + INDEXED
 }
 
@@ -248,7 +248,7 @@ fn change<V>(cell: &mut Cell<V>, at: u32, changed: &mut Vec<u32>, dirty_weight: 
     cell.used = true;
     if !cell.dirty {
         cell.dirty = true;
-        *dirty_weight += cell.weight() + beside::<V>();
+        *dirty_weight += cell.weight() + overhead::<V>();
     }
     if !cell.listed {
         cell.listed = true;
@@ -525,7 +525,7 @@ impl<V: Row> Table<V> {
             change(cell, at, &mut self.changed, &mut self.dirty_weight);
             row
         } else {
-            self.dirty_weight = self.dirty_weight.saturating_sub(weight + beside::<V>());
+            self.dirty_weight = self.dirty_weight.saturating_sub(weight + overhead::<V>());
             self.index.remove(key, at);
             self.cells.remove(at)
         };
@@ -581,7 +581,7 @@ pub trait Rows {
 
 impl<V: Row> Rows for Table<V> {
     fn resident_bytes(&self) -> usize {
-        self.weight + self.grown + self.index.len() * beside::<V>()
+        self.weight + self.grown + self.index.len() * overhead::<V>()
     }
 
     fn dirty_bytes(&self) -> usize {
@@ -641,7 +641,7 @@ impl<V: Row> Rows for Table<V> {
                 evicted += 1;
                 self.index.remove(cell.key, at);
                 self.weight = self.weight.saturating_sub(cell.weight());
-                *resident = resident.saturating_sub(cell.weight() + beside::<V>());
+                *resident = resident.saturating_sub(cell.weight() + overhead::<V>());
                 self.cells.remove(at);
             }
         }

@@ -102,15 +102,15 @@ pub fn item(entity: &Entity, at: usize, op: &Op) -> Json {
     let name = items_name(entity.field(at).name);
     match op {
         // An item that is another one, not: no item that is this one.
-        Op::Neq(value) => beside(&name, std::slice::from_ref(value)),
-        Op::NotIn(values) => beside(&name, values),
+        Op::Neq(value) => gaps_around(&name, std::slice::from_ref(value)),
+        Op::NotIn(values) => gaps_around(&name, values),
         Op::Exists(false) => nothing(),
         op => field(&name, op),
     }
 }
 
 /// Some value is none of these: it lies in one of the gaps between them.
-fn beside(name: &str, values: &[Value]) -> Json {
+fn gaps_around(name: &str, values: &[Value]) -> Json {
     let mut sorted: Vec<&Value> = values.iter().filter(|v| **v != Value::Null).collect();
     sorted.sort_by(|a, b| a.compare(b, false));
     let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else {
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn an_item_beside_others_lies_in_a_gap() {
         let values = [Value::text("b"), Value::text("a")];
-        let gaps = beside("x", &values)["bool"]["should"].clone();
+        let gaps = gaps_around("x", &values)["bool"]["should"].clone();
         assert_eq!(gaps[0], json!({"range": {"x": {"lt": "a"}}}));
         assert_eq!(gaps[1], json!({"range": {"x": {"gt": "b"}}}));
         assert_eq!(gaps[2], json!({"range": {"x": {"gt": "a", "lt": "b"}}}));

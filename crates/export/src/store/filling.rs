@@ -194,7 +194,7 @@ impl Exporter for Filling {
         self.durable
     }
 
-    fn keep_house(&mut self) -> Result<Duration, String> {
+    fn maintain(&mut self) -> Result<Duration, String> {
         let began = Instant::now();
         // A window that is there in part comes first.
         let slice = match self.forgetting.due(began) {

@@ -127,7 +127,7 @@ impl Partition {
                 if !disk_low {
                     // A node that is away finds what it lacks in the log, as long as there is room for it.
                     let partition = self.status.partition;
-                    compactable = compactable.min(self.outlet.replicated(partition));
+                    compactable = compactable.min(self.effect_sink.replicated(partition));
                 }
                 debug_assert!(
                     compactable <= meta.index,

@@ -95,7 +95,7 @@ impl Partition {
             }
             Secondary::Broken(_) | Secondary::Fetching => {
                 let partition = self.status.partition;
-                self.outlet
+                self.effect_sink
                     .clone()
                     .query(partition, query, Box::new(answer));
             }

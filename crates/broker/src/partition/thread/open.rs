@@ -22,7 +22,7 @@ pub const STACK_BYTES: usize = 8 << 20;
 pub(crate) fn start(
     config: &BrokerConfig,
     (partition, replica, least_key): (u32, &ReplicaOf, u64),
-    outlet: Arc<dyn Outlet>,
+    effect_sink: Arc<dyn EffectSink>,
     clock: Arc<Clock>,
     metrics: Arc<PartitionMetrics>,
     (work, exporting, replica_metrics): (WorkCounter, &ExportMetrics, ReplicaMetrics),
@@ -38,7 +38,7 @@ pub(crate) fn start(
 
     let kv = FjallKv::open(directory.join("state"), FjallConfig::default()).map_err(storage)?;
     let pending_rows = PendingRows::default();
-    let engine_config = engine_config(config, partition, least_key, outlet.routing());
+    let engine_config = engine_config(config, partition, least_key, effect_sink.routing());
     let (mut engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
     follow(config, &mut engine, &status).map_err(core_error)?;
     let log_opened = Instant::now();
@@ -70,7 +70,7 @@ pub(crate) fn start(
         status: status.clone(),
         metrics: metrics.clone(),
         work,
-        outlet,
+        effect_sink,
         clock,
         commands_in_batch: 0,
         given_back: Vec::new(),

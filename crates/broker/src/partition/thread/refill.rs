@@ -84,7 +84,7 @@ impl Partition {
             by: self.status.clone(),
         };
         let inbox = self.own_inbox.clone();
-        let fetching = self.outlet.fetch_store(
+        let fetching = self.effect_sink.fetch_store(
             wanted,
             Box::new(move || forget(before)),
             Box::new(move || inbox.send(Notice::StoreArrived)),

@@ -45,12 +45,12 @@ impl Partition {
                 });
             } else {
                 self.work.sent(partition, &command.command);
-                self.outlet.send_remote(partition, command);
+                self.effect_sink.send_remote(partition, command);
             }
         }
         self.choose_items(effects.to_choose);
         for job_type in &effects.jobs_available {
-            self.outlet.jobs_available(job_type);
+            self.effect_sink.jobs_available(job_type);
             self.work.workers_notified(job_type);
         }
         self.metrics.post_commit.observe(nanos(now.elapsed()));

@@ -38,7 +38,7 @@ impl Partition {
     pub(super) fn exchange(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
         for message in polled.output.messages.drain(..) {
             self.replica_metrics.sends(&message);
-            self.outlet.replicate(message);
+            self.effect_sink.replicate(message);
         }
         if self.config.cluster.is_none() {
             return Ok(());
@@ -70,8 +70,8 @@ impl Partition {
     /// Members on nodes that are not heard: who rests would not notice that they are gone.
     pub(super) fn rest_while_all_are_heard(&mut self) {
         if self.core.group().rests() {
-            let outlet = &self.outlet;
-            let silent = |member| node_of(member).is_some_and(|node| !outlet.is_heard(node));
+            let effect_sink = &self.effect_sink;
+            let silent = |member| node_of(member).is_some_and(|node| !effect_sink.is_heard(node));
             self.core.group_mut().not_heard(silent, 0);
         }
     }
@@ -116,7 +116,7 @@ impl Partition {
         for job_type in self.streams.forget_reservations() {
             self.backlog.push_back(Work::StreamHasRoom(job_type));
         }
-        self.outlet.role_changed();
+        self.effect_sink.role_changed();
     }
 
     /// What waits for its turn was not begun: its clients may send it again, to whoever leads now.
@@ -140,7 +140,7 @@ impl Partition {
         for message in std::mem::take(&mut self.backlog) {
             self.turn_away(message);
         }
-        self.outlet.role_changed();
+        self.effect_sink.role_changed();
     }
 
     /// Work that only the leader does. What other partitions ask for they ask again, and jobs that were not delivered have
