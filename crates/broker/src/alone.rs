@@ -14,7 +14,7 @@ use skep_cluster::{Entry, Layout, Refusal, Request, State};
 use crate::cluster::{Answer, Ask, now};
 use crate::config::BrokerConfig;
 use crate::directory::write_durably;
-use crate::hosting::{Hosting, Steps, Told};
+use crate::hosting::{Hosting, HostingEvent, Steps};
 
 /// Not there before something was changed.
 const FILE: &str = "alone";
@@ -25,14 +25,17 @@ pub(crate) struct Alone {
     file: PathBuf,
     state: Mutex<Arc<State>>,
     /// Wakes who carries changes out.
-    steps: Sender<Told>,
+    steps: Sender<HostingEvent>,
     /// Held while a step is carried out.
     working: Mutex<()>,
     stopped: AtomicBool,
 }
 
 impl Alone {
-    pub(crate) fn open(config: &BrokerConfig, steps: Sender<Told>) -> Result<Alone, String> {
+    pub(crate) fn open(
+        config: &BrokerConfig,
+        steps: Sender<HostingEvent>,
+    ) -> Result<Alone, String> {
         let layout = Layout {
             nodes: vec![config.node_id],
             copies: 1,
@@ -101,7 +104,7 @@ impl Alone {
         })?;
         *known = Arc::new(state);
         drop(known);
-        let _ = self.steps.try_send(Told::Look);
+        let _ = self.steps.try_send(HostingEvent::Look);
         Ok(true)
     }
 
@@ -147,7 +150,7 @@ impl Alone {
     /// No step is carried out from here on.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
-        let _ = self.steps.try_send(Told::Look);
+        let _ = self.steps.try_send(HostingEvent::Look);
         drop(self.working.try_lock_for(PATIENCE));
     }
 }
@@ -159,7 +162,7 @@ pub(crate) fn stops() -> Refusal {
 
 impl Hosting {
     /// Carries out changes of a node that is alone, until it stops.
-    pub(crate) fn run_alone(&self, told: &Receiver<Told>) {
+    pub(crate) fn run_alone(&self, events: &Receiver<HostingEvent>) {
         let mut steps = Steps::default();
         loop {
             let Some(shared) = self.shared.upgrade() else {
@@ -181,11 +184,11 @@ impl Hosting {
             }
             drop(working);
             drop(shared);
-            let heard = match is_changing {
-                true => told.recv_timeout(steps.pause),
-                false => told.recv().map_err(RecvTimeoutError::from),
+            let event = match is_changing {
+                true => events.recv_timeout(steps.pause),
+                false => events.recv().map_err(RecvTimeoutError::from),
             };
-            if matches!(heard, Err(RecvTimeoutError::Disconnected)) {
+            if matches!(event, Err(RecvTimeoutError::Disconnected)) {
                 return;
             }
         }

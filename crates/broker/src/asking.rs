@@ -12,7 +12,7 @@ use crate::partition::PartitionHandle;
 use crate::partition::thread::Secondary;
 use crate::shared::Shared;
 
-pub type Answered = Result<(Answer, u64), QueryError>;
+pub type QueryResult = Result<(Answer, u64), QueryError>;
 
 /// Another node gets so long to answer: it waits for what was acknowledged, and then for the database.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -23,15 +23,15 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Between two looks for one.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A question that is on its way.
-pub struct Asked {
+/// A query that is waiting for its result.
+pub struct PendingQuery {
     partition: u32,
     query: Query,
     consistency: Consistency,
     /// Who can be asked next.
     others: Vec<Place>,
     /// `None`: there is nobody to ask.
-    answer: Option<oneshot::Receiver<Answered>>,
+    answer: Option<oneshot::Receiver<QueryResult>>,
 }
 
 /// How much of what a partition has acknowledged a store has.
@@ -88,27 +88,37 @@ impl Shared {
     }
 
     /// Asks the best place. The question leaves at once, before the answer is waited for.
-    pub fn ask(self: &Arc<Self>, partition: u32, query: Query, consistency: Consistency) -> Asked {
-        let mut asked = Asked {
+    pub fn ask(
+        self: &Arc<Self>,
+        partition: u32,
+        query: Query,
+        consistency: Consistency,
+    ) -> PendingQuery {
+        let mut pending = PendingQuery {
             partition,
             query,
             consistency,
             others: self.places(partition),
             answer: None,
         };
-        self.ask_next(&mut asked);
-        asked
+        self.ask_next(&mut pending);
+        pending
     }
 
     /// False: there is nobody left.
-    fn ask_next(self: &Arc<Self>, asked: &mut Asked) -> bool {
-        asked.answer = None;
-        while asked.answer.is_none()
-            && let Some(place) = asked.others.pop()
+    fn ask_next(self: &Arc<Self>, pending: &mut PendingQuery) -> bool {
+        pending.answer = None;
+        while pending.answer.is_none()
+            && let Some(place) = pending.others.pop()
         {
-            asked.answer = self.ask_at(place, asked.partition, &asked.query, asked.consistency);
+            pending.answer = self.ask_at(
+                place,
+                pending.partition,
+                &pending.query,
+                pending.consistency,
+            );
         }
-        asked.answer.is_some()
+        pending.answer.is_some()
     }
 
     fn ask_at(
@@ -117,7 +127,7 @@ impl Shared {
         partition: u32,
         query: &Query,
         consistency: Consistency,
-    ) -> Option<oneshot::Receiver<Answered>> {
+    ) -> Option<oneshot::Receiver<QueryResult>> {
         let handle = self.partition(partition);
         if let Place::Node(node) = place {
             let acknowledged = match handle {
@@ -147,19 +157,19 @@ impl Shared {
     }
 
     /// The answer; the next place is asked if one cannot give it, or lacks some of what was acknowledged.
-    pub async fn answer(self: &Arc<Self>, mut asked: Asked) -> Answered {
+    pub async fn answer(self: &Arc<Self>, mut pending: PendingQuery) -> QueryResult {
         let began = Instant::now();
         let mut lacking = None;
         loop {
-            let answered = match asked.answer.take() {
+            let answered = match pending.answer.take() {
                 Some(answer) => {
                     let patience = match lacking {
                         Some(Ok(_)) => SHORT_PATIENCE,
                         _ => PATIENCE,
                     };
-                    received(asked.partition, answer, patience).await
+                    received(pending.partition, answer, patience).await
                 }
-                None => Err(self.nobody_to_ask(asked.partition)),
+                None => Err(self.nobody_to_ask(pending.partition)),
             };
             match answered {
                 Ok((_, 1..)) => lacking = Some(answered),
@@ -168,15 +178,15 @@ impl Shared {
                 }
                 _ => return answered,
             }
-            if self.ask_next(&mut asked) {
+            if self.ask_next(&mut pending) {
                 continue;
             }
             match lacking {
                 // Nobody has it at the moment: a node has just started, or gone.
                 Some(Err(_)) if self.cluster.get().is_some() && began.elapsed() < GRACE => {
                     tokio::time::sleep(PAUSE).await;
-                    asked.others = self.places(asked.partition);
-                    self.ask_next(&mut asked);
+                    pending.others = self.places(pending.partition);
+                    self.ask_next(&mut pending);
                     lacking = None;
                 }
                 lacking => return lacking.unwrap_or_else(|| Err(gone())),
@@ -208,7 +218,7 @@ impl Shared {
         partition: u32,
         query: Query,
         wanted: Option<u64>,
-        done: impl FnOnce(Answered) + Send + 'static,
+        done: impl FnOnce(QueryResult) + Send + 'static,
     ) {
         let handle = self.partition(partition);
         let secondary = handle.as_ref().map(|handle| handle.secondary.get());
@@ -234,9 +244,9 @@ impl Shared {
 
 async fn received(
     partition: u32,
-    answer: oneshot::Receiver<Answered>,
+    answer: oneshot::Receiver<QueryResult>,
     patience: Duration,
-) -> Answered {
+) -> QueryResult {
     match tokio::time::timeout(patience, answer).await {
         Ok(answered) => answered.unwrap_or_else(|_| Err(gone())),
         Err(_) => Err(QueryError::Unavailable(format!(

@@ -48,7 +48,7 @@ const REMIND_AFTER: u32 = 10;
 pub struct DiskWatch {
     monitor: SpaceMonitor,
     space: Arc<DiskSpace>,
-    told: Told,
+    last_report: LastReport,
     interval: Duration,
     next: Instant,
 }
@@ -67,7 +67,7 @@ impl DiskWatch {
         config.monitoring_enabled.then(|| DiskWatch {
             monitor: SpaceMonitor::new(probe, watermarks),
             space,
-            told: Told::default(),
+            last_report: LastReport::default(),
             interval: config.monitoring_interval,
             next: Instant::now(),
         })
@@ -83,23 +83,24 @@ impl DiskWatch {
         self.next = now + self.interval;
         look(&mut self.monitor, &self.space);
         shared.disk_has(self.space.free.load(Ordering::Relaxed));
-        self.told.tell(&self.space, &|low| shared.disk_is(low));
+        self.last_report
+            .tell(&self.space, &|low| shared.disk_is(low));
     }
 }
 
-/// What was told last, and how many looks ago.
+/// What was last reported, and how many checks ago.
 #[derive(Default)]
-struct Told {
+struct LastReport {
     low: bool,
     looks: u32,
 }
 
-impl Told {
+impl LastReport {
     fn tell(&mut self, space: &DiskSpace, tell: &impl Fn(bool)) {
         let low = space.low.load(Ordering::Relaxed);
         self.looks += 1;
         if low != self.low || low && self.looks >= REMIND_AFTER {
-            *self = Told { low, looks: 0 };
+            *self = LastReport { low, looks: 0 };
             tell(low);
         }
     }

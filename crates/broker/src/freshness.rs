@@ -11,7 +11,7 @@ use skep_cluster::node_of;
 use skep_export::Store;
 use skep_query::{Consistency, Query};
 
-use crate::asking::Answered;
+use crate::asking::QueryResult;
 use crate::partition::PartitionHandle;
 use crate::shared::Shared;
 
@@ -41,7 +41,7 @@ impl Shared {
         handle: &Arc<PartitionHandle>,
         store: Arc<Store>,
         query: Query,
-        done: impl FnOnce(Answered) + Send + 'static,
+        done: impl FnOnce(QueryResult) + Send + 'static,
     ) {
         let Some(cluster) = self.cluster.get() else {
             return store.query(query, Consistency::ReadYourWrites, done);

@@ -28,7 +28,7 @@ const GIVEN_UP: &str = "given-up";
 /// Directories of replicas that were given up because the partition goes on from another one, until this node has a copy again.
 const BEFORE: &str = "before";
 
-pub(crate) enum Told {
+pub(crate) enum HostingEvent {
     /// The state is another one.
     Look,
     /// The leader of a partition says that this node is a member of its group.
@@ -179,11 +179,11 @@ impl Hosting {
         ReplicaMetrics::new(partition, families, own.clone(), heartbeat)
     }
 
-    /// Until nobody is there any more who could tell something.
-    pub(crate) fn run(&self, told: &Receiver<Told>) {
+    /// Runs until every sender is dropped.
+    pub(crate) fn run(&self, events: &Receiver<HostingEvent>) {
         let mut steps = Steps::default();
         loop {
-            let heard = told.recv_timeout(steps.pause);
+            let event = events.recv_timeout(steps.pause);
             let Some(shared) = self.shared.upgrade() else {
                 return;
             };
@@ -191,13 +191,13 @@ impl Hosting {
                 return;
             };
             let state = cluster.state();
-            match heard {
-                Ok(Told::Join {
+            match event {
+                Ok(HostingEvent::Join {
                     partition,
                     member,
                     members,
                 }) => self.join(&shared, &state, partition, member, members),
-                Ok(Told::Look) | Err(RecvTimeoutError::Timeout) => {
+                Ok(HostingEvent::Look) | Err(RecvTimeoutError::Timeout) => {
                     self.recover_partitions(&shared, &state);
                     self.give_up(&shared, &state);
                     self.clear_aside(&state);

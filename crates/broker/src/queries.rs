@@ -11,7 +11,7 @@ use skep_query::{
 };
 use tokio::sync::oneshot;
 
-use crate::asking::{Answered, gone};
+use crate::asking::{QueryResult, gone};
 use crate::partition::thread::{PartitionHandle, Secondary};
 use crate::router::Broker;
 
@@ -20,7 +20,7 @@ impl Storage for Broker {
         self.config().secondary_storage.is_none()
     }
 
-    fn query(&self, query: Query, consistency: Consistency) -> BoxFuture<'_, Answered> {
+    fn query(&self, query: Query, consistency: Consistency) -> BoxFuture<'_, QueryResult> {
         if let Some(stores) = self.sharing() {
             return Box::pin(self.ask_shared(stores, query, consistency));
         }
@@ -80,7 +80,7 @@ impl Broker {
         stores: Vec<Arc<Store>>,
         query: Query,
         consistency: Consistency,
-    ) -> Answered {
+    ) -> QueryResult {
         let unsure = match consistency {
             Consistency::ReadYourWrites => {
                 let of = match query {
@@ -99,7 +99,7 @@ impl Broker {
         self.routing().home(key)
     }
 
-    async fn search(&self, search: Search, consistency: Consistency) -> Answered {
+    async fn search(&self, search: Search, consistency: Consistency) -> QueryResult {
         if search.entity.everywhere {
             return self.ask(1, Query::Search(search), consistency).await;
         }
@@ -141,13 +141,13 @@ impl Broker {
         Ok((parts, behind))
     }
 
-    async fn groups(&self, groups: Groups, consistency: Consistency) -> Answered {
+    async fn groups(&self, groups: Groups, consistency: Consistency) -> QueryResult {
         let query = Query::Groups(groups.clone());
         let (parts, behind) = self.ask_all(query, consistency).await?;
         Ok((Answer::Rows(groups::join(&groups, parts)), behind))
     }
 
-    async fn definition_statistics(&self, query: Query, consistency: Consistency) -> Answered {
+    async fn definition_statistics(&self, query: Query, consistency: Consistency) -> QueryResult {
         let (parts, behind) = self.ask_all(query, consistency).await?;
         // By element id, with four counts.
         let groups = Groups {
@@ -159,7 +159,7 @@ impl Broker {
         Ok((Answer::Rows(groups::join(&groups, parts)), behind))
     }
 
-    async fn ask(&self, partition: u32, query: Query, consistency: Consistency) -> Answered {
+    async fn ask(&self, partition: u32, query: Query, consistency: Consistency) -> QueryResult {
         let shared = self.shared();
         let asked = shared.ask(partition, query, consistency);
         shared.answer(asked).await
@@ -171,7 +171,7 @@ fn ask_shared(
     stores: &[Arc<Store>],
     query: Query,
     consistency: Consistency,
-) -> oneshot::Receiver<Answered> {
+) -> oneshot::Receiver<QueryResult> {
     let (answer, answered) = oneshot::channel();
     if let Some((first, others)) = stores.split_first() {
         first.query_with(others, query, consistency, move |answered| {
@@ -182,6 +182,6 @@ fn ask_shared(
     answered
 }
 
-async fn received(asked: oneshot::Receiver<Answered>) -> Answered {
+async fn received(asked: oneshot::Receiver<QueryResult>) -> QueryResult {
     asked.await.unwrap_or_else(|_| Err(gone()))
 }

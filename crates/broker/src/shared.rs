@@ -15,7 +15,7 @@ use skep_query::{Consistency, Query};
 use skep_service::{Reply, reply_channel};
 
 use crate::alone::Alone;
-use crate::asking::{Answered, gone};
+use crate::asking::{QueryResult, gone};
 use crate::cluster::{Answerer, Cluster, WantedStore};
 use crate::disk::DiskSpace;
 use crate::flow_control::{MAX_WAITING, MAX_WAITING_BYTES};
@@ -352,7 +352,7 @@ impl EffectSink for Shared {
         self: Arc<Self>,
         partition: u32,
         query: Query,
-        answer: Box<dyn FnOnce(Answered) + Send>,
+        answer: Box<dyn FnOnce(QueryResult) + Send>,
     ) {
         let asked = self.ask(partition, query, Consistency::ReadYourWrites);
         let runtime = self.cluster.get().and_then(|cluster| cluster.runtime());

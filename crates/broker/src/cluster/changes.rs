@@ -6,7 +6,7 @@ use skep_service::PartitionRole;
 use skep_transport::Class;
 
 use super::Cluster;
-use super::metadata_group::Told;
+use super::metadata_group::MetadataEvent;
 use super::steps::{Next, next};
 use super::wire::{ClusterMessage, NodeMessage};
 use crate::partition::{Notice, Report};
@@ -71,7 +71,7 @@ impl Cluster {
             return;
         };
         if leader == own {
-            self.notify_metadata_group(Told::Propose(entry));
+            self.notify_metadata_group(MetadataEvent::Propose(entry));
         } else if let Some(node) = node_of(leader) {
             let entry = entry.encode();
             self.send(

@@ -11,7 +11,7 @@ use skep_transport::Class;
 use tokio::runtime::Handle;
 
 use super::Cluster;
-use super::metadata_group::Told;
+use super::metadata_group::MetadataEvent;
 use super::wire::NodeStatus;
 use crate::partition::Report;
 use crate::partition::thread::HEARTBEAT_TICKS;
@@ -20,17 +20,17 @@ use crate::partition::thread::HEARTBEAT_TICKS;
 const MAY_BE_LOST: u32 = 3;
 
 /// When another node was heard last.
-struct Heard {
+struct LastHeard {
     at: Instant,
     silent: bool,
 }
 
 #[derive(Default)]
-pub(super) struct Heartbeats(Mutex<BTreeMap<u32, Heard>>);
+pub(super) struct Heartbeats(Mutex<BTreeMap<u32, LastHeard>>);
 
 impl Heartbeats {
     fn hear(&self, node: u32) {
-        let heard = Heard {
+        let heard = LastHeard {
             at: Instant::now(),
             silent: false,
         };
@@ -120,7 +120,7 @@ impl Cluster {
 
     fn tell_silent(&self, is_silent: impl Fn(u32, Duration) -> bool) {
         for (node, since) in self.heartbeats.fall_silent(is_silent) {
-            self.notify_metadata_group(Told::NotHeard { node, since });
+            self.notify_metadata_group(MetadataEvent::NotHeard { node, since });
             let broker = self.broker();
             for handle in broker.iter().flat_map(|broker| broker.partitions()) {
                 handle.inbox.send(Report::NotHeard { node, since });

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::Cluster;
 use super::changes::now;
-use super::metadata_group::Told;
+use super::metadata_group::MetadataEvent;
 use super::wire::{ClusterMessage, NodeMessage};
 
 /// So long an operator waits for an answer.
@@ -67,7 +67,7 @@ pub enum Answer {
 pub(super) type Outcome = Result<Answer, Refusal>;
 
 #[derive(Default)]
-pub(super) struct Asked {
+pub(super) struct OperatorRequests {
     next: AtomicU64,
     pending: Mutex<HashMap<u64, oneshot::Sender<Outcome>>>,
     /// Held while it is decided how to go on without a majority.
@@ -141,16 +141,16 @@ impl Cluster {
                 "node {node} cannot be reached, and has to decide. Nothing was done"
             ))
         };
-        let id = self.asked.next.fetch_add(1, Ordering::Relaxed);
+        let id = self.operator_requests.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
-        self.asked.pending.lock().insert(id, answer);
+        self.operator_requests.pending.lock().insert(id, answer);
         let ask = serde_json::to_vec(ask).unwrap_or_default();
         if !self.send(node, &NodeMessage::Cluster(ClusterMessage::Ask { id, ask })) {
-            self.asked.pending.lock().remove(&id);
+            self.operator_requests.pending.lock().remove(&id);
             return Err(unreachable());
         }
         let outcome = tokio::time::timeout_at(deadline, answered).await;
-        self.asked.pending.lock().remove(&id);
+        self.operator_requests.pending.lock().remove(&id);
         match outcome {
             Ok(Ok(outcome)) => outcome,
             _ => Err(Refusal::Unanswered(format!(
@@ -193,7 +193,7 @@ impl Cluster {
     }
 
     pub(super) fn operator_told(&self, id: u64, outcome: &[u8]) {
-        let waiting = self.asked.pending.lock().remove(&id);
+        let waiting = self.operator_requests.pending.lock().remove(&id);
         if let (Some(waiting), Ok(outcome)) = (waiting, serde_json::from_slice(outcome)) {
             let _ = waiting.send(outcome);
         }
@@ -223,7 +223,10 @@ impl Cluster {
                         "change {change} is not in progress"
                     )));
                 }
-                self.notify_metadata_group(Told::Propose(Entry::Cancel { change, now: now() }));
+                self.notify_metadata_group(MetadataEvent::Propose(Entry::Cancel {
+                    change,
+                    now: now(),
+                }));
                 let over = |state: &State| state.running.as_ref().is_none_or(|r| r.id != change);
                 self.came_about(state.revision, over).await?;
                 Ok(Answer::State(Box::new(State::clone(&self.state()))))
@@ -234,7 +237,7 @@ impl Cluster {
     async fn change(&self, state: Arc<State>, request: Request, dry_run: bool) -> Outcome {
         let planned = state.plan(&request, now())?;
         if !dry_run {
-            self.notify_metadata_group(Told::Propose(Entry::Begin {
+            self.notify_metadata_group(MetadataEvent::Propose(Entry::Begin {
                 revision: planned.revision,
                 operations: planned.operations.clone(),
                 now: now(),

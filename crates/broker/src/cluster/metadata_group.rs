@@ -38,7 +38,7 @@ const STATE: &str = "state";
 /// Instead of a leader: who leads is not heard.
 const DEAF: u64 = u64::MAX;
 
-pub(super) enum Told {
+pub(super) enum MetadataEvent {
     Message(Box<ReplicaMessage>),
     /// If this member leads. Otherwise it is lost, and whoever waits for it does so in vain.
     Propose(Entry),
@@ -53,7 +53,7 @@ pub(super) enum Told {
 /// What others see of the member.
 pub(super) struct MetadataGroup {
     pub(super) own: u64,
-    inbox: Sender<Told>,
+    inbox: Sender<MetadataEvent>,
     /// The member that leads; 0: none is known; [`DEAF`]: the disk is full.
     leader: Arc<AtomicU64>,
     /// It waits for something to be told.
@@ -74,15 +74,15 @@ struct Here {
     cluster: Weak<Cluster>,
     directory: PathBuf,
     log: Log,
-    inbox: Receiver<Told>,
+    inbox: Receiver<MetadataEvent>,
     leader: Arc<AtomicU64>,
     stopped: bool,
 }
 
 impl MetadataGroup {
-    pub(super) fn tell(&self, told: Told) {
+    pub(super) fn tell(&self, event: MetadataEvent) {
         // What does not fit is said again.
-        let _ = self.inbox.try_send(told);
+        let _ = self.inbox.try_send(event);
     }
 
     pub(super) fn leader(&self) -> Option<u64> {
@@ -99,7 +99,7 @@ impl MetadataGroup {
     }
 
     pub(super) fn stop(&self) {
-        let _ = self.inbox.send(Told::Stop);
+        let _ = self.inbox.send(MetadataEvent::Stop);
         if let Some(thread) = self.thread.lock().take() {
             let _ = thread.join();
         }
@@ -212,10 +212,10 @@ impl Worker {
                 false => self.here.inbox.recv_deadline(next_tick),
             };
             match told {
-                Ok(Told::Message(message)) => self.member.receive(*message),
-                Ok(Told::Propose(entry)) => self.member.propose(entry),
-                Ok(Told::NotHeard { node, since }) => self.not_heard(node, since),
-                Ok(Told::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Ok(MetadataEvent::Message(message)) => self.member.receive(*message),
+                Ok(MetadataEvent::Propose(entry)) => self.member.propose(entry),
+                Ok(MetadataEvent::NotHeard { node, since }) => self.not_heard(node, since),
+                Ok(MetadataEvent::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {
                     next_tick = Instant::now() + self.tick;
                     self.member.tick(&mut self.here);
@@ -260,7 +260,7 @@ impl Here {
         let until = Instant::now() + RETRY;
         loop {
             match self.inbox.recv_deadline(until) {
-                Ok(Told::Stop) | Err(RecvTimeoutError::Disconnected) => {
+                Ok(MetadataEvent::Stop) | Err(RecvTimeoutError::Disconnected) => {
                     self.stopped = true;
                     return Err(failed("the node stops"));
                 }

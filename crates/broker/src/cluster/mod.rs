@@ -41,7 +41,7 @@ pub(crate) use self::changes::now;
 use self::founding::{Founding, majority_lives};
 use self::gateways::Visitors;
 use self::heartbeats::Heartbeats;
-use self::management::Asked;
+use self::management::OperatorRequests;
 pub use self::management::{Answer, Ask};
 use self::members::Members;
 use self::positions::Positions;
@@ -57,7 +57,7 @@ use self::streams::RemoteStreams;
 use self::wanted::Wanted;
 use self::wire::{ClusterMessage, NodeMessage};
 use crate::config::{BrokerConfig, ClusterConfig};
-use crate::hosting::Told as Hosting;
+use crate::hosting::HostingEvent;
 use crate::metrics::nodes::MessagingFamilies;
 use crate::partition::Report;
 use crate::shared::Shared;
@@ -87,10 +87,10 @@ pub struct Cluster {
     questions: Questions,
     copies: Copies,
     known: Known,
-    asked: Asked,
+    operator_requests: OperatorRequests,
     visitors: Visitors,
     /// Starts and ends replicas.
-    hosting: Mutex<Option<crossbeam_channel::Sender<Hosting>>>,
+    hosting: Mutex<Option<crossbeam_channel::Sender<HostingEvent>>>,
     stopped: AtomicBool,
     /// It was left behind, and has acted on that.
     left: AtomicBool,
@@ -137,7 +137,7 @@ impl Cluster {
             questions: Questions::default(),
             copies: Copies::default(),
             known: Known::default(),
-            asked: Asked::default(),
+            operator_requests: OperatorRequests::default(),
             visitors: Visitors::default(),
             hosting: Mutex::default(),
             stopped: AtomicBool::new(false),
@@ -176,7 +176,11 @@ impl Cluster {
     }
 
     /// The partitions are there: messages for them are taken. `hosting` hears of replicas that are to begin or end.
-    pub(crate) fn begin(&self, broker: &Arc<Shared>, hosting: crossbeam_channel::Sender<Hosting>) {
+    pub(crate) fn begin(
+        &self,
+        broker: &Arc<Shared>,
+        hosting: crossbeam_channel::Sender<HostingEvent>,
+    ) {
         let _ = self.broker.set(Arc::downgrade(broker));
         *self.hosting.lock() = Some(hosting);
         self.tell_status();
@@ -192,13 +196,13 @@ impl Cluster {
 
     /// Replicas here are to be those of the state.
     pub(super) fn look_after_replicas(&self) {
-        self.tell_hosting(Hosting::Look);
+        self.tell_hosting(HostingEvent::Look);
     }
 
-    fn tell_hosting(&self, told: Hosting) {
+    fn tell_hosting(&self, event: HostingEvent) {
         if let Some(hosting) = &*self.hosting.lock() {
             // It looks by itself as well.
-            let _ = hosting.try_send(told);
+            let _ = hosting.try_send(event);
         }
     }
 
@@ -488,14 +492,14 @@ impl Cluster {
                 partition,
                 member,
                 members,
-            } => self.tell_hosting(Hosting::Join {
+            } => self.tell_hosting(HostingEvent::Join {
                 partition,
                 member,
                 members,
             }),
             ClusterMessage::Propose { entry } => {
                 if let Ok(entry) = Entry::decode(&entry) {
-                    self.notify_metadata_group(metadata_group::Told::Propose(entry));
+                    self.notify_metadata_group(metadata_group::MetadataEvent::Propose(entry));
                 }
             }
             ClusterMessage::Ask { id, ask } => self.operator_asked(from, id, &ask),

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::Cluster;
 use super::wire::NodeMessage;
-use crate::asking::Answered;
+use crate::asking::QueryResult;
 
 /// What the columns of rows mean, see [`skep_query::fingerprint`].
 static COLUMNS: LazyLock<u64> = LazyLock::new(skep_query::fingerprint);
@@ -20,7 +20,7 @@ static COLUMNS: LazyLock<u64> = LazyLock::new(skep_query::fingerprint);
 #[derive(Default)]
 pub(super) struct Queries {
     next: AtomicU64,
-    pending: Mutex<HashMap<u64, (u32, oneshot::Sender<Answered>)>>,
+    pending: Mutex<HashMap<u64, (u32, oneshot::Sender<QueryResult>)>>,
 }
 
 impl Cluster {
@@ -31,7 +31,7 @@ impl Cluster {
         partition: u32,
         query: &Query,
         wanted: Option<u64>,
-    ) -> Option<oneshot::Receiver<Answered>> {
+    ) -> Option<oneshot::Receiver<QueryResult>> {
         let id = self.queries.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         let message = NodeMessage::Query {
@@ -77,7 +77,7 @@ impl Cluster {
         }
     }
 
-    pub(super) fn found(&self, id: u64, answered: Answered) {
+    pub(super) fn found(&self, id: u64, answered: QueryResult) {
         let waiting = self.queries.pending.lock().remove(&id);
         if let Some((_, waiting)) = waiting {
             let _ = waiting.send(answered);

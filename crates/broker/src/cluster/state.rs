@@ -10,7 +10,7 @@ use skep_cluster::{Layout, NodeState, State, member, node_of};
 use skep_replication::{Members, Message as ReplicaMessage};
 
 use super::Cluster;
-use super::metadata_group::{self, MetadataGroup, Told};
+use super::metadata_group::{self, MetadataEvent, MetadataGroup};
 use super::unsafe_recovery::first_state;
 use crate::alone::Alone;
 use crate::config::BrokerConfig;
@@ -129,15 +129,15 @@ impl Cluster {
         Some((node_of(own.leader()?)?, own.rests()))
     }
 
-    pub(super) fn notify_metadata_group(&self, told: Told) {
+    pub(super) fn notify_metadata_group(&self, event: MetadataEvent) {
         let own = self.known.own.lock().clone();
         if let Some(own) = own {
-            own.tell(told);
+            own.tell(event);
         }
     }
 
     pub(super) fn metadata_group_message(&self, message: ReplicaMessage) {
-        self.notify_metadata_group(Told::Message(Box::new(message)));
+        self.notify_metadata_group(MetadataEvent::Message(Box::new(message)));
     }
 
     pub(super) fn stop_metadata_group(&self) {

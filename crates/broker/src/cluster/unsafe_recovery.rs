@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use super::Cluster;
 use super::changes::now;
 use super::management::{Answer, Ask, Outcome};
-use super::metadata_group::Told;
+use super::metadata_group::MetadataEvent;
 use crate::directory::write_durably;
 use crate::partition::Report;
 use crate::replica_file::ReplicaOf;
@@ -63,7 +63,7 @@ impl Cluster {
         removed: Vec<u32>,
         dry_run: bool,
     ) -> Outcome {
-        let _one_at_a_time = self.asked.deciding.lock().await;
+        let _one_at_a_time = self.operator_requests.deciding.lock().await;
         let survivors = self.survivors(&removed).await?;
         let (first, planned) = plan_unsafe_recovery(&removed, self.node(), &survivors, now())?;
         if first.epoch == planned.current.epoch {
@@ -98,7 +98,7 @@ impl Cluster {
         let (state, planned) = plan_unsafe_recovery(&removed, self.node(), &survivors, now())?;
         if !dry_run {
             say(&planned);
-            self.notify_metadata_group(Told::Propose(Entry::UnsafeRecovery {
+            self.notify_metadata_group(MetadataEvent::Propose(Entry::UnsafeRecovery {
                 revision: planned.revision,
                 state: Box::new(state.clone()),
             }));

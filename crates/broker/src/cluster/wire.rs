@@ -13,7 +13,7 @@ use skep_query::Query;
 use skep_service::PartitionHealth;
 
 use super::stores::CopyAnswer;
-use crate::asking::{Answered, StoreState};
+use crate::asking::{QueryResult, StoreState};
 
 /// Between two nodes, in the order in which it was sent. All of it may be lost with the connection.
 #[derive(Debug, Serialize, Deserialize)]
@@ -105,7 +105,7 @@ pub enum NodeMessage {
     },
     Found {
         id: u64,
-        answered: Answered,
+        answered: QueryResult,
     },
     /// A part of a copy of the partition's secondary storage, which goes up to some entry at least.
     CopyWanted {

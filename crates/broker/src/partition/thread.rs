@@ -52,7 +52,7 @@ use super::core::{BATCH_BYTES, CoreError, MAX_INFLIGHT_ENTRIES, PartitionCore, P
 use super::pending_rows::PendingRows;
 use super::requests::{Requests, Waiting};
 use super::status::{MAX_LISTED_BANS, PartitionStatus};
-use crate::asking::Answered;
+use crate::asking::QueryResult;
 use crate::clock::Clock;
 use crate::cluster::WantedStore;
 use crate::config::BrokerConfig;
@@ -202,7 +202,7 @@ pub trait EffectSink: Send + Sync {
         self: Arc<Self>,
         partition: u32,
         query: Query,
-        answer: Box<dyn FnOnce(Answered) + Send>,
+        answer: Box<dyn FnOnce(QueryResult) + Send>,
     );
     /// Fetches a copy of secondary storage from another node, on a thread of its own: `before` is done there first, and `done` once
     /// the copy is there.

@@ -1,7 +1,7 @@
 //! Nodes come and go, and copies of partitions with them, while work goes on: nothing that was acknowledged is lost.
 
 use super::*;
-use skep_broker::cluster::{Answer as Told, Ask};
+use skep_broker::cluster::{Answer as ClusterAnswer, Ask};
 use skep_cluster::{NodeState, Operation, Outcome, Planned, Refusal, Request};
 
 /// Some of the nodes begin the cluster.
@@ -21,7 +21,7 @@ pub fn scale(add: &[u32], remove: &[u32], copies: Option<u32>) -> Request {
 
 pub async fn ask(rig: &Rig, request: Request, dry_run: bool) -> Result<Planned, Refusal> {
     match rig.broker.ask_for(Ask::Change { request, dry_run }).await? {
-        Told::Planned(planned) => Ok(*planned),
+        ClusterAnswer::Planned(planned) => Ok(*planned),
         other => panic!("{other:?}"),
     }
 }
@@ -250,7 +250,7 @@ async fn a_change_that_is_stuck_outlives_restarts_and_can_be_given_up_and_taken_
     let change = planned.change;
     let state = loop {
         match cluster.ask(Ask::Cancel { change }).await {
-            Ok(Told::State(state)) => break state,
+            Ok(ClusterAnswer::State(state)) => break state,
             // It may be done, and can be asked for again.
             Err(Refusal::Unanswered(_)) => {}
             other => panic!("{other:?}"),

@@ -7,7 +7,7 @@ use skep_replication::{Change, Members, Message, Role};
 
 use super::Mutation;
 use super::hash;
-use super::metadata::{Heard, Metadata, Said};
+use super::metadata::{MemberEvent, Metadata, Said};
 use super::network::Flight;
 use super::world::{Happening, World};
 
@@ -16,7 +16,7 @@ const PARTITION: u32 = 1;
 
 /// What nodes say to each other about changes. It may be lost.
 #[derive(Debug)]
-pub enum Told {
+pub enum ControlMessage {
     /// You are one of the cluster.
     Admit(Box<Admission>),
     /// You have a copy of the partition.
@@ -31,12 +31,12 @@ impl World {
         let own = self.host(host).own.as_ref();
         if own.is_some_and(|own| own.member == flight.to) {
             let message = Message::decode(flight.bytes).unwrap();
-            self.metadata_event(host, Heard::Message(message));
+            self.metadata_event(host, MemberEvent::Message(message));
         }
     }
 
     /// Something happens to the node's member of the metadata group.
-    pub fn metadata_event(&mut self, host: u32, heard: Heard) {
+    pub fn metadata_event(&mut self, host: u32, heard: MemberEvent) {
         let here = self.hosts.get_mut(&host).unwrap();
         let Some(own) = here.own.as_mut().filter(|_| here.up) else {
             return;
@@ -53,7 +53,9 @@ impl World {
             self.fly(from, message.to(), message.encode(), Happening::Metadata);
         }
         for (node, admission) in admissions {
-            self.tell(host, node, || Told::Admit(Box::new(admission.clone())));
+            self.tell(host, node, || {
+                ControlMessage::Admit(Box::new(admission.clone()))
+            });
         }
         if let Some(state) = state {
             self.state_is(host, state);
@@ -63,20 +65,22 @@ impl World {
         }
     }
 
-    fn tell(&mut self, from: u32, to: u32, told: impl Fn() -> Told) {
+    fn tell(&mut self, from: u32, to: u32, told: impl Fn() -> ControlMessage) {
         for delay in self.deliveries(from, to) {
-            self.after(delay, Happening::Told(to, Box::new(told())));
+            self.after(delay, Happening::ControlMessage(to, Box::new(told())));
         }
     }
 
-    pub fn told(&mut self, host: u32, told: Told) {
+    pub fn told(&mut self, host: u32, told: ControlMessage) {
         if !self.host(host).up {
             return;
         }
         match told {
-            Told::Admit(admission) => self.admitted(host, *admission),
-            Told::Join { member, members } => self.join(host, member, members),
-            Told::Propose(entry) => self.metadata_event(host, Heard::Propose(entry)),
+            ControlMessage::Admit(admission) => self.admitted(host, *admission),
+            ControlMessage::Join { member, members } => self.join(host, member, members),
+            ControlMessage::Propose(entry) => {
+                self.metadata_event(host, MemberEvent::Propose(entry))
+            }
         }
     }
 
@@ -207,7 +211,7 @@ impl World {
             }
             Next::Change(Change::Promote(member)) if !group.has_caught_up(member) => {
                 let to = node_of(member).unwrap();
-                self.tell(host, to, || Told::Join {
+                self.tell(host, to, || ControlMessage::Join {
                     member,
                     members: members.clone(),
                 });
@@ -227,7 +231,7 @@ impl World {
     fn propose_metadata(&mut self, from: u32, entry: Entry) {
         let own = self.host(from).own.as_ref();
         if let Some(to) = own.and_then(Metadata::leader).and_then(node_of) {
-            self.tell(from, to, || Told::Propose(entry.clone()));
+            self.tell(from, to, || ControlMessage::Propose(entry.clone()));
         }
     }
 

@@ -15,7 +15,7 @@ const PROCESSES: [&str; 4] = ["task", "timer", "message", "parallel"];
 
 /// What a request was about.
 #[derive(Clone, Debug)]
-enum Asked {
+enum Sent {
     Deploy,
     /// Process and order number.
     Create(&'static str, u64),
@@ -29,7 +29,7 @@ enum Asked {
 #[derive(Default)]
 pub struct Clients {
     next_request: RequestId,
-    asked: BTreeMap<RequestId, Asked>,
+    asked: BTreeMap<RequestId, Sent>,
     deployed: bool,
     next_order: u64,
     /// Orders of instances that were acknowledged to wait for a message.
@@ -87,10 +87,10 @@ impl Clients {
         (self.next_request, command)
     }
 
-    fn choose(&mut self, random: &mut Random) -> (Asked, Command) {
+    fn choose(&mut self, random: &mut Random) -> (Sent, Command) {
         if !self.deployed {
             let resources = processes();
-            return (Asked::Deploy, Command::Deploy(Deploy { resources }));
+            return (Sent::Deploy, Command::Deploy(Deploy { resources }));
         }
         match random.below(16) {
             0..6 => self.create(random),
@@ -102,7 +102,7 @@ impl Clients {
                     max_jobs: 3,
                     ..ActivateJobs::default()
                 };
-                (Asked::Activate, Command::ActivateJobs(activate))
+                (Sent::Activate, Command::ActivateJobs(activate))
             }
             8..12 if !self.jobs.is_empty() => {
                 let job = self
@@ -117,12 +117,12 @@ impl Clients {
                         error_message: "again".into(),
                         variables: Document::new(),
                     };
-                    return (Asked::Other, Command::FailJob(fail));
+                    return (Sent::Other, Command::FailJob(fail));
                 }
                 let variables = Document::parse(r#"{"done":true}"#).unwrap();
                 let job_key = job.key;
                 (
-                    Asked::Complete(job_key),
+                    Sent::Complete(job_key),
                     Command::CompleteJob {
                         job_key,
                         variables,
@@ -136,7 +136,7 @@ impl Clients {
                 self.touched.insert(key);
                 let process_instance_key = key;
                 (
-                    Asked::Cancel(key),
+                    Sent::Cancel(key),
                     Command::CancelProcessInstance {
                         process_instance_key,
                     },
@@ -152,13 +152,13 @@ impl Clients {
                     message_id: "".into(),
                     variables: Document::new(),
                 };
-                (Asked::Publish(order), Command::PublishMessage(publish))
+                (Sent::Publish(order), Command::PublishMessage(publish))
             }
             _ => self.create(random),
         }
     }
 
-    fn create(&mut self, random: &mut Random) -> (Asked, Command) {
+    fn create(&mut self, random: &mut Random) -> (Sent, Command) {
         let process = PROCESSES[random.below(PROCESSES.len() as u64) as usize];
         self.next_order += 1;
         let order = self.next_order;
@@ -176,7 +176,7 @@ impl Clients {
             await_result: None,
         };
         (
-            Asked::Create(process, order),
+            Sent::Create(process, order),
             Command::CreateProcessInstance(create),
         )
     }
@@ -187,15 +187,15 @@ impl Clients {
         let asked = asked.unwrap_or_else(|| panic!("request {id} was answered twice: {answer:?}"));
         let Ok(response) = answer else {
             assert!(
-                !matches!(asked, Asked::Create(..) | Asked::Publish(_)),
+                !matches!(asked, Sent::Create(..) | Sent::Publish(_)),
                 "{asked:?} was rejected although the deployment was acknowledged: {answer:?}"
             );
             return;
         };
         self.acknowledged += 1;
         match (asked, response) {
-            (Asked::Deploy, _) => self.deployed = true,
-            (Asked::Create(process, order), Response::ProcessInstanceCreated(created)) => {
+            (Sent::Deploy, _) => self.deployed = true,
+            (Sent::Create(process, order), Response::ProcessInstanceCreated(created)) => {
                 let before = self
                     .created
                     .insert(created.process_instance_key, (process, order));
@@ -204,18 +204,18 @@ impl Clients {
                     self.waiting_orders.push(order);
                 }
             }
-            (Asked::Activate, Response::JobsActivated { jobs, .. }) => self.jobs.extend(jobs),
-            (Asked::Complete(key), _) => assert!(
+            (Sent::Activate, Response::JobsActivated { jobs, .. }) => self.jobs.extend(jobs),
+            (Sent::Complete(key), _) => assert!(
                 self.completed.insert(key),
                 "job {key:?} was completed twice"
             ),
-            (Asked::Cancel(key), _) => {
+            (Sent::Cancel(key), _) => {
                 assert!(self.cancelled.insert(key), "{key:?} was cancelled twice")
             }
-            (Asked::Publish(order), _) => {
+            (Sent::Publish(order), _) => {
                 self.published.insert(order);
             }
-            (Asked::Other, _) => {}
+            (Sent::Other, _) => {}
             (asked, response) => panic!("{asked:?} was answered with {response:?}"),
         }
     }

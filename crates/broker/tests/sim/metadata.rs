@@ -33,7 +33,7 @@ struct Running {
 }
 
 /// What happens to a member.
-pub enum Heard {
+pub enum MemberEvent {
     Tick,
     Message(Message),
     Propose(Entry),
@@ -194,7 +194,7 @@ impl Metadata {
     }
 
     /// Something happens to it, and it does what follows from that.
-    pub fn hear(&mut self, heard: Heard, oracle: &mut Oracle) -> Said {
+    pub fn hear(&mut self, heard: MemberEvent, oracle: &mut Oracle) -> Said {
         let Some(Running { core, log }) = &mut self.running else {
             return Said::default();
         };
@@ -207,9 +207,9 @@ impl Metadata {
             said: Said::default(),
         };
         match heard {
-            Heard::Tick => core.tick(&mut around),
-            Heard::Message(message) => core.receive(message),
-            Heard::Propose(entry) => core.propose(entry),
+            MemberEvent::Tick => core.tick(&mut around),
+            MemberEvent::Message(message) => core.receive(message),
+            MemberEvent::Propose(entry) => core.propose(entry),
         }
         let outcome = core.poll(&mut Output::default(), &mut around);
         let mut said = around.said;

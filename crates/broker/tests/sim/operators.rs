@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use skep_cluster::{Entry, ReplicaState, Request, State};
 use skep_replication::Role;
 
-use super::metadata::{Heard, Metadata};
+use super::metadata::{MemberEvent, Metadata};
 use super::world::World;
 use super::{Mutation, hash};
 
@@ -73,7 +73,7 @@ impl World {
             if self.random.below(if lost { 3 } else { 12 }) == 0 {
                 self.tally.cancelled += 1;
                 let (change, now) = (running.id, 0);
-                self.metadata_event(host, Heard::Propose(Entry::Cancel { change, now }));
+                self.metadata_event(host, MemberEvent::Propose(Entry::Cancel { change, now }));
             }
         } else if let Some(request) = self.wish(&state) {
             self.ask(host, &state, &request);
@@ -186,7 +186,7 @@ impl World {
                 return true;
             }
         }
-        self.metadata_event(host, Heard::Propose(entry));
+        self.metadata_event(host, MemberEvent::Propose(entry));
         true
     }
 
@@ -231,7 +231,7 @@ impl World {
                     .is_some_and(|lost| waits_for(&state, lost))
                 {
                     let (change, now) = (running.id, 0);
-                    self.metadata_event(host, Heard::Propose(Entry::Cancel { change, now }));
+                    self.metadata_event(host, MemberEvent::Propose(Entry::Cancel { change, now }));
                 }
                 continue;
             }

@@ -7,11 +7,11 @@ use skep_engine::{Effects, Sent};
 use skep_replication::{Members, Role};
 
 use super::agenda::Agenda;
-use super::changes::Told;
+use super::changes::ControlMessage;
 use super::clients::{Clients, JOB_TYPE};
 use super::host::Host;
 use super::jobs::Jobs;
-use super::metadata::{Heard, Metadata};
+use super::metadata::{MemberEvent, Metadata};
 use super::network::{Flight, Network};
 use super::node::{Node, VOTERS};
 use super::operators::Operators;
@@ -35,7 +35,7 @@ pub enum Happening {
     /// One between members of the metadata group.
     Metadata(Flight),
     /// What nodes say to each other about changes of the cluster.
-    Told(u32, Box<Told>),
+    ControlMessage(u32, Box<ControlMessage>),
     Remote(Sent),
     Tick {
         host: u32,
@@ -238,7 +238,7 @@ impl World {
         let host = match happening {
             Happening::Arrive(flight) | Happening::Metadata(flight) => node_of(flight.to).unwrap(),
             Happening::DiskDone { node, .. } => node_of(*node).unwrap(),
-            Happening::Tick { host, .. } | Happening::Told(host, _) => *host,
+            Happening::Tick { host, .. } | Happening::ControlMessage(host, _) => *host,
             Happening::Remote(_) | Happening::Client | Happening::Operator | Happening::Fault => {
                 return 0;
             }
@@ -280,7 +280,7 @@ impl World {
                 self.settle(flight.to);
             }
             Happening::Metadata(flight) => self.metadata_arrives(flight),
-            Happening::Told(host, told) => self.told(host, *told),
+            Happening::ControlMessage(host, told) => self.told(host, *told),
             Happening::Remote(command) => self.remote(&command),
             Happening::Tick { host, life } => self.tick(host, life),
             Happening::DiskDone { node, life } => {
@@ -344,7 +344,7 @@ impl World {
         if self.kind.rest {
             self.beat(host);
         }
-        self.metadata_event(host, Heard::Tick);
+        self.metadata_event(host, MemberEvent::Tick);
         if let Some(id) = replica {
             if self.kind.rest {
                 self.tell_silence(host, id);

@@ -114,7 +114,7 @@ impl Reader {
     /// Asks the database, and once more if the connection turns out to be of no use.
     fn ask<T>(
         &mut self,
-        question: impl Fn(&Asked<'_>) -> Result<T, QueryError>,
+        question: impl Fn(&RunningQuery<'_>) -> Result<T, QueryError>,
     ) -> Result<T, QueryError> {
         let mut again = true;
         loop {
@@ -122,7 +122,7 @@ impl Reader {
             let Some(connection) = &self.connection else {
                 return Err(self.unavailable("there is no connection"));
             };
-            let asked = Asked {
+            let asked = RunningQuery {
                 connection,
                 prefix: &self.database.prefix,
                 failure: Default::default(),
@@ -144,13 +144,13 @@ impl Reader {
 }
 
 /// One query.
-struct Asked<'a> {
+struct RunningQuery<'a> {
     connection: &'a Connection,
     prefix: &'a str,
     failure: std::cell::RefCell<Option<Failure>>,
 }
 
-impl Database for Asked<'_> {
+impl Database for RunningQuery<'_> {
     fn sql(&self) -> Sql<'_> {
         Sql::new(Dialect::Postgres, self.prefix)
     }

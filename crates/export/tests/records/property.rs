@@ -23,7 +23,7 @@ type Rows = BTreeMap<String, Vec<String>>;
 
 /// What records say, entity by entity; written apart from the projections, from the JSON that exporters see.
 #[derive(Default)]
-struct Told {
+struct Expected {
     process_instances: Rows,
     element_instances: Rows,
     variables: Rows,
@@ -36,7 +36,7 @@ struct Told {
     counted: BTreeMap<(i64, String, String), [i64; 3]>,
 }
 
-impl Told {
+impl Expected {
     fn take(&mut self, record: &Seen) {
         let key = record.key.to_string();
         if record.value_type == "JOB" {
@@ -155,37 +155,41 @@ fn stored(store: &Filled, entity: &'static Entity, columns: &[&str]) -> Rows {
     rows.map(row).collect()
 }
 
-fn compare(rig: &Rig, told: &Told, store: &Filled, seed: u64) {
+fn compare(rig: &Rig, expected: &Expected, store: &Filled, seed: u64) {
     let same = |entity: &'static Entity, rows: &Rows, columns: &[&str]| {
         let found = stored(store, entity, columns);
         assert_eq!(&found, rows, "seed {seed}: {}", entity.title);
     };
     same(
         &PROCESS_INSTANCE,
-        &told.process_instances,
+        &expected.process_instances,
         &["state", "processDefinitionId"],
     );
     same(
         &ELEMENT_INSTANCE,
-        &told.element_instances,
+        &expected.element_instances,
         &["state", "elementId"],
     );
-    same(&VARIABLE, &told.variables, &["scopeKey", "name", "value"]);
-    same(&JOB, &told.jobs, &["state", "type", "elementId"]);
+    same(
+        &VARIABLE,
+        &expected.variables,
+        &["scopeKey", "name", "value"],
+    );
+    same(&JOB, &expected.jobs, &["state", "type", "elementId"]);
     same(
         &INCIDENT,
-        &told.incidents,
+        &expected.incidents,
         &["state", "errorType", "elementId"],
     );
-    same(&USER_TASK, &told.user_tasks, &["state", "assignee"]);
+    same(&USER_TASK, &expected.user_tasks, &["state", "assignee"]);
     same(
         &MESSAGE_SUBSCRIPTION,
-        &told.subscriptions,
+        &expected.subscriptions,
         &["messageSubscriptionState", "messageName"],
     );
     assert_eq!(
         store.find(&DECISION_INSTANCE, "{}").len(),
-        told.decisions,
+        expected.decisions,
         "seed {seed}"
     );
     let counted = store.find(&JOB_STATISTICS, "{}").into_iter().map(|row| {
@@ -196,7 +200,7 @@ fn compare(rig: &Rig, told: &Told, store: &Filled, seed: u64) {
         ((start, text("jobType"), text("worker")), counts)
     });
     let counted: BTreeMap<_, _> = counted.collect();
-    assert_eq!(counted, told.counted, "seed {seed}");
+    assert_eq!(counted, expected.counted, "seed {seed}");
     // The state knows what is still going on, and nothing else.
     let mut open: Vec<String> = rig.open_instances().iter().map(Key::to_string).collect();
     open.sort_unstable();
@@ -224,17 +228,17 @@ pub fn run(seed: u64) -> Filled {
     let window = [0, 5, 10_000][(seed % 3) as usize];
     let store = Filled::new(1, Duration::from_millis(window));
     let mut story = Story::new(seed);
-    let (mut told, mut seen) = (Told::default(), 0);
+    let (mut expected, mut seen) = (Expected::default(), 0);
     for n in 0..STEPS {
         story.step();
         let rig = &mut story.rig;
         super::store::follow(rig, &store);
         for record in rig.seen[seen..].iter().filter(|record| record.is_event()) {
-            told.take(record);
+            expected.take(record);
         }
         seen = rig.seen.len();
         if n % 5 == 4 {
-            compare(rig, &told, &store, seed);
+            compare(rig, &expected, &store, seed);
         }
     }
     store.check_pages();

@@ -29,7 +29,7 @@ use skep_query::Entity;
 use self::fields::Object;
 pub(super) use self::fields::parse_key;
 use super::encode::Echo;
-use super::queries::Asked;
+use super::queries::QueryRequest;
 use crate::call::FrontEnd;
 use crate::check::invalid;
 use crate::json_errors;
@@ -58,7 +58,7 @@ pub enum Decoded {
         command: Box<Decoded>,
     },
     /// Answered from secondary storage.
-    Query(Box<Asked>),
+    Query(Box<QueryRequest>),
 }
 
 fn command(command: Command, front: &FrontEnd) -> Decoded {

@@ -36,7 +36,7 @@ use self::decode::Decoded;
 use self::operations::path::Texts;
 use self::operations::{Call, Does, OPERATIONS, Operation, Takes};
 use self::problem::Problem;
-use self::queries::Asked;
+use self::queries::QueryRequest;
 use self::router::{Found, ROUTER};
 use self::stream::JobLines;
 use crate::admission::Slot;
@@ -155,7 +155,7 @@ fn decoded(
         // Also where nothing would have to be looked for, or the question is wrong.
         Does::Query { .. } if front.storage.is_off() => Err(QueryError::Disabled.into()),
         Does::Query { decode, .. } => {
-            let asked = Asked::new(decode(&call)?, &parts.headers)?;
+            let asked = QueryRequest::new(decode(&call)?, &parts.headers)?;
             Ok(Decoded::Query(Box::new(asked)))
         }
         Does::Tell(_) | Does::Document(_) | Does::NotYet => Err(Failure::Internal(format!(

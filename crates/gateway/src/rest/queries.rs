@@ -41,7 +41,7 @@ const MAX_HIERARCHY: usize = 10_000;
 
 /// What is asked for.
 #[derive(Debug)]
-pub struct Asked {
+pub struct QueryRequest {
     what: What,
     consistency: Consistency,
 }
@@ -90,10 +90,10 @@ pub enum What {
     ElementStatistics(Key),
 }
 
-impl Asked {
+impl QueryRequest {
     /// With what the headers say of how it is to be answered.
-    pub fn new(what: What, headers: &HeaderMap) -> Result<Asked, Problem> {
-        Ok(Asked {
+    pub fn new(what: What, headers: &HeaderMap) -> Result<QueryRequest, Problem> {
+        Ok(QueryRequest {
             what,
             consistency: consistency(headers)?,
         })
@@ -281,7 +281,7 @@ pub async fn must_exist(
 }
 
 /// Asks the store and writes the answer.
-pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody>, Problem> {
+pub async fn respond(front: &FrontEnd, asked: QueryRequest) -> Result<Response<RestBody>, Problem> {
     let mut ask = Ask {
         front,
         consistency: asked.consistency,

@@ -6,7 +6,7 @@ use http::{Method, StatusCode};
 use hyper::body::Incoming;
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
-use skep_broker::cluster::{Answer as Told, Ask};
+use skep_broker::cluster::{Answer as ClusterAnswer, Ask};
 use skep_cluster::{Planned, Refusal, Request, UnsafeRecovery};
 
 use super::reply::{self, Answer, Handled, allow, bad_request, message, ok};
@@ -178,12 +178,12 @@ impl Target<'_> {
         self.told(told)
     }
 
-    fn told(&self, told: Told) -> Handled {
+    fn told(&self, told: ClusterAnswer) -> Handled {
         match told {
-            Told::Planned(planned) => Ok(self.planned(&planned)),
-            Told::State(state) => Ok(ok(&shown::topology(self.broker, &state))),
+            ClusterAnswer::Planned(planned) => Ok(self.planned(&planned)),
+            ClusterAnswer::State(state) => Ok(ok(&shown::topology(self.broker, &state))),
             // Nodes ask each other for that.
-            Told::Survivor(_) => Err(message(
+            ClusterAnswer::Survivor(_) => Err(message(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "another node has answered something else than it was asked",
             )),
@@ -217,7 +217,7 @@ impl Target<'_> {
         self.told(told)
     }
 
-    async fn ask(&self, ask: Ask) -> Result<Told, Answer> {
+    async fn ask(&self, ask: Ask) -> Result<ClusterAnswer, Answer> {
         self.broker.ask_for(ask).await.map_err(|refusal| {
             let status = match refusal {
                 Refusal::Invalid(_) => StatusCode::BAD_REQUEST,

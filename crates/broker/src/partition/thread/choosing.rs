@@ -18,11 +18,11 @@ const MAX_TRIES: u32 = 5;
 /// Operations whose items are being looked for.
 #[derive(Debug, Default)]
 pub struct Choosing {
-    asked: HashMap<Key, Asked>,
+    asked: HashMap<Key, PendingChoice>,
 }
 
 #[derive(Debug, Default)]
-struct Asked {
+struct PendingChoice {
     /// Failed ones.
     tries: u32,
     /// When to ask again; `None` while a question is on its way.
@@ -55,14 +55,14 @@ impl Partition {
         let asked = &mut self.choosing.asked;
         // One that was made in this moment may not be committed, and what was there before it neither.
         for key in &to_choose {
-            asked.entry(*key).or_insert(Asked {
+            asked.entry(*key).or_insert(PendingChoice {
                 tries: 0,
                 again: Some(now),
                 committed: written,
             });
         }
         let applied = self.core.applied();
-        let is_due = |asked: &Asked| {
+        let is_due = |asked: &PendingChoice| {
             asked.again.is_some_and(|again| again <= now) && asked.committed <= applied
         };
         let due = to_choose.into_iter();
@@ -121,7 +121,7 @@ impl Partition {
         &mut self,
         key: Key,
         after: Key,
-        answer: Answered,
+        answer: QueryResult,
     ) -> Result<(), CoreError> {
         self.work.accepted(Context::Internal);
         let done = matches!(&answer, Ok((Answer::Found(_), _)));

@@ -12,7 +12,7 @@ use skep_replication::{Change, Part};
 use skep_service::Responder;
 use skep_storage::log::Report as LogReport;
 
-use crate::asking::Answered;
+use crate::asking::QueryResult;
 use crate::flow_control::Place;
 use crate::job_streams::Stream;
 use crate::partition::checkpoint::CheckpointMeta;
@@ -94,7 +94,7 @@ pub enum Work {
     Chosen {
         key: Key,
         after: Key,
-        answer: Answered,
+        answer: QueryResult,
     },
     /// A stream of this job type has credit again.
     StreamHasRoom(Arc<str>),
