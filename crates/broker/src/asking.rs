@@ -29,7 +29,7 @@ pub struct PendingQuery {
     query: Query,
     consistency: Consistency,
     /// Who can be asked next.
-    others: Vec<Place>,
+    others: Vec<Location>,
     /// `None`: there is nobody to ask.
     answer: Option<oneshot::Receiver<QueryResult>>,
 }
@@ -46,7 +46,7 @@ pub enum StoreState {
 
 /// Where rows are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Location {
     Here,
     Node(u32),
 }
@@ -70,21 +70,21 @@ impl Shared {
     }
 
     /// Who can be asked, the best last. Rather an answer that lacks something, and says so, than none.
-    fn places(&self, partition: u32) -> Vec<Place> {
+    fn locations(&self, partition: u32) -> Vec<Location> {
         let handle = self.partition(partition);
         let here = handle.map_or(StoreState::None, |handle| self.store_state(&handle));
-        let mut places = Vec::new();
+        let mut locations = Vec::new();
         for state in [StoreState::Behind, StoreState::Whole] {
             if let Some(cluster) = self.cluster.get() {
                 let nodes = cluster.stores_elsewhere(partition, state).into_iter().rev();
                 let heard = nodes.filter(|node| cluster.is_heard(*node));
-                places.extend(heard.map(Place::Node));
+                locations.extend(heard.map(Location::Node));
             }
             if here == state {
-                places.push(Place::Here);
+                locations.push(Location::Here);
             }
         }
-        places
+        locations
     }
 
     /// Asks the best place. The question leaves at once, before the answer is waited for.
@@ -98,7 +98,7 @@ impl Shared {
             partition,
             query,
             consistency,
-            others: self.places(partition),
+            others: self.locations(partition),
             answer: None,
         };
         self.ask_next(&mut pending);
@@ -109,10 +109,10 @@ impl Shared {
     fn ask_next(self: &Arc<Self>, pending: &mut PendingQuery) -> bool {
         pending.answer = None;
         while pending.answer.is_none()
-            && let Some(place) = pending.others.pop()
+            && let Some(location) = pending.others.pop()
         {
             pending.answer = self.ask_at(
-                place,
+                location,
                 pending.partition,
                 &pending.query,
                 pending.consistency,
@@ -123,13 +123,13 @@ impl Shared {
 
     fn ask_at(
         self: &Arc<Self>,
-        place: Place,
+        location: Location,
         partition: u32,
         query: &Query,
         consistency: Consistency,
     ) -> Option<oneshot::Receiver<QueryResult>> {
         let handle = self.partition(partition);
-        if let Place::Node(node) = place {
+        if let Location::Node(node) = location {
             let acknowledged = match handle {
                 Some(handle) => handle.progress.acknowledged(),
                 None => self.expected(partition),
@@ -185,7 +185,7 @@ impl Shared {
                 // Nobody has it at the moment: a node has just started, or gone.
                 Some(Err(_)) if self.cluster.get().is_some() && began.elapsed() < GRACE => {
                     tokio::time::sleep(PAUSE).await;
-                    pending.others = self.places(pending.partition);
+                    pending.others = self.locations(pending.partition);
                     self.ask_next(&mut pending);
                     lacking = None;
                 }

@@ -200,7 +200,7 @@ impl Shared {
                 status.limit.limit()
             )));
         }
-        let Some(place) = status.room.take(request.weight()) else {
+        let Some(permit) = status.inbox_capacity.take(request.weight()) else {
             status.limit.release();
             return Err(Failure::ResourceExhausted(inbox_is_full(status)));
         };
@@ -212,7 +212,7 @@ impl Shared {
             responder,
             received,
             route,
-            place,
+            permit,
             prepared: None,
         });
         let ring = !skep_service::rings_later();
@@ -411,8 +411,8 @@ fn inbox_is_full(status: &PartitionStatus) -> String {
         "Partition {} has {} commands with {} MiB that wait for their turn, more than {MAX_WAITING} commands or {} MiB may: \
          {why}. Nothing was done; send the request again after a pause.",
         status.partition,
-        status.room.commands(),
-        status.room.bytes() >> 20,
+        status.inbox_capacity.commands(),
+        status.inbox_capacity.bytes() >> 20,
         MAX_WAITING_BYTES >> 20,
     )
 }

@@ -169,7 +169,10 @@ async fn commands_whose_clients_have_gone_are_not_carried_out_and_hold_no_place(
     rig.create("one-task", "{}").await.unwrap();
     let job = rig.activate(1, Duration::ZERO).await[0].key;
     let paused = Paused::begin(&rig);
-    let (limit, room) = (&paused.status().limit, paused.status().room.clone());
+    let (limit, capacity) = (
+        &paused.status().limit,
+        paused.status().inbox_capacity.clone(),
+    );
     let patient = rig.broker.execute(create("one-task", "{}", None).into());
     // What the gateway holds for a request is free once the partition no longer has it.
     let slot = Arc::new(());
@@ -185,7 +188,11 @@ async fn commands_whose_clients_have_gone_are_not_carried_out_and_hold_no_place(
         drop(rig.broker.execute(create("one-task", "{}", None).into()));
     }
     until("only the patient client holds a place", || {
-        (limit.inflight(), room.commands(), Arc::strong_count(&slot)) == (1, 1, 1)
+        (
+            limit.inflight(),
+            capacity.commands(),
+            Arc::strong_count(&slot),
+        ) == (1, 1, 1)
     })
     .await;
     // One that goes away and is not looked for before the partition goes on.
@@ -193,7 +200,10 @@ async fn commands_whose_clients_have_gone_are_not_carried_out_and_hold_no_place(
     paused.go_on();
     patient.await.result.unwrap();
     rig.complete(job).await.unwrap();
-    assert_eq!((limit.inflight(), room.commands(), room.bytes()), (0, 0, 0));
+    assert_eq!(
+        (limit.inflight(), capacity.commands(), capacity.bytes()),
+        (0, 0, 0)
+    );
     let created = rig.activate(10, Duration::ZERO).await;
     assert_eq!(created.len(), 1, "an abandoned creation was carried out");
 }
@@ -202,7 +212,7 @@ async fn commands_whose_clients_have_gone_are_not_carried_out_and_hold_no_place(
 async fn what_waits_in_an_inbox_is_bounded_in_bytes_and_in_number() {
     let rig = Rig::new(|_| {}).await;
     let paused = Paused::begin(&rig);
-    let room = paused.status().room.clone();
+    let capacity = paused.status().inbox_capacity.clone();
     for (bytes, accepted) in [(1 << 20, 60..=64), (10, MAX_WAITING..=MAX_WAITING)] {
         let mut waiting = Vec::new();
         let refused = loop {
@@ -223,7 +233,7 @@ async fn what_waits_in_an_inbox_is_bounded_in_bytes_and_in_number() {
         drop(waiting);
         // The room of a command is given back just before its place.
         until("room and places are free again", || {
-            (room.bytes(), paused.status().limit.inflight()) == (0, 0)
+            (capacity.bytes(), paused.status().limit.inflight()) == (0, 0)
         })
         .await;
     }

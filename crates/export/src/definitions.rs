@@ -112,14 +112,14 @@ impl Definition {
 
 /// An element of a definition, for the columns that tell of it. What is not known any more is absent.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Location {
     pub definition: Option<Arc<Definition>>,
     element: u32,
 }
 
-impl Place {
-    pub fn new(definition: Option<Arc<Definition>>, element: u32) -> Place {
-        Place {
+impl Location {
+    pub fn new(definition: Option<Arc<Definition>>, element: u32) -> Location {
+        Location {
             definition,
             element,
         }

@@ -48,7 +48,7 @@ pub use metrics::{Bulk, ExportMetrics, ExporterMetrics, OfExporter, Sink, Tally}
 pub use postgres::{Rdbms, RdbmsError, RdbmsSettings};
 pub use status::{Fault, Phase, Status};
 pub use store::{
-    Config, ID as SECONDARY_STORAGE, Partition, Place, Store, copied_position, put_copy, set_aside,
-    stored_position,
+    Config, ID as SECONDARY_STORAGE, Partition, Store, StoreLocation, copied_position, put_copy,
+    set_aside, stored_position,
 };
 pub use tls::{Trust, Verify};

@@ -35,7 +35,7 @@ pub const ID: &str = "secondary-storage";
 
 /// Where rows are kept.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum StoreLocation {
     /// In a SQLite file of each partition.
     Embedded,
     /// In a PostgreSQL database of all partitions.
@@ -47,7 +47,7 @@ pub enum Place {
 /// Settings of a store.
 #[derive(Clone, Debug)]
 pub struct Config {
-    pub place: Place,
+    pub location: StoreLocation,
     /// Changes are collected this long before they are stored, unless somebody asks for them.
     pub window: Duration,
     /// How long a query waits for what was acknowledged before it (`skep.query.max-wait`).
@@ -61,15 +61,15 @@ pub struct Config {
 
 impl Config {
     fn sink(&self) -> Sink {
-        match self.place {
-            Place::Embedded | Place::Rdbms(_) => Sink::Sql,
-            Place::Documents(_) => Sink::Other,
+        match self.location {
+            StoreLocation::Embedded | StoreLocation::Rdbms(_) => Sink::Sql,
+            StoreLocation::Documents(_) => Sink::Other,
         }
     }
 
     /// All partitions keep their rows in one place.
     pub fn is_shared(&self) -> bool {
-        !matches!(self.place, Place::Embedded)
+        !matches!(self.location, StoreLocation::Embedded)
     }
 
     /// Empties what all partitions keep in one place, where nobody writes at the moment. Their files go with their directories.
@@ -78,10 +78,10 @@ impl Config {
     /// # Errors
     /// It cannot be reached or refuses, or it is another cluster's. Some of it may be gone: it is to be done again.
     pub fn purge(&self, cluster: &str) -> Result<(), String> {
-        match &self.place {
-            Place::Embedded => Ok(()),
-            Place::Rdbms(database) => database.purge(cluster),
-            Place::Documents(server) => server.purge(cluster),
+        match &self.location {
+            StoreLocation::Embedded => Ok(()),
+            StoreLocation::Rdbms(database) => database.purge(cluster),
+            StoreLocation::Documents(server) => server.purge(cluster),
         }
     }
 }
@@ -89,7 +89,7 @@ impl Config {
 impl Default for Config {
     fn default() -> Self {
         Config {
-            place: Place::Embedded,
+            location: StoreLocation::Embedded,
             window: Duration::from_millis(100),
             max_wait: Duration::from_secs(1),
             history_ttl: Duration::from_secs(30 * 24 * 3600),
@@ -108,7 +108,7 @@ pub struct Store {
     readers: Arc<Readers>,
     exporter: Mutex<Option<std::thread::JoinHandle<()>>>,
     /// Of an embedded store.
-    file: sqlite::Place,
+    file: sqlite::DatabaseFile,
 }
 
 /// What a store has to know of its partition.
@@ -140,7 +140,7 @@ pub fn stored_position(directory: &Path) -> Result<Position, SqliteError> {
     if !file.exists() {
         return Ok(Position::default());
     }
-    sqlite::position(&sqlite::Place::new(&file))
+    sqlite::position(&sqlite::DatabaseFile::new(&file))
 }
 
 /// Up to where a copy goes that [`Store::copy`] has made.
@@ -148,7 +148,7 @@ pub fn stored_position(directory: &Path) -> Result<Position, SqliteError> {
 /// # Errors
 /// It cannot be read.
 pub fn copied_position(copy: &Path) -> Result<Position, SqliteError> {
-    sqlite::position(&sqlite::Place::new(copy))
+    sqlite::position(&sqlite::DatabaseFile::new(copy))
 }
 
 /// Puts the embedded store in this directory, which is damaged and which nobody has open, out of the way: where to. What was put
@@ -215,26 +215,26 @@ impl Store {
             status.set_elsewhere(partition.elsewhere);
             Arc::new(status)
         };
-        let place = sqlite::Place::new(&file(partition.directory));
-        let (target, known, status, readers): (Box<dyn Target>, _, _, _) = match &config.place {
-            Place::Embedded => {
-                let writer = sqlite::Writer::open(place.clone())?;
+        let database = sqlite::DatabaseFile::new(&file(partition.directory));
+        let (target, known, status, readers): (Box<dyn Target>, _, _, _) = match &config.location {
+            StoreLocation::Embedded => {
+                let writer = sqlite::Writer::open(database.clone())?;
                 let position = writer.position()?;
                 let source =
-                    |_| -> Box<dyn Source> { Box::new(sqlite::Reader::new(place.clone())) };
+                    |_| -> Box<dyn Source> { Box::new(sqlite::Reader::new(database.clone())) };
                 let sources = (0..config.readers.max(1)).map(source).collect();
                 let readers = Readers::new(sources, &format!("query-{id}"));
                 let status = measured(position);
                 (Box::new(writer), Some(position), status, Arc::new(readers))
             }
-            Place::Rdbms(database) => {
+            StoreLocation::Rdbms(database) => {
                 let status = measured(Position::default());
                 let writer =
                     postgres::Writer::new(database.clone(), partition.cluster, id, status.clone());
                 let readers = database.readers(config.readers);
                 (Box::new(writer), None, status, readers)
             }
-            Place::Documents(server) => {
+            StoreLocation::Documents(server) => {
                 let status = measured(Position::default());
                 let writer =
                     documents::Writer::new(server.clone(), partition.cluster, id, status.clone());
@@ -262,7 +262,7 @@ impl Store {
             status,
             readers,
             exporter: Mutex::new(exporter),
-            file: place,
+            file: database,
         })
     }
 

@@ -167,7 +167,7 @@ mod tests {
     use crate::{Computed, Counter, Family, Gauge, Histogram, Unlabelled};
 
     labels! {
-        struct Place { partition: u32, r#type: &'static str }
+        struct Labels { partition: u32, r#type: &'static str }
         pub struct OfPartition { partition: u32 }
     }
 
@@ -180,9 +180,9 @@ mod tests {
     metrics! {
         struct Table {
             requests: Counter = "requests", "all of them";
-            pub open: Family<Place, Gauge> = "open", "what is open";
+            pub open: Family<Labels, Gauge> = "open", "what is open";
             sizes: Family<OfPartition, Histogram> = "sizes", "how large they are", Bounds::amounts(&[10]);
-            waiting: Computed<Place> = "waiting", "what waits";
+            waiting: Computed<Labels> = "waiting", "what waits";
             nodes: Computed<Unlabelled> = "nodes", "how many there are";
         }
     }
@@ -207,13 +207,13 @@ mod tests {
     fn what_is_declared_is_exposed() {
         let table = Table::default();
         table.requests.inc();
-        let place = Place {
+        let labels = Labels {
             partition: 1,
             r#type: "a",
         };
-        table.open.of(place.clone()).set(3);
+        table.open.of(labels.clone()).set(3);
         table.sizes.of(7.into()).observe(5);
-        table.waiting.read_from(move || vec![(place.clone(), 9)]);
+        table.waiting.read_from(move || vec![(labels.clone(), 9)]);
         table.nodes.read_from(|| vec![(Unlabelled, 4)]);
         let text = exposed(|registry| table.register(registry));
         for line in [

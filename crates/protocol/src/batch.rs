@@ -237,14 +237,14 @@ impl BatchWriter {
     }
 }
 
-/// A place between two records of a batch.
+/// An offset between two records of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub struct Place {
+pub struct Offset {
     pub(crate) at: usize,
     pub(crate) position: u64,
 }
 
-impl Place {
+impl Offset {
     /// Position of the record that comes next.
     pub fn position(self) -> u64 {
         self.position
@@ -297,16 +297,16 @@ impl<'a> BatchReader<'a> {
     }
 
     /// Where the reader stands.
-    pub fn place(&self) -> Place {
-        Place {
+    pub fn offset(&self) -> Offset {
+        Offset {
             at: self.at,
             position: self.position,
         }
     }
 
     /// Goes to a place in this batch where a reader has stood before a command, or at the end.
-    pub fn go_to(&mut self, place: Place) {
-        (self.at, self.position) = (place.at, place.position);
+    pub fn go_to(&mut self, offset: Offset) {
+        (self.at, self.position) = (offset.at, offset.position);
         self.run.more = &[];
     }
 
@@ -392,10 +392,10 @@ impl<'a> BatchReader<'a> {
 
     /// The event that was viewed, when the reader stood at this place.
     #[inline(always)]
-    pub fn event(&self, event: &HeaderView<'a>, place: Place) -> Result<Record<'a>, DecodeError> {
+    pub fn event(&self, event: &HeaderView<'a>, offset: Offset) -> Result<Record<'a>, DecodeError> {
         let record = record::of_header_view(event);
-        let mut record = record.ok_or_else(|| record::damage(self.bytes, place.at))?;
-        record.position = place.position;
+        let mut record = record.ok_or_else(|| record::damage(self.bytes, offset.at))?;
+        record.position = offset.position;
         record.timestamp = self.timestamp;
         record.source = self.source;
         record.command = self.command;
@@ -419,24 +419,24 @@ impl<'a> Iterator for BatchReader<'a> {
         if self.is_at_end() {
             return None;
         }
-        let place = self.place();
+        let offset = self.offset();
         let Some((header_view, ahead)) = self.header_view() else {
             self.at = self.bytes.len();
-            return Some(Err(record::damage(self.bytes, place.at)));
+            return Some(Err(record::damage(self.bytes, offset.at)));
         };
         self.pass(ahead);
-        let mut record = match self.event(&header_view, place) {
+        let mut record = match self.event(&header_view, offset) {
             Ok(record) => record,
             Err(error) => {
-                self.go_to(Place {
+                self.go_to(Offset {
                     at: self.bytes.len(),
-                    ..place
+                    ..offset
                 });
                 return Some(Err(error));
             }
         };
         if record.record_type == RecordType::Command {
-            self.source = Some(place.position);
+            self.source = Some(offset.position);
             self.command = record.body;
             (record.source, record.command) = (None, record.body);
         }
@@ -568,10 +568,10 @@ mod tests {
                 _ => true,
             });
             assert!(!reader.skip_events(kind, [ids[0]], key));
-            let place = reader.place();
+            let offset = reader.offset();
             let (event, ahead) = reader.header_view().unwrap();
             assert_eq!((reader.position(), event.key), (5, other));
-            let record = reader.event(&event, place);
+            let record = reader.event(&event, offset);
             assert_eq!(Some(record), reader.clone().next());
             reader.pass(ahead);
             assert_eq!((reader.position(), reader.is_at_end()), (6, true));

@@ -2,7 +2,7 @@
 //!
 //! There are no errors here that say where and why, only `None`: the caller can do without the record.
 
-use crate::batch::Place;
+use crate::batch::Offset;
 use crate::key::{self, Key};
 use crate::record::{self, Raw, RecordType};
 use crate::varint;
@@ -64,17 +64,17 @@ pub struct Skim<'a> {
 }
 
 impl<'a> HeaderViews<'a> {
-    /// `place`: before the first record of the batch.
-    pub fn new(batch: &'a [u8], place: Place) -> HeaderViews<'a> {
+    /// `offset`: before the first record of the batch.
+    pub fn new(batch: &'a [u8], offset: Offset) -> HeaderViews<'a> {
         HeaderViews {
             bytes: batch,
-            at: place.at,
-            position: place.position,
+            at: offset.at,
+            position: offset.position,
         }
     }
 
-    pub fn place(&self) -> Place {
-        Place {
+    pub fn offset(&self) -> Offset {
+        Offset {
             at: self.at,
             position: self.position,
         }

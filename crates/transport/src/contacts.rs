@@ -43,7 +43,7 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, address: String) {
         let all = shared
             .peers
             .iter()
-            .all(|peer| peer.place.borrow().is_some() || !shared.owner.expects(peer.node));
+            .all(|peer| peer.endpoint.borrow().is_some() || !shared.owner.expects(peer.node));
         let found = all && shared.owner.is_settled();
         link::rest(if found { FOUND } else { SEARCHING }).await;
     }

@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::frame;
 use crate::greeting::{Greeting, Opening, Reply};
-use crate::peers::{Peer, Place};
+use crate::peers::{Endpoint, Peer};
 use crate::queue::Queue;
 use crate::tls::{self, Stream};
 use crate::transport::Shared;
@@ -50,13 +50,13 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, node: u32, class: Clas
     let Some(peer) = shared.peers.get(node) else {
         return;
     };
-    let mut places = peer.place.subscribe();
+    let mut endpoints = peer.endpoint.subscribe();
     let mut pause = BACK_OFF;
     let mut was_open = false;
     loop {
-        let place = places.borrow_and_update().clone();
-        let Some(Place { address, .. }) = place else {
-            if places.changed().await.is_err() {
+        let endpoint = endpoints.borrow_and_update().clone();
+        let Some(Endpoint { address, .. }) = endpoint else {
+            if endpoints.changed().await.is_err() {
                 return;
             }
             continue;
@@ -64,7 +64,7 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, node: u32, class: Clas
         let began = Instant::now();
         let ended = tokio::select! {
             ended = send_to(&shared, peer, class, &address) => ended,
-            () = is_elsewhere(&mut places, &address) => Ok(()),
+            () = is_elsewhere(&mut endpoints, &address) => Ok(()),
         };
         if peer.queue(class).is_open() {
             peer.queue(class).close();
@@ -79,18 +79,18 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, node: u32, class: Clas
         }
         // Not all at the same moment, and at once at another address.
         let jitter = pause.mul_f64(f64::from(shared.random()) / f64::from(u32::MAX));
-        let _ = timeout(pause + jitter, places.changed()).await;
+        let _ = timeout(pause + jitter, endpoints.changed()).await;
         pause = (pause * 2).min(MAX_BACK_OFF);
     }
 }
 
 /// Comes when the node is known to be at another address than this one.
-async fn is_elsewhere(places: &mut watch::Receiver<Option<Place>>, address: &str) {
-    let elsewhere = |place: &Option<Place>| {
-        let place = place.as_ref();
-        place.is_some_and(|place| place.address != address)
+async fn is_elsewhere(endpoints: &mut watch::Receiver<Option<Endpoint>>, address: &str) {
+    let elsewhere = |endpoint: &Option<Endpoint>| {
+        let endpoint = endpoint.as_ref();
+        endpoint.is_some_and(|endpoint| endpoint.address != address)
     };
-    if places.wait_for(elsewhere).await.is_err() {
+    if endpoints.wait_for(elsewhere).await.is_err() {
         std::future::pending().await
     }
 }
@@ -118,7 +118,7 @@ async fn send_to<O: Owner>(
     if greeting.node != peer.node {
         // Addresses have moved: the contact points tell where it is now.
         let (found, wanted) = (greeting.node, peer.node);
-        peer.place.send_replace(None);
+        peer.endpoint.send_replace(None);
         return Err(Ended::Refused(format!(
             "node {found} answers at the address of node {wanted}"
         )));

@@ -12,7 +12,7 @@ use crate::queue::Queue;
 
 /// Where a node is reached.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Endpoint {
     pub(crate) address: String,
     /// It was found there by a contact point, or says itself where it is now. Otherwise it is hearsay.
     found: bool,
@@ -39,7 +39,7 @@ impl Incoming {
 pub(crate) struct Peer {
     pub(crate) node: u32,
     /// None while nobody has told.
-    pub(crate) place: watch::Sender<Option<Place>>,
+    pub(crate) endpoint: watch::Sender<Option<Endpoint>>,
     queues: [Queue; 3],
     incoming: [Mutex<Option<Incoming>>; 3],
     /// What it said of itself last, for those who read logs: the same refusal is told once.
@@ -50,7 +50,7 @@ impl Peer {
     fn new(node: u32) -> Peer {
         Peer {
             node,
-            place: watch::Sender::new(None),
+            endpoint: watch::Sender::new(None),
             queues: Class::ALL.map(|class| Queue::new(class.bounds())),
             incoming: Class::ALL.map(|_| Mutex::default()),
             refused: Mutex::default(),
@@ -101,10 +101,10 @@ impl Peer {
 
     /// What others say, and what the node says of itself. An address at which it was found is better.
     pub(crate) fn is_said_to_be_at(&self, address: &str) {
-        self.place.send_if_modified(|known| {
+        self.endpoint.send_if_modified(|known| {
             let first = known.is_none() && !address.is_empty();
             if first {
-                *known = Some(Place {
+                *known = Some(Endpoint {
                     address: address.to_string(),
                     found: false,
                 });
@@ -115,35 +115,37 @@ impl Peer {
 
     /// It is not there any more, and says where it is when it comes again.
     pub(crate) fn has_left(&self, address: &str) {
-        self.place.send_if_modified(|known| {
-            let place = known.take_if(|place| place.address == address);
-            place.is_some()
+        self.endpoint.send_if_modified(|known| {
+            let endpoint = known.take_if(|endpoint| endpoint.address == address);
+            endpoint.is_some()
         });
     }
 
     /// A contact point has led to it. Several may: what works is kept.
     pub(crate) fn was_found_at(&self, address: &str) {
         let works = self.is_connected();
-        self.place.send_if_modified(|known| {
-            let keeps = known.as_ref().is_some_and(|place| place.found && works);
+        self.endpoint.send_if_modified(|known| {
+            let keeps = known
+                .as_ref()
+                .is_some_and(|endpoint| endpoint.found && works);
             !keeps && found_at(known, address)
         });
     }
 
     /// It comes at another address each time, and says that it is there now.
     pub(crate) fn has_moved_to(&self, address: &str) {
-        self.place
+        self.endpoint
             .send_if_modified(|known| found_at(known, address));
     }
 }
 
 /// True if that is news.
-fn found_at(known: &mut Option<Place>, address: &str) -> bool {
-    let before = known.replace(Place {
+fn found_at(known: &mut Option<Endpoint>, address: &str) -> bool {
+    let before = known.replace(Endpoint {
         address: address.to_string(),
         found: true,
     });
-    before.is_none_or(|place| place.address != address)
+    before.is_none_or(|endpoint| endpoint.address != address)
 }
 
 /// Who was refused before it said who it is.
@@ -196,8 +198,8 @@ impl Peers {
     /// Nodes with the addresses that are known.
     pub(crate) fn known(&self) -> Vec<(u32, String)> {
         let known = |peer: &Peer| {
-            let place = peer.place.borrow();
-            Some((peer.node, place.as_ref()?.address.clone()))
+            let endpoint = peer.endpoint.borrow();
+            Some((peer.node, endpoint.as_ref()?.address.clone()))
         };
         self.iter().filter_map(known).collect()
     }

@@ -389,12 +389,12 @@ impl Cluster {
         if let Some(handle) = broker.partition(message.group())
             && node_of(message.from()) == Some(from)
             && !(message.fills_disk() && handle.status.spared.load(Ordering::Relaxed))
-            && let Some(place) = handle.status.replica_room.take(size)
+            && let Some(permit) = handle.status.replica_capacity.take(size)
         {
             handle.inbox.send(Report::Replica {
                 from: message.from(),
                 message,
-                place,
+                permit,
             });
         }
     }

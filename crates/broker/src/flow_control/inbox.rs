@@ -11,24 +11,24 @@ pub const MAX_WAITING_BYTES: usize = 64 << 20;
 
 /// Counts what waits. Taken by the router, given back when the partition takes the command out.
 #[derive(Debug, Default)]
-pub struct InboxRoom {
+pub struct InboxCapacity {
     commands: AtomicUsize,
     bytes: AtomicUsize,
 }
 
-impl InboxRoom {
+impl InboxCapacity {
     /// Room for a command of so many bytes; `None` when there is none now.
-    pub fn take(self: &Arc<Self>, bytes: usize) -> Option<Place> {
+    pub fn take(self: &Arc<Self>, bytes: usize) -> Option<Permit> {
         let commands = self.commands.fetch_add(1, Ordering::AcqRel);
         let waiting = self.bytes.fetch_add(bytes, Ordering::AcqRel);
         // It gives itself back when it is dropped.
-        let place = Place {
-            room: self.clone(),
+        let permit = Permit {
+            capacity: self.clone(),
             bytes,
         };
         let alone = commands == 0;
         let fits = commands < MAX_WAITING && waiting.saturating_add(bytes) <= MAX_WAITING_BYTES;
-        (alone || fits).then_some(place)
+        (alone || fits).then_some(permit)
     }
 
     pub fn commands(&self) -> usize {
@@ -40,17 +40,17 @@ impl InboxRoom {
     }
 }
 
-/// The room of one command.
+/// The capacity that one command takes.
 #[derive(Debug)]
-pub struct Place {
-    room: Arc<InboxRoom>,
+pub struct Permit {
+    capacity: Arc<InboxCapacity>,
     bytes: usize,
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
-        let commands = self.room.commands.fetch_sub(1, Ordering::AcqRel);
-        let bytes = self.room.bytes.fetch_sub(self.bytes, Ordering::AcqRel);
+        let commands = self.capacity.commands.fetch_sub(1, Ordering::AcqRel);
+        let bytes = self.capacity.bytes.fetch_sub(self.bytes, Ordering::AcqRel);
         debug_assert!(
             commands > 0 && bytes >= self.bytes,
             "room is given back once"
@@ -64,18 +64,18 @@ mod tests {
 
     #[test]
     fn bytes_and_commands_are_bounded_and_room_comes_back() {
-        let room = Arc::new(InboxRoom::default());
-        let large = room.take(2 * MAX_WAITING_BYTES);
+        let capacity = Arc::new(InboxCapacity::default());
+        let large = capacity.take(2 * MAX_WAITING_BYTES);
         assert!(large.is_some(), "a large one waits alone");
-        assert!(room.take(1).is_none());
+        assert!(capacity.take(1).is_none());
         drop(large);
-        let mut places: Vec<_> = (0..MAX_WAITING).map_while(|_| room.take(1)).collect();
-        assert_eq!(places.len(), MAX_WAITING);
-        assert!(room.take(1).is_none());
-        places.pop();
-        assert!(room.take(MAX_WAITING_BYTES).is_none());
-        assert!(room.take(1).is_some());
-        drop(places);
-        assert_eq!((room.commands(), room.bytes()), (0, 0));
+        let mut permits: Vec<_> = (0..MAX_WAITING).map_while(|_| capacity.take(1)).collect();
+        assert_eq!(permits.len(), MAX_WAITING);
+        assert!(capacity.take(1).is_none());
+        permits.pop();
+        assert!(capacity.take(MAX_WAITING_BYTES).is_none());
+        assert!(capacity.take(1).is_some());
+        drop(permits);
+        assert_eq!((capacity.commands(), capacity.bytes()), (0, 0));
     }
 }

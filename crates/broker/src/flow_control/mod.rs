@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 pub use algorithms::Limiter;
-pub use inbox::{InboxRoom, MAX_WAITING, MAX_WAITING_BYTES, Place};
+pub use inbox::{InboxCapacity, MAX_WAITING, MAX_WAITING_BYTES, Permit};
 pub use write::{Backlog, ThrottleConfig, WriteConfig, WriteLimit};
 
 /// Keys and defaults of `camunda.processing.flow-control.request`.

@@ -21,7 +21,7 @@ const PIECE: usize = 1 << 20;
 
 /// What is to become of a row.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum Location {
     Deleted,
     At {
         piece: u32,
@@ -37,8 +37,8 @@ struct Changes {
     pieces: Vec<Vec<u8>>,
     large: Vec<EncodeLater>,
     /// Nearly all keys are numbers.
-    by_key: FxHashMap<(u8, [u8; 8]), Place>,
-    by_name: HashMap<(u8, Vec<u8>), Place>,
+    by_key: FxHashMap<(u8, [u8; 8]), Location>,
+    by_name: HashMap<(u8, Vec<u8>), Location>,
 }
 
 impl Changes {
@@ -46,21 +46,21 @@ impl Changes {
         self.by_key.len() + self.by_name.len()
     }
 
-    fn find(&self, table: u8, key: &[u8]) -> Option<Place> {
+    fn find(&self, table: u8, key: &[u8]) -> Option<Location> {
         match <[u8; 8]>::try_from(key) {
             Ok(key) => self.by_key.get(&(table, key)).copied(),
             Err(_) => self.by_name.get(&(table, key.to_vec())).copied(),
         }
     }
 
-    fn set(&mut self, table: u8, key: &[u8], place: Place) {
+    fn set(&mut self, table: u8, key: &[u8], location: Location) {
         match <[u8; 8]>::try_from(key) {
-            Ok(key) => self.by_key.insert((table, key), place),
-            Err(_) => self.by_name.insert((table, key.to_vec()), place),
+            Ok(key) => self.by_key.insert((table, key), location),
+            Err(_) => self.by_name.insert((table, key.to_vec()), location),
         };
     }
 
-    fn put(&mut self, row: &[u8]) -> Place {
+    fn put(&mut self, row: &[u8]) -> Location {
         let room = self.pieces.last();
         if room.is_none_or(|piece| piece.capacity() - piece.len() < row.len()) {
             self.pieces.push(Vec::with_capacity(PIECE.max(row.len())));
@@ -80,7 +80,7 @@ impl Changes {
             u32::try_from(at + row.len()).is_ok(),
             "places are numbers of 32 bits"
         );
-        Place::At {
+        Location::At {
             piece: piece as u32,
             at: at as u32,
             len: row.len() as u32,
@@ -88,10 +88,10 @@ impl Changes {
     }
 
     /// `None`: the row is deleted.
-    fn bytes(&self, place: Place) -> Option<Cow<'_, [u8]>> {
-        match place {
-            Place::Deleted => None,
-            Place::At { piece, at, len } => {
+    fn bytes(&self, location: Location) -> Option<Cow<'_, [u8]>> {
+        match location {
+            Location::Deleted => None,
+            Location::At { piece, at, len } => {
                 let (at, len) = (at as usize, len as usize);
                 debug_assert!(
                     (self.pieces.get(piece as usize)).is_some_and(|piece| at + len <= piece.len()),
@@ -100,7 +100,7 @@ impl Changes {
                 let bytes = self.pieces.get(piece as usize)?.get(at..at + len)?;
                 Some(Cow::Borrowed(bytes))
             }
-            Place::Large(number) => {
+            Location::Large(number) => {
                 debug_assert!((number as usize) < self.large.len());
                 let encode = self.large.get(number as usize)?;
                 Some(Cow::Owned(encode()))
@@ -129,8 +129,8 @@ impl PendingRows {
     /// The row as it is to be; `Some(None)`: deleted. `None`: nothing is known of it here.
     pub fn get(&self, table: u8, key: &[u8]) -> Option<Option<Vec<u8>>> {
         let changes = self.0.read();
-        let place = changes.find(table, key)?;
-        Some(changes.bytes(place).map(Cow::into_owned))
+        let location = changes.find(table, key)?;
+        Some(changes.bytes(location).map(Cow::into_owned))
     }
 
     /// Collects the rows of one checkpoint. Nobody reads meanwhile.
@@ -142,12 +142,12 @@ impl PendingRows {
     pub fn store(&self, kv: &mut dyn KvStore, meta: CheckpointMeta) -> Result<(), StorageError> {
         let changes = self.0.read();
         let mut batch = KvBatch::new();
-        for ((table, key), place) in &changes.by_key {
-            let row = changes.bytes(*place);
+        for ((table, key), location) in &changes.by_key {
+            let row = changes.bytes(*location);
             batch.change(*table, Cow::Borrowed(key.as_slice()), row);
         }
-        for ((table, key), place) in &changes.by_name {
-            let row = changes.bytes(*place);
+        for ((table, key), location) in &changes.by_name {
+            let row = changes.bytes(*location);
             batch.change(*table, Cow::Borrowed(key.as_slice()), row);
         }
         batch.set_meta(encode(&meta));
@@ -159,18 +159,18 @@ pub struct Capture<'a>(RwLockWriteGuard<'a, Changes>);
 
 impl CheckpointWriter for Capture<'_> {
     fn put(&mut self, table: u8, key: &[u8], row: Vec<u8>) {
-        let place = self.0.put(&row);
-        self.0.set(table, key, place);
+        let location = self.0.put(&row);
+        self.0.set(table, key, location);
     }
 
     fn put_later(&mut self, table: u8, key: &[u8], row: EncodeLater) {
-        let place = Place::Large(self.0.large.len() as u32);
+        let location = Location::Large(self.0.large.len() as u32);
         self.0.large.push(row);
-        self.0.set(table, key, place);
+        self.0.set(table, key, location);
     }
 
     fn delete(&mut self, table: u8, key: &[u8]) {
-        self.0.set(table, key, Place::Deleted);
+        self.0.set(table, key, Location::Deleted);
     }
 }
 

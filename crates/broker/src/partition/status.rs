@@ -12,7 +12,7 @@ use skep_service::{PartitionHealth, PartitionRole};
 
 use super::busiest::Busy;
 use super::checkpoint::CheckpointMeta;
-use crate::flow_control::{InboxRoom, RequestLimit, WriteLimit};
+use crate::flow_control::{InboxCapacity, RequestLimit, WriteLimit};
 
 /// Banned process instances with the reasons.
 pub type Bans = Arc<[(Key, Arc<str>)]>;
@@ -36,9 +36,9 @@ pub struct PartitionStatus {
     /// Free bytes of the disk, once they are known; [`u64::MAX`] before.
     pub disk_free: AtomicU64,
     /// What waits in the inbox.
-    pub room: Arc<InboxRoom>,
+    pub inbox_capacity: Arc<InboxCapacity>,
     /// Messages of other replicas that wait there.
-    pub replica_room: Arc<InboxRoom>,
+    pub replica_capacity: Arc<InboxCapacity>,
     /// The log cannot grow: its disk is full.
     pub stalled: AtomicBool,
     /// What is here is not wanted any more: the partition ends where it is.
@@ -91,8 +91,8 @@ impl PartitionStatus {
             limit,
             writes,
             disk_free: AtomicU64::new(u64::MAX),
-            room: Arc::default(),
-            replica_room: Arc::default(),
+            inbox_capacity: Arc::default(),
+            replica_capacity: Arc::default(),
             stalled: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
             no_room: AtomicBool::new(false),

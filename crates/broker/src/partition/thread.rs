@@ -443,9 +443,9 @@ impl Partition {
             Report::Replica {
                 from,
                 message,
-                place,
+                permit,
             } => {
-                drop(place);
+                drop(permit);
                 self.replica_metrics.receives(&message);
                 self.core.group_mut().receive(from, message);
             }
@@ -517,10 +517,10 @@ impl Partition {
             responder,
             received,
             route,
-            place,
+            permit,
             prepared,
         } = request;
-        drop(place);
+        drop(permit);
         if responder.is_abandoned() {
             self.abandoned();
             return Ok(());

@@ -26,7 +26,9 @@ use skep_broker::clock::Clock;
 use skep_broker::partition::Report;
 use skep_broker::partition::thread::Secondary;
 use skep_broker::{Broker, BrokerConfig, ClusterConfig, OpenError};
-use skep_export::{Documents, DocumentsSettings, ExporterConfig, Place, Rdbms, RdbmsSettings};
+use skep_export::{
+    Documents, DocumentsSettings, ExporterConfig, Rdbms, RdbmsSettings, StoreLocation,
+};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{AwaitResult, Command};
 use skep_protocol::{ActivatedJob, Failure, Key, Response};
@@ -68,7 +70,7 @@ fn in_database(nodes: &Nodes) -> skep_export::Config {
         auto_ddl: true,
     };
     skep_export::Config {
-        place: Place::Rdbms(Arc::new(Rdbms::new(&settings).unwrap())),
+        location: StoreLocation::Rdbms(Arc::new(Rdbms::new(&settings).unwrap())),
         max_wait: DEADLINE,
         ..skep_export::Config::default()
     }
@@ -83,7 +85,7 @@ fn in_indices(nodes: &Nodes) -> skep_export::Config {
     settings.urls = vec![server.url()];
     settings.index_prefix = nodes.prefix.clone();
     skep_export::Config {
-        place: Place::Documents(Arc::new(Documents::new(settings).unwrap())),
+        location: StoreLocation::Documents(Arc::new(Documents::new(settings).unwrap())),
         max_wait: DEADLINE,
         ..skep_export::Config::default()
     }

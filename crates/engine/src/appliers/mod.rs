@@ -143,7 +143,7 @@ fn apply_next(
     reader: &mut BatchReader<'_>,
     is_passed_over: impl FnOnce(&mut State, &HeaderView<'_>) -> bool,
 ) -> Result<(), DecodeError> {
-    let place = reader.place();
+    let offset = reader.offset();
     let next = reader
         .header_view()
         .filter(|(header_view, _)| header_view.is_event());
@@ -154,7 +154,7 @@ fn apply_next(
     if is_passed_over(state, &event) || replay::apply(state, &event, reader).is_some() {
         return Ok(());
     }
-    apply_record(state, &reader.event(&event, place)?)
+    apply_record(state, &reader.event(&event, offset)?)
 }
 
 fn go<V: RecordValue>(state: &mut State, record: &Record<'_>) -> Result<(), DecodeError>

@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashMap;
 use skep_model::ElementIndex;
-use skep_protocol::batch::{BatchReader, Place};
+use skep_protocol::batch::{BatchReader, Offset};
 use skep_protocol::header_view::{HeaderView, HeaderViews, Skim};
 use skep_protocol::intent::{
     Intent, JobIntent, ProcessInstanceCreationIntent, ProcessInstanceIntent,
@@ -59,7 +59,7 @@ struct Block {
     /// The highest key of this partition in it: it is taken, whatever became of what it named.
     highest: Key,
     /// Behind its last record.
-    end: Place,
+    end: Offset,
 }
 
 /// What an event means for process instances.
@@ -109,7 +109,7 @@ impl Window {
     /// Reads a batch ahead. Returns the position of the record behind it; `None`: the batch cannot be
     /// read, or has no header view.
     pub fn look(&mut self, batch: &[u8]) -> Option<u64> {
-        let start = BatchReader::new(batch).ok()?.place();
+        let start = BatchReader::new(batch).ok()?.offset();
         let mut records = HeaderViews::new(batch, start);
         let mut owner = Owner::Nobody;
         let mut doubts = self.doubts;
@@ -128,14 +128,14 @@ impl Window {
                     owner = self.note(&record.with_intent(*intent), owner, doubts)?;
                 }
             }
-            end = records.place();
+            end = records.offset();
         }
         self.close(owner, end);
         Some(end.position())
     }
 
     /// Ends a block. An event behind the end of an instance, in the same block, may still concern it.
-    fn close(&mut self, owner: Owner, end: Place) {
+    fn close(&mut self, owner: Owner, end: Offset) {
         for at in self.ending.drain(..) {
             if let Some(instance) = self.instances.get_mut(at as usize) {
                 instance.ended = true;
@@ -341,7 +341,7 @@ impl Window {
                 continue;
             }
             let some_are_over = block.owner == Owner::Several;
-            while reader.place() < block.end && !reader.is_at_end() {
+            while reader.offset() < block.end && !reader.is_at_end() {
                 apply_next(state, &mut reader, |state, event| {
                     some_are_over && self.passes_over(state, event)
                 })?;

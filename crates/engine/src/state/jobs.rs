@@ -111,8 +111,8 @@ impl Job {
         special.map_or_else(TenantId::default, |special| special.tenant.clone())
     }
 
-    fn place(&self) -> Place {
-        Place {
+    fn index_entry(&self) -> IndexEntry {
+        IndexEntry {
             state: self.state,
             due: self.due,
             job_type: self.job_type.clone(),
@@ -200,7 +200,7 @@ impl Waiting {
 
 /// Where a job stands in the indices.
 #[derive(PartialEq)]
-struct Place {
+struct IndexEntry {
     state: JobState,
     due: i64,
     job_type: Arc<str>,
@@ -208,41 +208,41 @@ struct Place {
 }
 
 impl Indices {
-    fn add(&mut self, key: Key, place: Place) {
-        match place.state {
-            JobState::Activatable => match self.activatable.get_mut(&place.job_type) {
-                Some(waiting) => waiting.insert(place.tenant, key),
+    fn add(&mut self, key: Key, index_entry: IndexEntry) {
+        match index_entry.state {
+            JobState::Activatable => match self.activatable.get_mut(&index_entry.job_type) {
+                Some(waiting) => waiting.insert(index_entry.tenant, key),
                 None => {
                     let mut waiting = Waiting::default();
-                    waiting.insert(place.tenant, key);
-                    self.activatable.insert(place.job_type, waiting);
+                    waiting.insert(index_entry.tenant, key);
+                    self.activatable.insert(index_entry.job_type, waiting);
                 }
             },
             JobState::Activated => {
-                self.deadlines.insert((place.due, key));
+                self.deadlines.insert((index_entry.due, key));
             }
             JobState::BackingOff => {
-                self.back_offs.insert((place.due, key));
+                self.back_offs.insert((index_entry.due, key));
             }
             JobState::Incident | JobState::ErrorThrown => {}
         }
     }
 
-    fn remove(&mut self, key: Key, place: &Place) {
-        match place.state {
+    fn remove(&mut self, key: Key, index_entry: &IndexEntry) {
+        match index_entry.state {
             JobState::Activatable => {
-                if let Some(waiting) = self.activatable.get_mut(&place.job_type) {
-                    waiting.remove(&place.tenant, key);
+                if let Some(waiting) = self.activatable.get_mut(&index_entry.job_type) {
+                    waiting.remove(&index_entry.tenant, key);
                     if waiting.is_empty() && self.activatable.len() > MAX_IDLE_TYPES {
-                        self.activatable.remove(&place.job_type);
+                        self.activatable.remove(&index_entry.job_type);
                     }
                 }
             }
             JobState::Activated => {
-                self.deadlines.remove(&(place.due, key));
+                self.deadlines.remove(&(index_entry.due, key));
             }
             JobState::BackingOff => {
-                self.back_offs.remove(&(place.due, key));
+                self.back_offs.remove(&(index_entry.due, key));
             }
             JobState::Incident | JobState::ErrorThrown => {}
         }
@@ -264,7 +264,7 @@ impl Jobs {
         if std::mem::take(&mut self.deferred) {
             let indices = &mut self.indices;
             self.table
-                .for_each(|key, job| indices.add(key, job.place()))?;
+                .for_each(|key, job| indices.add(key, job.index_entry()))?;
         }
         Ok(())
     }
@@ -275,7 +275,7 @@ impl Jobs {
 
     pub(in crate::appliers) fn insert(&mut self, key: Key, job: Job) {
         if !self.deferred {
-            self.indices.add(key, job.place());
+            self.indices.add(key, job.index_entry());
         }
         self.table.insert(key, job);
     }
@@ -283,7 +283,7 @@ impl Jobs {
     pub(in crate::appliers) fn remove(&mut self, key: Key) -> Option<Job> {
         let job = self.table.remove(key)?;
         if !self.deferred {
-            self.indices.remove(key, &job.place());
+            self.indices.remove(key, &job.index_entry());
         }
         Some(job)
     }
@@ -291,14 +291,14 @@ impl Jobs {
     /// Takes a job out of the indices: nobody is to have it any more.
     pub(super) fn hold(&mut self, key: Key) {
         if let Some(job) = self.table.get(key) {
-            self.indices.remove(key, &job.place());
+            self.indices.remove(key, &job.index_entry());
         }
     }
 
     /// Nobody held it.
     pub(super) fn release(&mut self, key: Key) {
         if let Some(job) = self.table.get(key) {
-            self.indices.add(key, job.place());
+            self.indices.add(key, job.index_entry());
         }
     }
 
@@ -313,8 +313,8 @@ impl Jobs {
         let (state, due) = (job.state, job.due);
         change(job);
         if (state, due) != (job.state, job.due) {
-            let now = job.place();
-            let before = Place {
+            let now = job.index_entry();
+            let before = IndexEntry {
                 state,
                 due,
                 job_type: now.job_type.clone(),
@@ -398,10 +398,10 @@ impl Indexed<Job> for Jobs {
     }
 
     fn add_to_index(&mut self, key: Key, row: &Job) {
-        self.indices.add(key, row.place());
+        self.indices.add(key, row.index_entry());
     }
 
     fn take_from_index(&mut self, key: Key, row: &Job) {
-        self.indices.remove(key, &row.place());
+        self.indices.remove(key, &row.index_entry());
     }
 }

@@ -126,7 +126,7 @@ fn main() {
 
     let directory = tempfile::tempdir().expect("a directory");
     let config = Config {
-        place: place.place(),
+        location: place.place(),
         readers: 1,
         max_wait: Duration::from_secs(60),
         ..Config::default()

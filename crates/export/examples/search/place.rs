@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
-use skep_export::Place;
+use skep_export::StoreLocation;
 use skep_testbed::{Postgres, Product, SearchServer};
 
 use super::backend;
@@ -33,9 +33,9 @@ impl Where {
         }
     }
 
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> StoreLocation {
         match self {
-            Where::Embedded => Place::Embedded,
+            Where::Embedded => StoreLocation::Embedded,
             Where::Postgres(server) => backend::rdbms(server, &format!("{PREFIX}_")),
             Where::Indices(server) => backend::documents(server, PREFIX),
         }

@@ -22,7 +22,7 @@ const OWNER: &str = "owner";
 
 /// Where a partition is, as its document in [`STATE`] says.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Place {
+pub struct Progress {
     pub position: Position,
     /// The last record of the window that was begun to be written; 0: none.
     pub begun: u64,
@@ -201,7 +201,7 @@ fn shape(settings: &DocumentsSettings) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-fn place_id(partition: u32) -> String {
+fn progress_id(partition: u32) -> String {
     format!("position-{partition}")
 }
 
@@ -212,7 +212,9 @@ pub fn positions(server: &Server) -> Result<Vec<(u32, Position)>, Failure> {
     let mut found = Vec::new();
     for first in (1..).step_by(AT_A_TIME as usize) {
         let partitions = first..first + AT_A_TIME;
-        let wanted = partitions.clone().map(|id| (index.clone(), place_id(id)));
+        let wanted = partitions
+            .clone()
+            .map(|id| (index.clone(), progress_id(id)));
         let documents = server.get(&wanted.collect::<Vec<_>>())?;
         let known = partitions.zip(&documents);
         let known =
@@ -237,37 +239,41 @@ fn position_of(source: &Json) -> Position {
 }
 
 /// Up to where a partition goes, for who writes from now on: whoever did so before cannot any more.
-pub fn take_over(server: &Server, partition: u32) -> Result<Place, Failure> {
-    let id = place_id(partition);
+pub fn take_over(server: &Server, partition: u32) -> Result<Progress, Failure> {
+    let id = progress_id(partition);
     let wanted = (server.documents.index(STATE), id.clone());
     let found = server.get(&[wanted])?.pop().unwrap_or_default();
     let Some(source) = found.get("_source") else {
         let path = format!("/{}/_create/{id}", server.documents.index(STATE));
-        let place = Place::default();
-        let made = server.ask(Method::PUT, &path, &document_of(&place))?;
-        return Ok(Place {
+        let progress = Progress::default();
+        let made = server.ask(Method::PUT, &path, &document_of(&progress))?;
+        return Ok(Progress {
             sequence: sequence(&made)?,
-            ..place
+            ..progress
         });
     };
     let begun = source.get("begun").and_then(Json::as_i64);
-    let place = Place {
+    let progress = Progress {
         position: position_of(source),
         begun: begun.unwrap_or_default().cast_unsigned(),
         sequence: sequence(&found)?,
     };
-    put_place(server, partition, &place)
+    put_progress(server, partition, &progress)
 }
 
 /// Writes where a partition is, if nobody else has done so since.
-pub fn put_place(server: &Server, partition: u32, place: &Place) -> Result<Place, Failure> {
-    let (number, term) = place.sequence;
+pub fn put_progress(
+    server: &Server,
+    partition: u32,
+    progress: &Progress,
+) -> Result<Progress, Failure> {
+    let (number, term) = progress.sequence;
     let path = format!(
         "/{}/_doc/{}?if_seq_no={number}&if_primary_term={term}",
         server.documents.index(STATE),
-        place_id(partition)
+        progress_id(partition)
     );
-    let written = server.ask(Method::PUT, &path, &document_of(place));
+    let written = server.ask(Method::PUT, &path, &document_of(progress));
     let written = written.map_err(|failure| match failure.is(StatusCode::CONFLICT) {
         true => Failure::new(
             FailureKind::Wrong,
@@ -275,16 +281,16 @@ pub fn put_place(server: &Server, partition: u32, place: &Place) -> Result<Place
         ),
         false => failure,
     })?;
-    Ok(Place {
+    Ok(Progress {
         sequence: sequence(&written)?,
-        ..*place
+        ..*progress
     })
 }
 
-fn document_of(place: &Place) -> Json {
-    let Place {
+fn document_of(progress: &Progress) -> Json {
+    let Progress {
         position, begun, ..
-    } = place;
+    } = progress;
     json!({
         "entry": position.entry, "record": position.record, "timestamp": position.timestamp, "begun": begun,
     })

@@ -19,7 +19,7 @@ use skep_query::{Condition, Conditions, Entity, Op, Row, Value, entities};
 use super::document::{self, action, id_of};
 use super::filter::{all_of, field, named};
 use super::related::Resolver;
-use super::schema::{self, Place};
+use super::schema::{self, Progress};
 use super::server::{Failure, FailureKind, Server, strange};
 use super::{Documents, history};
 use crate::changes::{Changes, RowChange, Rows};
@@ -46,7 +46,7 @@ pub struct Writer {
     /// The cluster whose data it is.
     cluster: String,
     partition: u32,
-    place: Place,
+    progress: Progress,
     /// Entities whose template is there.
     prepared: Vec<bool>,
 }
@@ -63,7 +63,7 @@ impl Writer {
             server: Server::new(documents, Some(exporter), LIMIT, MAX_ANSWER),
             cluster: cluster.to_string(),
             partition,
-            place: Place::default(),
+            progress: Progress::default(),
             prepared: Vec::new(),
         }
     }
@@ -78,12 +78,12 @@ impl Writer {
     }
 
     fn go_to(&mut self, position: Position, begun: u64) -> Result<(), Failure> {
-        let place = Place {
+        let progress = Progress {
             position,
             begun,
-            ..self.place
+            ..self.progress
         };
-        self.place = schema::put_place(&self.server, self.partition, &place)?;
+        self.progress = schema::put_progress(&self.server, self.partition, &progress)?;
         Ok(())
     }
 
@@ -92,8 +92,8 @@ impl Writer {
         let changed: Vec<bool> = changes.rows.iter().map(changed).collect();
         let writes = changed.contains(&true);
         if writes || !changes.definitions.is_empty() || !changes.deletions.is_empty() {
-            if self.place.begun != to.record {
-                self.go_to(self.place.position, to.record)?;
+            if self.progress.begun != to.record {
+                self.go_to(self.progress.position, to.record)?;
             }
             self.prepare(&changed)?;
             let mut bulk = Bulk::new(&self.server);
@@ -232,12 +232,12 @@ impl Target for Writer {
         self.server.documents.wrote_all();
         let opened = schema::prepare(&self.server, &self.cluster)
             .and_then(|()| schema::take_over(&self.server, self.partition));
-        self.place = opened.map_err(|failure| self.shown(&failure))?;
-        Ok(self.place.position)
+        self.progress = opened.map_err(|failure| self.shown(&failure))?;
+        Ok(self.progress.position)
     }
 
     fn begun(&self) -> u64 {
-        self.place.begun
+        self.progress.begun
     }
 
     fn write(&mut self, changes: &Changes, to: Position) -> Result<(), String> {
@@ -246,7 +246,7 @@ impl Target for Writer {
     }
 
     fn forget(&mut self, before: i64, limit: usize) -> Result<usize, String> {
-        let version = self.place.position.record;
+        let version = self.progress.position.record;
         let forgotten = history::forget(&self.server, self.partition, before, limit, version);
         forgotten.map_err(|failure| self.shown(&failure))
     }

@@ -116,13 +116,13 @@ fn entry(
 
 /// A definition, and an instance of it.
 fn of_instance(to: &mut Projection<'_>, row: Key, definition: Key, instance: Key, root: Key) {
-    let place = to.place(definition, 0);
+    let location = to.location(definition, 0);
     set!(to.changes, AUDIT_LOG, row, {
-        "processDefinitionId": place.process_id(),
+        "processDefinitionId": location.process_id(),
         "processDefinitionKey": key(definition),
         "processInstanceKey": key(instance),
         "rootProcessInstanceKey": key(root),
-        "tenantId": place.tenant(),
+        "tenantId": location.tenant(),
     });
 }
 
@@ -349,15 +349,15 @@ fn deleted(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeErr
     }
     let what = done("RESOURCE", "DELETE", value.resource_key);
     let row = entry(to, record, &origin, (RESOURCES, what), true);
-    let place = to.place(value.resource_key, 0);
-    if place.definition.is_some() {
+    let location = to.location(value.resource_key, 0);
+    if location.definition.is_some() {
         set!(to.changes, AUDIT_LOG, row, {
-            "processDefinitionId": place.process_id(),
+            "processDefinitionId": location.process_id(),
             "processDefinitionKey": key(value.resource_key),
         });
     }
     set!(to.changes, AUDIT_LOG, row, {
-        "tenantId": place.tenant(),
+        "tenantId": location.tenant(),
         "resourceKey": key(value.resource_key),
     });
     Ok(())

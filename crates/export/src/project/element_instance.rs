@@ -8,15 +8,15 @@ use skep_query::entities::ELEMENT_INSTANCE;
 
 use super::{Projection, key, word};
 use crate::changes::{Ended, set};
-use crate::definitions::Place;
+use crate::definitions::Location;
 
 pub fn activating(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessInstanceValue) {
-    let place = of_definition(to, record, value);
+    let location = of_definition(to, record, value);
     set!(to.changes, ELEMENT_INSTANCE, record.key, {
         "startDate": Value::Int(record.timestamp),
         "state": word("ACTIVE"),
         "hasIncident": Value::from(false),
-        "tenantId": place.tenant(),
+        "tenantId": location.tenant(),
         "processInstanceKey": key(value.process_instance_key),
         "rootProcessInstanceKey": key(value.root_process_instance_key),
         "elementInstanceScopeKey": key(value.flow_scope_key),
@@ -29,21 +29,21 @@ pub fn of_definition(
     to: &mut Projection<'_>,
     record: &Record<'_>,
     value: &ProcessInstanceValue,
-) -> Place {
-    let place = to.place(value.process_definition_key, value.element);
-    let element = place.element();
-    let id = place.element_id();
+) -> Location {
+    let location = to.location(value.process_definition_key, value.element);
+    let element = location.element();
+    let id = location.element_id();
     // Where the model has no name, the id stands for it.
     let name = element.and_then(|e| e.name.as_ref());
     let name = name.map_or_else(|| id.clone(), |name| Value::Text(name.clone()));
     set!(to.changes, ELEMENT_INSTANCE, record.key, {
-        "processDefinitionId": place.process_id(),
+        "processDefinitionId": location.process_id(),
         "elementId": id,
         "elementName": name,
-        "type": place.element_type(),
+        "type": location.element_type(),
         "processDefinitionKey": key(value.process_definition_key),
     });
-    place
+    location
 }
 
 pub fn ended(
@@ -54,7 +54,7 @@ pub fn ended(
 ) {
     let at = (value.process_definition_key, value.element);
     if !to.changes.ended.contains_key(&at)
-        && let Some(element) = to.place(at.0, at.1).element()
+        && let Some(element) = to.location(at.0, at.1).element()
     {
         let ended = Ended {
             element_id: element.id.clone(),
@@ -84,7 +84,7 @@ pub fn flow_taken(to: &mut Projection<'_>, value: &ProcessInstanceValue) {
         ..
     } = to;
     changes.flow(value.process_instance_key, at, || {
-        let place = Place::new(definitions.get(at.0, *stored), at.1);
-        place.element().map(|flow| flow.id.clone())
+        let location = Location::new(definitions.get(at.0, *stored), at.1);
+        location.element().map(|flow| flow.id.clone())
     });
 }

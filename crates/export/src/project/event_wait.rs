@@ -25,12 +25,12 @@ fn begins(to: &mut Projection<'_>, record: &Record<'_>, event: At, waits_at: Key
 
 /// What follows from the element: that of a migrated instance is one of another definition.
 fn of_definition(to: &mut Projection<'_>, row: Key, (definition, element): At) {
-    let place = to.place(definition, element);
+    let location = to.location(definition, element);
     set!(to.changes, EVENT_WAIT, row, {
-        "elementId": place.element_id(),
-        "elementType": place.element_type(),
-        "processDefinitionId": place.process_id(),
-        "tenantId": place.tenant(),
+        "elementId": location.element_id(),
+        "elementType": location.element_type(),
+        "processDefinitionId": location.process_id(),
+        "tenantId": location.tenant(),
     });
 }
 

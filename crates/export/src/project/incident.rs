@@ -20,10 +20,10 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
     let value: IncidentValue = record.value()?;
     if intent == Intent::Migrated {
         // It is as open as before.
-        let place = to.place(value.process_definition_key, value.element);
+        let location = to.location(value.process_definition_key, value.element);
         set!(to.changes, INCIDENT, record.key, {
-            "processDefinitionId": place.process_id(),
-            "elementId": place.element_id(),
+            "processDefinitionId": location.process_id(),
+            "elementId": location.element_id(),
             "processDefinitionKey": key(value.process_definition_key),
         });
         return Ok(());
@@ -47,15 +47,15 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
 }
 
 fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &IncidentValue) {
-    let place = to.place(value.process_definition_key, value.element);
+    let location = to.location(value.process_definition_key, value.element);
     set!(to.changes, INCIDENT, record.key, {
-        "processDefinitionId": place.process_id(),
+        "processDefinitionId": location.process_id(),
         "errorType": word(value.error_type.as_str()),
         "errorMessage": Value::Text(value.error_message.clone()),
-        "elementId": place.element_id(),
+        "elementId": location.element_id(),
         "creationTime": Value::Int(record.timestamp),
         "state": word("ACTIVE"),
-        "tenantId": place.tenant(),
+        "tenantId": location.tenant(),
         "processDefinitionKey": key(value.process_definition_key),
         "processInstanceKey": key(value.process_instance_key),
         "rootProcessInstanceKey": key(value.root_process_instance_key),

@@ -40,11 +40,11 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
         Intent::TimedOut => {}
         Intent::Migrated => {
             let value: JobValue = record.value()?;
-            let place = to.place(value.process_definition_key, value.element);
+            let location = to.location(value.process_definition_key, value.element);
             set!(to.changes, JOB, record.key, {
-                "elementId": place.element_id(),
-                "elementType": place.element_type(),
-                "processDefinitionId": place.process_id(),
+                "elementId": location.element_id(),
+                "elementType": location.element_type(),
+                "processDefinitionId": location.process_id(),
                 "processDefinitionKey": key(value.process_definition_key),
             });
         }
@@ -60,22 +60,22 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
 
 fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &JobValue) {
     job_statistics::count(to, record, Intent::Created, value);
-    let place = to.place(value.process_definition_key, value.element);
-    let own = value.headers().or(place.element().map(|e| &e.headers));
+    let location = to.location(value.process_definition_key, value.element);
+    let own = value.headers().or(location.element().map(|e| &e.headers));
     set!(to.changes, JOB, record.key, {
         "customHeaders": own.map_or_else(|| word("{}"), |headers| Value::Text(headers.clone())),
-        "elementId": place.element_id(),
-        "elementType": place.element_type(),
+        "elementId": location.element_id(),
+        "elementType": location.element_type(),
         "elementInstanceKey": key(value.element_instance_key),
         "hasFailedWithRetriesLeft": Value::from(false),
         "kind": word(value.kind().name()),
         "listenerEventType": word(value.kind().listener_event_name()),
-        "processDefinitionId": place.process_id(),
+        "processDefinitionId": location.process_id(),
         "processDefinitionKey": key(value.process_definition_key),
         "processInstanceKey": key(value.process_instance_key),
         "rootProcessInstanceKey": key(value.root_process_instance_key),
         "retries": Value::Int(value.retries.into()),
-        "tenantId": place.tenant(),
+        "tenantId": location.tenant(),
         "type": Value::Text(value.job_type.clone()),
         "worker": word(""),
         "creationTime": Value::Int(record.timestamp),

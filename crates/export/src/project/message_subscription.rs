@@ -35,7 +35,7 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
         created(to, record, &value);
     }
     if intent == Intent::Correlated {
-        let place = to.place(value.process_definition_key, value.element);
+        let location = to.location(value.process_definition_key, value.element);
         correlated(
             to,
             record,
@@ -43,12 +43,12 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
                 message_key: value.message_key,
                 message_name: value.message_name,
                 correlation_key: value.correlation_key,
-                element_id: place.element_id(),
+                element_id: location.element_id(),
                 element_instance_key: value.element_instance_key,
                 process_id: value.bpmn_process_id,
                 process_definition_key: value.process_definition_key,
                 process_instance_key: value.process_instance_key,
-                tenant: place.tenant(),
+                tenant: location.tenant(),
             },
         );
     }
@@ -61,7 +61,7 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
 }
 
 fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessMessageSubscriptionValue) {
-    let place = to.place(value.process_definition_key, value.element);
+    let location = to.location(value.process_definition_key, value.element);
     to.changes
         .completions
         .push(Completion::MessageSubscription(record.key));
@@ -69,18 +69,18 @@ fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessMessageS
         "processDefinitionId": Value::Text(value.bpmn_process_id.clone()),
         "processDefinitionKey": key(value.process_definition_key),
         "processInstanceKey": key(value.process_instance_key),
-        "elementId": place.element_id(),
-        "elementType": place.element_type(),
+        "elementId": location.element_id(),
+        "elementType": location.element_type(),
         "elementInstanceKey": key(value.element_instance_key),
         "messageName": Value::Text(value.message_name.clone()),
         "correlationKey": Value::Text(value.correlation_key.clone()),
-        "tenantId": place.tenant(),
+        "tenantId": location.tenant(),
         "messageSubscriptionType": word("PROCESS_EVENT"),
-        "processDefinitionName": place.process_name(),
-        "processDefinitionVersion": place.version(),
-        "toolName": place.property("io.camunda.tool:name"),
-        "toolProperties": place.properties("io.camunda.tool:"),
-        "inboundConnectorType": place.property("inbound.type"),
+        "processDefinitionName": location.process_name(),
+        "processDefinitionVersion": location.version(),
+        "toolName": location.property("io.camunda.tool:name"),
+        "toolProperties": location.properties("io.camunda.tool:"),
+        "inboundConnectorType": location.property("inbound.type"),
     });
 }
 
@@ -91,7 +91,7 @@ pub fn started(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
         return Ok(());
     }
     let value: MessageStartEventSubscriptionValue = record.value()?;
-    let place = to.place(value.process_definition_key, value.start_event);
+    let location = to.location(value.process_definition_key, value.start_event);
     correlated(
         to,
         record,
@@ -99,7 +99,7 @@ pub fn started(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
             message_key: value.message_key,
             message_name: value.message_name,
             correlation_key: value.correlation_key,
-            element_id: place.element_id(),
+            element_id: location.element_id(),
             element_instance_key: Key::NONE,
             process_id: value.bpmn_process_id,
             process_definition_key: value.process_definition_key,

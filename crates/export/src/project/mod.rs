@@ -30,7 +30,7 @@ use skep_query::{Value, answer};
 
 use crate::audit::Audit;
 use crate::changes::Changes;
-use crate::definitions::{Definitions, Place, StoredDefinitions};
+use crate::definitions::{Definitions, Location, StoredDefinitions};
 use crate::metrics::Tally;
 
 /// Collects the changes that records make.
@@ -102,8 +102,8 @@ impl Projection<'_> {
         }
     }
 
-    fn place(&mut self, definition: Key, element: u32) -> Place {
-        Place::new(self.definitions.get(definition, self.stored), element)
+    fn location(&mut self, definition: Key, element: u32) -> Location {
+        Location::new(self.definitions.get(definition, self.stored), element)
     }
 }
 
@@ -139,9 +139,9 @@ pub fn word(text: &'static str) -> Value {
         /// By the places where the texts stand in the program, which are sooner looked at than the texts.
         static WORDS: RefCell<rustc_hash::FxHashMap<(usize, usize), Arc<str>>> = RefCell::default();
     }
-    let place = (text.as_ptr().addr(), text.len());
+    let location = (text.as_ptr().addr(), text.len());
     let known = |words: &mut rustc_hash::FxHashMap<_, Arc<str>>| {
-        let word = words.entry(place).or_insert_with(|| text.into());
+        let word = words.entry(location).or_insert_with(|| text.into());
         word.clone()
     };
     Value::Text(WORDS.with_borrow_mut(known))

@@ -73,16 +73,16 @@ pub fn end_state(intent: Intent) -> Value {
 }
 
 fn activating(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessInstanceValue) {
-    let place = to.place(value.process_definition_key, value.element);
+    let location = to.location(value.process_definition_key, value.element);
     of_definition(to, record, value);
     if value.parent_process_instance_key.is_none() {
-        usage::process_instance(to, record, &place.tenant());
+        usage::process_instance(to, record, &location.tenant());
     }
     set!(to.changes, PROCESS_INSTANCE, record.key, {
         "startDate": Value::Int(record.timestamp),
         "state": word("ACTIVE"),
         "hasIncident": Value::from(false),
-        "tenantId": place.tenant(),
+        "tenantId": location.tenant(),
         "parentProcessInstanceKey": key(value.parent_process_instance_key),
         "parentElementInstanceKey": key(value.parent_element_instance_key),
         "rootProcessInstanceKey": key(value.root_process_instance_key),
@@ -92,12 +92,12 @@ fn activating(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessInsta
 
 /// What follows from the definition: a migrated instance has another one.
 fn of_definition(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessInstanceValue) {
-    let place = to.place(value.process_definition_key, value.element);
+    let location = to.location(value.process_definition_key, value.element);
     set!(to.changes, PROCESS_INSTANCE, record.key, {
-        "processDefinitionId": place.process_id(),
-        "processDefinitionName": place.process_name(),
-        "processDefinitionVersion": place.version(),
-        "processDefinitionVersionTag": place.version_tag(),
+        "processDefinitionId": location.process_id(),
+        "processDefinitionName": location.process_name(),
+        "processDefinitionVersion": location.version(),
+        "processDefinitionVersionTag": location.version_tag(),
         "processDefinitionKey": key(value.process_definition_key),
     });
 }

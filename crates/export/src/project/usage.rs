@@ -39,7 +39,7 @@ pub fn assignee(
     let name = &value.attributes.assignee;
     if intent == UserTaskIntent::Assigned && !name.is_empty() {
         let tenant = to
-            .place(value.process_definition_key, value.element)
+            .location(value.process_definition_key, value.element)
             .tenant();
         row(to, record, &tenant, Some(number_of(name)));
     }

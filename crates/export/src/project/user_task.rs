@@ -46,15 +46,15 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
 }
 
 fn creating(to: &mut Projection<'_>, record: &Record<'_>, value: &UserTaskValue) {
-    let place = to.place(value.process_definition_key, value.element);
-    let element = place.element();
+    let location = to.location(value.process_definition_key, value.element);
+    let element = location.element();
     to.changes
         .completions
         .push(Completion::UserTask(record.key));
     of_definition(to, record, value);
     set!(to.changes, USER_TASK, record.key, {
         "creationDate": Value::Int(record.timestamp),
-        "tenantId": place.tenant(),
+        "tenantId": location.tenant(),
         "externalFormReference": Value::some_text(&value.external_form_reference),
         "customHeaders": element.map_or_else(|| word("{}"), |e| Value::Text(e.headers.clone())),
         "elementInstanceKey": key(value.element_instance_key),
@@ -66,14 +66,14 @@ fn creating(to: &mut Projection<'_>, record: &Record<'_>, value: &UserTaskValue)
 
 /// What follows from the element: a migrated task is one of another definition.
 fn of_definition(to: &mut Projection<'_>, record: &Record<'_>, value: &UserTaskValue) {
-    let place = to.place(value.process_definition_key, value.element);
-    let name = place.element().and_then(|element| element.name.as_ref());
+    let location = to.location(value.process_definition_key, value.element);
+    let name = location.element().and_then(|element| element.name.as_ref());
     set!(to.changes, USER_TASK, record.key, {
         "name": Value::opt_text(name),
-        "elementId": place.element_id(),
-        "processDefinitionId": place.process_id(),
-        "processDefinitionVersion": place.version(),
-        "processName": place.process_name(),
+        "elementId": location.element_id(),
+        "processDefinitionId": location.process_id(),
+        "processDefinitionVersion": location.version(),
+        "processName": location.process_name(),
         "processDefinitionKey": key(value.process_definition_key),
     });
 }

@@ -20,11 +20,11 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
     let value = value_of(to, record)?;
     to.changes.set_whole(value.scope_key, &value.name);
     let (text, is_long) = shown(&value.value);
-    let place = to.place(value.process_definition_key, 0);
+    let location = to.location(value.process_definition_key, 0);
     set!(to.changes, VARIABLE, record.key, {
         "name": Value::Text(value.name),
         "value": Value::Text(text),
-        "tenantId": place.tenant(),
+        "tenantId": location.tenant(),
         "isTruncated": Value::from(is_long),
         "scopeKey": key(value.scope_key),
         "processInstanceKey": key(value.process_instance_key),

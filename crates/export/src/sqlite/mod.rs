@@ -55,30 +55,30 @@ impl SqliteError {
 }
 
 /// Up to where a file goes that a [`Writer`] has made.
-pub fn position(place: &Place) -> Result<Position, SqliteError> {
-    let connection = place.open(OpenFlags::SQLITE_OPEN_READ_WRITE, 0)?;
-    writer::position(&connection).map_err(|e| place.error(e))
+pub fn position(database: &DatabaseFile) -> Result<Position, SqliteError> {
+    let connection = database.open(OpenFlags::SQLITE_OPEN_READ_WRITE, 0)?;
+    writer::position(&connection).map_err(|e| database.error(e))
 }
 
 /// Writes a copy of a file as it is at this moment.
-pub fn copy(place: &Place, to: &Path) -> Result<(), SqliteError> {
-    let connection = place.open(OpenFlags::SQLITE_OPEN_READ_ONLY, COPY_CACHE_KIB)?;
+pub fn copy(database: &DatabaseFile, to: &Path) -> Result<(), SqliteError> {
+    let connection = database.open(OpenFlags::SQLITE_OPEN_READ_ONLY, COPY_CACHE_KIB)?;
     let to = to.to_string_lossy();
     let copied = connection.execute("VACUUM INTO ?", [&*to]);
-    copied.map(drop).map_err(|e| place.error(e))
+    copied.map(drop).map_err(|e| database.error(e))
 }
 
-/// The place of the file, for messages. Clones know the same of it.
+/// The file of the store. Clones share what is known of it.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct DatabaseFile {
     path: PathBuf,
     /// Somebody has found damage in the file.
     damaged: Arc<AtomicBool>,
 }
 
-impl Place {
-    pub fn new(path: &Path) -> Place {
-        Place {
+impl DatabaseFile {
+    pub fn new(path: &Path) -> DatabaseFile {
+        DatabaseFile {
             path: path.to_path_buf(),
             damaged: Arc::default(),
         }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 use skep_query::{Answer, Query, QueryError, Row, Value};
 
 use super::writer::Bound;
-use super::{Place, SqliteError};
+use super::{DatabaseFile, SqliteError};
 use crate::bounded::{BoundedRows, TooLarge};
 use crate::sql::answer::{self, Database};
 use crate::sql::{Dialect, Sql};
@@ -24,7 +24,7 @@ const STEPS: i32 = 10_000;
 
 /// The reader of a file that a writer has prepared.
 pub struct Reader {
-    place: Place,
+    database: DatabaseFile,
     /// It knows the whole schema, which takes memory: it is opened for the first query.
     connection: Option<Connection>,
     /// What one query may take.
@@ -32,9 +32,9 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub fn new(place: Place) -> Reader {
+    pub fn new(database: DatabaseFile) -> Reader {
         Reader {
-            place,
+            database,
             connection: None,
             limit: TIME_LIMIT,
         }
@@ -45,7 +45,9 @@ impl Reader {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => {
-                let opened = self.place.open(OpenFlags::SQLITE_OPEN_READ_ONLY, CACHE_KIB);
+                let opened = self
+                    .database
+                    .open(OpenFlags::SQLITE_OPEN_READ_ONLY, CACHE_KIB);
                 opened.map_err(|error| cannot_read(&error))?
             }
         };
@@ -55,7 +57,7 @@ impl Reader {
         let _ = connection.progress_handler(STEPS, Some(is_over));
         Ok(Session {
             connection: self.connection.insert(connection),
-            place: &self.place,
+            database: &self.database,
             limit: self.limit,
             begun,
             ends,
@@ -66,7 +68,7 @@ impl Reader {
 /// One query.
 struct Session<'a> {
     connection: &'a Connection,
-    place: &'a Place,
+    database: &'a DatabaseFile,
     limit: Duration,
     begun: Instant,
     /// When the statement that runs is interrupted, in microseconds from then on.
@@ -97,7 +99,7 @@ impl Session<'_> {
                 seconds: self.limit.as_secs(),
             },
             Some(rusqlite::ErrorCode::TooBig) => TooLarge.into(),
-            _ => cannot_read(&self.place.error(error)),
+            _ => cannot_read(&self.database.error(error)),
         }
     }
 }
@@ -167,9 +169,9 @@ mod tests {
     #[test]
     fn a_query_that_takes_too_long_is_cut_off_and_the_next_one_is_answered() {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::new(&directory.path().join("query.sqlite"));
-        let _writer = Writer::open(place.clone()).unwrap();
-        let mut reader = Reader::new(place);
+        let database = DatabaseFile::new(&directory.path().join("query.sqlite"));
+        let _writer = Writer::open(database.clone()).unwrap();
+        let mut reader = Reader::new(database);
         reader.limit = Duration::from_millis(20);
         let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n WHERE x < 0";
         let session = reader.begin().unwrap();

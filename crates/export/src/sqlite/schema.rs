@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use skep_query::entities;
 
-use super::{Place, SqliteError, room};
+use super::{DatabaseFile, SqliteError, room};
 use crate::sql::{Dialect, table_script};
 
 /// Format of the file: another one is not touched.
@@ -17,8 +17,8 @@ pub const PAGE_BYTES: i64 = 8192;
 const LOG_KEPT: i64 = 32 << 20;
 
 /// Makes the tables of a new file, or checks that the file is one of ours.
-pub fn prepare(connection: &Connection, place: &Place) -> Result<(), SqliteError> {
-    let at = |e| place.error(e);
+pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), SqliteError> {
+    let at = |e| database.error(e);
     // Of a new file.
     connection
         .pragma_update(None, "page_size", PAGE_BYTES)
@@ -47,7 +47,7 @@ pub fn prepare(connection: &Connection, place: &Place) -> Result<(), SqliteError
         0 => {}
         found => {
             return Err(SqliteError::Format {
-                path: place.path.display().to_string(),
+                path: database.path.display().to_string(),
                 found,
                 own: FORMAT,
             });

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use skep_protocol::Key;
 use skep_query::{Conditions, Entity, Row, Value};
 
-use super::{Place, SqliteError, history, reader, room, schema};
+use super::{DatabaseFile, SqliteError, history, reader, room, schema};
 use crate::changes::{Changes, Rows};
 use crate::definitions::StoredDefinitions;
 use crate::exporter::Position;
@@ -28,26 +28,26 @@ const MANY: usize = 32;
 
 pub struct Writer {
     connection: Connection,
-    place: Place,
+    database: DatabaseFile,
     /// Texts of upserts, by entity, the set of columns, and how many rows they put.
     upserts: FxHashMap<(usize, u64, usize), String>,
 }
 
 impl Writer {
     /// Opens the file, or makes it.
-    pub fn open(place: Place) -> Result<Writer, SqliteError> {
+    pub fn open(database: DatabaseFile) -> Result<Writer, SqliteError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let connection = place.open(flags, CACHE_KIB)?;
-        schema::prepare(&connection, &place)?;
+        let connection = database.open(flags, CACHE_KIB)?;
+        schema::prepare(&connection, &database)?;
         Ok(Writer {
             connection,
-            place,
+            database,
             upserts: FxHashMap::default(),
         })
     }
 
     pub fn position(&self) -> Result<Position, SqliteError> {
-        position(&self.connection).map_err(|e| self.place.error(e))
+        position(&self.connection).map_err(|e| self.database.error(e))
     }
 }
 
@@ -91,21 +91,21 @@ impl Target for Writer {
                 ])?;
             transaction.commit()
         });
-        flushed.map_err(|e| self.place.error(e).to_string())
+        flushed.map_err(|e| self.database.error(e).to_string())
     }
 
     fn wants_sync(&self) -> bool {
-        self.place.room().1 > room::LOG_BYTES
+        self.database.room().1 > room::LOG_BYTES
     }
 
     /// False: a reader was in the way.
     fn sync(&mut self) -> Result<bool, String> {
-        let done = room::move_log(&self.connection, self.place.room().1);
-        done.map_err(|e| self.place.error(e).to_string())
+        let done = room::move_log(&self.connection, self.database.room().1);
+        done.map_err(|e| self.database.error(e).to_string())
     }
 
     fn forget(&mut self, before: i64, limit: usize) -> Result<usize, String> {
-        let place = &self.place;
+        let database = &self.database;
         let transaction = self.connection.transaction();
         let forgotten = transaction.and_then(|transaction| {
             let keys: Vec<i64> = transaction
@@ -127,7 +127,7 @@ impl Target for Writer {
                 false => Ok(count),
             },
         });
-        forgotten.map_err(|e| place.error(e).to_string())
+        forgotten.map_err(|e| database.error(e).to_string())
     }
 
     fn slice(&self) -> Duration {
@@ -153,7 +153,7 @@ impl Stored for Writer {
             }
             Ok(found)
         };
-        read().map_err(|e| self.place.error(e).to_string())
+        read().map_err(|e| self.database.error(e).to_string())
     }
 }
 
@@ -162,7 +162,7 @@ impl StoredDefinitions for Writer {
         let sql = "SELECT body FROM definition_body WHERE key = ?";
         let read = self.connection.prepare_cached(sql);
         let found = read.and_then(|mut read| read.query_row([key.0], |row| row.get(0)).optional());
-        found.map_err(|e| self.place.error(e).to_string())
+        found.map_err(|e| self.database.error(e).to_string())
     }
 }
 
@@ -297,8 +297,8 @@ mod tests {
     #[test]
     fn many_rows_are_stored_as_one_by_one_whether_they_are_new_or_not() {
         let directory = tempfile::tempdir().expect("a directory");
-        let place = Place::new(&directory.path().join("query.sqlite"));
-        let mut writer = Writer::open(place).expect("a file");
+        let database = DatabaseFile::new(&directory.path().join("query.sqlite"));
+        let mut writer = Writer::open(database).expect("a file");
         let count = i64::try_from(2 * MANY + 3).expect("a number");
         let name = |key: i64| Value::text(if key % 5 == 0 { "five" } else { "other" });
         let mut changes = Changes::default();

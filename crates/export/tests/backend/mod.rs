@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use skep_export::{Config, Documents, DocumentsSettings, Place, Rdbms, RdbmsSettings};
+use skep_export::{Config, Documents, DocumentsSettings, Rdbms, RdbmsSettings, StoreLocation};
 use skep_testbed::{Postgres, Product, SearchServer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl Backend {
     /// embedded one.
     pub fn config(self) -> Config {
         Config {
-            place: self.place(),
+            location: self.location(),
             // What a test waits for may be slow on a busy machine.
             max_wait: std::time::Duration::from_secs(180),
             ..Config::default()
@@ -43,16 +43,18 @@ impl Backend {
         }
     }
 
-    fn place(self) -> Place {
+    fn location(self) -> StoreLocation {
         match self {
-            Backend::Embedded => Place::Embedded,
+            Backend::Embedded => StoreLocation::Embedded,
             Backend::Postgres => skep_testbed::shared_postgres()
-                .map_or(Place::Embedded, |server| rdbms(server, &server.prefix())),
-            Backend::OpenSearch | Backend::Elasticsearch => {
-                self.search_server().map_or(Place::Embedded, |server| {
+                .map_or(StoreLocation::Embedded, |server| {
+                    rdbms(server, &server.prefix())
+                }),
+            Backend::OpenSearch | Backend::Elasticsearch => self
+                .search_server()
+                .map_or(StoreLocation::Embedded, |server| {
                     documents(server, &server.prefix())
-                })
-            }
+                }),
         }
     }
 
@@ -72,7 +74,7 @@ impl Backend {
 }
 
 /// A database of a server, by its prefix.
-pub fn rdbms(server: &Postgres, prefix: &str) -> Place {
+pub fn rdbms(server: &Postgres, prefix: &str) -> StoreLocation {
     let settings = RdbmsSettings {
         url: server.url(),
         username: Some("skep".to_string()),
@@ -80,13 +82,13 @@ pub fn rdbms(server: &Postgres, prefix: &str) -> Place {
         prefix: prefix.to_string(),
         auto_ddl: true,
     };
-    Place::Rdbms(Arc::new(Rdbms::new(&settings).expect("settings")))
+    StoreLocation::Rdbms(Arc::new(Rdbms::new(&settings).expect("settings")))
 }
 
 /// Indices of a server, by their prefix.
-pub fn documents(server: &SearchServer, prefix: &str) -> Place {
+pub fn documents(server: &SearchServer, prefix: &str) -> StoreLocation {
     let settings = document_settings(server.product(), server.url(), prefix);
-    Place::Documents(Arc::new(Documents::new(settings).expect("settings")))
+    StoreLocation::Documents(Arc::new(Documents::new(settings).expect("settings")))
 }
 
 /// Settings as a configuration of this product makes them.

@@ -12,7 +12,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
 use super::outage::{fault, filled, recover, refused};
-use super::search_server::{place, settings};
+use super::search_server::{location, settings};
 use super::store::follow;
 use crate::certificates::Certificates;
 use crate::one_task::{create, rig};
@@ -80,7 +80,7 @@ fn a_search_server_is_reached_by_https_if_its_authority_and_name_are_right() {
             verify,
             identity: None,
         };
-        let store = filled(place(settings));
+        let store = filled(location(settings));
         let mut rig = rig();
         create(&mut rig, 3);
         follow(&mut rig, &store);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use skep_export::Place;
+use skep_export::StoreLocation;
 use skep_query::entities::JOB;
 use skep_query::{Query, QueryError, search};
 
@@ -11,8 +11,8 @@ use super::store::Filled;
 /// How long is waited for what comes about; a loaded machine takes its time.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
-pub fn filled(place: Place) -> Filled {
-    Filled::at(place, 1, Duration::from_millis(1))
+pub fn filled(location: StoreLocation) -> Filled {
+    Filled::at(location, 1, Duration::from_millis(1))
 }
 
 /// Waits until everything is stored and nothing is in the way any more.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use skep_export::{Place, Rdbms, RdbmsSettings};
+use skep_export::{Rdbms, RdbmsSettings, StoreLocation};
 use skep_query::entities::{ELEMENT_INSTANCE, JOB, PROCESS_INSTANCE};
 use skep_testbed::{Postgres, Proxy};
 
@@ -106,13 +106,15 @@ fn a_wrong_password_is_told() {
         prefix: server.prefix(),
         auto_ddl: true,
     };
-    let store = filled(Place::Rdbms(Arc::new(Rdbms::new(&settings).unwrap())));
+    let store = filled(StoreLocation::Rdbms(Arc::new(
+        Rdbms::new(&settings).unwrap(),
+    )));
     fault(&store, WRONG);
     refused(&store, WRONG);
 }
 
 /// A place in the database of a server, seen as somebody of one's own.
-fn place_of(url: String, user: &str, prefix: &str) -> Place {
+fn place_of(url: String, user: &str, prefix: &str) -> StoreLocation {
     let settings = RdbmsSettings {
         url,
         username: Some(user.to_string()),
@@ -120,7 +122,7 @@ fn place_of(url: String, user: &str, prefix: &str) -> Place {
         prefix: prefix.to_string(),
         auto_ddl: true,
     };
-    Place::Rdbms(Arc::new(Rdbms::new(&settings).unwrap()))
+    StoreLocation::Rdbms(Arc::new(Rdbms::new(&settings).unwrap()))
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use skep_export::{Config, Place};
+use skep_export::{Config, StoreLocation};
 use skep_query::entities::{
     ELEMENT_INSTANCE, JOB_STATISTICS, PROCESS_DEFINITION, PROCESS_INSTANCE,
 };
@@ -11,15 +11,15 @@ use super::BACKEND;
 use super::store::{Filled, follow};
 use crate::one_task::{create, rig};
 
-fn config(place: &Place) -> Config {
+fn config(location: &StoreLocation) -> Config {
     Config {
-        place: place.clone(),
+        location: location.clone(),
         ..Config::default()
     }
 }
 
-fn filled(place: &Place, instances: usize) -> Filled {
-    let store = Filled::at(place.clone(), 1, Duration::from_millis(1));
+fn filled(location: &StoreLocation, instances: usize) -> Filled {
+    let store = Filled::at(location.clone(), 1, Duration::from_millis(1));
     let mut rig = rig();
     create(&mut rig, instances);
     follow(&mut rig, &store);
@@ -29,22 +29,22 @@ fn filled(place: &Place, instances: usize) -> Filled {
 
 #[test]
 fn what_was_there_is_gone_and_new_partitions_begin_at_the_beginning() {
-    let place = BACKEND.config().place;
-    let others = BACKEND.config().place;
-    if matches!(place, Place::Embedded) {
+    let location = BACKEND.config().location;
+    let others = BACKEND.config().location;
+    if matches!(location, StoreLocation::Embedded) {
         return;
     }
     // Nothing was written yet.
-    config(&place).purge("test").unwrap();
-    assert_eq!(filled(&place, 5).stop(), None);
+    config(&location).purge("test").unwrap();
+    assert_eq!(filled(&location, 5).stop(), None);
     let other = filled(&others, 2);
-    let refused = config(&place).purge("another").unwrap_err();
+    let refused = config(&location).purge("another").unwrap_err();
     assert!(refused.contains("to the cluster test, and"), "{refused}");
     // After a crash it is done again.
     for _ in 0..2 {
-        config(&place).purge("test").unwrap();
+        config(&location).purge("test").unwrap();
     }
-    let empty = Filled::at(place.clone(), 2, Duration::from_millis(1));
+    let empty = Filled::at(location.clone(), 2, Duration::from_millis(1));
     for entity in [
         &PROCESS_INSTANCE,
         &PROCESS_DEFINITION,
@@ -54,7 +54,7 @@ fn what_was_there_is_gone_and_new_partitions_begin_at_the_beginning() {
         assert_eq!(empty.find(entity, "{}"), [] as [serde_json::Value; 0]);
     }
     // The log of the new partition is shorter than the one before.
-    let new = filled(&place, 3);
+    let new = filled(&location, 3);
     assert_eq!(new.find(&PROCESS_DEFINITION, "{}").len(), 1);
     new.check_pages();
     assert_eq!(other.find(&PROCESS_INSTANCE, "{}").len(), 2, "not ours");

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
-use skep_export::{Documents, DocumentsSettings, Place};
+use skep_export::{Documents, DocumentsSettings, StoreLocation};
 use skep_model::builder::Bpmn;
 use skep_query::entities::{
     ELEMENT_INSTANCE, INCIDENT, JOB, JOB_STATISTICS, PROCESS_INSTANCE, VARIABLE,
@@ -27,8 +27,8 @@ pub fn settings(url: String, prefix: &str) -> DocumentsSettings {
     document_settings(BACKEND.product(), url, prefix)
 }
 
-pub fn place(settings: DocumentsSettings) -> Place {
-    Place::Documents(Arc::new(Documents::new(settings).unwrap()))
+pub fn location(settings: DocumentsSettings) -> StoreLocation {
+    StoreLocation::Documents(Arc::new(Documents::new(settings).unwrap()))
 }
 
 /// What adds up shows repeats.
@@ -91,9 +91,9 @@ fn place_of(server: &SearchServer, prefix: &str) -> Json {
     found["_source"].clone()
 }
 
-fn set_place(server: &SearchServer, prefix: &str, place: &Json) {
+fn set_place(server: &SearchServer, prefix: &str, location: &Json) {
     let path = format!("/{prefix}-skep-state/_doc/position-1?refresh=true");
-    server.ask("PUT", &path, &place.to_string()).unwrap();
+    server.ask("PUT", &path, &location.to_string()).unwrap();
 }
 
 #[test]
@@ -143,17 +143,17 @@ fn a_window_that_is_there_already_is_written_once_more_and_adds_nothing() {
     let after = place_of(server, &prefix);
 
     // As a node leaves it that dies when all documents are there and the position is not.
-    let mut place = before.clone();
-    place["begun"] = after["record"].clone();
-    set_place(server, &prefix, &place);
+    let mut location = before.clone();
+    location["begun"] = after["record"].clone();
+    set_place(server, &prefix, &location);
     let store = filled(documents(server, &prefix));
     store.follow(&everything);
     recover(&store);
     assert_eq!(created_jobs(&store), 7);
     assert_eq!(all(&store), rows);
-    let place = place_of(server, &prefix);
+    let location = place_of(server, &prefix);
     assert_eq!(
-        (&place["record"], &place["begun"]),
+        (&location["record"], &location["begun"]),
         (&after["record"], &json!(0))
     );
 }
@@ -347,7 +347,7 @@ fn refusals_are_told_and_waited_for_and_a_stop_waits_for_nobody() {
     let url = format!("http://127.0.0.1:{}", proxy.port);
     let mut settings = settings(url, &prefix);
     (settings.username, settings.password) = ("skep".to_string(), "wrong".to_string());
-    let store = filled(place(settings));
+    let store = filled(location(settings));
     let mut rig = rig();
     create(&mut rig, 2);
     follow(&mut rig, &store);
@@ -459,7 +459,7 @@ fn what_too_many_other_rows_decide_is_gone_through() {
     };
     let mut narrow = settings(server.url(), &server.prefix());
     narrow.joined_keys = 5;
-    let (narrow, plain) = (filled(place(narrow)), filled(Place::Embedded));
+    let (narrow, plain) = (filled(location(narrow)), filled(StoreLocation::Embedded));
     let rig = with_ended_and_failed();
     rig.batches.iter().for_each(|batch| {
         narrow.follow(std::slice::from_ref(batch));

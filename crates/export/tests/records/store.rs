@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde_json::Value as Json;
-use skep_export::{AuditConfig, Config, LogProgress, Place, Store};
+use skep_export::{AuditConfig, Config, LogProgress, Store, StoreLocation};
 use skep_query::{Answer, Consistency, Entity, Query, QueryError, answer, entities, merge, search};
 
 use crate::backend::Backend;
@@ -35,11 +35,11 @@ impl Filled {
 
     /// In this place.
     #[allow(dead_code)] // The embedded store needs none.
-    pub fn at(place: Place, partition: u32, window: Duration) -> Filled {
+    pub fn at(location: StoreLocation, partition: u32, window: Duration) -> Filled {
         Filled::open(
             partition,
             Config {
-                place,
+                location,
                 window,
                 ..settings()
             },
@@ -52,7 +52,7 @@ impl Filled {
         Filled::open(
             partition,
             Config {
-                place: own.place,
+                location: own.location,
                 max_wait: own.max_wait,
                 ..config
             },

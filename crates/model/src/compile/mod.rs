@@ -56,7 +56,7 @@ impl<'x> Draft<'x> {
 }
 
 /// Where an element stands among the others.
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub element_type: ElementType,
     pub parent: ElementIndex,
     pub parent_type: ElementType,
@@ -90,8 +90,8 @@ pub(crate) fn compile<'x>(
     let mut compiled = Vec::with_capacity(met.len());
     for (element, index) in met.iter().zip(&places) {
         let before = context.findings.count();
-        let place = place_of(element, &met, &places);
-        let parsed = parse_element(element, &place, context, purpose);
+        let location = location_of(element, &met, &places);
+        let parsed = parse_element(element, &location, context, purpose);
         let broken = context.findings.count() > before || element.element_type.is_none();
         compiled.push((*index, parsed, element.node, broken));
     }
@@ -126,10 +126,10 @@ pub(crate) fn compile<'x>(
     Some(draft.process)
 }
 
-fn place_of(element: &Met<'_>, met: &[Met<'_>], places: &[ElementIndex]) -> Place {
+fn location_of(element: &Met<'_>, met: &[Met<'_>], places: &[ElementIndex]) -> Location {
     let index = |position: usize| places.get(position).copied();
     let parent_type = met.get(element.parent).and_then(|m| m.element_type);
-    Place {
+    Location {
         element_type: element.element_type.unwrap_or(ElementType::Task),
         parent: index(element.parent).unwrap_or(ElementIndex::PROCESS),
         parent_type: parent_type.unwrap_or(ElementType::Process),
@@ -140,13 +140,13 @@ fn place_of(element: &Met<'_>, met: &[Met<'_>], places: &[ElementIndex]) -> Plac
 /// The element as far as it can be read: what cannot is `Unusable`, with a finding for the reason.
 fn parse_element<'x>(
     met: &Met<'x>,
-    place: &Place,
+    location: &Location,
     context: &mut Context<'_, 'x>,
     purpose: Purpose<'_>,
 ) -> Element {
     let (node, before) = (met.node, context.findings.count());
-    let element_type = place.element_type;
-    let mut element = Element::new(&met.id, element_type, place.parent);
+    let element_type = location.element_type;
+    let mut element = Element::new(&met.id, element_type, location.parent);
     if element_type == ElementType::AdHocSubProcessInnerInstance {
         element.kind = ElementKind::AdHocSubProcessInnerInstance;
         return element;
@@ -162,7 +162,7 @@ fn parse_element<'x>(
                 zeebe::form_definition::check_embedded(node, context);
             }
         }
-        if let Some(kind) = parse_content(&mut element, node, place, context) {
+        if let Some(kind) = parse_content(&mut element, node, location, context) {
             element.kind = kind;
             if is_deployment && element_type != ElementType::MultiInstanceBody {
                 listeners::check_place(node, &element, context);
@@ -188,12 +188,12 @@ fn describe(element: &mut Element, node: Node<'_>) {
 fn parse_content<'x>(
     element: &mut Element,
     node: Node<'x>,
-    place: &Place,
+    location: &Location,
     context: &mut Context<'_, 'x>,
 ) -> Option<ElementKind> {
     let element_type = element.element_type;
     // Of a multi-instance activity these belong to the body, which others refer to ...
-    if place.parent_type != ElementType::MultiInstanceBody {
+    if location.parent_type != ElementType::MultiInstanceBody {
         element.is_for_compensation = element::is_for_compensation(node, element_type, context);
     }
     // ... and these to the activity. All findings are wanted, also where the first alone decides.
@@ -205,7 +205,7 @@ fn parse_content<'x>(
         ElementType::MultiInstanceBody => Some(Listeners::default()),
         _ => listeners::execution(node, context),
     };
-    let kind = element::parse(node, place, context);
+    let kind = element::parse(node, location, context);
     (element.inputs, element.outputs) = mappings?;
     let listeners = listeners?;
     (element.start_listeners, element.end_listeners) = (listeners.start, listeners.end);

@@ -24,7 +24,7 @@ pub(crate) mod user_task;
 
 pub(crate) use role::{Role, never_supported, role};
 
-use crate::compile::{Draft, Place};
+use crate::compile::{Draft, Location};
 use crate::context::Context;
 use crate::error::{Findings, Rule};
 use crate::graph::{ElementIndex, ElementKind, ElementType, ThrowEvent};
@@ -164,26 +164,26 @@ pub(crate) fn has_inputs(kind: &ElementKind) -> bool {
 /// What is particular to the element; `None` after a finding.
 pub(crate) fn parse<'x>(
     node: Node<'x>,
-    place: &Place,
+    location: &Location,
     context: &mut Context<'_, 'x>,
 ) -> Option<ElementKind> {
     use ElementType as Type;
-    match place.element_type {
+    match location.element_type {
         Type::Process => Some(ElementKind::Process),
         Type::SubProcess => Some(ElementKind::SubProcess),
         // Its start event is entered when the graph is connected.
         Type::EventSubProcess => Some(ElementKind::EventSubProcess {
             start: ElementIndex::PROCESS,
         }),
-        Type::AdHocSubProcess => ad_hoc::parse(node, place.inner?, context)
+        Type::AdHocSubProcess => ad_hoc::parse(node, location.inner?, context)
             .map(|ad_hoc| ElementKind::AdHocSubProcess(Box::new(ad_hoc))),
         Type::AdHocSubProcessInnerInstance => Some(ElementKind::AdHocSubProcessInnerInstance),
-        Type::MultiInstanceBody => loop_characteristics::parse(node, place.inner?, context)
+        Type::MultiInstanceBody => loop_characteristics::parse(node, location.inner?, context)
             .map(|body| ElementKind::MultiInstanceBody(Box::new(body))),
-        Type::StartEvent => start_event::parse(node, place.parent_type, context),
+        Type::StartEvent => start_event::parse(node, location.parent_type, context),
         Type::IntermediateCatchEvent => intermediate_catch_event::parse(node, context),
         Type::IntermediateThrowEvent => {
-            intermediate_throw_event::parse(node, place.parent, context)
+            intermediate_throw_event::parse(node, location.parent, context)
         }
         Type::BoundaryEvent => boundary_event::parse(node, context),
         Type::EndEvent => end_event::parse(node, context),

@@ -10,7 +10,7 @@ use skep_broker::{BrokerConfig, ClusterConfig, TlsFiles};
 use skep_cluster::MAX_GATEWAYS;
 use skep_documents::config::Kind;
 use skep_documents::{StoreConfig, Stores};
-use skep_export::{Documents, DocumentsSettings, Place, Rdbms, Trust, Verify};
+use skep_export::{Documents, DocumentsSettings, Rdbms, StoreLocation, Trust, Verify};
 use skep_gateway::{GatewayConfig, OverloadPolicy};
 
 use super::documents;
@@ -420,7 +420,7 @@ impl Settings {
                 Rdbms::new(&self.rdbms)
                     .ok()
                     .map(|database| skep_export::Config {
-                        place: Place::Rdbms(Arc::new(database)),
+                        location: StoreLocation::Rdbms(Arc::new(database)),
                         readers: self.shared_readers(),
                         ..self.secondary.clone()
                     })
@@ -429,7 +429,7 @@ impl Settings {
                 Documents::new(self.search_server())
                     .ok()
                     .map(|server| skep_export::Config {
-                        place: Place::Documents(Arc::new(server)),
+                        location: StoreLocation::Documents(Arc::new(server)),
                         readers: self.shared_readers(),
                         ..self.secondary.clone()
                     })

@@ -503,8 +503,8 @@ fn a_search_server_is_secondary_storage_with_the_settings_of_its_type() {
         let urls = format!("{kind}.urls");
         let loaded = with(&[("type", kind), (&urls, "http://a:1, https://b")]).unwrap();
         let config = loaded.settings.broker_config().secondary_storage.unwrap();
-        let skep_export::Place::Documents(server) = config.place else {
-            panic!("{kind}: {:?}", config.place);
+        let skep_export::StoreLocation::Documents(server) = config.location else {
+            panic!("{kind}: {:?}", config.location);
         };
         assert_eq!(server.shown, "http://a:1, https://b");
         for (name, text, said) in [

@@ -13,7 +13,7 @@ use skep_service::Responder;
 use skep_storage::log::Report as LogReport;
 
 use crate::asking::QueryResult;
-use crate::flow_control::Place;
+use crate::flow_control::Permit;
 use crate::job_streams::Stream;
 use crate::partition::checkpoint::CheckpointMeta;
 
@@ -33,7 +33,7 @@ pub enum Report {
     Replica {
         from: u64,
         message: skep_replication::Message,
-        place: Place,
+        permit: Permit,
     },
     /// Another node gives no signs of life since then.
     NotHeard {
@@ -106,8 +106,8 @@ pub struct ClientRequest {
     pub responder: Responder,
     pub received: Instant,
     pub route: Duration,
-    /// Its room in the inbox.
-    pub place: Place,
+    /// Its share of the inbox's capacity.
+    pub permit: Permit,
     /// What was found out about its command before it came here.
     pub prepared: Option<Box<Prepared>>,
 }

@@ -12,19 +12,19 @@ type Shows = (&'static str, &'static str, &'static str, &'static str);
 struct Case {
     of: &'static str,
     attribute: &'static str,
-    place: Place,
+    place: Placement,
     extension: &'static str,
     /// A static value, and an expression that yields the same; empty where the table does not offer it.
     values: [&'static str; 2],
     shows: Option<Shows>,
 }
 
-type Place = fn(&str) -> String;
+type Placement = fn(&str) -> String;
 
 const fn case(
     of: &'static str,
     attribute: &'static str,
-    place: Place,
+    place: Placement,
     extension: &'static str,
     values: [&'static str; 2],
     shows: Shows,
@@ -43,7 +43,7 @@ const fn case(
 const fn quiet(
     of: &'static str,
     attribute: &'static str,
-    place: Place,
+    place: Placement,
     extension: &'static str,
     value: &'static str,
 ) -> Case {

@@ -84,8 +84,8 @@ fn operations() -> Vec<Operation> {
 /// A gateway in front of each back end, all with the same story.
 async fn gateways(seed: u64) -> Vec<Running> {
     let stores = BACKENDS.map(|backend| {
-        let place = backend.config().place;
-        Filled::at(place, 1, Duration::from_millis(seed % 3 * 5))
+        let location = backend.config().location;
+        Filled::at(location, 1, Duration::from_millis(seed % 3 * 5))
     });
     let mut story = Story::new(seed);
     for _ in 0..STEPS {
