@@ -1,4 +1,4 @@
-//! What a node looks at once a second for all of its partitions, which rest meanwhile: the disk, the time, damaged stores.
+//! What a node looks at once a second for all of its partitions, which may hibernate meanwhile: the disk, the time, damaged stores.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};

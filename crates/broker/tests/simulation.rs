@@ -47,7 +47,12 @@ fn replicated_partitions_stay_correct_whatever_happens_and_make_progress_when_it
     if seeds > 100 {
         let kinds = [tally.pauses, tally.clock_jumps, tally.slow_disks];
         assert!(kinds.iter().all(|count| *count > seeds / 4), "{tally:?}");
-        let changes = [tally.changes, tally.joined, tally.given_up, tally.rests];
+        let changes = [
+            tally.changes,
+            tally.joined,
+            tally.given_up,
+            tally.hibernates,
+        ];
         assert!(changes.iter().all(|count| *count > seeds / 2), "{tally:?}");
         assert!(tally.cancelled > seeds / 16, "{tally:?}");
         assert!(tally.lost_disks > seeds / 60, "{tally:?}");

@@ -69,7 +69,7 @@ impl Group {
         if library.state != StateRole::Leader || !announced {
             return Err(not_leader);
         }
-        self.stir();
+        self.wake();
         let library = &self.raft.raft;
         let is_busy = library.has_pending_conf() || library.lead_transferee.is_some();
         if is_busy || self.changing.is_some() {

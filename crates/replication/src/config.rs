@@ -22,9 +22,9 @@ pub struct GroupConfig {
     /// A follower that hears nothing for this many ticks, up to twice as many (chosen at random), stands for election; a
     /// leader that no majority answers steps down after one and a half times as many at the latest. Default 20.
     pub election_ticks: usize,
-    /// With nothing to do for so many ticks the group rests: whoever drives it must tell [`crate::Group::not_heard`] then. `None`, the
+    /// With nothing to do for so many ticks the group hibernates: whoever drives it must tell [`crate::Group::not_heard`] then. `None`, the
     /// default: it never does.
-    pub rest_after_ticks: Option<usize>,
+    pub hibernate_after_ticks: Option<usize>,
     /// Seed of all random choices.
     pub seed: u64,
     /// A node of higher priority wins over nodes of lower priority whose logs are equal. Default 0.
@@ -55,7 +55,7 @@ impl GroupConfig {
             members: Members::founding(voters),
             heartbeat_ticks: 2,
             election_ticks: 20,
-            rest_after_ticks: None,
+            hibernate_after_ticks: None,
             seed: node.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(group),
             priority: 0,
             max_message_bytes: 1 << 20,

@@ -70,7 +70,9 @@ pub(crate) fn from_wire(wire: Message) -> Option<eraftpb::Message> {
         Kind::PreVote => MessageType::MsgRequestPreVote,
         Kind::PreVoteResponse => MessageType::MsgRequestPreVoteResponse,
         Kind::TimeoutNow => MessageType::MsgTimeoutNow,
-        Kind::SnapshotChunk | Kind::SnapshotAck | Kind::Resignation | Kind::Rest => return None,
+        Kind::SnapshotChunk | Kind::SnapshotAck | Kind::Resignation | Kind::Hibernate => {
+            return None;
+        }
     };
     let numbers = [
         wire.term,

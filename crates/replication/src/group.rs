@@ -13,10 +13,10 @@ use crate::config::{GroupConfig, RecoveredLog};
 use crate::convert::proposal;
 use crate::entries::{Entries, TAG_NORMAL};
 use crate::error::{GroupError, ProposeError, Remedy};
+use crate::hibernation::Hibernation;
 use crate::members::{Members, Planned};
 use crate::message::{Kind, Message};
 use crate::output::{Append, Event, Role};
-use crate::rest::Rest;
 use crate::snapshot::Outgoing;
 use crate::snapshot_receiver::SnapshotReceiver;
 use crate::state::HardState;
@@ -83,7 +83,7 @@ pub struct Group {
     /// The number of the append that makes an installed snapshot the beginning of the log. Until it is persisted the
     /// library must not stand for election: it would look for entries that are gone.
     pub(crate) restoring: Option<u64>,
-    pub(crate) rest: Rest,
+    pub(crate) hibernation: Hibernation,
     /// Events and messages for the next poll.
     pub(crate) events: Vec<Event>,
     pub(crate) messages: Vec<Message>,
@@ -211,7 +211,7 @@ impl Group {
             members_on_disk: OnDisk::new(members.index),
             installing: None,
             restoring: None,
-            rest: Rest::default(),
+            hibernation: Hibernation::default(),
             events: Vec::new(),
             messages: Vec::new(),
             appends: Vec::new(),
@@ -322,7 +322,7 @@ impl Group {
         if let Some(to) = self.raft.raft.lead_transferee {
             return Err(ProposeError::Transferring { to });
         }
-        self.stir();
+        self.wake();
         self.raft
             .step(proposal(self.config.node, TAG_NORMAL, payload))
             .map_err(|_| not_leader(self))?;
@@ -339,9 +339,9 @@ impl Group {
         Ok(EntryId { index, term })
     }
 
-    /// Lets time pass: one tick. While the member [rests](Group::rests) there is no time.
+    /// Lets time pass: one tick. While the member [hibernates](Group::hibernates) there is no time.
     pub fn tick(&mut self) {
-        if self.rests() {
+        if self.hibernates() {
             return;
         }
         // Who has not applied all that is committed may not know the members: it must not stand for election.
@@ -351,7 +351,7 @@ impl Group {
             self.tick_library();
         }
         self.tick_snapshots();
-        self.rest_if_calm();
+        self.hibernate_if_idle();
     }
 
     /// Everything handed out in [`crate::Output::appends`] up to this number is durable.
@@ -389,7 +389,7 @@ impl Group {
             && self.members().voters.contains(&to)
             && to != self.config.node;
         if possible {
-            self.stir();
+            self.wake();
             self.raft.transfer_leader(to);
         }
         possible

@@ -31,7 +31,7 @@ pub enum Kind {
     TimeoutNow = 9,
     SnapshotChunk = 10,
     SnapshotAck = 11,
-    Rest = 12,
+    Hibernate = 12,
     /// A leader that no majority answers gives up.
     Resignation = 13,
 }
@@ -51,7 +51,7 @@ impl Kind {
             Self::TimeoutNow => "TransferRequest",
             Self::SnapshotChunk => "InstallRequest",
             Self::SnapshotAck => "InstallResponse",
-            Self::Rest => "RestRequest",
+            Self::Hibernate => "RestRequest",
             Self::Resignation => "Resignation",
         }
     }
@@ -65,7 +65,7 @@ impl Kind {
     pub fn is_of_leader(self) -> bool {
         matches!(
             self,
-            Self::Append | Self::Heartbeat | Self::SnapshotChunk | Self::Rest
+            Self::Append | Self::Heartbeat | Self::SnapshotChunk | Self::Hibernate
         )
     }
 
@@ -82,7 +82,7 @@ impl Kind {
             9 => Self::TimeoutNow,
             10 => Self::SnapshotChunk,
             11 => Self::SnapshotAck,
-            12 => Self::Rest,
+            12 => Self::Hibernate,
             13 => Self::Resignation,
             _ => return None,
         })

@@ -23,10 +23,10 @@ impl Group {
             return;
         }
         message.from = from;
-        let answers = self.is_roused_by(&message);
+        let answers = self.is_woken_by(&message);
         self.record_answer(&message);
         match message.kind {
-            Kind::Rest => self.receive_rest(&message),
+            Kind::Hibernate => self.receive_hibernate(&message),
             Kind::SnapshotChunk => self.receive_chunk(message),
             Kind::SnapshotAck => self.receive_ack(&message),
             Kind::Resignation => self.leader_resigns(&message),

@@ -19,7 +19,7 @@ struct Tally {
     changes: AtomicU64,
     lost_disks: AtomicU64,
     hung_disks: AtomicU64,
-    rests: AtomicU64,
+    hibernates: AtomicU64,
 }
 
 fn run(seed: u64, mutation: Mutation, tally: &Tally) {
@@ -37,7 +37,7 @@ fn live(mut world: World, tally: &Tally) {
     add(&tally.changes, world.changes);
     add(&tally.lost_disks, world.lost_disks);
     add(&tally.hung_disks, world.hung_disks);
-    add(&tally.rests, world.rests);
+    add(&tally.hibernates, world.hibernates);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn groups_of_three_stay_correct_whatever_happens_and_make_progress_when_it_ends(
     assert!(
         count(&tally.snapshots) > seeds
             && count(&tally.restarts) > seeds
-            && count(&tally.rests) > seeds
+            && count(&tally.hibernates) > seeds
             && count(&tally.hung_disks) > seeds / 4
             && count(&tally.transfers) > seeds / 2
     );

@@ -1,4 +1,4 @@
-//! Signs of life between nodes: one message for all partitions. Replicas without work rest, and rely on being told here when a node
+//! Signs of life between nodes: one message for all partitions. Replicas without work hibernate, and rely on being told here when a node
 //! is not heard any more.
 
 use std::collections::BTreeMap;
@@ -98,7 +98,7 @@ impl Cluster {
         self.tell_silent(|node, _| node == lost);
     }
 
-    /// Without it replicas that have members on this node must not rest.
+    /// Without it replicas that have members on this node must not hibernate.
     pub(crate) fn is_heard(&self, node: u32) -> bool {
         self.heartbeats.is_heard(node)
     }

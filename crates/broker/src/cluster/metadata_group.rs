@@ -24,7 +24,7 @@ use super::metadata_member::{
 use super::state::DIRECTORY;
 use super::wire::{ClusterMessage, NodeMessage};
 use crate::directory::write_durably;
-use crate::partition::thread::{HEARTBEAT_TICKS, REST_AFTER_TICKS};
+use crate::partition::thread::{HEARTBEAT_TICKS, HIBERNATE_AFTER_TICKS};
 use crate::replica_file::ReplicaOf;
 use crate::started::Started;
 
@@ -57,7 +57,7 @@ pub(super) struct MetadataGroup {
     /// The member that leads; 0: none is known; [`DEAF`]: the disk is full.
     leader: Arc<AtomicU64>,
     /// It waits for something to be told.
-    rests: Arc<AtomicBool>,
+    hibernates: Arc<AtomicBool>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
@@ -66,7 +66,7 @@ struct Worker {
     member: MetadataMember,
     here: Here,
     tick: Duration,
-    rests: Arc<AtomicBool>,
+    hibernates: Arc<AtomicBool>,
 }
 
 /// The node, as the member sees it.
@@ -90,8 +90,8 @@ impl MetadataGroup {
         Some(leader).filter(|member| ![0, DEAF].contains(member))
     }
 
-    pub(super) fn rests(&self) -> bool {
-        self.rests.load(Ordering::Acquire)
+    pub(super) fn hibernates(&self) -> bool {
+        self.hibernates.load(Ordering::Acquire)
     }
 
     pub(super) fn leads(&self) -> bool {
@@ -155,11 +155,11 @@ pub(super) fn start(
     let own = replica.own;
     let mut config = MetadataMember::config(own, replica.members);
     config.heartbeat_ticks = HEARTBEAT_TICKS as usize;
-    config.rest_after_ticks = Some(REST_AFTER_TICKS);
+    config.hibernate_after_ticks = Some(HIBERNATE_AFTER_TICKS);
     let member = MetadataMember::open(config, found, first)?;
     let (inbox, told) = crossbeam_channel::bounded(MAX_WAITING);
     let leader = Arc::new(AtomicU64::new(0));
-    let rests = Arc::new(AtomicBool::new(false));
+    let hibernates = Arc::new(AtomicBool::new(false));
     cluster.state_is(member.state());
     let here = Here {
         cluster: Arc::downgrade(cluster),
@@ -173,7 +173,7 @@ pub(super) fn start(
         member,
         here,
         tick: cluster.config.tick(),
-        rests: rests.clone(),
+        hibernates: hibernates.clone(),
     };
     let thread = std::thread::Builder::new()
         .name("cluster-state".to_string())
@@ -183,7 +183,7 @@ pub(super) fn start(
         own,
         inbox,
         leader,
-        rests,
+        hibernates,
         thread: Mutex::new(Some(thread)),
     })
 }
@@ -205,9 +205,9 @@ impl Worker {
             self.member.poll(&mut out, &mut self.here)?;
             let leader = self.member.group().leader().unwrap_or(0);
             self.here.leader.store(leader, Ordering::Release);
-            let rests = self.member.rests();
-            self.rests.store(rests, Ordering::Release);
-            let told = match rests {
+            let hibernates = self.member.hibernates();
+            self.hibernates.store(hibernates, Ordering::Release);
+            let told = match hibernates {
                 true => self.here.inbox.recv().map_err(RecvTimeoutError::from),
                 false => self.here.inbox.recv_deadline(next_tick),
             };
@@ -219,15 +219,15 @@ impl Worker {
                 Err(RecvTimeoutError::Timeout) => {
                     next_tick = Instant::now() + self.tick;
                     self.member.tick(&mut self.here);
-                    self.rest_while_all_are_heard();
+                    self.hibernate_while_all_are_heard();
                 }
             }
         }
     }
 
-    /// Members on nodes that are not heard: who rests would not notice that they are gone.
-    fn rest_while_all_are_heard(&mut self) {
-        if self.member.group().rests()
+    /// Members on nodes that are not heard: a hibernating replica would not notice that they are gone.
+    fn hibernate_while_all_are_heard(&mut self) {
+        if self.member.group().hibernates()
             && let Some(cluster) = self.here.cluster.upgrade()
         {
             let silent = |member| node_of(member).is_some_and(|node| !cluster.is_heard(node));

@@ -167,8 +167,8 @@ impl MetadataMember {
     }
 
     /// Nothing is to be done until something is told.
-    pub fn rests(&self) -> bool {
-        self.group.rests() && self.state.next_operation().is_none()
+    pub fn hibernates(&self) -> bool {
+        self.group.hibernates() && self.state.next_operation().is_none()
     }
 
     /// See [`Group::not_heard`].

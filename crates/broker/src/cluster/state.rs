@@ -122,11 +122,11 @@ impl Cluster {
         Some((leader, own.own))
     }
 
-    /// The node that leads the metadata group, as far as is known here, and whether the member here rests.
+    /// The node that leads the metadata group, as far as is known here, and whether the member here hibernates.
     pub fn led_by(&self) -> Option<(u32, bool)> {
         let own = self.known.own.lock();
         let own = own.as_ref()?;
-        Some((node_of(own.leader()?)?, own.rests()))
+        Some((node_of(own.leader()?)?, own.hibernates()))
     }
 
     pub(super) fn notify_metadata_group(&self, event: MetadataEvent) {

@@ -17,7 +17,7 @@ use crate::flow_control::{InboxCapacity, RequestLimit, WriteLimit};
 /// Banned process instances with the reasons.
 pub type Bans = Arc<[(Key, Arc<str>)]>;
 
-/// A partition that rests finds nothing out; what it found before is of the past.
+/// A partition that hibernates finds nothing out; what it found before is of the past.
 const BUSIEST_FOR: Duration = Duration::from_secs(10);
 
 /// Banned instances that are listed by key.

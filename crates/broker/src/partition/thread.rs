@@ -71,7 +71,7 @@ pub use self::message::{ClientRequest, Message, Notice, Report, Work};
 pub use self::open::STACK_BYTES;
 use self::open::open_engine;
 pub(crate) use self::open::start;
-pub use self::open::{HEARTBEAT_TICKS, REST_AFTER_TICKS};
+pub use self::open::{HEARTBEAT_TICKS, HIBERNATE_AFTER_TICKS};
 use self::panics::Panics;
 use self::replica::HandingOver;
 pub use self::replica_metrics::ReplicaMetrics;

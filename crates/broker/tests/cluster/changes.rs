@@ -263,23 +263,27 @@ async fn a_change_that_is_stuck_outlives_restarts_and_can_be_given_up_and_taken_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_group_that_holds_the_state_rests_and_notices_that_its_leader_is_gone() {
+async fn the_metadata_group_hibernates_and_notices_that_its_leader_is_gone() {
     let nodes = Nodes::new(3, 1);
     let mut rigs = nodes.all().await;
     let led_by = |rig: &Rig| rig.broker.cluster().unwrap().led_by();
-    let all_rest = |rigs: &[Rig]| {
+    let all_hibernate = |rigs: &[Rig]| {
         rigs.iter()
             .all(|rig| matches!(led_by(rig), Some((_, true))))
     };
-    wait_until("the group to rest", || all_rest(&rigs)).await;
+    wait_until("the group to hibernate", || all_hibernate(&rigs)).await;
     let leader = led_by(&rigs[0]).unwrap().0;
     stop(rigs.remove(leader as usize)).await;
-    let another = |rig: &Rig| led_by(rig).is_some_and(|(node, rests)| node != leader && !rests);
+    let another =
+        |rig: &Rig| led_by(rig).is_some_and(|(node, hibernates)| node != leader && !hibernates);
     wait_until("another leader", || rigs.iter().all(another)).await;
     rigs.push(nodes.open(leader as usize).await);
-    wait_until("the group to rest again", || all_rest(&rigs)).await;
+    wait_until("the group to hibernate again", || all_hibernate(&rigs)).await;
     // One of them is asked, whoever leads, while all rest.
     let fewer_copies = scale(&[], &[], Some(2));
     change(&rigs.iter().collect::<Vec<_>>(), fewer_copies).await;
-    wait_until("the group to rest after a change", || all_rest(&rigs)).await;
+    wait_until("the group to hibernate after a change", || {
+        all_hibernate(&rigs)
+    })
+    .await;
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Longer than replicas need until they rest.
+/// Longer than replicas need until they hibernate.
 const REST: Duration = Duration::from_secs(4);
 
 /// The replica ends as one whose disk has failed.
@@ -18,7 +18,8 @@ async fn fail(rig: &Rig, partition: u32) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_leader_that_fails_while_its_group_rests_is_replaced_and_its_node_finds_the_next_one() {
+async fn a_leader_that_fails_while_its_group_hibernates_is_replaced_and_its_node_finds_the_next_one()
+ {
     let nodes = Nodes::new(3, 2);
     let rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;

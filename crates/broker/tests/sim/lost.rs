@@ -70,7 +70,7 @@ fn the_machine_that_is_left_goes_on_and_others_come_again() {
     let kind = |seed: u64| Kind {
         changes: true,
         lost_disks: false,
-        rest: seed.is_multiple_of(2),
+        hibernate: seed.is_multiple_of(2),
     };
     let worlds = match std::env::var_os("CI") {
         Some(_) => 6,

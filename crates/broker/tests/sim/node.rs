@@ -91,8 +91,8 @@ pub struct Node {
     seed: u64,
     /// With which members it began.
     members: Members,
-    /// Ticks without work after which its group rests.
-    rest_after: Option<usize>,
+    /// Ticks without work after which its group hibernates.
+    hibernate_after: Option<usize>,
     /// The embedded store, which is filled at once, and the snapshot that is being installed.
     evidence: LogEvidence,
 }
@@ -168,7 +168,7 @@ impl Node {
     pub fn new(
         id: u64,
         members: Members,
-        rest_after: Option<usize>,
+        hibernate_after: Option<usize>,
         seed: u64,
         mutation: Mutation,
     ) -> Self {
@@ -187,7 +187,7 @@ impl Node {
             mutation,
             seed,
             members,
-            rest_after,
+            hibernate_after,
             evidence: LogEvidence::default(),
         }
     }
@@ -241,7 +241,7 @@ impl Node {
         let (engine, meta) = open_engine(&self.store);
         let mut config = GroupConfig::joining(1, self.id, self.members.clone());
         config.election_ticks = 10;
-        config.rest_after_ticks = self.rest_after;
+        config.hibernate_after_ticks = self.hibernate_after;
         config.seed = hash(&[self.seed, self.id, self.life], &[]);
         config.max_cached_bytes = 2000;
         config.max_message_bytes = 2000;

@@ -21,7 +21,7 @@ pub struct Tally {
     pub clock_jumps: u64,
     pub slow_disks: u64,
     pub handed_out: u64,
-    pub rests: u64,
+    pub hibernates: u64,
     pub changes: u64,
     pub cancelled: u64,
     pub lost_disks: u64,
@@ -55,7 +55,7 @@ impl Tally {
         self.clock_jumps += other.clock_jumps;
         self.slow_disks += other.slow_disks;
         self.handed_out += other.handed_out;
-        self.rests += other.rests;
+        self.hibernates += other.hibernates;
         self.changes += other.changes;
         self.cancelled += other.cancelled;
         self.lost_disks += other.lost_disks;

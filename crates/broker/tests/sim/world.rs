@@ -57,8 +57,8 @@ pub struct Kind {
     pub changes: bool,
     /// Disks are lost for good; there are three copies at least.
     pub lost_disks: bool,
-    /// Replicas without work rest.
-    pub rest: bool,
+    /// Replicas without work hibernate.
+    pub hibernate: bool,
 }
 
 impl Kind {
@@ -67,7 +67,7 @@ impl Kind {
         Self {
             changes: seed.is_multiple_of(2),
             lost_disks: seed.is_multiple_of(4),
-            rest: seed % 6 < 3,
+            hibernate: seed % 6 < 3,
         }
     }
 }
@@ -191,8 +191,8 @@ impl World {
 
     /// A replica that begins, on an empty disk.
     pub fn replica(&self, member: u64, members: Members) -> Node {
-        let rest_after = self.kind.rest.then_some(6);
-        Node::new(member, members, rest_after, self.seed, self.mutation)
+        let hibernate_after = self.kind.hibernate.then_some(6);
+        Node::new(member, members, hibernate_after, self.seed, self.mutation)
     }
 
     pub fn host(&mut self, host: u32) -> &mut Host {
@@ -294,8 +294,8 @@ impl World {
             Happening::Client => {
                 self.client();
                 let pause = match self.random.below(30) {
-                    // Long enough for a group to come to rest.
-                    0 if self.kind.rest && self.faults => 150_000 + self.random.below(200_000),
+                    // Long enough for a group to hibernate.
+                    0 if self.kind.hibernate && self.faults => 150_000 + self.random.below(200_000),
                     _ => 2000 + self.random.below(40_000),
                 };
                 self.after(pause, Happening::Client);
@@ -341,12 +341,12 @@ impl World {
         here.ticks += 1;
         let replica = here.replica;
         let goes_on = here.ticks.is_multiple_of(3);
-        if self.kind.rest {
+        if self.kind.hibernate {
             self.beat(host);
         }
         self.metadata_event(host, MemberEvent::Tick);
         if let Some(id) = replica {
-            if self.kind.rest {
+            if self.kind.hibernate {
                 self.tell_silence(host, id);
             }
             if let Some(running) = self.nodes.get_mut(&id).and_then(|it| it.running.as_mut()) {
@@ -384,7 +384,7 @@ impl World {
         };
         if let Some(running) = self.nodes.get_mut(&id).and_then(|it| it.running.as_mut()) {
             let group = running.core.group_mut();
-            self.tally.rests += u64::from(group.rests());
+            self.tally.hibernates += u64::from(group.hibernates());
             let ticks = group.leader().map_or(0, silence) / TICK;
             let ticks = usize::try_from(ticks).unwrap_or(usize::MAX);
             group.not_heard(|of| silence(of) > SILENT_AFTER, ticks);

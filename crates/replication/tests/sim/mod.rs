@@ -1,8 +1,8 @@
 //! A deterministic simulation of a group of three: network, clocks, disks and crashes come from one seed.
 
+pub mod hibernation;
 pub mod machine;
 pub mod node;
-pub mod resting;
 pub mod world;
 
 pub use skep_sim::{Random, agenda, hash, network, oracle};

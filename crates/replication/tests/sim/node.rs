@@ -182,7 +182,7 @@ impl Node {
             Some(members) => GroupConfig::joining(1, self.id, members.clone()),
         };
         config.election_ticks = 10;
-        config.rest_after_ticks = Some(6);
+        config.hibernate_after_ticks = Some(6);
         config.seed = hash(&[self.seed, self.id, self.life], &[]);
         config.max_cached_bytes = 300;
         config.max_message_bytes = 400;

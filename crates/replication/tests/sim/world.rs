@@ -56,7 +56,7 @@ pub struct World {
     /// Messages between members so far.
     pub sent: u64,
     /// Ticks in which a member rested.
-    pub rests: u64,
+    pub hibernates: u64,
     /// The members change now and then; the newest that took effect anywhere.
     members: Option<Members>,
     next_member: u64,
@@ -96,7 +96,7 @@ impl World {
             hanging: BTreeMap::new(),
             heard: BTreeMap::new(),
             sent: 0,
-            rests: 0,
+            hibernates: 0,
             members: None,
             next_member: 4,
             lost: None,
@@ -314,7 +314,7 @@ impl World {
             Happening::Client => {
                 self.client();
                 let pause = match self.random.below(40) {
-                    // Long enough for a group to come to rest.
+                    // Long enough for a group to hibernate.
                     0 if self.faults => 100_000 + self.random.below(200_000),
                     _ => 500 + self.random.below(20_000),
                 };
@@ -349,7 +349,7 @@ impl World {
         if let Some(node) = self.nodes.get_mut(&id)
             && let Some(running) = &mut node.running
         {
-            self.rests += u64::from(running.group.rests());
+            self.hibernates += u64::from(running.group.hibernates());
             let leader = running.group.leader().map_or(0, silence);
             let ticks = usize::try_from(leader / TICK).unwrap_or(usize::MAX);
             let is_silent = |of| silence(of) > SILENT_AFTER;

@@ -1,8 +1,8 @@
-//! When a partition looks after what no message tells of: once per interval while it works, and rarely while it rests.
+//! When a partition looks after what no message tells of: once per interval while it works, and rarely while it hibernates.
 
 use std::time::{Duration, Instant};
 
-/// One that rests is woken by whatever concerns it. This is for what nobody has thought of.
+/// One that hibernates is woken by whatever concerns it. This is for what nobody has thought of.
 const RARELY: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
@@ -44,11 +44,11 @@ impl Checks {
         now >= self.next
     }
 
-    /// A check begins. `rest`: if nothing is to be looked after soon, for how long at most.
-    pub(super) fn begins(&mut self, now: Instant, rest: Option<Duration>) {
+    /// A check begins. `idle`: if nothing is to be looked after soon, for how long at most.
+    pub(super) fn begins(&mut self, now: Instant, idle: Option<Duration>) {
         let works = std::mem::take(&mut self.works);
-        let pause = match rest {
-            Some(rest) if !works => rest.min(RARELY).max(self.interval),
+        let pause = match idle {
+            Some(idle) if !works => idle.min(RARELY).max(self.interval),
             _ => self.interval,
         };
         self.next = now + pause;
@@ -62,12 +62,12 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     /// How many checks there are in this time.
-    fn count(checks: &mut Checks, begin: Instant, time: Duration, rest: Option<Duration>) -> u32 {
+    fn count(checks: &mut Checks, begin: Instant, time: Duration, idle: Option<Duration>) -> u32 {
         let (mut now, mut count) = (begin, 0);
         while now < begin + time {
             if checks.is_due(now) {
                 count += 1;
-                checks.begins(now, rest);
+                checks.begins(now, idle);
             }
             now = checks.next().max(now);
         }
@@ -80,8 +80,8 @@ mod tests {
         let hour = 3600 * SECOND;
         let checks = || Checks::new(SECOND, now);
         assert_eq!(count(&mut checks(), now, hour, None), 3600);
-        let rests = count(&mut checks(), now, hour, Some(Duration::MAX));
-        assert!(rests <= 62, "{rests}");
+        let hibernates = count(&mut checks(), now, hour, Some(Duration::MAX));
+        assert!(hibernates <= 62, "{hibernates}");
         let with_a_date = count(&mut checks(), now, hour, Some(10 * SECOND));
         assert!((350..=362).contains(&with_a_date), "{with_a_date}");
     }

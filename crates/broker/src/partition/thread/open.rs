@@ -257,14 +257,14 @@ fn follow(
 
 /// Ticks between two heartbeats of a leader.
 pub const HEARTBEAT_TICKS: u32 = 4;
-/// Ticks without work after which replicas rest.
-pub const REST_AFTER_TICKS: usize = 30;
+/// Ticks without work after which replicas hibernate.
+pub const HIBERNATE_AFTER_TICKS: usize = 30;
 
 fn group_config(partition: u32, replica: &ReplicaOf) -> GroupConfig {
     let mut group = GroupConfig::joining(partition, replica.own, replica.members.clone());
     // A heartbeat is a small message, and four of them may be lost before anybody thinks of an election.
     group.heartbeat_ticks = HEARTBEAT_TICKS as usize;
-    group.rest_after_ticks = Some(REST_AFTER_TICKS);
+    group.hibernate_after_ticks = Some(HIBERNATE_AFTER_TICKS);
     group
 }
 

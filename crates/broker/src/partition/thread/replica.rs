@@ -67,9 +67,9 @@ impl Partition {
         Ok(())
     }
 
-    /// Members on nodes that are not heard: who rests would not notice that they are gone.
-    pub(super) fn rest_while_all_are_heard(&mut self) {
-        if self.core.group().rests() {
+    /// Members on nodes that are not heard: a hibernating replica would not notice that they are gone.
+    pub(super) fn hibernate_while_all_are_heard(&mut self) {
+        if self.core.group().hibernates() {
             let effect_sink = &self.effect_sink;
             let silent = |member| node_of(member).is_some_and(|node| !effect_sink.is_heard(node));
             self.core.group_mut().not_heard(silent, 0);

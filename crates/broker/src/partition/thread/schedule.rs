@@ -14,18 +14,18 @@ impl Partition {
     /// Timers, time-outs and the replica's ticks.
     pub(super) fn run_scheduled(&mut self) -> Result<(), CoreError> {
         let now = Instant::now();
-        let rests = self.core.group().rests();
-        if now >= self.next_tick && !rests {
+        let hibernates = self.core.group().hibernates();
+        if now >= self.next_tick && !hibernates {
             self.next_tick = now + self.config.tick();
             self.core.group_mut().tick();
-            self.rest_while_all_are_heard();
+            self.hibernate_while_all_are_heard();
             self.replica_metrics.tick(!self.core.is_leader());
             self.replica_metrics.pauses(self.handing_over.is_some());
         }
         let check = self.checks.is_due(now);
         if check && self.follows() {
-            let rest = self.may_rest();
-            self.checks.begins(now, rest);
+            let idle = self.may_idle();
+            self.checks.begins(now, idle);
             self.publish_status();
             // Operators tell all replicas of a store what they tell one.
             self.follow_exporting();
@@ -38,8 +38,8 @@ impl Partition {
         }
         let time = self.clock.now();
         if check {
-            let rest = self.may_rest();
-            self.checks.begins(now, rest);
+            let idle = self.may_idle();
+            self.checks.begins(now, idle);
             self.look_after()?;
         }
         let due = check || self.due_at.is_some_and(|due| due <= time);
@@ -105,11 +105,11 @@ impl Partition {
     }
 
     /// If nothing is to be looked after before there is a message or something is due: how long that may last at most.
-    fn may_rest(&self) -> Option<Duration> {
+    fn may_idle(&self) -> Option<Duration> {
         let group = self.core.group();
         let engine = self.core.engine();
         let entry = self.core.applied();
-        let rests = group.rests() || self.core.is_leader() && group.is_alone();
+        let hibernates = group.hibernates() || self.core.is_leader() && group.is_alone();
         let nothing_waits = self.backlog.is_empty()
             && self.requests.is_empty()
             && self.inflight.is_empty()
@@ -118,14 +118,14 @@ impl Partition {
             && !self.core.is_void();
         let leads = self.core.is_leader();
         // Of a limit the router hears what is looked after here.
-        let is_calm = !leads
+        let has_no_work = !leads
             || !self.has_work()
                 && !engine.awaits_answers()
                 && engine.state.batch_operations.to_choose().next().is_none()
                 && self.status.writes.limit().is_none()
                 && self.core.has_named_busiest()
                 && self.exporters.are_done(&engine.state, entry);
-        if !rests || !nothing_waits || !is_calm {
+        if !hibernates || !nothing_waits || !has_no_work {
             return None;
         }
         let saved = self.status.checkpoint_index.load(Ordering::Relaxed);
@@ -268,8 +268,8 @@ impl Partition {
     pub(super) fn idle_time(&self) -> Duration {
         let now = Instant::now();
         let group = self.core.group();
-        // A single member has no one to send heartbeats to, and nothing to elect. Who rests has time.
-        let tick = if self.core.is_leader() && group.is_alone() || group.rests() {
+        // A single member has no one to send heartbeats to, and nothing to elect. One that hibernates has time.
+        let tick = if self.core.is_leader() && group.is_alone() || group.hibernates() {
             self.checks.next()
         } else {
             self.next_tick
