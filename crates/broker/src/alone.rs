@@ -42,7 +42,7 @@ impl Alone {
             partitions: config.partitions,
         };
         let id = config.cluster_id.clone().unwrap_or_default();
-        let state = Alone::carry_over(config, State::founded(id, &layout, 0))?;
+        let state = Alone::carry_over(config, State::bootstrapped(id, &layout, 0))?;
         Ok(Alone {
             file: config.directory.join(FILE),
             state: Mutex::new(Arc::new(state)),

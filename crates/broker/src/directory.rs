@@ -5,7 +5,7 @@ use std::path::Path;
 
 use skep_storage::disk::create_dir_durably;
 
-use crate::cluster::founding::{Identity, Keep};
+use crate::cluster::bootstrap::{Identity, Keep};
 use crate::config::BrokerConfig;
 use crate::router::OpenError;
 

@@ -86,9 +86,9 @@ impl Hosting {
         for (partition, it) in here.into_iter().flatten() {
             several += 1;
             let own = member(node, it.generation);
-            let founding = || {
-                let founders = state.replicas(*partition).into_iter();
-                ReplicaOf::founding(own, founders.map(|(_, member)| member).collect())
+            let bootstrap = || {
+                let initial_nodes = state.replicas(*partition).into_iter();
+                ReplicaOf::bootstrap(own, initial_nodes.map(|(_, member)| member).collect())
             };
             let io = |source| OpenError::Io {
                 partition: *partition,
@@ -109,7 +109,7 @@ impl Hosting {
                 _ if it.generation > 0 && !self.was_started(*partition, own).map_err(io)? => {
                     continue;
                 }
-                _ => founding(),
+                _ => bootstrap(),
             };
             if let Err(error) = self.open(*partition, &replica) {
                 failed.get_or_insert(error);

@@ -202,7 +202,7 @@ impl Hosting {
     }
 
     fn found(&self, partition: u32, own: u64) -> std::io::Result<ReplicaOf> {
-        let replica = ReplicaOf::founding(own, vec![own]);
+        let replica = ReplicaOf::bootstrap(own, vec![own]);
         if self.config.cluster.is_some() {
             return self.begin(partition, replica);
         }

@@ -19,10 +19,10 @@ pub struct ReplicaOf {
 
 impl ReplicaOf {
     /// One of those with which the group begins.
-    pub fn founding(own: u64, voters: Vec<u64>) -> ReplicaOf {
+    pub fn bootstrap(own: u64, voters: Vec<u64>) -> ReplicaOf {
         ReplicaOf {
             own,
-            members: Members::founding(voters),
+            members: Members::bootstrap(voters),
         }
     }
 

@@ -16,7 +16,7 @@ use skep_service::{
 
 use crate::alone::{self, Alone};
 use crate::clock::Clock;
-use crate::cluster::founding::Founding;
+use crate::cluster::bootstrap::Bootstrap;
 use crate::cluster::{self, Cluster};
 use crate::config::BrokerConfig;
 use crate::delivered_jobs::DeliveredJobs;
@@ -71,7 +71,7 @@ fn join(
     let Some(others) = config.cluster.clone() else {
         return Ok((None, directory.identity.cluster_id.clone()));
     };
-    let founding = Founding::new(
+    let bootstrap = Bootstrap::new(
         config.node_id,
         config.layout(),
         config.cluster_id.clone(),
@@ -79,10 +79,10 @@ fn join(
         directory::keeper(config),
     );
     if let Some((nodes, awaited)) = cluster::known_nodes(config, directory.alone) {
-        founding.nodes_are(nodes, awaited);
+        bootstrap.nodes_are(nodes, awaited);
     }
-    let cluster = Cluster::open(config.clone(), others, founding, metrics.messaging.clone())?;
-    let joined = cluster.founding().wait().and_then(|id| {
+    let cluster = Cluster::open(config.clone(), others, bootstrap, metrics.messaging.clone())?;
+    let joined = cluster.bootstrap().wait().and_then(|id| {
         cluster.take_part(directory)?;
         Ok(id)
     });

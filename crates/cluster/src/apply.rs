@@ -14,7 +14,8 @@ use crate::state::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Entry {
     /// The cluster begins. Once it has, this is nothing any more.
-    Found(Box<State>),
+    #[serde(rename = "Found")]
+    Bootstrap(Box<State>),
     /// A change begins that was planned for the state of this revision. If that is another one by now, or a change is under way,
     /// this is nothing.
     Begin {
@@ -62,7 +63,7 @@ impl State {
     /// Applies an entry. False if it had no effect: what it supposes is not so (any more).
     pub fn apply(&mut self, entry: Entry) -> bool {
         match entry {
-            Entry::Found(state) if !self.is_founded() => *self = *state,
+            Entry::Bootstrap(state) if !self.is_bootstrapped() => *self = *state,
             Entry::Begin {
                 revision,
                 operations,

@@ -15,7 +15,7 @@ pub(crate) const MAX_FINISHED: usize = 20;
 /// What all nodes agree on. Times are milliseconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Empty before the cluster is founded.
+    /// Empty before the cluster is bootstrapped.
     pub cluster_id: String,
     /// Grows with each entry: of two copies the one with more is newer.
     pub revision: u64,
@@ -56,7 +56,7 @@ fn is_zero(number: &u64) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     pub state: NodeState,
-    /// The revision of the state that added it; 0: it is one of those that founded the cluster.
+    /// The revision of the state that added it; 0: it is one of those with which the cluster was bootstrapped.
     pub generation: u64,
     pub version: u64,
     pub updated_at: i64,
@@ -129,7 +129,7 @@ impl State {
     }
 
     /// A cluster at its beginning.
-    pub fn founded(cluster_id: String, layout: &Layout, now: i64) -> State {
+    pub fn bootstrapped(cluster_id: String, layout: &Layout, now: i64) -> State {
         let node = |_| Node {
             state: NodeState::Active,
             generation: 0,
@@ -163,7 +163,7 @@ impl State {
         state
     }
 
-    pub fn is_founded(&self) -> bool {
+    pub fn is_bootstrapped(&self) -> bool {
         !self.cluster_id.is_empty()
     }
 
@@ -196,7 +196,7 @@ impl State {
         let node = node_of(member);
         let wanted = node.and_then(|node| self.replica_of(node, partition));
         let goes_on = node.and_then(|node| self.goes_on_from(node, partition));
-        self.is_founded()
+        self.is_bootstrapped()
             && ![wanted, goes_on].contains(&Some(member))
             && generation(member) <= self.revision
     }

@@ -2,12 +2,12 @@
 
 use crate::{Layout, State};
 
-/// As it is founded: each partition has so many copies.
+/// As it is bootstrapped: each partition has so many copies.
 pub fn cluster(nodes: &[u32], copies: u32, partitions: u32) -> State {
     let layout = Layout {
         nodes: nodes.to_vec(),
         copies,
         partitions,
     };
-    State::founded("it".to_string(), &layout, 0)
+    State::bootstrapped("it".to_string(), &layout, 0)
 }

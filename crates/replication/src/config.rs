@@ -52,7 +52,7 @@ impl GroupConfig {
         Self {
             group,
             node,
-            members: Members::founding(voters),
+            members: Members::bootstrap(voters),
             heartbeat_ticks: 2,
             election_ticks: 20,
             hibernate_after_ticks: None,

@@ -61,7 +61,7 @@ pub(crate) struct Planned {
 
 impl Members {
     /// The members with which a group begins.
-    pub fn founding(voters: Vec<u64>) -> Self {
+    pub fn bootstrap(voters: Vec<u64>) -> Self {
         Self {
             index: 0,
             plan: 0,

@@ -8,7 +8,7 @@ use skep_cluster::{FIRST_GATEWAY, State, is_gateway};
 use skep_transport::{Class, Greeting};
 
 use super::Cluster;
-use super::founding::id_and_epoch;
+use super::bootstrap::id_and_epoch;
 use super::wire::{ClusterMessage, NodeMessage};
 
 /// Gateways that are connected, so that no two have the same number.
@@ -64,7 +64,7 @@ impl Cluster {
 
     /// A gateway presents itself to a broker.
     pub(super) fn meets_gateway(&self, other: &Greeting) -> Result<(), String> {
-        let own = self.founding.identity().cluster_id;
+        let own = self.bootstrap.identity().cluster_id;
         let number = other.node - FIRST_GATEWAY;
         // It has nothing of an earlier time.
         let (theirs, _) = id_and_epoch(&other.cluster_id);
@@ -93,21 +93,21 @@ impl Cluster {
                 self.node().saturating_sub(FIRST_GATEWAY)
             ));
         }
-        if epoch < self.founding.identity().epoch {
+        if epoch < self.bootstrap.identity().epoch {
             return Err(format!(
                 "node {} has not taken part in the recovery of the cluster {theirs}",
                 other.node
             ));
         }
         if other.formed {
-            self.founding.admitted(theirs, epoch)?;
+            self.bootstrap.admitted(theirs, epoch)?;
         }
         Ok(())
     }
 
     /// The cluster that this gateway belongs to, or is to belong to. Empty: any.
     fn wanted_cluster(&self) -> String {
-        let known = self.founding.identity().cluster_id;
+        let known = self.bootstrap.identity().cluster_id;
         match known.is_empty() {
             true => self.config.cluster_id.clone().unwrap_or_default(),
             false => known,
@@ -121,17 +121,17 @@ impl Cluster {
             let wanted = self.wanted_cluster();
             if wanted.is_empty() || wanted == state.cluster_id {
                 // It keeps nothing that could fail.
-                let _ = self.founding.admitted(&state.cluster_id, state.epoch);
+                let _ = self.bootstrap.admitted(&state.cluster_id, state.epoch);
             }
         }
-        if state.cluster_id == self.founding.identity().cluster_id {
+        if state.cluster_id == self.bootstrap.identity().cluster_id {
             self.state_is(state);
         }
     }
 
     /// A gateway has come: it hears what the cluster knows of itself.
     pub(super) fn tell_gateway(&self, node: u32, state: &State) {
-        if state.is_founded() && !self.is_gateway() {
+        if state.is_bootstrapped() && !self.is_gateway() {
             let state = state.encode();
             let message = NodeMessage::Cluster(ClusterMessage::State { state });
             self.send(node, &message);
@@ -166,7 +166,7 @@ mod tests {
     use skep_transport::Owner;
 
     use super::*;
-    use crate::cluster::founding::{Founding, Identity};
+    use crate::cluster::bootstrap::{Bootstrap, Identity};
     use crate::config::{BrokerConfig, ClusterConfig};
     use crate::metrics::BrokerMetrics;
 
@@ -188,7 +188,7 @@ mod tests {
             cluster: Some(cluster.clone()),
             ..BrokerConfig::default()
         };
-        let founding = Founding::new(
+        let bootstrap = Bootstrap::new(
             config.node_id,
             config.layout(),
             config.cluster_id.clone(),
@@ -196,7 +196,7 @@ mod tests {
             Box::new(|_| Ok(())),
         );
         let metrics = BrokerMetrics::default();
-        Cluster::open(config, cluster, founding, metrics.messaging.clone()).unwrap()
+        Cluster::open(config, cluster, bootstrap, metrics.messaging.clone()).unwrap()
     }
 
     fn is_told_of(gateway: &Arc<Cluster>, cluster: &str) {
@@ -205,7 +205,7 @@ mod tests {
             copies: 3,
             partitions: 3,
         };
-        let state = State::founded(cluster.to_string(), &layout, 0).encode();
+        let state = State::bootstrapped(cluster.to_string(), &layout, 0).encode();
         let message = NodeMessage::Cluster(ClusterMessage::State { state });
         gateway.received(0, Class::Requests, message.encode());
     }
@@ -215,7 +215,7 @@ mod tests {
         let gateway = gateway(None);
         is_told_of(&gateway, "a");
         assert_eq!(gateway.state().cluster_id, "a");
-        assert_eq!(gateway.founding().wait().unwrap(), "a");
+        assert_eq!(gateway.bootstrap().wait().unwrap(), "a");
         is_told_of(&gateway, "another");
         assert_eq!(gateway.state().cluster_id, "a");
         gateway.stop();
@@ -225,9 +225,9 @@ mod tests {
     fn a_gateway_is_not_of_a_cluster_that_it_is_not_configured_for() {
         let gateway = gateway(Some("b"));
         is_told_of(&gateway, "a");
-        assert!(gateway.founding().identity().cluster_id.is_empty());
+        assert!(gateway.bootstrap().identity().cluster_id.is_empty());
         is_told_of(&gateway, "b");
-        assert_eq!(gateway.founding().identity().cluster_id, "b");
+        assert_eq!(gateway.bootstrap().identity().cluster_id, "b");
         gateway.stop();
     }
 }

@@ -80,7 +80,7 @@ struct Stored {
 /// The state that was stored last, if it can be read: whoever has to know says so if not.
 pub fn stored_state(bytes: &[u8]) -> Option<State> {
     let stored: Stored = serde_json::from_slice(bytes).ok()?;
-    Some(stored.state).filter(State::is_founded)
+    Some(stored.state).filter(State::is_bootstrapped)
 }
 
 /// See the top of this file.
@@ -188,10 +188,10 @@ impl MetadataMember {
         if !leads || !self.proposed.is_empty() {
             return;
         }
-        if self.state.is_founded() {
+        if self.state.is_bootstrapped() {
             self.carry_out(around);
         } else if let Some(first) = self.first.clone() {
-            self.propose(Entry::Found(Box::new(first)));
+            self.propose(Entry::Bootstrap(Box::new(first)));
         }
     }
 

@@ -1,7 +1,7 @@
-//! This node among the others: founding, messages between replicas, requests and jobs across nodes, who is there.
+//! This node among the others: bootstrap, messages between replicas, requests and jobs across nodes, who is there.
 
+pub mod bootstrap;
 mod changes;
-pub mod founding;
 mod gateways;
 mod heartbeats;
 mod management;
@@ -37,8 +37,8 @@ use skep_transport::{
 };
 use tokio::runtime::Handle;
 
+use self::bootstrap::{Bootstrap, majority_lives};
 pub(crate) use self::changes::now;
-use self::founding::{Founding, majority_lives};
 use self::gateways::Visitors;
 use self::heartbeats::Heartbeats;
 use self::management::OperatorRequests;
@@ -73,7 +73,7 @@ pub struct Cluster {
     config: BrokerConfig,
     cluster: ClusterConfig,
     incarnation: u64,
-    founding: Founding,
+    bootstrap: Bootstrap,
     transport: OnceLock<Transport<Cluster>>,
     /// Once the partitions are there.
     broker: OnceLock<Weak<Shared>>,
@@ -106,7 +106,7 @@ impl Cluster {
     pub fn open(
         config: BrokerConfig,
         cluster: ClusterConfig,
-        founding: Founding,
+        bootstrap: Bootstrap,
         metrics: MessagingFamilies,
     ) -> Result<Arc<Cluster>, OpenError> {
         let wire = skep_transport::Config {
@@ -124,7 +124,7 @@ impl Cluster {
             config,
             cluster,
             incarnation: uuid::Uuid::new_v4().as_u64_pair().0,
-            founding,
+            bootstrap,
             transport: OnceLock::new(),
             broker: OnceLock::new(),
             requests: Requests::new(metrics),
@@ -186,8 +186,8 @@ impl Cluster {
         self.tell_status();
     }
 
-    pub fn founding(&self) -> &Founding {
-        &self.founding
+    pub fn bootstrap(&self) -> &Bootstrap {
+        &self.bootstrap
     }
 
     pub fn node(&self) -> u32 {
@@ -236,7 +236,7 @@ impl Cluster {
     /// Ends all connections. Blocks.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
-        self.founding.give_up("the node stops");
+        self.bootstrap.give_up("the node stops");
         self.forget_incoming();
         self.stop_metadata_group();
         if let Some(transport) = self.transport.get() {
@@ -263,7 +263,7 @@ impl Cluster {
         };
         let state = self.state();
         let reached = transport.peers().filter(|node| {
-            let belongs = !state.is_founded() || state.nodes.contains_key(node);
+            let belongs = !state.is_bootstrapped() || state.nodes.contains_key(node);
             belongs && transport.is_connected(*node, Class::Requests)
         });
         u32::try_from(reached.count()).unwrap_or(u32::MAX)
@@ -567,7 +567,7 @@ fn in_bulk(kind: Bulk, message: &[u8]) -> Bytes {
 /// The transport holds its owner; this is what the owner lets it call.
 impl Owner for Cluster {
     fn greeting(&self) -> Greeting {
-        let identity = self.founding.identity();
+        let identity = self.bootstrap.identity();
         Greeting {
             version: PROTOCOL_VERSION,
             cluster_id: identity.presented(),
@@ -576,7 +576,7 @@ impl Owner for Cluster {
             incarnation: self.incarnation,
             address: self.cluster.advertised.clone(),
             layout: self.config.layout(),
-            members: self.founding.members(),
+            members: self.bootstrap.members(),
             known: Vec::new(),
             oldest_version: OLDEST_VERSION,
         }
@@ -587,11 +587,11 @@ impl Owner for Cluster {
             self.meets_gateway(other)
         } else if self.is_gateway() {
             self.meets_as_gateway(other)
-        } else if self.metadata_leader().is_some() && self.founding.is_left_behind_by(other) {
+        } else if self.metadata_leader().is_some() && self.bootstrap.is_left_behind_by(other) {
             // A majority lives: it does not yield to a minority, nor to anybody who says so.
             Err(majority_lives(self.node(), other.node))
         } else {
-            self.founding.meets(other)
+            self.bootstrap.meets(other)
         }
     }
 
@@ -601,14 +601,14 @@ impl Owner for Cluster {
 
     fn expects(&self, node: u32) -> bool {
         let state = self.state();
-        match state.is_founded() {
+        match state.is_bootstrapped() {
             true => state.nodes.contains_key(&node),
             false => node < self.cluster.size,
         }
     }
 
     fn is_settled(&self) -> bool {
-        self.founding.identity().formed
+        self.bootstrap.identity().formed
     }
 
     fn received(self: &Arc<Self>, from: u32, class: Class, message: Bytes) {

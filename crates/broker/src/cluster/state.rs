@@ -102,7 +102,7 @@ impl Cluster {
         if is_purged {
             self.forget_progress();
         }
-        self.founding
+        self.bootstrap
             .nodes_are(settled(state), state.awaited.clone());
         self.known.changed.notify_all();
         self.look_after_replicas();
@@ -157,18 +157,18 @@ impl Cluster {
         }
         self.finish_unsafe_recovery()?;
         let there = ReplicaOf::read(&self.metadata_directory()).map_err(|e| e.to_string())?;
-        let founds = member(self.node(), 0);
+        let initial_member = member(self.node(), 0);
         match there {
-            Some(replica) if replica.own != founds => {
+            Some(replica) if replica.own != initial_member => {
                 let first = first_state(&self.metadata_directory())?;
                 self.start_metadata_group(replica, first)?;
             }
             // Also if it was begun before: all nodes may have stopped before they had agreed on how the cluster begins.
             _ if self.known.own.lock().is_none() => {
-                let nodes = self.founders(there.as_ref(), claimed.alone);
+                let nodes = self.initial_nodes(there.as_ref(), claimed.alone);
                 let voters = nodes.iter().map(|node| member(*node, 0)).collect();
                 let first = self.layout_of(nodes, claimed.partitions)?;
-                let replica = there.unwrap_or_else(|| ReplicaOf::founding(founds, voters));
+                let replica = there.unwrap_or_else(|| ReplicaOf::bootstrap(initial_member, voters));
                 self.start_metadata_group(replica, Some(first))?;
             }
             _ => {}
@@ -178,7 +178,7 @@ impl Cluster {
 
     /// The nodes with which the cluster begins: those with which this one has begun, if it has. A node that was alone is the first of
     /// its cluster.
-    fn founders(&self, begun: Option<&ReplicaOf>, alone: bool) -> Vec<u32> {
+    fn initial_nodes(&self, begun: Option<&ReplicaOf>, alone: bool) -> Vec<u32> {
         match begun {
             Some(begun) => {
                 let voters = begun.members.voters.iter().copied();
@@ -197,8 +197,8 @@ impl Cluster {
             nodes,
             partitions,
         };
-        let id = self.founding.identity().cluster_id;
-        let first = State::founded(id, &layout, super::changes::now());
+        let id = self.bootstrap.identity().cluster_id;
+        let first = State::bootstrapped(id, &layout, super::changes::now());
         Alone::carry_over(&self.config, first)
     }
 
@@ -219,7 +219,7 @@ impl Cluster {
 
     fn wait_for_state(&self) -> Result<(), String> {
         let mut state = self.known.state.lock();
-        while !state.is_founded() {
+        while !state.is_bootstrapped() {
             if let Some(reason) = self.known.failed.lock().clone() {
                 return Err(reason);
             }
@@ -263,8 +263,8 @@ impl Cluster {
             return Ok(());
         }
         // A survivor of what the cluster was: before its files change, so that it comes as one of the new epoch after a crash.
-        if self.founding.identity().formed {
-            self.founding.admitted(&state.cluster_id, state.epoch)?;
+        if self.bootstrap.identity().formed {
+            self.bootstrap.admitted(&state.cluster_id, state.epoch)?;
         }
         // An earlier member of this node was removed: nobody counts on it any more.
         self.stop_metadata_group();
@@ -279,6 +279,6 @@ impl Cluster {
         );
         self.start_metadata_group(replica, None)?;
         self.state_is(state);
-        self.founding.admitted(&state.cluster_id, state.epoch)
+        self.bootstrap.admitted(&state.cluster_id, state.epoch)
     }
 }

@@ -187,7 +187,7 @@ impl Cluster {
             create_dir_durably(&decided)?;
             write_durably(&decided.join(FIRST), &first.encode())?;
             // The last one: with it the directory counts.
-            ReplicaOf::founding(own, vec![own]).write(&decided)
+            ReplicaOf::bootstrap(own, vec![own]).write(&decided)
         };
         write().map_err(|error| error.to_string())?;
         self.finish_unsafe_recovery()?;
@@ -210,7 +210,7 @@ impl Cluster {
         }
         let first = first_state(&decided)?.ok_or("how the group begins is not there")?;
         // From here on nodes of before are refused.
-        self.founding.admitted(&first.cluster_id, first.epoch)?;
+        self.bootstrap.admitted(&first.cluster_id, first.epoch)?;
         tracing::error!(
             code = "CLUSTER_STATE",
             epoch = first.epoch,
@@ -228,7 +228,7 @@ impl Cluster {
 
     /// The cluster goes on without this node: it does nothing any more that others could take for the cluster's.
     pub(super) fn stay_behind(self: &Arc<Self>) {
-        let Some(reason) = self.founding.left_behind() else {
+        let Some(reason) = self.bootstrap.left_behind() else {
             return;
         };
         // A node that has just started has nothing that could do anything.

@@ -5,8 +5,11 @@ use skep_broker::cluster::{Answer as ClusterAnswer, Ask};
 use skep_cluster::{NodeState, Operation, Outcome, Planned, Refusal, Request};
 
 /// Some of the nodes begin the cluster.
-fn with_founders(founders: u32, nodes: Nodes) -> Nodes {
-    Nodes { founders, ..nodes }
+fn with_initial_nodes(initial_nodes: u32, nodes: Nodes) -> Nodes {
+    Nodes {
+        initial_nodes,
+        ..nodes
+    }
 }
 
 pub fn scale(add: &[u32], remove: &[u32], copies: Option<u32>) -> Request {
@@ -127,7 +130,7 @@ async fn a_node_that_was_alone_becomes_the_first_of_three_with_all_of_its_data()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_is_added_and_another_one_removed_under_load() {
-    let nodes = with_founders(3, Nodes::new(4, 4));
+    let nodes = with_initial_nodes(3, Nodes::new(4, 4));
     let mut rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;
     rigs.push(nodes_waiting(&nodes, &rigs, 3, scale(&[3], &[], None)).await);
@@ -224,7 +227,7 @@ async fn a_node_that_has_lost_its_disk_is_taken_out_and_added_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_is_stuck_outlives_restarts_and_can_be_given_up_and_taken_up() {
-    let nodes = with_founders(3, Nodes::new(4, 1));
+    let nodes = with_initial_nodes(3, Nodes::new(4, 1));
     let mut rigs = nodes.all().await;
     // Node 3 is not there.
     let planned = ask(&rigs[1], scale(&[3], &[], Some(3)), false)

@@ -46,7 +46,7 @@ struct Nodes {
     directories: Vec<Arc<TempDir>>,
     partitions: u32,
     /// Nodes that begin the cluster.
-    founders: u32,
+    initial_nodes: u32,
     /// Where each keeps what can be searched.
     store: fn(&Nodes) -> skep_export::Config,
     database: Option<&'static skep_testbed::Postgres>,
@@ -102,7 +102,7 @@ impl Nodes {
                 .map(|_| Arc::new(tempfile::tempdir().unwrap()))
                 .collect(),
             partitions,
-            founders: size as u32,
+            initial_nodes: size as u32,
             store: |_| skep_export::Config::default(),
             database: None,
             search_server: None,
@@ -131,7 +131,7 @@ impl Nodes {
     }
 
     fn config(&self, node: usize) -> BrokerConfig {
-        let size = self.founders;
+        let size = self.initial_nodes;
         BrokerConfig {
             node_id: node as u32,
             partitions: self.partitions,
@@ -186,7 +186,7 @@ impl Nodes {
 
     /// All of them, started at about the same time, with a leader for every partition.
     async fn all(&self) -> Vec<Rig> {
-        let opening: Vec<_> = (0..self.founders as usize)
+        let opening: Vec<_> = (0..self.initial_nodes as usize)
             .map(|node| self.opening(node))
             .collect();
         let mut rigs = Vec::new();

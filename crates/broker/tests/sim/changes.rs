@@ -106,7 +106,7 @@ impl World {
         if state.revision <= here.known.revision {
             return;
         }
-        let begins = !here.known.is_founded();
+        let begins = !here.known.is_bootstrapped();
         here.known = state;
         if begins {
             self.open_replica(host);

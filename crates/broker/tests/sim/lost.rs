@@ -49,7 +49,7 @@ impl World {
         let here: &mut Host = self.host(left);
         here.own = Some(Metadata::new(
             own,
-            Members::founding(vec![own]),
+            Members::bootstrap(vec![own]),
             Some(first),
         ));
         here.replica = Some(replica);

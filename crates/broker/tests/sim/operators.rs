@@ -83,7 +83,7 @@ impl World {
     /// Stops nodes that are not of the cluster any more, and puts an empty disk into the machine that had lost its own.
     fn look_after_machines(&mut self) {
         let state = self.operators.newest.clone();
-        if !state.is_founded() || state.running.is_some() {
+        if !state.is_bootstrapped() || state.running.is_some() {
             return;
         }
         self.operators.lost = self

@@ -117,7 +117,7 @@ impl World {
             own_oracle: Oracle::new(VOTERS),
             hosts: BTreeMap::new(),
             nodes: BTreeMap::new(),
-            members: Members::founding(VOTERS.to_vec()),
+            members: Members::bootstrap(VOTERS.to_vec()),
             clients: Clients::default(),
             operators: Operators::default(),
             jobs: Jobs::default(),
@@ -167,7 +167,7 @@ impl World {
             copies: 3,
             partitions: 1,
         };
-        let first = State::founded("simulated".to_string(), &layout, 0);
+        let first = State::bootstrapped("simulated".to_string(), &layout, 0);
         for host in 0..if self.kind.changes { HOSTS } else { 3 } {
             let mut fresh = Host::default();
             if let Some(member) = first.member(host) {

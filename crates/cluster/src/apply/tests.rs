@@ -9,7 +9,7 @@ pub(crate) fn three() -> State {
         copies: 3,
         partitions: 2,
     };
-    State::founded("it".to_string(), &layout, 1)
+    State::bootstrapped("it".to_string(), &layout, 1)
 }
 
 /// A state in which a change has begun.
@@ -45,11 +45,11 @@ fn finish(mut state: State) -> State {
 #[test]
 fn a_cluster_is_founded_once() {
     let mut state = State::default();
-    assert!(state.apply(Entry::Found(Box::new(three()))));
+    assert!(state.apply(Entry::Bootstrap(Box::new(three()))));
     assert_eq!(state, three());
     let mut other = three();
     other.cluster_id = "another".to_string();
-    assert!(!state.apply(Entry::Found(Box::new(other))));
+    assert!(!state.apply(Entry::Bootstrap(Box::new(other))));
     assert_eq!(state, three());
 }
 
@@ -185,7 +185,7 @@ fn states_and_entries_survive_their_bytes() {
         &Request::ForceRemove { brokers: vec![2] },
     ));
     assert_eq!(State::decode(&state.encode()), Ok(state.clone()));
-    let entry = Entry::Found(Box::new(state));
+    let entry = Entry::Bootstrap(Box::new(state));
     assert_eq!(Entry::decode(&entry.encode()), Ok(entry));
     assert!(State::decode(b"{").is_err() && Entry::decode(b"[]").is_err());
 }

@@ -128,7 +128,7 @@ impl World {
     /// A world in which members come and go.
     pub fn with_changes(seed: u64, mutation: Mutation) -> Self {
         let mut world = Self::new(seed, mutation);
-        world.members = Some(Members::founding(VOTERS.to_vec()));
+        world.members = Some(Members::bootstrap(VOTERS.to_vec()));
         world
     }
 

@@ -1,4 +1,4 @@
-//! How a cluster comes into being, and how a node knows that it belongs to it.
+//! Bootstrap: how a cluster comes into being, and how a node knows that it belongs to it.
 //!
 //! A node without data knows nothing, and makes up nothing. Only when *all* nodes have met and none of them has data does node 0
 //! make an id; the others take it over from it. Once every node is known to have the id the cluster is formed, and from then on a
@@ -46,7 +46,7 @@ pub fn id_and_epoch(presented: &str) -> (&str, u64) {
 /// Keeps the identity in the data directory. What it returns survives the node.
 pub type Keep = Box<dyn Fn(&Identity) -> std::io::Result<()> + Send + Sync>;
 
-pub struct Founding {
+pub struct Bootstrap {
     node: u32,
     layout: Layout,
     /// The id that the cluster is to have (`camunda.cluster.cluster-id`).
@@ -73,19 +73,19 @@ struct State {
     refused: Option<String>,
 }
 
-impl Founding {
+impl Bootstrap {
     pub fn new(
         node: u32,
         layout: Layout,
         wanted: Option<String>,
         known: Identity,
         keep: Keep,
-    ) -> Founding {
+    ) -> Bootstrap {
         let state = State {
             identity: known,
             ..State::default()
         };
-        Founding {
+        Bootstrap {
             node,
             layout,
             wanted,

@@ -13,7 +13,7 @@ const LAYOUT: Layout = Layout {
 };
 
 struct Node {
-    founding: Founding,
+    bootstrap: Bootstrap,
     kept: Arc<Mutex<Identity>>,
 }
 
@@ -25,7 +25,7 @@ fn node(number: u32, known: &Identity) -> Node {
         Ok(())
     });
     Node {
-        founding: Founding::new(number, LAYOUT, None, known.clone(), keep),
+        bootstrap: Bootstrap::new(number, LAYOUT, None, known.clone(), keep),
         kept,
     }
 }
@@ -35,16 +35,16 @@ fn fresh() -> [Node; 3] {
 }
 
 fn greeting(node: &Node) -> Greeting {
-    let identity = node.founding.identity();
+    let identity = node.bootstrap.identity();
     Greeting {
         version: PROTOCOL_VERSION,
         cluster_id: identity.presented(),
         formed: identity.formed,
-        node: node.founding.node,
+        node: node.bootstrap.node,
         incarnation: 1,
         address: String::new(),
         layout: LAYOUT,
-        members: node.founding.members(),
+        members: node.bootstrap.members(),
         known: Vec::new(),
         oldest_version: 1,
     }
@@ -53,12 +53,12 @@ fn greeting(node: &Node) -> Greeting {
 /// Both hear what the other was before.
 fn meet(a: &Node, b: &Node) -> Result<(), String> {
     let (of_a, of_b) = (greeting(a), greeting(b));
-    let (one, other) = (a.founding.meets(&of_b), b.founding.meets(&of_a));
+    let (one, other) = (a.bootstrap.meets(&of_b), b.bootstrap.meets(&of_a));
     one.and(other)
 }
 
 fn id(node: &Node) -> String {
-    let identity = node.founding.identity();
+    let identity = node.bootstrap.identity();
     assert_eq!(
         *node.kept.lock(),
         identity,
@@ -81,7 +81,7 @@ fn an_id_is_made_when_all_have_met_and_by_node_0_alone() {
     assert!(id(&two).is_empty());
     meet(&zero, &two).unwrap();
     assert_eq!(id(&two), made);
-    assert!(!two.founding.identity().formed);
+    assert!(!two.bootstrap.identity().formed);
     // From somebody who has it from node 0.
     meet(&one, &two).unwrap();
     assert_eq!(id(&one), made);
@@ -89,17 +89,17 @@ fn an_id_is_made_when_all_have_met_and_by_node_0_alone() {
     meet(&zero, &two).unwrap();
     meet(&one, &two).unwrap();
     for node in [&zero, &one, &two] {
-        assert!(node.founding.identity().formed);
-        assert_eq!(node.founding.wait(), Ok(made.clone()));
+        assert!(node.bootstrap.identity().formed);
+        assert_eq!(node.bootstrap.wait(), Ok(made.clone()));
     }
 }
 
 #[test]
-fn a_founder_that_is_lost_before_it_told_anybody_is_waited_for() {
+fn a_bootstrapping_node_that_is_lost_before_it_told_anybody_is_waited_for() {
     let [zero, one, two] = fresh();
     meet(&zero, &one).unwrap();
     meet(&zero, &two).unwrap();
-    let known = zero.founding.identity();
+    let known = zero.bootstrap.identity();
     // Without it the others make nothing up.
     meet(&one, &two).unwrap();
     assert!(id(&one).is_empty() && id(&two).is_empty());
@@ -123,7 +123,7 @@ fn a_node_without_data_is_not_let_into_a_cluster_that_was_formed() {
             refused.contains(&format!("node {lost} has no data")),
             "{refused}"
         );
-        assert_eq!(new.founding.wait(), Err(refused));
+        assert_eq!(new.bootstrap.wait(), Err(refused));
         assert!(id(&new).is_empty());
     }
 }
@@ -137,14 +137,14 @@ fn another_node_waits_outside_of_a_formed_cluster_until_it_is_added() {
     };
     let old = node(1, &formed);
     // The third one was taken out: it may come without data.
-    old.founding.nodes_are([0, 1].into(), BTreeSet::new());
+    old.bootstrap.nodes_are([0, 1].into(), BTreeSet::new());
     for new in [2, 5] {
         let new = node(new, &Identity::default());
         meet(&new, &old).unwrap();
         meet(&new, &old).unwrap();
         assert!(id(&new).is_empty());
-        new.founding.admitted("c", 0).unwrap();
-        assert_eq!(new.founding.wait(), Ok("c".to_string()));
+        new.bootstrap.admitted("c", 0).unwrap();
+        assert_eq!(new.bootstrap.wait(), Ok("c".to_string()));
         assert_eq!(*new.kept.lock(), formed);
     }
     let lost = node(0, &Identity::default());
@@ -165,7 +165,7 @@ fn what_was_configured_does_not_count_once_a_cluster_is_formed() {
     let (one, two) = (node(1, &formed), node(2, &formed));
     let mut other = greeting(&one);
     other.layout.size = 1;
-    two.founding.meets(&other).unwrap();
+    two.bootstrap.meets(&other).unwrap();
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn nodes_of_different_clusters_or_layouts_refuse_each_other() {
     let [new, newer, _] = fresh();
     let mut other = greeting(&new);
     other.layout.partitions = 5;
-    let refused = newer.founding.meets(&other).unwrap_err();
+    let refused = newer.bootstrap.meets(&other).unwrap_err();
     assert!(
         refused.contains("5 partitions") && refused.contains("2 partitions"),
         "{refused}"
@@ -190,7 +190,7 @@ fn nodes_of_different_clusters_or_layouts_refuse_each_other() {
 #[test]
 fn what_cannot_be_kept_does_not_count() {
     let full: Keep = Box::new(|_| Err(std::io::Error::other("full")));
-    let zero = Founding::new(0, LAYOUT, None, Identity::default(), full);
+    let zero = Bootstrap::new(0, LAYOUT, None, Identity::default(), full);
     let [_, one, two] = fresh();
     zero.meets(&greeting(&one)).unwrap();
     zero.meets(&greeting(&two)).unwrap();
@@ -209,32 +209,32 @@ fn of_epoch(epoch: u64) -> Identity {
 #[test]
 fn a_node_that_was_left_behind_is_refused_and_knows_why() {
     let survivor = node(0, &of_epoch(1));
-    survivor.founding.nodes_are([0].into(), BTreeSet::new());
+    survivor.bootstrap.nodes_are([0].into(), BTreeSet::new());
     let old = node(2, &of_epoch(0));
-    let reason = survivor.founding.meets(&greeting(&old)).unwrap_err();
+    let reason = survivor.bootstrap.meets(&greeting(&old)).unwrap_err();
     assert!(reason.contains("node 2 was removed as lost"), "{reason}");
-    assert_eq!(survivor.founding.left_behind(), None);
-    assert_eq!(old.founding.left_behind(), None);
+    assert_eq!(survivor.bootstrap.left_behind(), None);
+    assert_eq!(old.bootstrap.left_behind(), None);
     assert_eq!(
-        old.founding.meets(&greeting(&survivor)),
+        old.bootstrap.meets(&greeting(&survivor)),
         Err(reason.clone())
     );
-    assert_eq!(old.founding.left_behind(), Some(reason.clone()));
-    assert_eq!(old.founding.wait(), Err(reason));
+    assert_eq!(old.bootstrap.left_behind(), Some(reason.clone()));
+    assert_eq!(old.bootstrap.wait(), Err(reason));
     // Others of its time it still meets.
     let other = node(1, &of_epoch(0));
-    other.founding.meets(&greeting(&old)).unwrap();
+    other.bootstrap.meets(&greeting(&old)).unwrap();
 }
 
 #[test]
 fn a_survivor_that_has_not_heard_of_it_comes_over_and_once_it_has_nobody_of_before_is_awaited() {
     let survivor = node(0, &of_epoch(1));
-    survivor.founding.nodes_are([0, 2].into(), [2].into());
+    survivor.bootstrap.nodes_are([0, 2].into(), [2].into());
     let late = node(2, &of_epoch(0));
     meet(&survivor, &late).unwrap();
-    late.founding.admitted("c", 1).unwrap();
+    late.bootstrap.admitted("c", 1).unwrap();
     assert_eq!(*late.kept.lock(), of_epoch(1));
-    survivor.founding.nodes_are([0, 2].into(), BTreeSet::new());
+    survivor.bootstrap.nodes_are([0, 2].into(), BTreeSet::new());
     meet(&survivor, &late).unwrap();
     let restored = node(2, &of_epoch(0));
     assert!(meet(&survivor, &restored).is_err());
