@@ -16,7 +16,7 @@ use h2::{PingPong, client::SendRequest};
 use http::{Request, Response};
 
 use super::Endpoint;
-use super::farewell::{LastStream, Listening};
+use super::goaway::{LastStream, Listening};
 use crate::Error;
 
 const PING_EVERY: Duration = Duration::from_secs(30);

@@ -1,8 +1,8 @@
 //! Connections: lean HTTP/1.1 and HTTP/2, and reading streams under flow control.
 
 mod endpoint;
-mod farewell;
 mod framed;
+mod goaway;
 mod http1;
 mod http2;
 

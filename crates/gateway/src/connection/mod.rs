@@ -47,11 +47,11 @@ struct Guard {
     written: Frames,
     /// The newest stream of the client.
     last_stream: u32,
-    farewell: Farewell,
+    goaway: Goaway,
 }
 
 #[derive(Debug)]
-enum Farewell {
+enum Goaway {
     None,
     /// A GOAWAY goes out as soon as the frame before it is whole.
     Due,
@@ -73,7 +73,7 @@ impl<S> Watched<S> {
                 pings: Pings::new(interval),
                 written: Frames::outbound(),
                 last_stream: 0,
-                farewell: Farewell::None,
+                goaway: Goaway::None,
             }),
         }
     }
@@ -109,9 +109,9 @@ impl<S> Watched<S> {
                     }
                     if frame.is_ping()
                         && !guard.pings.received(Instant::now())
-                        && matches!(guard.farewell, Farewell::None)
+                        && matches!(guard.goaway, Goaway::None)
                     {
-                        guard.farewell = Farewell::Due;
+                        guard.goaway = Goaway::Due;
                     }
                 });
                 self.activity.partial(frames.is_partial(), began);
@@ -122,7 +122,7 @@ impl<S> Watched<S> {
 
 impl Guard {
     fn is_leaving(&self) -> bool {
-        !matches!(self.farewell, Farewell::None)
+        !matches!(self.goaway, Goaway::None)
     }
 
     fn wrote(&mut self, bytes: &[u8]) {
@@ -150,24 +150,24 @@ impl Guard {
         socket: &mut S,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        if matches!(self.farewell, Farewell::Due) && self.written.until_boundary() == 0 {
+        if matches!(self.goaway, Goaway::Due) && self.written.until_boundary() == 0 {
             let bytes = self.goaway();
-            self.farewell = Farewell::Going { bytes, sent: 0 };
+            self.goaway = Goaway::Going { bytes, sent: 0 };
             tracing::debug!("a client pings too often: its connection is ended");
         }
-        while let Farewell::Going { bytes, sent } = &mut self.farewell {
+        while let Goaway::Going { bytes, sent } = &mut self.goaway {
             let rest = bytes.get(*sent..).unwrap_or_default();
             if rest.is_empty() {
-                self.farewell = Farewell::Gone;
+                self.goaway = Goaway::Gone;
                 break;
             }
             match ready!(Pin::new(&mut *socket).poll_write(cx, rest))? {
-                0 => self.farewell = Farewell::Gone,
+                0 => self.goaway = Goaway::Gone,
                 written => *sent += written,
             }
         }
-        match self.farewell {
-            Farewell::Gone => Poll::Ready(Ok(())),
+        match self.goaway {
+            Goaway::Gone => Poll::Ready(Ok(())),
             // The rest of the frame goes out by `poll_write`, which comes back here.
             _ => Poll::Pending,
         }

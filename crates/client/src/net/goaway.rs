@@ -27,7 +27,7 @@ impl LastStream {
     }
 }
 
-/// A connection on which the server's farewell is listened for.
+/// A connection that watches for the server's GOAWAY.
 #[derive(Debug)]
 pub(crate) struct Listening<S> {
     stream: S,
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_farewell_is_found_however_the_bytes_come() {
+    fn a_goaway_is_found_however_the_bytes_come() {
         let mut bytes = frame(4, &[]);
         bytes.extend(frame(0, &[GOAWAY; 40]));
         bytes.extend(frame(GOAWAY, &[0x7F, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0]));
