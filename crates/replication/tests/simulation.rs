@@ -86,7 +86,7 @@ const ELECTION: u64 = 10 * sim::world::TICK;
 #[test]
 fn a_leader_that_hears_nobody_and_is_heard_gives_up_within_two_election_times() {
     for seed in 1..=30 {
-        let mut world = World::calm(seed, 2000);
+        let mut world = World::without_faults(seed, 2000);
         world.run_until(10 * ELECTION);
         let (_, deaf) = world.leader().expect("a leader");
         world.deafen(deaf);
@@ -103,7 +103,7 @@ fn a_leader_that_hears_nobody_and_is_heard_gives_up_within_two_election_times() 
 #[test]
 fn a_leader_whose_flush_hangs_is_replaced_within_two_election_times() {
     for seed in 1..=30 {
-        let mut world = World::calm(seed, 2000);
+        let mut world = World::without_faults(seed, 2000);
         world.run_until(10 * ELECTION);
         let (_, hung) = world.leader().expect("a leader");
         world.hang_disk(hung, 50 * ELECTION);
@@ -125,7 +125,7 @@ fn a_leader_whose_flush_hangs_is_replaced_within_two_election_times() {
 fn a_leader_that_is_answered_late_goes_on() {
     for seed in 1..=5 {
         // There and back it takes nearly an election time.
-        let mut world = World::calm(seed, ELECTION * 45 / 100);
+        let mut world = World::without_faults(seed, ELECTION * 45 / 100);
         world.run_until(20 * ELECTION);
         let leader = world.leader().expect("a leader");
         world.run_until(60 * ELECTION);
@@ -138,7 +138,7 @@ fn a_leader_that_is_answered_late_goes_on() {
 fn a_member_that_leads_while_it_is_removed_gives_up() {
     let mut led = 0;
     for seed in 1..=40 {
-        let mut world = World::calm(seed, 2000);
+        let mut world = World::without_faults(seed, 2000);
         world.run_until(10 * ELECTION);
         let (_, leader) = world.leader().expect("a leader");
         let gone = if leader == 1 { 2 } else { 1 };

@@ -94,8 +94,8 @@ pub struct Cluster {
     stopped: AtomicBool,
     /// It was left behind, and has acted on that.
     left: AtomicBool,
-    /// Seconds in which all nodes were there.
-    calm: AtomicU32,
+    /// For how many seconds all nodes have been there.
+    stable_for: AtomicU32,
 }
 
 impl Cluster {
@@ -142,7 +142,7 @@ impl Cluster {
             hosting: Mutex::default(),
             stopped: AtomicBool::new(false),
             left: AtomicBool::new(false),
-            calm: AtomicU32::new(0),
+            stable_for: AtomicU32::new(0),
         });
         let transport = Transport::open(wire, this.clone())?;
         let looking = Arc::downgrade(&this);
@@ -157,13 +157,13 @@ impl Cluster {
                 };
                 cluster.abort_overtaken();
                 cluster.forget_positions();
-                cluster.stay_behind();
+                cluster.retire();
                 cluster.go_on_with_change();
                 looks += 1;
                 if looks.is_multiple_of(LOOKS_A_SECOND) {
                     cluster.tell_status();
-                    cluster.look_after_room();
-                    cluster.rebalance_when_calm();
+                    cluster.rebalance_on_low_disk();
+                    cluster.rebalance_when_stable();
                     cluster.forget_abandoned();
                     cluster.tell_removed();
                 }
@@ -523,7 +523,7 @@ impl Cluster {
 
     fn loses_requests(&self, node: u32) {
         if !is_gateway(node) {
-            self.calm.store(0, Ordering::Relaxed);
+            self.stable_for.store(0, Ordering::Relaxed);
         }
         self.members.lose(node);
         self.lose(node);

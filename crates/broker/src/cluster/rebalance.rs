@@ -14,7 +14,7 @@ use crate::partition::{PartitionHandle, Report};
 use crate::shared::Shared;
 
 /// Seconds without the loss of a node after which leaders move by themselves.
-const CALM: u32 = 30;
+const STABLE_SECONDS: u32 = 30;
 
 impl Cluster {
     /// Every node gives the partitions that it leads to their first replicas, as far as these are there and have what is needed.
@@ -31,7 +31,7 @@ impl Cluster {
         for handle in partitions.filter(|it| it.status.role() == PartitionRole::Leader) {
             let mut replicas = self.replicas(handle.status.partition).into_iter();
             let first = replicas.find(|(node, _)| match *node {
-                node if node == self.node() => !lacks_room(&broker, &handle),
+                node if node == self.node() => !lacks_disk_space(&broker, &handle),
                 node => !self.members.is_disk_low(node),
             });
             if let Some((first, member)) = first.filter(|(first, _)| *first != self.node())
@@ -43,18 +43,18 @@ impl Cluster {
     }
 
     /// To be called once a second.
-    pub(super) fn rebalance_when_calm(&self) {
+    pub(super) fn rebalance_when_stable(&self) {
         if self.there() < self.size() {
-            self.calm.store(0, Ordering::Relaxed);
-        } else if self.calm.fetch_add(1, Ordering::Relaxed) >= CALM {
-            self.calm.store(0, Ordering::Relaxed);
+            self.stable_for.store(0, Ordering::Relaxed);
+        } else if self.stable_for.fetch_add(1, Ordering::Relaxed) >= STABLE_SECONDS {
+            self.stable_for.store(0, Ordering::Relaxed);
             self.rebalance_here();
         }
     }
 
     /// Without room for new work others are to lead, and without room for anything they are to go on alone, as far as they can.
     /// To be called once a second.
-    pub(super) fn look_after_room(&self) {
+    pub(super) fn rebalance_on_low_disk(&self) {
         let Some(broker) = self.broker() else {
             return;
         };
@@ -63,13 +63,13 @@ impl Cluster {
         for handle in broker.partitions() {
             let status = &handle.status;
             let leads = status.role() == PartitionRole::Leader;
-            let hands_over = leads && lacks_room(&broker, &handle);
+            let hands_over = leads && lacks_disk_space(&broker, &handle);
             if !hands_over && !very_low {
                 status.spared.store(false, Ordering::Relaxed);
                 continue;
             }
             let voters = status.members().voters;
-            let others = self.with_room(status.partition, &voters);
+            let others = self.with_disk_space(status.partition, &voters);
             let majority = others.len() * 2 > voters.len();
             status.spared.store(very_low && majority, Ordering::Relaxed);
             if hands_over && !others.is_empty() {
@@ -83,7 +83,7 @@ impl Cluster {
     }
 
     /// Other members of the partition's group with a vote and room for new work, the best leader first.
-    fn with_room(&self, partition: u32, voters: &[u64]) -> Vec<u64> {
+    fn with_disk_space(&self, partition: u32, voters: &[u64]) -> Vec<u64> {
         let replicas = self.replicas(partition).into_iter();
         let others = replicas.filter(|(node, member)| {
             voters.contains(member)
@@ -94,6 +94,6 @@ impl Cluster {
     }
 }
 
-fn lacks_room(broker: &Shared, handle: &PartitionHandle) -> bool {
+fn lacks_disk_space(broker: &Shared, handle: &PartitionHandle) -> bool {
     broker.is_disk_low() || handle.status.stalled.load(Ordering::Relaxed)
 }

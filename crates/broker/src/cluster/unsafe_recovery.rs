@@ -226,8 +226,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// The cluster goes on without this node: it does nothing any more that others could take for the cluster's.
-    pub(super) fn stay_behind(self: &Arc<Self>) {
+    /// The cluster goes on without this node, which stops doing anything in the cluster's name.
+    pub(super) fn retire(self: &Arc<Self>) {
         let Some(reason) = self.bootstrap.left_behind() else {
             return;
         };

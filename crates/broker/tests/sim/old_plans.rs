@@ -13,7 +13,7 @@ fn stays(mutation: Mutation) -> bool {
         changes: true,
         ..Kind::default()
     };
-    let mut world = World::calm(kind, 1, mutation);
+    let mut world = World::without_faults(kind, 1, mutation);
     world.run_for(500_000);
     let leave = Request::Leave {
         broker: 2,

@@ -139,7 +139,7 @@ impl World {
     }
 
     /// A world in which nothing goes wrong and nobody asks for anything.
-    pub fn calm(kind: Kind, seed: u64, mutation: Mutation) -> Self {
+    pub fn without_faults(kind: Kind, seed: u64, mutation: Mutation) -> Self {
         let mut world = Self::of(kind, seed, mutation);
         world.faults = false;
         world.network.heal();

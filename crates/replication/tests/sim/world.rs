@@ -133,7 +133,7 @@ impl World {
     }
 
     /// A world in which nothing goes wrong by itself; a message takes up to `delay` microseconds.
-    pub fn calm(seed: u64, delay: u64) -> Self {
+    pub fn without_faults(seed: u64, delay: u64) -> Self {
         let mut world = Self::new(seed, Mutation::None);
         world.network.heal();
         world.network.delay = delay;
