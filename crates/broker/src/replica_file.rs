@@ -44,7 +44,7 @@ impl ReplicaOf {
         parse(&text).map(Some).ok_or_else(damaged)
     }
 
-    /// Durably.
+    /// Returns after fsync.
     ///
     /// # Errors
     /// The disk refuses it.

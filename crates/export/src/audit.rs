@@ -1,4 +1,4 @@
-//! Whose doings the audit log tells of.
+//! Which callers are audited.
 
 use skep_protocol::origin::Claims;
 use skep_query::entities::{AUDIT_CATEGORIES, AUDITED_ENTITIES};
@@ -9,7 +9,7 @@ pub struct AuditConfig {
     pub enabled: bool,
     pub user: AuditedConfig,
     pub client: AuditedConfig,
-    /// Who did not say who he is.
+    /// Callers that did not authenticate.
     pub unknown: AuditedConfig,
 }
 

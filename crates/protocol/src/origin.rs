@@ -40,7 +40,7 @@ impl Origin {
 /// the command is carried out. Cheap to clone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Claims {
-    /// Nobody was asked who he is, so that nothing is checked.
+    /// There was no authentication, so nothing is checked.
     #[default]
     Anonymous,
     User(Arc<Principal>),

@@ -245,7 +245,7 @@ async fn open_broker(settings: &Settings) -> anyhow::Result<Arc<Broker>> {
     })
 }
 
-/// What an operator has to know when other machines reach a port: nobody is asked who he is.
+/// What an operator has to know when other machines reach a port: there is no authentication.
 fn open_to_others(listening: &[(&str, SocketAddr)]) -> Option<String> {
     let open = listening
         .iter()

@@ -24,7 +24,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Between attempts, at first and at most.
 const BACK_OFF: Duration = Duration::from_millis(50);
 const MAX_BACK_OFF: Duration = Duration::from_secs(1);
-/// What was sent and not acknowledged for so long means that nobody is there any more.
+/// What was sent and not acknowledged for so long means that the peer is gone.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(5);
 /// A silent connection is probed after this time.
 const PROBE_AFTER: Duration = Duration::from_secs(2);
