@@ -8,7 +8,7 @@ const target = new URL("../src/api/schema.ts", import.meta.url);
 /** One file per tag, and one with what they share; no name is in two of them. */
 async function description() {
   const whole = { paths: {}, components: { schemas: {} } };
-  for (const name of (await readdir(descriptions)).sort()) {
+  for (const name of (await readdir(descriptions)).toSorted()) {
     const { paths, components, ...head } = JSON.parse(await readFile(new URL(name, descriptions), "utf8"));
     Object.assign(whole, head);
     Object.assign(whole.paths, paths);
