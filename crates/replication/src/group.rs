@@ -185,10 +185,9 @@ impl Group {
         };
         let logger = slog::Logger::root(slog::Discard, slog::o!());
         let raft = RawNode::new(&library, entries, &logger).map_err(refused)?;
-        let random = config.seed;
         let mut this = Self {
             raft,
-            random,
+            random: config.seed,
             timeout: 0,
             drawn_for: (0, StateRole::Leader),
             role: Role::Follower { leader: None },

@@ -113,19 +113,20 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     management.started(broker.clone(), registry, process);
 
     say_started(&settings, started, rest, grpc, management_addr);
-    let stopping = management.clone();
-    let shutdown = async move {
-        let signal = stop.received().await;
-        tracing::info!(signal, "stopping; a second signal ends the process at once");
-        stopping.stopping();
-        tokio::spawn(async move {
-            stop.received().await;
-            tracing::warn!("stopped at once; the next start replays what has no checkpoint");
-            std::process::exit(1);
-        });
-    };
-    gateway.serve(shutdown).await;
+    gateway.serve(shutdown(stop, management)).await;
     stop_broker(broker).await
+}
+
+/// Returns when the server is asked to stop.
+async fn shutdown(stop: Signals, management: Arc<Management>) {
+    let signal = stop.received().await;
+    tracing::info!(signal, "stopping; a second signal ends the process at once");
+    management.stopping();
+    tokio::spawn(async move {
+        stop.received().await;
+        tracing::warn!("stopped at once; the next start replays what has no checkpoint");
+        std::process::exit(1);
+    });
 }
 
 /// Documents that have expired are removed now and then, for as long as the server runs.

@@ -145,30 +145,9 @@ impl Cluster {
             stable_for: AtomicU32::new(0),
         });
         let transport = Transport::open(wire, this.clone())?;
-        let looking = Arc::downgrade(&this);
-        transport.runtime().spawn(async move {
-            let mut pace = tokio::time::interval(LOOK_AROUND);
-            let mut looks = 0_u64;
-            pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-            loop {
-                pace.tick().await;
-                let Some(cluster) = looking.upgrade() else {
-                    return;
-                };
-                cluster.abort_overtaken();
-                cluster.forget_positions();
-                cluster.retire();
-                cluster.go_on_with_change();
-                looks += 1;
-                if looks.is_multiple_of(LOOKS_A_SECOND) {
-                    cluster.tell_status();
-                    cluster.rebalance_on_low_disk();
-                    cluster.rebalance_when_stable();
-                    cluster.forget_abandoned();
-                    cluster.tell_removed();
-                }
-            }
-        });
+        transport
+            .runtime()
+            .spawn(look_around(Arc::downgrade(&this)));
         heartbeats::keep_beating(&this, transport.runtime());
         // The cell is fresh.
         let _ = this.transport.set(transport);
@@ -555,6 +534,31 @@ enum Bulk {
     Replica = 0,
     /// A message between nodes.
     Node = 1,
+}
+
+/// What a node does now and then, for as long as it is there.
+async fn look_around(cluster: Weak<Cluster>) {
+    let mut pace = tokio::time::interval(LOOK_AROUND);
+    let mut looks = 0_u64;
+    pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        pace.tick().await;
+        let Some(cluster) = cluster.upgrade() else {
+            return;
+        };
+        cluster.abort_overtaken();
+        cluster.forget_positions();
+        cluster.retire();
+        cluster.go_on_with_change();
+        looks += 1;
+        if looks.is_multiple_of(LOOKS_A_SECOND) {
+            cluster.tell_status();
+            cluster.rebalance_on_low_disk();
+            cluster.rebalance_when_stable();
+            cluster.forget_abandoned();
+            cluster.tell_removed();
+        }
+    }
 }
 
 fn in_bulk(kind: Bulk, message: &[u8]) -> Bytes {

@@ -1,3 +1,5 @@
+//! A port with TLS, called by those who believe its certificate and by those who do not.
+
 use std::path::Path;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
