@@ -6,6 +6,7 @@ mod exporters;
 mod lists;
 mod placeholders;
 mod profiles;
+mod protection;
 mod settings;
 pub mod source;
 mod table;
@@ -18,6 +19,7 @@ pub use profiles::select;
 pub use settings::{LogFormat, Settings, TraceSettings};
 pub use source::{Given, Source};
 
+use protection::Answer;
 use table::{KEYS, Key};
 use value::{Kind, Value, squeeze};
 
@@ -85,9 +87,9 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
     let mut effective = Vec::new();
     let (mut warnings, mut problems) = (Vec::new(), Vec::new());
     let mut by_key: Vec<Vec<Found<'_>>> = KEYS.iter().map(|_| Vec::new()).collect();
-    let given = lists::joined(given);
+    let all = lists::joined(given);
     let mut named = Named::default();
-    for given in &given {
+    for given in &all {
         match find(given) {
             Some((key, index, under)) => match key.kind.parse(&given.text) {
                 Some(value) => by_key.get_mut(index).into_iter().for_each(|found| {
@@ -102,7 +104,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
                 None => problems.push(not_expected(given, key)),
             },
             None if named.exporters.take(given) || named.documents.take(given) => {}
-            None => warnings.extend(unknown(given)),
+            None => not_there(given, &all, &mut warnings, &mut problems),
         }
     }
     for (key, found) in KEYS.iter().zip(&by_key) {
@@ -202,6 +204,15 @@ const OURS: [&str; 7] = [
     "spring.servlet.multipart.",
     "logging.",
 ];
+
+/// What is no setting of this version.
+fn not_there(given: &Given, all: &[Given], warnings: &mut Vec<String>, problems: &mut Vec<String>) {
+    match protection::answer(given, all) {
+        Some(Answer::Fine) => {}
+        Some(Answer::Refused(problem)) => problems.push(problem),
+        None => warnings.extend(unknown(given)),
+    }
+}
 
 fn unknown(given: &Given) -> Option<String> {
     if let Some(reason) = without_effect::reason(given) {

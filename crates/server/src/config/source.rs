@@ -55,6 +55,14 @@ impl Given {
             _ => squeeze(&self.name) == squeeze(key),
         }
     }
+
+    /// Whether it is one of those whose names begin with this one.
+    pub fn is_below(&self, prefix: &str) -> bool {
+        match &self.source {
+            Source::Environment(_) => bare(&self.name).starts_with(&bare(prefix)),
+            _ => squeeze(&self.name).starts_with(&format!("{}.", squeeze(prefix))),
+        }
+    }
 }
 
 fn bare(name: &str) -> String {
