@@ -1,7 +1,7 @@
 # Skep: `make run` starts it, `make test` proves it, `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster build ui ui-check ui-shots test fmt lint deny unit clients exporters bench setup clean
+.PHONY: help run cluster build dist ui ui-check ui-shots test fmt lint deny unit clients exporters bench setup clean
 
 # A wrong protoc in the environment breaks the build; nothing here needs one.
 unexport PROTOC
@@ -39,6 +39,10 @@ cluster: build ## three nodes of one cluster on this machine, and how to use and
 build: $(if $(filter 0,$(UI)),,ui) ## build the release binary, target/release/skep (UI=0: without the web interface)
 	@.ci/setup rust
 	cargo build --release --package skep
+
+dist: $(if $(filter 0,$(UI)),,ui) ## build the binary to ship, target/dist/skep: link-time optimized, which takes twice as long
+	@.ci/setup rust
+	cargo build --profile dist --package skep
 
 ui: ## build the web interface, which the next build of the server embeds
 	@.ci/setup node || { echo "Or leave the web interface out with UI=0, as in: make run UI=0"; exit 1; }
