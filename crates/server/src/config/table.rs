@@ -105,7 +105,7 @@ keys! {
     "camunda.cluster.size" ["zeebe.broker.cluster.clusterSize"] [] Kind::Number(1, 7) => cluster.size;
         "Number of nodes. More than one are a cluster: see [cluster.md](cluster.md)."
     "camunda.cluster.replication-factor" ["zeebe.broker.cluster.replicationFactor"] [] Kind::Number(1, 7) => cluster.replication_factor;
-        "Copies of each partition. In this version every node has one of each: the same as the size."
+        "Copies of each partition, each on a node of its own; at most as many as there are nodes."
     "camunda.cluster.partition-count" ["zeebe.broker.cluster.partitionsCount"] [] Kind::Number(1, 1024) => broker.partitions;
         "Number of partitions. Fixed for the life of the data directory."
     "camunda.cluster.initial-contact-points" ["zeebe.broker.cluster.initialContactPoints"] [] Kind::List => cluster.contact_points;
