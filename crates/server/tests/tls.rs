@@ -167,6 +167,8 @@ fn all_three_ports_speak_tls_and_who_does_not_believe_the_certificate_sends_noth
     .concat();
     done(&load);
 
+    let error = failed(&["instances", "--address", &rest.replace("https", "http")]);
+    assert!(error.contains("https://"), "{error}");
     // The machine does not trust this authority.
     let error = failed(&["instances", "--address", &rest]);
     assert!(

@@ -1,5 +1,6 @@
 //! TLS of a client: whom it believes.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,9 +9,9 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::version::{TLS12, TLS13};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 
-use crate::{Socket, certificates};
+use crate::{ServerCheck, Signers, Socket, certificates};
 
 /// The TLS of a client.
 #[derive(Clone)]
@@ -23,7 +24,8 @@ impl std::fmt::Debug for ClientTls {
 }
 
 impl ClientTls {
-    /// Believes the authorities in this file, in PEM format; without one, those that the machine trusts. `protocols` by ALPN.
+    /// Believes the authorities in this file, in PEM format, and certificates that stand in it themselves; without one, those
+    /// that the machine trusts. `protocols` by ALPN.
     ///
     /// # Errors
     /// The file cannot be read, or the machine trusts nobody.
@@ -33,7 +35,7 @@ impl ClientTls {
             None => rustls_native_certs::load_native_certs().certs,
         };
         let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(trusted);
+        roots.add_parsable_certificates(trusted.iter().cloned());
         if roots.is_empty() {
             return Err(match authorities {
                 Some(file) => format!("{} has no certificate of an authority", file.display()),
@@ -41,10 +43,24 @@ impl ClientTls {
                     .into(),
             });
         }
-        let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let check = ServerCheck {
+            signers: Signers::Authorities(Arc::new(roots)),
+            // A certificate that signed itself stands in the file as it is.
+            known: match authorities {
+                Some(_) => trusted,
+                None => Vec::new(),
+            },
+            is_for_name: true,
+            provider: Arc::clone(&provider),
+        };
+        let config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&TLS13, &TLS12])
             .map_err(|error| error.to_string())?;
-        let mut config = config.with_root_certificates(roots).with_no_client_auth();
+        let mut config = config
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(check))
+            .with_no_client_auth();
         config.alpn_protocols = protocols
             .iter()
             .map(|name| name.as_bytes().to_vec())
@@ -56,10 +72,27 @@ impl ClientTls {
     ///
     /// # Errors
     /// The server is not believed, or does not speak TLS.
-    pub async fn connect(&self, host: &str, stream: TcpStream) -> std::io::Result<Socket> {
+    pub async fn connect(&self, host: &str, stream: TcpStream) -> io::Result<Socket> {
         let host = host.trim_matches(['[', ']']).to_string();
-        let name = ServerName::try_from(host).map_err(std::io::Error::other)?;
-        let stream = self.0.connect(name, stream).await?;
+        let name = ServerName::try_from(host).map_err(io::Error::other)?;
+        let stream = self.0.connect(name, stream).await.map_err(said)?;
         Ok(Socket::Tls(Box::new(stream.into())))
     }
+}
+
+/// What to do about a handshake that failed.
+fn said(error: io::Error) -> io::Error {
+    let inner = error
+        .get_ref()
+        .and_then(|e| e.downcast_ref::<rustls::Error>());
+    let remedy = match inner {
+        Some(rustls::Error::InvalidCertificate(_)) => {
+            "name the file with its authority (--ca-certificate, CAMUNDA_CA_CERTIFICATE_PATH), and the server as its certificate does"
+        }
+        Some(rustls::Error::InvalidMessage(_)) => {
+            "the server does not speak TLS on this port: ask it with http://"
+        }
+        _ => return error,
+    };
+    io::Error::new(error.kind(), format!("{error}; {remedy}"))
 }

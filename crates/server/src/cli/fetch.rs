@@ -103,7 +103,13 @@ async fn send(
             request = request.header(header::CONTENT_TYPE, "application/json");
         }
         let request = request.body(Full::new(body))?;
-        let answer = sender.send_request(request).await?;
+        let answer = sender.send_request(request).await;
+        let answer = answer.map_err(|error| match error.is_parse() {
+            true => anyhow::anyhow!(
+                "what it answers is not HTTP ({error}); a server with TLS is asked with https://"
+            ),
+            false => error.into(),
+        })?;
         let status = answer.status();
         let behind = behind(answer.headers());
         let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;

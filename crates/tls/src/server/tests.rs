@@ -122,6 +122,24 @@ async fn a_client_reaches_a_server_whose_authority_and_name_it_believes() {
     );
 }
 
+#[tokio::test]
+async fn a_certificate_that_signed_itself_is_believed_by_whom_it_was_given() {
+    let files = Files::new();
+    let mut params = CertificateParams::new(vec!["localhost".to_string()]).unwrap();
+    // As `openssl req -x509` makes it.
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().unwrap();
+    let own = params.self_signed(&key).unwrap();
+    std::fs::write(files.path("certificate"), own.pem()).unwrap();
+    std::fs::write(files.path("key"), key.serialize_pem()).unwrap();
+    let tls = files.open(Clients::NotAsked);
+    let client = believes(&files.path("certificate"));
+    echo(&tls, &client, "localhost").await.unwrap();
+    assert!(echo(&tls, &client, "elsewhere").await.is_err());
+    let stranger = believes(&files.path("authority"));
+    assert!(echo(&tls, &stranger, "localhost").await.is_err());
+}
+
 /// A client with a certificate of its own.
 fn with_certificate(authority: &Path, certificate: &str, key: &str) -> TlsConnector {
     let mut roots = RootCertStore::empty();
