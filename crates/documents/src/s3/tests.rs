@@ -47,6 +47,19 @@ fn expiring(expires_at: Timestamp) -> Given {
     }
 }
 
+/// This server refuses before it has read the body, and closes the connection: where the refusal is lost by that, the answer
+/// is to ask again, as clients are told.
+async fn create_again(store: &S3Store, document: &Document) -> Result<(), DocumentError> {
+    let mut answer = store.create(document.clone(), at(1)).await;
+    for _ in 0..20 {
+        if !matches!(answer, Err(DocumentError::Unavailable(_))) {
+            break;
+        }
+        answer = store.create(document.clone(), at(1)).await;
+    }
+    answer
+}
+
 #[tokio::test]
 async fn a_document_comes_back_as_it_was_given() {
     let Some((server, store)) = started() else {
@@ -64,7 +77,7 @@ async fn a_document_comes_back_as_it_was_given() {
     for id in ["d-1", "ü b?%#+", "..", "a..b~"] {
         let document = document(id, given.clone(), large.clone());
         store.create(document.clone(), at(1)).await.unwrap();
-        let again = store.create(document.clone(), at(1)).await;
+        let again = create_again(&store, &document).await;
         assert_eq!(again, Err(DocumentError::exists(id)));
         let found = store.get(id, at(1)).await.unwrap();
         let known: serde_json::Value = serde_json::from_str(&found.metadata.to_json()).unwrap();
