@@ -1,6 +1,6 @@
 //! One end of a connection, with TLS or without.
 
-use std::io::{Error, IoSlice};
+use std::io::{Error, ErrorKind, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -14,6 +14,8 @@ pub enum Socket {
     /// The first read or write does the handshake, so that whoever bounds the time for a first request bounds the handshake too.
     Handshake(Box<Accept<TcpStream>>),
     Tls(Box<TlsStream<TcpStream>>),
+    /// The handshake has failed. Polling it again would panic, and the other side must not be able to bring that about.
+    Failed,
 }
 
 impl std::fmt::Debug for Socket {
@@ -22,6 +24,7 @@ impl std::fmt::Debug for Socket {
             Socket::Plain(_) => "Plain",
             Socket::Handshake(_) => "Handshake",
             Socket::Tls(_) => "Tls",
+            Socket::Failed => "Failed",
         })
     }
 }
@@ -36,10 +39,18 @@ impl Socket {
     /// Ready when bytes can go; a handshake that failed fails each read and write.
     fn poll_shaken(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         if let Socket::Handshake(accept) = self {
-            let stream = ready!(Pin::new(&mut **accept).poll(cx))?;
-            *self = Socket::Tls(Box::new(stream.into()));
+            match ready!(Pin::new(&mut **accept).poll(cx)) {
+                Ok(stream) => *self = Socket::Tls(Box::new(stream.into())),
+                Err(error) => {
+                    *self = Socket::Failed;
+                    return Poll::Ready(Err(error));
+                }
+            }
         }
-        Poll::Ready(Ok(()))
+        Poll::Ready(match self {
+            Socket::Failed => Err(ErrorKind::NotConnected.into()),
+            _ => Ok(()),
+        })
     }
 }
 
@@ -54,7 +65,7 @@ impl AsyncRead for Socket {
         match this {
             Socket::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
             Socket::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
-            Socket::Handshake(_) => Poll::Pending,
+            Socket::Handshake(_) | Socket::Failed => Poll::Pending,
         }
     }
 }
@@ -70,7 +81,7 @@ impl AsyncWrite for Socket {
         match this {
             Socket::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
             Socket::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
-            Socket::Handshake(_) => Poll::Pending,
+            Socket::Handshake(_) | Socket::Failed => Poll::Pending,
         }
     }
 
@@ -84,7 +95,7 @@ impl AsyncWrite for Socket {
         match this {
             Socket::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
             Socket::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
-            Socket::Handshake(_) => Poll::Pending,
+            Socket::Handshake(_) | Socket::Failed => Poll::Pending,
         }
     }
 
@@ -98,7 +109,7 @@ impl AsyncWrite for Socket {
             Socket::Plain(stream) => Pin::new(stream).poll_flush(cx),
             Socket::Tls(stream) => Pin::new(stream).poll_flush(cx),
             // Nothing was written yet.
-            Socket::Handshake(_) => Poll::Ready(Ok(())),
+            Socket::Handshake(_) | Socket::Failed => Poll::Ready(Ok(())),
         }
     }
 
@@ -107,7 +118,7 @@ impl AsyncWrite for Socket {
             Socket::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
             Socket::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
             // Dropping it closes the connection.
-            Socket::Handshake(_) => Poll::Ready(Ok(())),
+            Socket::Handshake(_) | Socket::Failed => Poll::Ready(Ok(())),
         }
     }
 }

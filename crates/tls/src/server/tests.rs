@@ -259,4 +259,9 @@ async fn what_is_not_tls_fails_the_handshake() {
         matches!(inner, Some(rustls::Error::InvalidMessage(_))),
         "{error}"
     );
+    // Whoever goes on nevertheless gets errors.
+    socket.read(&mut [0]).await.unwrap_err();
+    socket.write_all(b"x").await.unwrap_err();
+    socket.flush().await.unwrap();
+    socket.shutdown().await.unwrap();
 }
