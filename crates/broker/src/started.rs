@@ -1,6 +1,8 @@
-//! Which replicas were started on this node: the directory `replicas` in the data directory has a file for each, with its member and
-//! how often it was started, and the replica's own directory has that number too. A directory that is gone, or an older copy of it that
-//! was put back, is told from a new one: a member that has acknowledged and forgotten entries must not vote.
+//! A durable count of each replica's starts, to detect a lost or restored directory.
+//!
+//! The directory `replicas` in the data directory has a file per replica with its member and its number of starts; the replica's own
+//! directory holds the same number. A replica whose directory is missing, or has a lower number, does not start: a member that has
+//! forgotten entries it acknowledged must not vote.
 
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! When a partition looks after what no message tells of: once per interval while it works, and rarely while it hibernates.
+//! The schedule of checks that no message triggers: one per interval while the partition works, few while it hibernates.
 
 use std::time::{Duration, Instant};
 

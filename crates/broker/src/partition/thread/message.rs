@@ -1,4 +1,4 @@
-//! What a partition's thread is told.
+//! The messages to a partition's thread.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
