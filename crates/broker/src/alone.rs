@@ -139,7 +139,7 @@ impl Alone {
                 }
                 Ok(Answer::State(Box::new(State::clone(&self.state()))))
             }
-            _ => Err(Refusal::NotOffered(
+            Ask::Change { .. } | Ask::RemoveLost { .. } | Ask::Survives => Err(Refusal::NotOffered(
                 "this node is alone, and has no port for others. Start it with the settings of a cluster (camunda.cluster.size and \
                  initial-contact-points) to add others; its data stays"
                     .to_string(),

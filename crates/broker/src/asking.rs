@@ -9,7 +9,7 @@ use skep_query::{Answer, Consistency, Query, QueryError};
 use tokio::sync::oneshot;
 
 use crate::partition::PartitionHandle;
-use crate::partition::thread::Secondary;
+use crate::partition::Secondary;
 use crate::shared::Shared;
 
 pub type QueryResult = Result<(Answer, u64), QueryError>;
@@ -171,12 +171,12 @@ impl Shared {
                 }
                 None => Err(self.nobody_to_ask(pending.partition)),
             };
-            match answered {
-                Ok((_, 1..)) => lacking = Some(answered),
-                Err(QueryError::Unavailable(_)) => {
-                    lacking.get_or_insert(answered);
-                }
-                _ => return answered,
+            if matches!(answered, Ok((_, 1..))) {
+                lacking = Some(answered);
+            } else if matches!(answered, Err(QueryError::Unavailable(_))) {
+                lacking.get_or_insert(answered);
+            } else {
+                return answered;
             }
             if self.ask_next(&mut pending) {
                 continue;

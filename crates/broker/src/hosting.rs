@@ -12,8 +12,7 @@ use skep_storage::disk::create_dir_durably;
 use crate::clock::Clock;
 use crate::config::BrokerConfig;
 use crate::metrics::{BrokerMetrics, PartitionMetrics, WorkCounter};
-use crate::partition::thread::{self, OpenError, ReplicaMetrics};
-use crate::partition::{Notice, PartitionHandle};
+use crate::partition::{Notice, OpenError, PartitionHandle, ReplicaMetrics, thread};
 use crate::replica_file::ReplicaOf;
 use crate::shared::Shared;
 use crate::started;
@@ -144,12 +143,12 @@ impl Hosting {
             (partition, replica, shared.least_key(partition)),
             shared.clone(),
             self.clock.clone(),
-            metrics.clone(),
-            (
-                WorkCounter::new(&self.metrics.work, partition),
-                &self.metrics.exporting,
-                self.replica_metrics(partition, &metrics),
-            ),
+            thread::Counters {
+                metrics: metrics.clone(),
+                work: WorkCounter::new(&self.metrics.work, partition),
+                exporting: self.metrics.exporting.clone(),
+                replica: self.replica_metrics(partition, &metrics),
+            },
         );
         let (handle, outcome) = match started {
             Ok(handle) => (handle, Ok(())),

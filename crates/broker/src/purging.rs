@@ -64,7 +64,14 @@ impl Hosting {
             Operation::PartitionBootstrap { partition_id, .. } => {
                 self.bootstrap(shared, state, partition_id)?
             }
-            _ => false,
+            // Leaders of groups do these, or nothing has to be done.
+            Operation::BrokerAdd { .. }
+            | Operation::BrokerRemove { .. }
+            | Operation::BrokerForceRemove { .. }
+            | Operation::PartitionJoin { .. }
+            | Operation::PartitionReconfigurePriority { .. }
+            | Operation::PartitionForceReconfigure { .. }
+            | Operation::UpdateIncarnationNumber => false,
         };
         Ok(has_come_about.then_some(Entry::Done {
             change,

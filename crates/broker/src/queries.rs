@@ -12,7 +12,7 @@ use skep_query::{
 use tokio::sync::oneshot;
 
 use crate::asking::{QueryResult, gone};
-use crate::partition::thread::{PartitionHandle, Secondary};
+use crate::partition::PartitionHandle;
 use crate::router::Broker;
 
 impl Storage for Broker {
@@ -44,9 +44,10 @@ impl Storage for Broker {
             | Query::ElementStatistics {
                 process_instance_key: key,
             } => {
-                let none = match query {
-                    Query::Get { .. } => Answer::Row(None),
-                    _ => Answer::Rows(Vec::new()),
+                let none = if matches!(query, Query::Get { .. }) {
+                    Answer::Row(None)
+                } else {
+                    Answer::Rows(Vec::new())
                 };
                 match self.home_of(key) {
                     Some(partition) => Box::pin(self.ask(partition, query, consistency)),
@@ -61,9 +62,9 @@ impl Storage for Broker {
 impl Broker {
     /// The stores of all partitions, if their rows are in one place.
     fn sharing(&self) -> Option<Vec<Arc<Store>>> {
-        let open = |handle: &Arc<PartitionHandle>| match handle.secondary.get() {
-            Secondary::Open(store) if store.is_shared() => Some(store),
-            _ => None,
+        let open = |handle: &Arc<PartitionHandle>| {
+            let store = handle.secondary.get().opened();
+            store.filter(|store| store.is_shared())
         };
         let stores: Vec<Arc<Store>> = self.partitions().iter().filter_map(open).collect();
         (!stores.is_empty()).then_some(stores)
@@ -83,9 +84,12 @@ impl Broker {
     ) -> QueryResult {
         let unsure = match consistency {
             Consistency::ReadYourWrites => {
-                let of = match query {
-                    Query::Get { entity, key } if !entity.everywhere => self.home_of(key),
-                    _ => None,
+                let of = if let Query::Get { entity, key } = query
+                    && !entity.everywhere
+                {
+                    self.home_of(key)
+                } else {
+                    None
                 };
                 self.shared().expect_all(of).await
             }

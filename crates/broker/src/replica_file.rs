@@ -90,7 +90,7 @@ fn parse(text: &str) -> Option<ReplicaOf> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Members, NAME, ReplicaOf};
 
     #[test]
     fn what_was_written_is_read() {

@@ -26,8 +26,7 @@ use crate::hosted::Partitions;
 use crate::hosting::Hosting;
 use crate::job_streams::{Stream, StreamHub};
 use crate::metrics::BrokerMetrics;
-use crate::partition::thread;
-use crate::partition::{PartitionHandle, Report};
+use crate::partition::{self, PartitionHandle, Report};
 use crate::preparation::Preparation;
 use crate::shared::Shared;
 use crate::watch;
@@ -35,7 +34,7 @@ use crate::watch;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error(transparent)]
-    Partition(#[from] thread::OpenError),
+    Partition(#[from] partition::OpenError),
     #[error("the data directory {directory} cannot be used: {source}")]
     Directory {
         directory: String,
@@ -401,9 +400,8 @@ impl Broker {
         }
         match failure {
             // Some partition answered: the others' trouble is theirs, the next poll asks them again.
-            Some(failure) if !answered => Err(failure),
-            Some(failure @ Failure::Rejected(_)) => Err(failure),
-            _ => Ok(std::mem::take(&mut collected.jobs)),
+            Some(failure) if !answered || matches!(failure, Failure::Rejected(_)) => Err(failure),
+            Some(_) | None => Ok(std::mem::take(&mut collected.jobs)),
         }
     }
 }

@@ -16,14 +16,15 @@ use skep_service::{Reply, reply_channel};
 
 use crate::alone::Alone;
 use crate::asking::{QueryResult, gone};
-use crate::cluster::{Answerer, Cluster, WantedStore};
+use crate::cluster::{Answerer, Cluster};
 use crate::disk::DiskSpace;
 use crate::flow_control::{MAX_WAITING, MAX_WAITING_BYTES};
 use crate::hosted::{Hosted, Partitions};
 use crate::job_streams::{Stream, StreamHub};
 use crate::long_polling::JobNotifier;
-use crate::partition::thread::EffectSink;
-use crate::partition::{ClientRequest, PartitionHandle, PartitionStatus, Report, Work};
+use crate::partition::{
+    ClientRequest, EffectSink, PartitionHandle, PartitionStatus, Report, WantedStore, Work,
+};
 use crate::preparation::Preparation;
 use crate::purging::made_with;
 
@@ -422,7 +423,7 @@ mod tests {
     use skep_engine::RemoteCommand;
     use skep_protocol::Key;
 
-    use super::*;
+    use super::{Alone, Preparation, Routing, Sent, Shared, State};
     use crate::config::BrokerConfig;
 
     #[test]

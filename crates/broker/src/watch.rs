@@ -8,7 +8,7 @@ use skep_storage::space::StatvfsProbe;
 use crate::config::BrokerConfig;
 use crate::disk::{DiskSpace, DiskWatch};
 use crate::partition::Report;
-use crate::partition::thread::Secondary;
+use crate::partition::Secondary;
 use crate::shared::Shared;
 
 /// Between two looks at most.
@@ -78,7 +78,7 @@ fn wake(shared: &Shared, all: bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Duration, Instant, SystemTime, Time};
 
     #[test]
     fn a_time_that_was_set_forward_is_noticed_once() {

@@ -1,10 +1,12 @@
 //! The rules of the house that no compiler knows: each file says what it is for, a function fits a screen, what documents
 //! name is there. `cargo test -p skep-tidy` takes a second.
 
+mod support;
+
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use support::{expect_none, files, root};
 
 /// Lines of a function, from its head to its closing brace.
 const MAX_FUNCTION: usize = 70;
@@ -13,44 +15,6 @@ const MAX_FILE: usize = 800;
 /// The functions that are longer, with the lines that they may have: lists and tables that would not read better in parts,
 /// and debts. No function joins them.
 const LONG_FUNCTIONS: &str = include_str!("long_functions.txt");
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// All files of the repository with one of these endings, by their path from its root.
-fn files(endings: &[&str]) -> BTreeMap<String, String> {
-    let root = root();
-    let mut found = BTreeMap::new();
-    let mut directories = vec![root.clone()];
-    while let Some(directory) = directories.pop() {
-        for entry in fs::read_dir(&directory).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_str().unwrap();
-            if path.is_dir() {
-                let foreign = name.starts_with('.') || name.starts_with("target");
-                if !foreign && !["node_modules", "__pycache__", "data"].contains(&name) {
-                    directories.push(path);
-                }
-                continue;
-            }
-            let name = path.strip_prefix(&root).unwrap().display().to_string();
-            if endings.iter().any(|ending| name.ends_with(ending)) {
-                found.insert(name, fs::read_to_string(&path).unwrap());
-            }
-        }
-    }
-    assert!(!found.is_empty(), "there are files to look at");
-    found
-}
-
-fn expect_none(problems: &[String], rule: &str) {
-    let mut text = String::new();
-    for problem in problems {
-        writeln!(text, "  {problem}").unwrap();
-    }
-    assert!(problems.is_empty(), "{rule}\n{text}");
-}
 
 #[test]
 fn every_file_says_what_it_is_for() {

@@ -59,7 +59,7 @@ impl Owner for Node {
     fn closed(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
 }
 
-fn start(number: u32, contacts: &[SocketAddr]) -> (Arc<Node>, Transport<Node>) {
+fn start(number: u32, contacts: &[SocketAddr]) -> (Arc<Node>, Transport) {
     let node = Arc::new(Node {
         number,
         received: AtomicU64::new(0),

@@ -24,7 +24,7 @@ mod transport;
 pub use greeting::{Greeting, Layout, OLDEST_VERSION, PROTOCOL_VERSION};
 pub use queue::SendError;
 pub use tls::{TlsError, TlsFiles};
-pub use transport::{Config, OpenError, Owner, Transport};
+pub use transport::{Config, Listening, OpenError, Owner, Transport};
 
 /// The kinds of traffic, each with a connection and bounds of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

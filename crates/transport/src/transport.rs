@@ -82,7 +82,7 @@ pub enum OpenError {
 
 pub(crate) struct Shared<O> {
     pub(crate) owner: Arc<O>,
-    pub(crate) peers: Peers,
+    pub(crate) peers: Arc<Peers>,
     pub(crate) tls: Option<Tls>,
     pub(crate) strangers: Strangers,
     random: AtomicU32,
@@ -140,19 +140,42 @@ impl<O: Owner> Shared<O> {
 }
 
 /// The connections of this node with the others.
-pub struct Transport<O> {
-    shared: Arc<Shared<O>>,
+pub struct Transport {
+    peers: Arc<Peers>,
     address: SocketAddr,
     runtime: tokio::runtime::Handle,
     stop: parking_lot::Mutex<Option<(oneshot::Sender<()>, std::thread::JoinHandle<()>)>>,
 }
 
-impl<O: Owner> Transport<O> {
+/// A transport that listens and lets nobody in before it has an owner.
+pub struct Listening<O> {
+    owner: oneshot::Sender<Arc<O>>,
+}
+
+impl<O: Owner> Listening<O> {
+    /// Whom connections and messages go to from here on.
+    pub fn serve(self, owner: Arc<O>) {
+        // Who has stopped it meanwhile lets nobody in.
+        let _ = self.owner.send(owner);
+    }
+}
+
+impl Transport {
     /// Listens, and connects to the other nodes as soon as they are found. All of it happens on a thread of its own.
     ///
     /// # Errors
     /// The port is taken, or a certificate cannot be used.
-    pub fn open(config: Config, owner: Arc<O>) -> Result<Transport<O>, OpenError> {
+    pub fn open<O: Owner>(config: Config, owner: Arc<O>) -> Result<Transport, OpenError> {
+        let (transport, listening) = Transport::listen(config)?;
+        listening.serve(owner);
+        Ok(transport)
+    }
+
+    /// The same for an owner that needs its transport to begin with.
+    ///
+    /// # Errors
+    /// The port is taken, or a certificate cannot be used.
+    pub fn listen<O: Owner>(config: Config) -> Result<(Transport, Listening<O>), OpenError> {
         let tls = config.tls.as_ref().map(Tls::open).transpose()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -164,26 +187,39 @@ impl<O: Owner> Transport<O> {
             .block_on(TcpListener::bind(address))
             .map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let shared = Arc::new(Shared {
-            peers: Peers::new(config.node, config.size),
-            tls,
-            strangers: Strangers::default(),
-            owner,
-            random: AtomicU32::new(std::process::id() ^ (config.node << 16)),
-        });
+        let peers = Arc::new(Peers::new(config.node, config.size));
         let handle = runtime.handle().clone();
-        let (stop, stopped) = oneshot::channel();
-        let all = shared.clone();
+        let (stop, mut stopped) = oneshot::channel();
+        let (owner, owned) = oneshot::channel();
+        let known = peers.clone();
+        let served = async move {
+            let owner = tokio::select! {
+                owner = owned => owner,
+                _ = &mut stopped => return,
+            };
+            let Ok(owner) = owner else {
+                return;
+            };
+            let shared = Arc::new(Shared {
+                peers: known,
+                tls,
+                strangers: Strangers::default(),
+                owner,
+                random: AtomicU32::new(std::process::id() ^ (config.node << 16)),
+            });
+            work(shared, listener, config.contact_points, stopped).await;
+        };
         let thread = std::thread::Builder::new()
             .name("nodes".to_string())
-            .spawn(move || runtime.block_on(work(all, listener, config.contact_points, stopped)))
+            .spawn(move || runtime.block_on(served))
             .map_err(OpenError::Thread)?;
-        Ok(Transport {
-            shared,
+        let transport = Transport {
+            peers,
             address,
             runtime: handle,
             stop: parking_lot::Mutex::new(Some((stop, thread))),
-        })
+        };
+        Ok((transport, Listening { owner }))
     }
 
     /// Where it listens.
@@ -201,19 +237,19 @@ impl<O: Owner> Transport<O> {
     /// # Errors
     /// The message will not arrive.
     pub fn send(&self, to: u32, class: Class, message: Bytes) -> Result<(), SendError> {
-        let peer = self.shared.peers.get(to).ok_or(SendError::Down)?;
+        let peer = self.peers.get(to).ok_or(SendError::Down)?;
         peer.queue(class).push(message)
     }
 
     /// Messages to the node can be sent.
     pub fn is_connected(&self, to: u32, class: Class) -> bool {
-        let peer = self.shared.peers.get(to);
+        let peer = self.peers.get(to);
         peer.is_some_and(|peer| peer.queue(class).is_open())
     }
 
     /// All nodes but this one.
     pub fn peers(&self) -> impl Iterator<Item = u32> {
-        self.shared.peers.iter().map(|peer| peer.node)
+        self.peers.iter().map(|peer| peer.node)
     }
 
     /// Ends all connections and the thread. Blocks.
@@ -225,7 +261,7 @@ impl<O: Owner> Transport<O> {
     }
 }
 
-impl<O> Drop for Transport<O> {
+impl Drop for Transport {
     fn drop(&mut self) {
         // Who drops it on its own thread must not wait for it.
         if let Some((stop, _)) = self.stop.get_mut().take() {

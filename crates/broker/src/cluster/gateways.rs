@@ -165,7 +165,7 @@ mod tests {
     use skep_cluster::Layout;
     use skep_transport::Owner;
 
-    use super::*;
+    use super::{Class, Cluster, ClusterMessage, FIRST_GATEWAY, NodeMessage, State};
     use crate::cluster::bootstrap::{Bootstrap, Identity};
     use crate::config::{BrokerConfig, ClusterConfig};
     use crate::metrics::BrokerMetrics;

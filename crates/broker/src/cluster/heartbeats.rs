@@ -131,7 +131,7 @@ impl Cluster {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::Heartbeats;
 
     #[test]
     fn who_falls_silent_is_told_of_once_until_it_is_heard_again() {

@@ -46,12 +46,14 @@ pub enum Ask {
 impl Ask {
     /// Brokers that are to be removed as lost, and whether that is only planned.
     fn loses(&self) -> Option<(Vec<u32>, bool)> {
-        match self {
-            Ask::Change {
-                request: Request::ForceRemove { brokers },
-                dry_run,
-            } => Some((brokers.clone(), *dry_run)),
-            _ => None,
+        if let Ask::Change {
+            request: Request::ForceRemove { brokers },
+            dry_run,
+        } = self
+        {
+            Some((brokers.clone(), *dry_run))
+        } else {
+            None
         }
     }
 }

@@ -52,7 +52,6 @@ use self::requests::Requests;
 use self::state::Known;
 pub(crate) use self::state::known_nodes;
 use self::stores::Copies;
-pub use self::stores::{Wanted as WantedStore, forget_copies};
 use self::streams::RemoteStreams;
 use self::wanted::Wanted;
 use self::wire::{ClusterMessage, NodeMessage};
@@ -74,7 +73,7 @@ pub struct Cluster {
     cluster: ClusterConfig,
     incarnation: u64,
     bootstrap: Bootstrap,
-    transport: OnceLock<Transport<Cluster>>,
+    transport: OnceLock<Transport>,
     /// Once the partitions are there.
     broker: OnceLock<Weak<Shared>>,
     requests: Requests,
@@ -302,14 +301,10 @@ impl Cluster {
 
     /// A message of a replica here to one on another node. It may be lost: replicas say again what matters.
     pub fn replicate(&self, message: &ReplicaMessage) {
-        let class = if message.is_snapshot() {
-            Class::Bulk
+        let (class, bytes) = if message.is_snapshot() {
+            (Class::Bulk, in_bulk(Bulk::Replica, &message.encode()))
         } else {
-            Class::Consensus
-        };
-        let bytes = match class {
-            Class::Bulk => in_bulk(Bulk::Replica, &message.encode()),
-            _ => message.encode(),
+            (Class::Consensus, message.encode())
         };
         if let Some(to) = node_of(message.to()) {
             let _ = self.send_bytes(to, class, bytes);

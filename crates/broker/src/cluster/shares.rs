@@ -190,7 +190,7 @@ fn even(total: u32, nodes: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Duration, Instant, Moves, RECENT, Shares, StreamId};
 
     const NAME: StreamId = 7;
 

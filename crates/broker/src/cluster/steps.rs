@@ -80,7 +80,7 @@ fn as_planned(state: &State, operation: &Operation, members: &Members, own: u64)
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Change, Members, Next, Operation, State, joining, leaving, next};
 
     fn members(voters: &[u64], learners: &[u64]) -> Members {
         Members {

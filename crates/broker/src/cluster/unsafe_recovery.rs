@@ -128,10 +128,12 @@ impl Cluster {
         let others = stay.filter(|node| *node != self.node() && !removed.contains(node));
         for node in others.collect::<BTreeSet<u32>>() {
             let deadline = Instant::now() + PATIENCE;
-            match self.ask_node_for(node, &Ask::Survives, deadline).await {
-                Ok(Answer::Survivor(survivor)) => survivors.push(*survivor),
+            let answer = self.ask_node_for(node, &Ask::Survives, deadline).await;
+            if let Ok(Answer::Survivor(survivor)) = answer {
+                survivors.push(*survivor);
+            } else {
                 // Who is missing is said together with what can be done.
-                _ => tracing::warn!(node, "a node that is to stay does not say what it has"),
+                tracing::warn!(node, "a node that is to stay does not say what it has");
             }
         }
         Ok(survivors)

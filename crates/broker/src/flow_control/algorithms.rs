@@ -190,7 +190,7 @@ impl Limiter {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Algorithm, Duration, FlowControlConfig, Limiter};
 
     fn limiter(algorithm: Algorithm) -> Limiter {
         Limiter::new(&FlowControlConfig {

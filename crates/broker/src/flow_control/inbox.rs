@@ -60,7 +60,7 @@ impl Drop for Permit {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Arc, InboxCapacity, MAX_WAITING, MAX_WAITING_BYTES};
 
     #[test]
     fn bytes_and_commands_are_bounded_and_room_comes_back() {

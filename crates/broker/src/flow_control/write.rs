@@ -303,7 +303,7 @@ fn behind(backlog: &Backlog) -> Option<Behind> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Backlog, Duration, Instant, WriteConfig, WriteLimit};
 
     fn config() -> WriteConfig {
         let mut config = WriteConfig::default();

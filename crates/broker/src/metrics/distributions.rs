@@ -51,7 +51,14 @@ impl Distributing {
             RemoteCommand::AcknowledgeDistribution { .. } => {
                 self.families.acknowledged_sent.of(target(to)).inc();
             }
-            _ => {}
+            RemoteCommand::OpenMessageSubscription(_)
+            | RemoteCommand::MessageSubscriptionOpened { .. }
+            | RemoteCommand::CorrelateSubscription(_)
+            | RemoteCommand::MessageCorrelated { .. }
+            | RemoteCommand::RejectCorrelation { .. }
+            | RemoteCommand::CloseMessageSubscription { .. }
+            | RemoteCommand::MessageSubscriptionClosed { .. }
+            | RemoteCommand::BatchPart { .. } => {}
         }
     }
 

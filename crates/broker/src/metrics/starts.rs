@@ -56,7 +56,7 @@ impl Starts {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Key, PLACES, Starts};
 
     #[test]
     fn a_start_is_known_until_its_end_and_places_are_limited() {

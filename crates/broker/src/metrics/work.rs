@@ -331,7 +331,10 @@ impl WorkCounter {
                     };
                     self.metrics.acknowledged.of(of_target).inc();
                 }
-                _ => {}
+                CommandDistributionIntent::Distributing
+                | CommandDistributionIntent::Acknowledge
+                | CommandDistributionIntent::Finished
+                | CommandDistributionIntent::Received => {}
             },
             Note::Batch(key, noted) => self.batches.committed(*key, noted, now),
             Note::Incident(_) => {}
@@ -350,7 +353,18 @@ impl WorkCounter {
             ProcessInstanceIntent::ElementActivated => 0,
             ProcessInstanceIntent::ElementCompleted => 1,
             ProcessInstanceIntent::ElementTerminated => 2,
-            _ => return,
+            ProcessInstanceIntent::Cancel
+            | ProcessInstanceIntent::SequenceFlowTaken
+            | ProcessInstanceIntent::ElementActivating
+            | ProcessInstanceIntent::ElementCompleting
+            | ProcessInstanceIntent::ElementTerminating
+            | ProcessInstanceIntent::ActivateElement
+            | ProcessInstanceIntent::CompleteElement
+            | ProcessInstanceIntent::TerminateElement
+            | ProcessInstanceIntent::ElementMigrated
+            | ProcessInstanceIntent::AncestorMigrated
+            | ProcessInstanceIntent::SequenceFlowDeleted
+            | ProcessInstanceIntent::Canceling => return,
         };
         let known = self.definition(noted.process_definition_key, state);
         let slot = known.and_then(|known| known.slots.get(noted.element as usize).copied());
@@ -385,7 +399,21 @@ impl WorkCounter {
             JobIntent::Failed => 4,
             JobIntent::Canceled => 5,
             JobIntent::ErrorThrown => 6,
-            _ => return,
+            JobIntent::Complete
+            | JobIntent::TimeOut
+            | JobIntent::Fail
+            | JobIntent::UpdateRetries
+            | JobIntent::RetriesUpdated
+            | JobIntent::ThrowError
+            | JobIntent::RecurAfterBackoff
+            | JobIntent::RecurredAfterBackoff
+            | JobIntent::Yield
+            | JobIntent::Yielded
+            | JobIntent::UpdateTimeout
+            | JobIntent::TimeoutUpdated
+            | JobIntent::Migrated
+            | JobIntent::Update
+            | JobIntent::Updated => return,
         };
         let slot = self.job_slot(job_type);
         self.jobs.add(slot + action, 1);

@@ -104,7 +104,7 @@ impl Busiest {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Busiest, Key};
 
     fn key(n: u64) -> Key {
         Key(n.try_into().unwrap())

@@ -569,8 +569,9 @@ pub(super) fn apply(engine: &mut Engine, entries: &[(u64, &[u8])]) -> Result<(),
 }
 
 fn entry(event: &Event) -> Option<&Committed> {
-    match event {
-        Event::Apply(entry) => Some(entry),
-        _ => None,
+    if let Event::Apply(entry) = event {
+        Some(entry)
+    } else {
+        None
     }
 }

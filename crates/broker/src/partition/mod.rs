@@ -1,14 +1,31 @@
 //! One partition of one node.
+//!
+//! [`core`] joins engine and replica, [`parts`] has what a partition does beside that, and [`thread`] drives them: it alone has clocks
+//! and threads.
 
 pub mod busiest;
 pub mod checkpoint;
 pub mod core;
+mod exporter_board;
+mod handle;
+mod inbox;
+mod message;
+mod pace;
+mod parts;
 pub mod pending_rows;
+mod replica_metrics;
 pub mod requests;
+pub mod secondary;
+mod snapshot_reader;
 pub mod status;
 pub mod thread;
 
-pub use status::PartitionStatus;
-pub use thread::{
-    ClientRequest, Inbox, Message, Notice, OpenError, PartitionHandle, Report, STACK_BYTES, Work,
-};
+pub use self::exporter_board::ExporterBoard;
+pub use self::handle::{OpenError, PartitionHandle};
+pub use self::inbox::Inbox;
+pub use self::message::{ClientRequest, Message, Notice, Report, Work};
+pub use self::parts::effect_sink::{EffectSink, WantedStore};
+pub use self::replica_metrics::ReplicaMetrics;
+pub use self::secondary::Secondary;
+pub use self::status::PartitionStatus;
+pub use self::thread::STACK_BYTES;

@@ -176,7 +176,7 @@ impl CheckpointWriter for Capture<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Arc, CheckpointWriter, PIECE, PendingRows};
 
     #[test]
     fn rows_are_read_as_they_were_put() {

@@ -6,7 +6,7 @@ use skep_cluster::member;
 use skep_storage::disk::RealDisk;
 use skep_storage::log::LogConfig;
 
-use super::*;
+use super::{ErrorKind, Log, NotStarted, Path, PathBuf, Remedy, Started, forget, mark};
 
 struct Node(tempfile::TempDir);
 

@@ -1,6 +1,6 @@
 //! Exporters of records: who leads the partition goes on where the last one was.
 
-use skep_broker::partition::thread::PartitionHandle;
+use skep_broker::partition::PartitionHandle;
 
 use super::stores::{checkpoint, committed, stored};
 use super::*;

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use prometheus_client::registry::Registry;
 use skep_broker::clock::Clock;
 use skep_broker::partition::Report;
-use skep_broker::partition::thread::Secondary;
+use skep_broker::partition::Secondary;
 use skep_broker::{Broker, BrokerConfig, ClusterConfig, OpenError};
 use skep_export::{
     Documents, DocumentsSettings, ExporterConfig, Rdbms, RdbmsSettings, StoreLocation,

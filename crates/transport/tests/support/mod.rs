@@ -119,7 +119,7 @@ impl Start {
     }
 }
 
-pub fn start(with: Start) -> (Arc<Node>, Transport<Node>) {
+pub fn start(with: Start) -> (Arc<Node>, Transport) {
     static INCARNATIONS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
     let node = Arc::new(Node {
         number: with.number,
@@ -157,7 +157,7 @@ pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-pub fn all_connected(transport: &Transport<Node>, to: u32) -> bool {
+pub fn all_connected(transport: &Transport, to: u32) -> bool {
     Class::ALL
         .iter()
         .all(|class| transport.is_connected(to, *class))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skep_transport::PROTOCOL_VERSION;
 
-use super::*;
+use super::{BTreeSet, Bootstrap, Greeting, Identity, Keep, Layout, Mutex, id_and_epoch};
 
 const LAYOUT: Layout = Layout {
     size: 3,

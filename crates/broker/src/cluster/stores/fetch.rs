@@ -2,8 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -13,7 +12,7 @@ use super::{CopyAnswer, PART_BYTES, WINDOW};
 use crate::asking::StoreState;
 use crate::cluster::Cluster;
 use crate::cluster::wire::NodeMessage;
-use crate::partition::PartitionStatus;
+use crate::partition::WantedStore;
 
 /// Between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -24,31 +23,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A connection that is lost in the middle may come back; the copy goes on then.
 const MAX_RESUMED: u32 = 5;
 
-/// What is wanted.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    pub partition: u32,
-    /// The copy must go up to this entry of the log at least.
-    pub at_least: u64,
-    /// Where it is put.
-    pub file: PathBuf,
-    /// Who wants it.
-    pub by: Arc<PartitionStatus>,
-}
-
-impl Wanted {
-    /// Its directory is that of another copy now.
-    fn is_abandoned(&self) -> bool {
-        self.by.abandoned.load(Ordering::Acquire)
-    }
-}
-
 impl Cluster {
     /// Fetches a copy on a thread of its own, from whoever has one, as long as it takes; then `done` is called. Not at all when the node
     /// stops before. `before` is done first, on that thread.
     pub fn fetch_store(
         self: &Arc<Self>,
-        wanted: Wanted,
+        wanted: WantedStore,
         before: impl FnOnce() + Send + 'static,
         done: impl FnOnce() + Send + 'static,
     ) -> std::io::Result<()> {
@@ -64,7 +44,7 @@ impl Cluster {
     }
 }
 
-fn fetch(cluster: &Weak<Cluster>, wanted: &Wanted) -> bool {
+fn fetch(cluster: &Weak<Cluster>, wanted: &WantedStore) -> bool {
     let partition = wanted.partition;
     let mut told = None;
     loop {
@@ -98,7 +78,7 @@ fn fetch(cluster: &Weak<Cluster>, wanted: &Wanted) -> bool {
 /// One attempt, with one node.
 struct Fetching<'a> {
     cluster: &'a Cluster,
-    wanted: &'a Wanted,
+    wanted: &'a WantedStore,
     node: u32,
     transfer: u64,
     /// Known with the first part.
@@ -115,7 +95,7 @@ enum Broken {
 }
 
 impl<'a> Fetching<'a> {
-    fn new(cluster: &'a Cluster, wanted: &'a Wanted, node: u32) -> Fetching<'a> {
+    fn new(cluster: &'a Cluster, wanted: &'a WantedStore, node: u32) -> Fetching<'a> {
         Fetching {
             cluster,
             wanted,

@@ -15,9 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use super::Cluster;
 
-pub use self::fetch::Wanted;
-pub use self::serve::forget_copies;
-
 /// Bytes of a part.
 const PART_BYTES: u64 = 256 << 10;
 /// Parts that are asked for and did not arrive yet.

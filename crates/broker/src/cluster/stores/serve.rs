@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use super::{CopyAnswer, PART_BYTES, WINDOW};
 use crate::asking::StoreState;
 use crate::cluster::Cluster;
 use crate::cluster::wire::NodeMessage;
-use crate::partition::thread::Secondary;
+use crate::partition::secondary::{COPY, Secondary};
 
 /// Copies that are given at a time. Another node asks again.
 const MAX_COPIES: usize = 2;
@@ -23,8 +23,6 @@ const MAX_COPIES: usize = 2;
 const FORGOTTEN: Duration = Duration::from_secs(60);
 /// Between attempts when the connection has more than it can take.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How the files begin that hold copies.
-const COPY: &str = "query-copy-";
 
 /// A copy for another node.
 struct Given {
@@ -161,17 +159,5 @@ impl Cluster {
             std::thread::sleep(PAUSE);
         }
         Ok(())
-    }
-}
-
-/// What copies for others have left behind when the node ended.
-pub fn forget_copies(directory: &Path) {
-    let Ok(files) = std::fs::read_dir(directory) else {
-        return;
-    };
-    for file in files.flatten() {
-        if file.file_name().to_string_lossy().starts_with(COPY) {
-            let _ = std::fs::remove_file(file.path());
-        }
     }
 }

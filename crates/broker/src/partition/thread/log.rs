@@ -1,43 +1,24 @@
-//! The way into the log: proposing what was evaluated, driving the replica, and hearing from the log's writer.
+//! The way into the log and out of it: proposing what was evaluated, driving the replica, and releasing what is committed.
 
-use super::*;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
-/// What the partition's thread writes itself at most. More than a few commands at once are a sign of more to come, and
-/// the writer flushes while those are evaluated.
-const MAX_COMMANDS_HERE: usize = 4;
-const MAX_BYTES_HERE: usize = 64 << 10;
+use skep_protocol::Failure;
+use skep_service::PartitionRole;
+use skep_storage::log::Report as LogReport;
+
+use super::Partition;
+use crate::metrics::nanos;
+use crate::partition::core::{CoreError, Polled, Released};
+use crate::partition::message::Work;
+use crate::partition::parts::log_pipe::MAX_BYTES_HERE;
 
 impl Partition {
     pub(super) fn propose(&mut self) -> Result<(), CoreError> {
         let proposed = Instant::now();
         let records = self.core.engine().batch_len();
         let index = self.core.propose()?;
-        if records > 0 {
-            self.status.writes.wrote(records);
-            self.given_back.clear();
-            self.metrics.proposed.inc();
-            if let Some(started) = self.batch_started.take() {
-                let time = proposed.saturating_duration_since(started);
-                self.metrics.batch_time.observe(nanos(time));
-            }
-            if index.is_none() {
-                self.metrics.deferred.inc();
-            }
-        }
-        if let Some(index) = index {
-            let commands = std::mem::take(&mut self.commands_in_batch);
-            debug_assert!(
-                (self.inflight.back()).is_none_or(|before| before.index <= index),
-                "batches wait in the order of the log"
-            );
-            self.inflight.push_back(Inflight {
-                index,
-                append: 0,
-                proposed,
-                written: None,
-                commands,
-            });
-        }
+        self.log.proposed(records, index, &self.env, proposed);
         Ok(())
     }
 
@@ -46,54 +27,28 @@ impl Partition {
         loop {
             self.core.poll(polled)?;
             let here = self.writes_here();
-            let mut written = None;
-            for append in polled.output.appends.drain(..) {
-                debug_assert!(
-                    append.number >= self.last_append,
-                    "the log is written in the order of the numbers"
-                );
-                self.last_append = append.number;
-                self.metrics
-                    .appended_entries
-                    .inc_by(append.frames.len() as u64);
-                let Some(writer) = &self.writer else {
-                    continue;
-                };
-                // A writer that has stopped has reported why.
-                if here {
-                    let report = writer.append_here(append.number, append.frames);
-                    written = report.ok().flatten().or(written);
-                } else {
-                    let _ = writer.append(append.number, append.frames);
-                }
-            }
-            for batch in self.inflight.iter_mut().rev() {
-                if batch.append != 0 {
-                    break;
-                }
-                batch.append = self.last_append;
-            }
+            let appends = polled.output.appends.drain(..);
+            let written = self.log.append(appends, here, &self.env.metrics);
             self.exchange(polled)?;
             if polled.became_leader {
                 self.begins_to_lead();
             }
             if polled.lost_leadership {
-                self.status.set_role(PartitionRole::Follower);
-                self.inflight.clear();
+                self.env.status.set_role(PartitionRole::Follower);
+                self.log.clear();
                 self.exporters.step_down();
                 self.loses_what_is_not_committed(polled.kept)?;
                 self.steps_down();
             }
             // Before answers leave: who has one and then asks finds what it told of.
-            let reached = self.core.reached();
-            self.status.applied.store(reached, Ordering::Release);
-            self.exporters.progress.commit(reached);
+            self.publish_reached();
             for released in polled.released.drain(..) {
                 self.release(released);
             }
-            self.wakes.give();
+            self.delivery.wake();
             self.store_checkpoint();
-            self.count();
+            let state = &self.core.engine().state;
+            self.delivery.count(state, &self.env);
             let is_written = written.is_some();
             if let Some(report) = written {
                 self.log_report(report)?;
@@ -104,25 +59,67 @@ impl Partition {
         }
     }
 
+    fn publish_reached(&self) {
+        let reached = self.core.reached();
+        self.env.status.applied.store(reached, Ordering::Release);
+        self.exporters.progress.commit(reached);
+    }
+
+    fn release(&mut self, released: Released) {
+        let Released {
+            index,
+            bytes,
+            effects,
+        } = released;
+        let (env, now) = (&self.env, Instant::now());
+        let timings = self.log.released(index, &env.metrics, now);
+        // Who has an answer may look at once.
+        let position = self.core.committed_position();
+        (env.status.committed_position).store(position, Ordering::Relaxed);
+        for (id, result) in effects.responses {
+            let result = result.map_err(Failure::from);
+            self.delivery.respond(id, result, timings, env, now);
+        }
+        for (stream, job) in effects.pushes {
+            self.delivery.push(stream, job, env);
+        }
+        for (partition, command) in effects.sends {
+            if partition == env.partition() {
+                env.inbox.send(Work::Remote {
+                    command,
+                    prepared: None,
+                });
+            } else {
+                self.delivery.work.sent(partition, &command.command);
+                env.effect_sink.send_remote(partition, command);
+            }
+        }
+        let (choosing, mut around) = self.choosing();
+        choosing.choose_items(effects.to_choose, &mut around);
+        let env = &self.env;
+        for job_type in &effects.jobs_available {
+            env.effect_sink.jobs_available(job_type);
+            self.delivery.work.workers_notified(job_type);
+        }
+        env.metrics.post_commit.observe(nanos(now.elapsed()));
+        self.delivery.counts_later(effects.noted, bytes);
+    }
+
     fn begins_to_lead(&mut self) {
         let elected = Instant::now();
+        let partition = self.env.partition();
         // Who finds that it leads asks how far it is committed.
         let reached = self.core.reached();
-        self.status.applied.store(reached, Ordering::Release);
-        self.status.set_role(PartitionRole::Leader);
+        self.env.status.applied.store(reached, Ordering::Release);
+        self.env.status.set_role(PartitionRole::Leader);
         self.leads();
-        self.due_at = Some(0);
-        self.metrics
-            .recovery
-            .set(self.opened.elapsed().as_secs_f64());
-        tracing::info!(
-            partition = self.status.partition,
-            term = self.core.group().term(),
-            "leader"
-        );
+        self.timetable.look_at_once();
+        let recovery = self.env.opened.elapsed().as_secs_f64();
+        self.env.metrics.recovery.set(recovery);
+        tracing::info!(partition, term = self.core.group().term(), "leader");
         self.report_unusable_definitions();
         self.lead_exporters();
-        self.replica_metrics.leads(elected);
+        self.replica.metrics.leads(elected);
     }
 
     /// With little to write and nothing else to do, this thread writes and flushes itself: handing the batch to the writer
@@ -130,59 +127,17 @@ impl Partition {
     /// left to the writer.
     fn writes_here(&self) -> bool {
         self.core.group().is_alone()
-            && self.checkpoint.is_none()
-            && self.inflight.len() <= 1
-            && self
-                .inflight
-                .iter()
-                .all(|batch| batch.commands <= MAX_COMMANDS_HERE)
+            && self.checkpointer.is_idle()
+            && self.log.is_small()
             && self.core.group().uncommitted_bytes() <= MAX_BYTES_HERE
-            && self.backlog.is_empty()
-            && self.inbox.is_empty()
+            && self.intake.is_empty()
             && !self.has_work()
     }
 
     pub(super) fn log_report(&mut self, report: LogReport) -> Result<(), CoreError> {
-        match report {
-            LogReport::Written { number, times } => {
-                debug_assert!(
-                    number <= self.last_append,
-                    "nothing is durable that was not handed to the writer"
-                );
-                let now = Instant::now();
-                for batch in &mut self.inflight {
-                    if batch.append <= number && batch.append != 0 && batch.written.is_none() {
-                        batch.written = Some((now, times));
-                    }
-                }
-                self.log_bytes_since_checkpoint += times.bytes as u64;
-                self.metrics.appended(&times);
-                if self.status.stalled.swap(false, Ordering::Relaxed) {
-                    tracing::info!(
-                        partition = self.status.partition,
-                        "the log's disk has room again"
-                    );
-                }
-                self.core.group_mut().persisted(number);
-            }
-            LogReport::Stalled { error, .. } => {
-                self.status.stalled.store(true, Ordering::Relaxed);
-                tracing::error!(
-                    code = "LOG_STALLED",
-                    partition = self.status.partition,
-                    %error,
-                    "the log cannot grow; new work is refused until there is room"
-                );
-            }
-            LogReport::Compacted { index } => {
-                if let Some(ordered) = self.compacting.take() {
-                    self.metrics.compaction.observe(nanos(ordered.elapsed()));
-                }
-                tracing::debug!(partition = self.status.partition, index, "log compacted");
-            }
-            LogReport::Failed { error } => {
-                return Err(CoreError::Log(error.to_string()));
-            }
+        if let Some(written) = self.log.report(report, &self.env, Instant::now())? {
+            self.checkpointer.log_grows(written.bytes);
+            self.core.group_mut().persisted(written.number);
         }
         Ok(())
     }
@@ -191,7 +146,67 @@ impl Partition {
     fn report_unusable_definitions(&self) {
         let processes = self.core.engine().state.processes.iter();
         for problem in processes.flat_map(|process| process.problems()) {
-            tracing::error!(code = "DEFINITION_NOT_USABLE", partition = self.status.partition, %problem, "a stored definition is not usable");
+            tracing::error!(code = "DEFINITION_NOT_USABLE", partition = self.env.partition(), %problem, "a stored definition is not usable");
         }
+    }
+
+    /// The node leads no more. `kept`: the entry up to which the state is what it was.
+    fn loses_what_is_not_committed(&mut self, kept: u64) -> Result<(), CoreError> {
+        const WHY: &str = "the node is no longer the leader of this partition";
+        if self.core.is_void() {
+            return self.rebuild(WHY);
+        }
+        self.delivery.abort_all(WHY, &self.env);
+        self.checkpointer
+            .is_void_behind(kept, &self.env, Instant::now());
+        self.state_is_another();
+        Ok(())
+    }
+
+    /// Replaces a void state by that of the last committed entry, from the checkpoint and the log.
+    // Engines are large and made on the stack, which is not to be touched that deep where none is made.
+    #[inline(never)]
+    pub(super) fn rebuild(&mut self, why: &str) -> Result<(), CoreError> {
+        self.delivery.abort_all(why, &self.env);
+        self.checkpointer.abandon();
+        let config = &self.env.engine_config;
+        let (mut engine, meta) = self.checkpointer.open_engine(config)?;
+        debug_assert!(
+            meta.index <= self.core.applied(),
+            "the store is not ahead of what is committed"
+        );
+        let (mut from, mut term) = (meta.index + 1, meta.term);
+        let to = self.core.applied() + 1;
+        while from < to {
+            let entries = self
+                .log
+                .reader()
+                .read(from, to, 4 << 20)
+                .map_err(|error| CoreError::ReadLog(error.to_string()))?;
+            let Some(last) = entries.last() else {
+                break;
+            };
+            (from, term) = (last.index + 1, last.term);
+            let written = entries.iter().filter(|e| !e.content().is_empty());
+            let written: Vec<_> = written.map(|e| (e.index, &*e.payload)).collect();
+            crate::partition::core::apply(&mut engine, &written)?;
+        }
+        debug_assert!(from <= to, "only what is committed is applied");
+        engine.promote()?;
+        self.core.rebuild(engine, term);
+        self.state_is_another();
+        Ok(())
+    }
+
+    /// Forgets what was known of the state.
+    fn state_is_another(&mut self) {
+        self.panics.state_is_new();
+        self.exporters.state_is_new();
+        let job_types = self.delivery.streams.forget_reservations();
+        if !self.follows() {
+            let have_room = job_types.into_iter().map(Work::StreamHasRoom);
+            self.intake.backlog().extend(have_room);
+        }
+        self.timetable.look_at_once();
     }
 }

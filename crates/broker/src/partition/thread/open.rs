@@ -1,16 +1,47 @@
 //! Opening a partition: files, recovery, thread.
 
-use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
 
-use skep_engine::TurnTime;
+use parking_lot::Mutex;
+use skep_engine::{Engine, EngineConfig, TurnTime};
 use skep_export::ExportMetrics;
 use skep_protocol::Routing;
-use skep_replication::Remedy;
+use skep_replication::{EntryId, Group, GroupConfig, LogEvidence, RecoveredLog, Remedy};
+use skep_service::PartitionRole;
+use skep_storage::disk::{RealDisk, create_dir_durably};
+use skep_storage::kv::{FjallConfig, FjallKv};
+use skep_storage::log::{Log, LogConfig, LogReader, LogWriter, WriterConfig};
 
-use super::inbox::inbox;
-use super::secondary::StoreOf;
-use super::*;
+use super::{Partition, Replica};
+use crate::clock::Clock;
+use crate::config::BrokerConfig;
+use crate::flow_control::{RequestLimit, WriteLimit};
+use crate::metrics::{PartitionMetrics, WorkCounter};
+use crate::partition::checkpoint::CheckpointMeta;
+use crate::partition::core::{CoreError, PartitionCore};
+use crate::partition::handle::{OpenError, PartitionHandle};
+use crate::partition::inbox::{Inbox, Incoming, inbox};
+use crate::partition::message::Report;
+use crate::partition::parts::background::{Background, Task};
+use crate::partition::parts::checkpointer::{Checkpointer, open_engine};
+use crate::partition::parts::choosing::Choosing;
+use crate::partition::parts::delivery::Delivery;
+use crate::partition::parts::effect_sink::EffectSink;
+use crate::partition::parts::environment::Environment;
+use crate::partition::parts::exporters::open_exporters;
+use crate::partition::parts::hand_over::HandOver;
+use crate::partition::parts::installing;
+use crate::partition::parts::intake::Intake;
+use crate::partition::parts::log_pipe::LogPipe;
+use crate::partition::parts::panics::Panics;
+use crate::partition::parts::snapshot_receiver::SnapshotReceiver;
+use crate::partition::parts::timetable::Timetable;
+use crate::partition::pending_rows::PendingRows;
+use crate::partition::replica_metrics::ReplicaMetrics;
+use crate::partition::secondary::StoreOf;
+use crate::partition::status::PartitionStatus;
 use crate::replica_file::ReplicaOf;
 use crate::started::Started;
 
@@ -18,87 +49,44 @@ use crate::started::Started;
 /// where it comes in, to a depth that needs a small part of this; the system's default differs from place to place.
 pub const STACK_BYTES: usize = 8 << 20;
 
+/// What a partition counts, and where.
+pub(crate) struct Counters {
+    pub metrics: Arc<PartitionMetrics>,
+    pub work: WorkCounter,
+    pub exporting: ExportMetrics,
+    pub replica: ReplicaMetrics,
+}
+
 /// Opens a partition's files, recovers its state and starts its thread.
 pub(crate) fn start(
     config: &BrokerConfig,
     (partition, replica, least_key): (u32, &ReplicaOf, u64),
     effect_sink: Arc<dyn EffectSink>,
     clock: Arc<Clock>,
-    metrics: Arc<PartitionMetrics>,
-    (work, exporting, replica_metrics): (WorkCounter, &ExportMetrics, ReplicaMetrics),
+    counters: Counters,
 ) -> Result<Arc<PartitionHandle>, OpenError> {
     let opened = Instant::now();
     let directory = directory_of(config, partition);
-    let storage = |source| OpenError::Storage { partition, source };
-    let core_error = |source| OpenError::Core { partition, source };
-    let io = |source| OpenError::Io { partition, source };
     let files = check_files(config, partition, &directory, replica)?;
-    let (own_inbox, inbox) = inbox();
-    let status = Arc::new(status_of(config, partition));
-
-    let kv = FjallKv::open(directory.join("state"), FjallConfig::default()).map_err(storage)?;
-    let pending_rows = PendingRows::default();
-    let engine_config = engine_config(config, partition, least_key, effect_sink.routing());
-    let (mut engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
-    follow(config, &mut engine, &status).map_err(core_error)?;
-    let log_opened = Instant::now();
-    let (log, group, evidence) = open_log(config, &files, meta, own_inbox.clone())?;
-    let (writer, log_reader) = log;
-    metrics.journal_open.set(millis(log_opened));
-    status.checkpoint_is(meta);
-    let log = (log_reader.clone(), group.base().index);
-    let of = store_of(config, partition, &directory, exporting);
-    let (secondary, exporters) = open_exporters(of, &mut engine, meta.index, log);
-    let (board, progress) = (exporters.board.clone(), exporters.progress.clone());
-    let now = Instant::now();
-    let worker = Box::new(Partition {
+    let (own_inbox, incoming) = inbox();
+    let env = Environment {
         config: config.clone(),
-        engine_config,
-        core: PartitionCore::new(engine, group, (meta.index, meta.term)),
-        writer: Some(writer),
-        log_reader,
-        snapshot_receiver: SnapshotReceiver::going_on(kv.staging(), evidence),
-        kv: Arc::new(Mutex::new(kv)),
-        pending_rows,
-        inbox,
-        own_inbox: own_inbox.clone(),
-        backlog: VecDeque::new(),
-        streams: StreamRegistry::default(),
-        requests: Requests::default(),
-        inflight: VecDeque::new(),
-        last_append: 0,
-        status: status.clone(),
-        metrics: metrics.clone(),
-        work,
+        engine_config: engine_config(config, partition, least_key, effect_sink.routing()),
+        status: Arc::new(status_of(config, partition)),
+        metrics: counters.metrics.clone(),
+        inbox: own_inbox.clone(),
         effect_sink,
         clock,
-        commands_in_batch: 0,
-        given_back: Vec::new(),
-        batch_started: None,
+        background: Box::new(Threads),
         opened,
-        compacting: None,
-        checkpoint: None,
-        captures: 0,
-        checkpoint_waiters: Vec::new(),
-        last_checkpoint: now,
-        log_bytes_since_checkpoint: 0,
-        next_tick: now,
-        checks: Checks::new(config.check_interval, now),
-        due_at: None,
-        rest_until: i64::MIN,
-        wakes: Wakes::default(),
-        uncounted: Vec::new(),
-        panics: Panics::default(),
-        exporters,
-        secondary: secondary.clone(),
-        choosing: Choosing::default(),
-        shown_bans: None,
-        stopping: false,
-        handing_over: None,
-        replica_metrics,
-    });
+    };
+    let (status, metrics) = (env.status.clone(), counters.metrics.clone());
+    let worker = recover(env, &files, incoming, counters)?;
     metrics.bootstrap.set(millis(opened));
-    let thread = spawn(worker).map_err(io)?;
+    let board = worker.exporters.board.clone();
+    let progress = worker.exporters.progress.clone();
+    let secondary = worker.exporters.secondary().clone();
+    let thread = spawn(worker).map_err(|source| OpenError::Io { partition, source })?;
     Ok(Arc::new(PartitionHandle {
         inbox: own_inbox,
         status,
@@ -110,10 +98,67 @@ pub(crate) fn start(
     }))
 }
 
+/// The partition with the state of its last checkpoint. What the log has behind it is applied by the thread.
+// Engines are large and made on the stack, which is not to be touched that deep where none is made.
+#[inline(never)]
+fn recover(
+    env: Environment,
+    files: &Files<'_>,
+    incoming: Incoming,
+    counters: Counters,
+) -> Result<Box<Partition>, OpenError> {
+    let (partition, directory) = (files.partition, files.started.directory);
+    let storage = |source| OpenError::Storage { partition, source };
+    let core_error = |source| OpenError::Core { partition, source };
+    let kv = FjallKv::open(directory.join("state"), FjallConfig::default()).map_err(storage)?;
+    let rows = PendingRows::default();
+    let (mut engine, meta) = open_engine(&kv, &rows, &env.engine_config).map_err(core_error)?;
+    follow(&env, &mut engine).map_err(core_error)?;
+    let log_opened = Instant::now();
+    let inbox = env.inbox.clone();
+    let ((writer, reader), group, evidence) = open_log(&env.config, files, meta, inbox)?;
+    env.metrics.journal_open.set(millis(log_opened));
+    env.status.checkpoint_is(meta);
+    let of = store_of(&env.config, partition, directory, &counters.exporting);
+    let log = (reader.clone(), group.base().index);
+    let now = Instant::now();
+    let exporters = open_exporters(of, &mut engine, meta.index, log, now);
+    let replica = Replica {
+        hand_over: HandOver::default(),
+        snapshots: SnapshotReceiver::going_on(kv.staging(), evidence),
+        metrics: counters.replica,
+    };
+    Ok(Box::new(Partition {
+        core: PartitionCore::new(engine, group, (meta.index, meta.term)),
+        intake: Intake::new(incoming),
+        log: LogPipe::new(Some(writer), reader),
+        checkpointer: Checkpointer::new(kv, rows, now),
+        delivery: Delivery::new(counters.work),
+        timetable: Timetable::new(env.config.check_interval, now),
+        exporters,
+        choosing: Choosing::default(),
+        panics: Panics::default(),
+        replica,
+        env,
+    }))
+}
+
+/// A thread for each job.
+#[derive(Clone, Copy, Debug)]
+struct Threads;
+
+impl Background for Threads {
+    fn run(&self, name: &str, job: Box<dyn FnOnce() + Send>) -> std::io::Result<Task> {
+        let thread = std::thread::Builder::new().name(name.to_string());
+        let thread = thread.spawn(job)?;
+        Ok(Task::new(move || drop(thread.join())))
+    }
+}
+
 fn store_of<'a>(
     config: &'a BrokerConfig,
     partition: u32,
-    directory: &'a std::path::Path,
+    directory: &'a Path,
     metrics: &'a ExportMetrics,
 ) -> StoreOf<'a> {
     StoreOf {
@@ -183,7 +228,7 @@ fn status_of(config: &BrokerConfig, partition: u32) -> PartitionStatus {
 
 fn spawn(worker: Box<Partition>) -> std::io::Result<std::thread::JoinHandle<()>> {
     std::thread::Builder::new()
-        .name(format!("partition-{}", worker.status.partition))
+        .name(format!("partition-{}", worker.env.partition()))
         .stack_size(STACK_BYTES)
         .spawn(move || worker.run())
 }
@@ -224,34 +269,13 @@ fn millis(since: Instant) -> i64 {
     i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX)
 }
 
-pub(super) fn open_engine(
-    kv: &FjallKv,
-    pending: &PendingRows,
-    config: &EngineConfig,
-) -> Result<(Engine, CheckpointMeta), CoreError> {
-    let meta = kv
-        .meta()
-        .map_err(|e| skep_engine::state::StoreError(e.to_string()))?;
-    let meta = CheckpointMeta::read(meta.as_deref())?;
-    let rows = StoredRows {
-        reader: kv.reader(),
-        pending: pending.clone(),
-    };
-    let state = State::open_to_replay(config.partition, Arc::new(rows))?;
-    Ok((Engine::new(config.clone(), state, meta.next_position), meta))
-}
-
 /// One of several replicas: to lead takes an election, and then nothing more.
-fn follow(
-    config: &BrokerConfig,
-    engine: &mut Engine,
-    status: &PartitionStatus,
-) -> Result<(), CoreError> {
-    if config.cluster.is_none() {
+fn follow(env: &Environment, engine: &mut Engine) -> Result<(), CoreError> {
+    if !env.has_others() {
         return Ok(());
     }
     engine.promote()?;
-    status.set_role(PartitionRole::Follower);
+    env.status.set_role(PartitionRole::Follower);
     Ok(())
 }
 

@@ -5,42 +5,18 @@
 //! process instance that it belongs to is banned. Then the same thing cannot happen twice.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 
 use rustc_hash::FxHashSet;
-use skep_engine::Ban;
+use skep_engine::{Ban, RequestId};
+use skep_protocol::Failure;
 
+use super::Partition;
 use super::panic_place::watched;
-use super::*;
-
-/// Panics within [`WINDOW`] that a partition survives and that no ban keeps from coming again. More are no accident: it would
-/// do nothing but rebuild its state.
-const MAX_PANICS: usize = 10;
-const WINDOW: Duration = Duration::from_secs(600);
-
-/// When the engine panicked lately.
-#[derive(Debug, Default)]
-pub(super) struct Panics {
-    recent: VecDeque<Instant>,
-    /// The state has to be rebuilt because of this.
-    rebuild: Option<Panic>,
-}
-
-#[derive(Debug)]
-struct Panic {
-    text: String,
-    /// Whom to ban once the state is rebuilt.
-    ban: Option<Ban>,
-}
-
-impl Panics {
-    /// False if there were too many.
-    fn count(&mut self, now: Instant) -> bool {
-        let recent = |then: &Instant| now.saturating_duration_since(*then) < WINDOW;
-        self.recent.retain(recent);
-        self.recent.push_back(now);
-        self.recent.len() <= MAX_PANICS
-    }
-}
+use crate::job_streams::StreamRegistry;
+use crate::partition::core::{CoreError, PartitionCore};
+use crate::partition::message::Work;
+use crate::partition::parts::panics::{MAX_PANICS, Panic, WINDOW};
 
 impl Partition {
     /// Lets the engine work. `None` if it panicked: then its state is void, and `request`, the client whose command it was,
@@ -50,7 +26,7 @@ impl Partition {
         request: Option<RequestId>,
         work: impl FnOnce(&mut PartitionCore, &mut StreamRegistry) -> T,
     ) -> Result<Option<T>, CoreError> {
-        let (core, streams) = (&mut self.core, &mut self.streams);
+        let (core, streams) = (&mut self.core, &mut self.delivery.streams);
         core.engine_mut().work_ends();
         // What the panic left behind is not looked at again: the engine is replaced.
         match watched(|| catch_unwind(AssertUnwindSafe(|| work(core, streams)))) {
@@ -63,7 +39,7 @@ impl Partition {
     }
 
     fn panicked(&mut self, request: Option<RequestId>, panic: String, place: String) {
-        let partition = self.status.partition;
+        let partition = self.env.partition();
         let culprit = self.core.engine().working_for();
         tracing::error!(
             code = "PANIC",
@@ -73,25 +49,26 @@ impl Partition {
             "the engine panicked, which is a bug; the command is dropped and the state rebuilt from the log"
         );
         self.core.discard();
-        self.commands_in_batch = 0;
-        for (key, deadline) in self.given_back.drain(..) {
-            self.own_inbox.send(Work::Yield { key, deadline });
+        for (key, deadline) in self.log.discard_batch() {
+            self.env.inbox.send(Work::Yield { key, deadline });
         }
         let banned = culprit.map_or_else(String::new, |key| {
             format!(" The process instance '{key}' is banned: nothing happens in it any more, but it can be cancelled.")
         });
-        if let Some(waiting) = request.and_then(|id| self.requests.remove(id)) {
+        if let Some(id) = request {
             let text = format!(
                 "Partition {partition} could not carry out the command because of a bug in Skep ({panic}). Nothing has \
                  changed; sending the same command again will most likely fail in the same way.{banned} The log of the \
                  node has the place of the bug: please report it"
             );
-            self.fail_request(waiting, Failure::Internal(text));
+            let failure = Failure::Internal(text);
+            self.delivery.fail(id, failure, &self.env);
         }
         // What was evaluated and not proposed is gone; what was proposed will be answered.
         let in_flight: FxHashSet<RequestId> = self.core.in_flight().collect();
-        self.abort_except(&in_flight, "its state has to be rebuilt after an error");
-        self.panics.rebuild = Some(Panic {
+        let why = "its state has to be rebuilt after an error";
+        self.delivery.abort_except(&in_flight, why, &self.env);
+        self.panics.happened(Panic {
             ban: culprit.map(|process_instance_key| Ban {
                 process_instance_key,
                 message: panic.clone(),
@@ -107,16 +84,16 @@ impl Partition {
         if self.core.is_in_flight() {
             return Ok(());
         }
-        let Some(panic) = self.panics.rebuild.take() else {
+        let Some(panic) = self.panics.take_rebuild() else {
             return Ok(());
         };
-        self.inflight.clear();
+        self.log.clear();
         self.rebuild("its state was rebuilt after an error")?;
-        let now = self.clock.now();
+        let now = self.env.clock.now();
         if let Some(ban) = panic.ban
             && self.guarded(None, |core, _| core.ban(now, &ban))? == Some(true)
         {
-            let (partition, key) = (self.status.partition, ban.process_instance_key.0);
+            let (partition, key) = (self.env.partition(), ban.process_instance_key.0);
             tracing::error!(
                 code = "INSTANCE_BANNED",
                 partition,

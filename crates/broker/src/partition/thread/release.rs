@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::super::core::Released;
-use super::*;
+
 
 impl Partition {
     pub(super) fn release(&mut self, released: Released) {

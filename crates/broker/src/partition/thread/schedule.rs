@@ -1,68 +1,54 @@
 //! What time brings: timers and time-outs that are due, ticks of the replica, and what is looked after now and then.
 
-use super::*;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use skep_metrics::Gauge;
+
+use super::{MAX_BATCH_COMMANDS, Partition};
+use crate::metrics::Context;
+use crate::partition::core::{CoreError, MAX_INFLIGHT_ENTRIES};
 
 /// Bytes in flight beyond which put-off work waits.
 const MAX_WORK_INFLIGHT: usize = 2 << 20;
-/// Between two checkpoints that are made because rows fill the memory.
-const CROWDED_PAUSE: Duration = Duration::from_secs(5);
-
-/// Changed rows may fill this part of the memory for rows, then a checkpoint is taken.
-const DIRTY_PART: usize = 8;
 
 impl Partition {
     /// Timers, time-outs and the replica's ticks.
     pub(super) fn run_scheduled(&mut self) -> Result<(), CoreError> {
         let now = Instant::now();
-        let hibernates = self.core.group().hibernates();
-        if now >= self.next_tick && !hibernates {
-            self.next_tick = now + self.config.tick();
+        let tick = self.env.config.tick();
+        if !self.core.group().hibernates() && self.timetable.ticks(tick, now) {
             self.core.group_mut().tick();
             self.hibernate_while_all_are_heard();
-            self.replica_metrics.tick(!self.core.is_leader());
-            self.replica_metrics.pauses(self.handing_over.is_some());
+            self.replica.metrics.tick(!self.core.is_leader());
+            let pauses = self.replica.hand_over.is_under_way();
+            self.replica.metrics.pauses(pauses);
         }
-        let check = self.checks.is_due(now);
+        let check = self.timetable.checks().is_due(now);
         if check && self.follows() {
             let idle = self.may_idle();
-            self.checks.begins(now, idle);
-            self.publish_status();
-            // Operators tell all replicas of a store what they tell one.
-            self.follow_exporting();
-            self.mend_secondary();
-            self.spare_snapshot();
-            self.checkpoint_if_due()?;
+            self.timetable.checks().begins(now, idle);
+            self.look_after_follower()?;
         }
-        if !self.core.is_leader() || self.core.is_void() || self.stopping {
+        if !self.core.is_leader() || self.core.is_void() || self.replica.hand_over.is_stopping() {
             return Ok(());
         }
-        let time = self.clock.now();
+        let time = self.env.clock.now();
         if check {
             let idle = self.may_idle();
-            self.checks.begins(now, idle);
+            self.timetable.checks().begins(now, idle);
             self.look_after()?;
         }
-        let due = check || self.due_at.is_some_and(|due| due <= time);
-        if due && self.can_process() {
+        if (check || self.timetable.is_due(time)) && self.can_process() {
             if !check {
-                self.checks.works();
+                self.timetable.checks().works();
             }
             let pressure = self.under_pressure();
-            self.work.accepted(Context::Scheduled);
+            self.delivery.work.accepted(Context::Scheduled);
             let due = self.guarded(None, |core, streams| core.run_due(time, pressure, streams))?;
-            self.due_at = match due {
-                Some(due) if !due.more => due.next,
-                _ => Some(time),
-            };
-            // What the pressure has put off stays due, and must not be looked at in every turn.
-            self.rest_until = match self.due_at {
-                Some(due_at) if pressure => due_at,
-                _ => i64::MIN,
-            };
+            self.timetable.ran(due, pressure, time);
         } else {
-            // A command may have made something due, perhaps at once.
-            let next = self.core.engine().next_due();
-            self.due_at = next.map(|next| next.max(self.rest_until));
+            self.timetable.next_is(self.core.engine().next_due());
         }
         Ok(())
     }
@@ -70,9 +56,9 @@ impl Partition {
     /// One turn of work that went over the budget of its command.
     pub(super) fn run_work(&mut self) -> Result<(), CoreError> {
         if self.has_work() && self.can_process() {
-            self.checks.works();
-            let time = self.clock.now();
-            self.work.accepted(Context::Internal);
+            self.timetable.checks().works();
+            let time = self.env.clock.now();
+            self.delivery.work.accepted(Context::Internal);
             self.guarded(None, |core, streams| core.run_work(time, streams))?;
         }
         Ok(())
@@ -83,38 +69,28 @@ impl Partition {
     pub(super) fn has_work(&self) -> bool {
         self.core.is_leader()
             && !self.core.is_void()
-            && !self.stopping
+            && !self.replica.hand_over.is_stopping()
             && self.core.engine().has_work()
             && self.core.group().uncommitted_bytes() < MAX_WORK_INFLIGHT
-            && !self.is_overfull()
-    }
-
-    /// Rows fill half as much again as they may, and a checkpoint can make room: put-off work, which can make rows without
-    /// end, waits for it.
-    fn is_overfull(&self) -> bool {
-        let share = self.memory_share();
-        let unsaved = self.core.applied() > self.status.checkpoint_index.load(Ordering::Relaxed);
-        self.core.engine().state.resident_bytes() > share + share / 2
-            && (unsaved || self.checkpoint.is_some())
+            && !self.checkpointer.is_overfull(&self.core, &self.env)
     }
 
     /// More work than the limit allows, or a backlog: time-outs would add copies of work in progress.
     pub(super) fn under_pressure(&self) -> bool {
-        self.backlog.len() > MAX_BATCH_COMMANDS
-            || self.status.limit.inflight() >= self.status.limit.limit()
+        let limit = &self.env.status.limit;
+        self.intake.waiting() > MAX_BATCH_COMMANDS || limit.inflight() >= limit.limit()
     }
 
     /// If nothing is to be looked after before there is a message or something is due: how long that may last at most.
     fn may_idle(&self) -> Option<Duration> {
         let group = self.core.group();
         let engine = self.core.engine();
-        let entry = self.core.applied();
         let hibernates = group.hibernates() || self.core.is_leader() && group.is_alone();
-        let nothing_waits = self.backlog.is_empty()
-            && self.requests.is_empty()
-            && self.inflight.is_empty()
-            && self.checkpoint.is_none()
-            && self.handing_over.is_none()
+        let nothing_waits = self.intake.waiting() == 0
+            && self.delivery.requests.is_empty()
+            && self.log.is_idle()
+            && self.checkpointer.is_idle()
+            && !self.replica.hand_over.is_under_way()
             && !self.core.is_void();
         let leads = self.core.is_leader();
         // Of a limit the router hears what is looked after here.
@@ -122,29 +98,23 @@ impl Partition {
             || !self.has_work()
                 && !engine.awaits_answers()
                 && engine.state.batch_operations.to_choose().next().is_none()
-                && self.status.writes.limit().is_none()
+                && self.env.status.writes.limit().is_none()
                 && self.core.has_named_busiest()
-                && self.exporters.are_done(&engine.state, entry);
-        if !hibernates || !nothing_waits || !has_no_work {
-            return None;
-        }
-        let saved = self.status.checkpoint_index.load(Ordering::Relaxed);
-        let until_checkpoint = self
-            .config
-            .snapshot_period
-            .saturating_sub(self.last_checkpoint.elapsed());
-        Some(if entry > saved {
-            until_checkpoint
-        } else {
-            Duration::MAX
-        })
+                && self.exporters.are_done(&engine.state, self.core.applied());
+        let rests = hibernates && nothing_waits && has_no_work;
+        let until_due = || {
+            let now = Instant::now();
+            self.checkpointer.until_due(&self.core, &self.env, now)
+        };
+        rests.then(until_due)
     }
 
-    /// Once per check interval.
-    pub(super) fn look_after(&mut self) -> Result<(), CoreError> {
+    /// Once per check interval, of a leader.
+    fn look_after(&mut self) -> Result<(), CoreError> {
         self.forget_abandoned();
         self.publish_status();
-        self.look_after_choosing();
+        let (choosing, mut around) = self.choosing();
+        choosing.look_after(&mut around, Instant::now());
         self.follow_exporting();
         self.mend_secondary();
         self.report_exported(false)?;
@@ -152,18 +122,25 @@ impl Partition {
         self.checkpoint_if_due()
     }
 
+    /// The same of a follower.
+    fn look_after_follower(&mut self) -> Result<(), CoreError> {
+        self.publish_status();
+        // Operators tell all replicas of a store what they tell one.
+        self.follow_exporting();
+        self.mend_secondary();
+        self.spare_snapshot();
+        self.checkpoint_if_due()
+    }
+
+    fn mend_secondary(&mut self) {
+        if !self.replica.hand_over.is_stopping() {
+            self.exporters.mend_secondary(self.core.group(), &self.env);
+        }
+    }
+
     fn checkpoint_if_due(&mut self) -> Result<(), CoreError> {
-        // Only rows that are in the store can leave the memory.
-        let resident = self.core.engine().state.resident_bytes();
-        let crowded = resident > self.memory_share()
-            && (self.last_checkpoint.elapsed() >= CROWDED_PAUSE || self.is_overfull());
-        // What is on its way to the store takes memory too: many small checkpoints take less than a large one.
-        let heavy = self.core.engine().state.dirty_bytes() > self.memory_share() / DIRTY_PART;
-        let due = crowded
-            || heavy
-            || self.last_checkpoint.elapsed() >= self.config.snapshot_period
-            || self.log_bytes_since_checkpoint >= self.config.snapshot_log_bytes;
-        if due && self.core.applied() > self.status.checkpoint_index.load(Ordering::Relaxed) {
+        let now = Instant::now();
+        if self.checkpointer.is_due(&self.core, &self.env, now) {
             // What exporters have done need not be kept behind it.
             if self.can_evaluate() {
                 self.report_exported(true)?;
@@ -174,113 +151,83 @@ impl Partition {
         Ok(())
     }
 
-    /// Bytes of rows that this partition may keep in memory.
-    pub(super) fn memory_share(&self) -> usize {
-        self.config.state_memory_bytes / self.engine_config.routing.count() as usize
-    }
-
-    /// A client's command whose client has gone away before its turn came: it is not carried out.
-    pub(super) fn abandoned(&self) {
-        self.status.limit.release();
-        self.metrics.abandoned.inc();
-    }
-
     /// Clients that went away: what they sent and was not begun leaves the queue, and so do those that waited for an instance,
     /// a distribution or a correlation. Of what was begun only those: an answer
     /// that is on its way to be committed needs its slot, or its jobs would be lost and its id answer somebody else.
-    pub(super) fn forget_abandoned(&mut self) {
-        let before = self.backlog.len();
-        self.backlog.retain(|work| !work.is_abandoned());
-        for _ in self.backlog.len()..before {
+    fn forget_abandoned(&mut self) {
+        for _ in 0..self.intake.forget_abandoned() {
             self.abandoned();
         }
-        let abandoned = self.requests.abandoned();
+        let abandoned = self.delivery.requests.abandoned();
         if abandoned.is_empty() {
             return;
         }
         let waiting = self.core.engine().waiting_requests();
         for id in abandoned.into_iter().filter(|id| waiting.contains(id)) {
             self.core.engine_mut().forget_request(id);
-            let forgotten = self.requests.remove(id);
-            if forgotten.is_some_and(|waiting| waiting.counted) {
-                self.status.limit.release();
-            }
-        }
-    }
-
-    fn publish_bans(&mut self) {
-        let banned = &mut self.core.engine_mut().state.banned;
-        if self.shown_bans.replace(banned.revision()) != Some(banned.revision()) {
-            let listed = banned.list(MAX_LISTED_BANS);
-            self.status.set_banned(banned.len(), listed);
+            self.delivery.forget(id, &self.env);
         }
     }
 
     pub(super) fn publish_status(&mut self) {
-        self.publish_bans();
-        if let Some(busiest) = self.core.busiest(self.clock.now()) {
-            self.status.set_busiest(busiest);
+        self.panics.publish_bans(&mut self.core, &self.env);
+        if let Some(busiest) = self.core.busiest(self.env.clock.now()) {
+            self.env.status.set_busiest(busiest);
         }
-        let gauge = |to: &Gauge, value: u64| {
-            to.set(i64::try_from(value).unwrap_or(i64::MAX));
-        };
-        let metrics = &self.metrics;
-        gauge(&metrics.inflight_appends, self.core.inflight() as u64);
-        gauge(&metrics.append_limit, MAX_INFLIGHT_ENTRIES as u64);
-        gauge(&metrics.append_index, self.core.group().last_index());
-        gauge(&metrics.commit_index, self.core.applied());
-        let last = self.core.group().last_index();
-        let uncommitted = last.saturating_sub(self.core.applied());
-        gauge(&metrics.uncommitted_entries, uncommitted);
-        self.replica_metrics.lack(self.core.group().lacking());
-        let counted = metrics.replayed.inner();
-        counted.store(self.core.replayed(), Ordering::Relaxed);
+        self.publish_gauges();
         let engine = self.core.engine();
         let led = self.core.is_leader().then_some(&engine.state);
-        self.work.look(led);
-        let status = &self.status;
-        let set =
-            |to: &std::sync::atomic::AtomicUsize, value: usize| to.store(value, Ordering::Relaxed);
-        set(
-            &status.live_element_instances,
-            engine.state.elements.table.len(),
-        );
-        set(&status.open_incidents, engine.state.incidents.table.len());
-        set(&status.buffered_messages, engine.state.messages.len());
-        set(&status.waiting_jobs, engine.state.jobs.activatable_count());
-        set(&status.activated_jobs, engine.state.jobs.activated_count());
-        set(&status.state_bytes, engine.state.resident_bytes());
-        let pinned = engine.state.pinned_clock();
-        status
-            .pinned_clock
-            .store(pinned.unwrap_or(i64::MIN), Ordering::Relaxed);
-        status
-            .processed_position
-            .store(engine.next_position() - 1, Ordering::Relaxed);
-        status
-            .committed_position
-            .store(self.core.committed_position(), Ordering::Relaxed);
-        status
-            .log_index
-            .store(self.core.group().last_index(), Ordering::Relaxed);
+        self.delivery.work.look(led);
+        let status = &self.env.status;
+        let set = |to: &AtomicUsize, value: usize| to.store(value, Ordering::Relaxed);
+        let state = &engine.state;
+        set(&status.live_element_instances, state.elements.table.len());
+        set(&status.open_incidents, state.incidents.table.len());
+        set(&status.buffered_messages, state.messages.len());
+        set(&status.waiting_jobs, state.jobs.activatable_count());
+        set(&status.activated_jobs, state.jobs.activated_count());
+        set(&status.state_bytes, state.resident_bytes());
+        let pinned = state.pinned_clock().unwrap_or(i64::MIN);
+        status.pinned_clock.store(pinned, Ordering::Relaxed);
+        let set = |to: &AtomicU64, value: u64| to.store(value, Ordering::Relaxed);
+        set(&status.processed_position, engine.next_position() - 1);
+        let committed = self.core.committed_position();
+        set(&status.committed_position, committed);
+        set(&status.log_index, self.core.group().last_index());
+    }
+
+    fn publish_gauges(&mut self) {
+        let set = |to: &Gauge, value: u64| {
+            to.set(i64::try_from(value).unwrap_or(i64::MAX));
+        };
+        let (group, applied) = (self.core.group(), self.core.applied());
+        let last = group.last_index();
+        let metrics = &self.env.metrics;
+        set(&metrics.inflight_appends, self.core.inflight() as u64);
+        set(&metrics.append_limit, MAX_INFLIGHT_ENTRIES as u64);
+        set(&metrics.append_index, last);
+        set(&metrics.commit_index, applied);
+        set(&metrics.uncommitted_entries, last.saturating_sub(applied));
+        self.replica.metrics.lack(group.lacking());
+        let counted = metrics.replayed.inner();
+        counted.store(self.core.replayed(), Ordering::Relaxed);
     }
 
     pub(super) fn idle_time(&self) -> Duration {
         let now = Instant::now();
         let group = self.core.group();
         // A single member has no one to send heartbeats to, and nothing to elect. One that hibernates has time.
-        let tick = if self.core.is_leader() && group.is_alone() || group.hibernates() {
-            self.checks.next()
-        } else {
-            self.next_tick
-        };
-        let mut wait = tick.min(self.checks.next()).saturating_duration_since(now);
+        let ticks = !(self.core.is_leader() && group.is_alone() || group.hibernates());
+        let mut wait = self.timetable.idle_time(ticks, now);
+        let can_process = self.can_process();
         // What cannot be processed now is woken by what makes it possible: a written log, an operator.
-        if let Some(due) = self.due_at.filter(|_| self.can_process() && !self.stopping) {
-            let millis = u64::try_from(due.saturating_sub(self.clock.now())).unwrap_or(0);
+        let runs = can_process && !self.replica.hand_over.is_stopping();
+        if let Some(due) = self.timetable.due_at().filter(|_| runs) {
+            let now = self.env.clock.now();
+            let millis = u64::try_from(due.saturating_sub(now)).unwrap_or(0);
             wait = wait.min(Duration::from_millis(millis));
         }
-        if (!self.backlog.is_empty() || self.has_work()) && self.can_process() {
+        if can_process && (self.intake.waiting() > 0 || self.has_work()) {
             return Duration::ZERO;
         }
         wait

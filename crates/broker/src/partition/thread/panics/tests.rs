@@ -1,15 +1,23 @@
 //! A partition whose engine panics on purpose: at messages with this name, and at whatever is done for instances of
 //! processes with it.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use skep_engine::state::State;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{
-    ActivateJobs, CreateProcessInstance, Deploy, ProcessRef, PublishMessage, Resource,
+    ActivateJobs, Command, CreateProcessInstance, Deploy, ProcessRef, PublishMessage, Resource,
 };
-use skep_protocol::{Document, RejectionType};
+use skep_protocol::{Document, Failure, Key, RejectionType, Response};
 use skep_service::{Broker as _, PartitionHealth};
 
-use super::*;
+use super::MAX_PANICS;
 use crate::Broker;
+use crate::clock::Clock;
+use crate::config::BrokerConfig;
+use crate::partition::{PartitionHandle, Report};
 
 const PANICS: &str = "panic";
 /// Requests that wait while a partition is built anew.

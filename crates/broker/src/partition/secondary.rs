@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::RwLock;
@@ -35,6 +36,14 @@ impl std::fmt::Debug for Secondary {
 }
 
 impl Secondary {
+    /// The store, if there is one to ask.
+    pub fn opened(self) -> Option<Arc<Store>> {
+        match self {
+            Secondary::Open(store) => Some(store),
+            Secondary::Off | Secondary::Fetching | Secondary::Broken(_) => None,
+        }
+    }
+
     /// Position of the last record that can be searched.
     pub fn exported_position(&self) -> Option<u64> {
         match self {
@@ -136,6 +145,33 @@ impl CommittedLog for Entries {
                 .collect()),
             Err(StorageError::Compacted { first, .. }) => Err(LogError::Compacted { first }),
             Err(error) => Err(LogError::Unreadable(error.to_string())),
+        }
+    }
+}
+
+/// Ends a store whose place another one takes. Its files must not be open any more when that one comes: the last who closes them
+/// deletes files by their names.
+pub fn forget(store: Secondary) {
+    let Secondary::Open(store) = store else {
+        return;
+    };
+    while Arc::strong_count(&store) > 1 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    drop(store);
+}
+
+/// How the files begin that hold copies for other nodes.
+pub const COPY: &str = "query-copy-";
+
+/// What copies for others have left behind when the node ended.
+pub fn forget_copies(directory: &Path) {
+    let Ok(files) = std::fs::read_dir(directory) else {
+        return;
+    };
+    for file in files.flatten() {
+        if file.file_name().to_string_lossy().starts_with(COPY) {
+            let _ = std::fs::remove_file(file.path());
         }
     }
 }

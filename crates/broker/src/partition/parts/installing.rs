@@ -14,7 +14,7 @@ const NAME: &str = "installing";
 ///
 /// # Errors
 /// The disk refuses it.
-pub(super) fn mark(directory: &Path, checkpoint: EntryId) -> Result<()> {
+pub fn mark(directory: &Path, checkpoint: EntryId) -> Result<()> {
     let text = format!("{} {}\n", checkpoint.index, checkpoint.term);
     write_durably(&directory.join(NAME), text.as_bytes())
 }
@@ -23,7 +23,7 @@ pub(super) fn mark(directory: &Path, checkpoint: EntryId) -> Result<()> {
 ///
 /// # Errors
 /// The file cannot be read.
-pub(super) fn marked(directory: &Path) -> Result<Option<EntryId>> {
+pub fn marked(directory: &Path) -> Result<Option<EntryId>> {
     let path = directory.join(NAME);
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
@@ -45,7 +45,7 @@ pub(super) fn marked(directory: &Path) -> Result<Option<EntryId>> {
 }
 
 /// The log reaches beyond the snapshot. A mark that stays for want of a flush does no harm: the next checkpoint is another one.
-pub(super) fn clear(directory: &Path) -> Result<()> {
+pub fn clear(directory: &Path) -> Result<()> {
     match std::fs::remove_file(directory.join(NAME)) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -54,7 +54,7 @@ pub(super) fn clear(directory: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{EntryId, NAME, clear, mark, marked};
 
     #[test]
     fn a_snapshot_is_marked_until_the_log_has_followed_it() {

@@ -2,101 +2,21 @@
 //! own. Those of records run where the partition is led, from the positions that are in its state.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use parking_lot::Mutex;
 use skep_engine::Engine;
 use skep_engine::state::State;
 use skep_export::{
     Beginning, Driver, ExportMetrics, ExporterConfig, Known, LogProgress, Phase, Position,
     SECONDARY_STORAGE, Status,
 };
-use skep_protocol::command::ExportingChange;
-use skep_protocol::json::{Ancestor, Started};
-use skep_protocol::value::{ExporterPosition, ExporterValue, ExportingPhase, ExportingValue};
-use skep_protocol::{Key, ValueType, record};
+use skep_protocol::value::{ExporterPosition, ExporterValue, ExportingValue};
 use skep_storage::log::LogReader;
 
+use super::known::{definitions, elements, known};
 use super::refill::lacks_entries;
-use super::secondary::{Entries, Secondary, SecondaryCell, StoreOf, open_secondary};
-use super::{ClientRequest, Command, CoreError, Partition, Work};
-use crate::flow_control::Backlog;
-
-/// What everybody may see of the exporters, and those who stop a partition end.
-#[derive(Debug, Default)]
-pub struct ExporterBoard {
-    value: Mutex<ExportingValue>,
-    running: Mutex<Vec<Running>>,
-}
-
-#[derive(Debug)]
-struct Running {
-    status: Arc<Status>,
-    /// Secondary storage has its thread for itself.
-    thread: Option<std::thread::JoinHandle<()>>,
-}
-
-impl ExporterBoard {
-    /// Those that work here: where nodes share secondary storage, one of them fills it.
-    pub fn working(&self) -> Vec<Arc<Status>> {
-        let mut all = self.exporters();
-        all.retain(|status| !status.is_elsewhere());
-        all
-    }
-
-    /// All that are configured and run here, by name.
-    pub fn exporters(&self) -> Vec<Arc<Status>> {
-        let running = self.running.lock();
-        let mut all: Vec<_> = running.iter().map(|one| one.status.clone()).collect();
-        all.sort_by(|a, b| a.id.cmp(&b.id));
-        all
-    }
-
-    /// What the state says of them.
-    pub fn value(&self) -> ExportingValue {
-        self.value.lock().clone()
-    }
-
-    pub fn phase(&self) -> Phase {
-        phase_of(self.value.lock().phase)
-    }
-
-    /// The log is kept for this one: it is the last of those that are enabled.
-    pub fn slowest(&self) -> Option<Arc<Status>> {
-        let running = self.running.lock();
-        let works = |status: &Status| status.is_enabled() && !status.is_elsewhere();
-        let enabled = running.iter().filter(|one| works(&one.status));
-        let slowest =
-            enabled.min_by_key(|one| (one.status.durable().entry, one.status.fault().is_none()))?;
-        Some(slowest.status.clone())
-    }
-
-    /// Ends the threads. All are told before the first is waited for.
-    pub fn stop(&self) {
-        let running = std::mem::take(&mut *self.running.lock());
-        for one in &running {
-            one.status.stop();
-        }
-        for one in running {
-            if let Some(thread) = one.thread {
-                let _ = thread.join();
-            }
-        }
-    }
-
-    /// Tells an exporter of records to end, and lets its thread do so by itself.
-    fn end(&self, id: &str) {
-        self.running.lock().retain(|one| {
-            let ends = one.status.id == id;
-            if ends {
-                one.status.stop();
-            }
-            !ends
-        });
-    }
-}
+use crate::partition::exporter_board::{ExporterBoard, Running, phase_of};
+use crate::partition::secondary::{Entries, Secondary, SecondaryCell, StoreOf, open_secondary};
 
 /// What the partition's thread does with them.
 pub struct Exporters {
@@ -104,11 +24,8 @@ pub struct Exporters {
     pub board: Arc<ExporterBoard>,
     partition: u32,
     configs: Vec<ExporterConfig>,
-    log: LogReader,
-    /// Secondary storage cannot be opened: it may be mended, and then needs everything.
-    is_broken: bool,
-    /// A copy of the embedded store is here, and further than the log: it waits for that.
-    pub has_copy: bool,
+    pub(super) log: LogReader,
+    pub(super) secondary: SecondaryOf,
     /// What is known at the entry with which the node began; the exporters of records begin with it.
     known: Option<Known>,
     /// Those of records run.
@@ -125,7 +42,16 @@ pub struct Exporters {
     reported_at: u64,
     /// The positions that are in the last checkpoint.
     stored: ExportingValue,
-    pub metrics: ExportMetrics,
+    pub(super) metrics: ExportMetrics,
+}
+
+/// Secondary storage, as the partition's thread sees it.
+pub(super) struct SecondaryOf {
+    pub cell: Arc<SecondaryCell>,
+    /// It cannot be opened: it may be mended, and then needs everything.
+    pub is_broken: bool,
+    /// A copy of the embedded store is here, and further than the log: it waits for that.
+    pub has_copy: bool,
 }
 
 /// Opens secondary storage; exporters of records wait until the partition is led here. `log`: with the entry behind which it
@@ -135,7 +61,8 @@ pub fn open_exporters(
     engine: &mut Engine,
     entry: u64,
     (log, base): (LogReader, u64),
-) -> (Arc<SecondaryCell>, Exporters) {
+    now: Instant,
+) -> Exporters {
     let StoreOf {
         config, partition, ..
     } = of;
@@ -162,8 +89,11 @@ pub fn open_exporters(
         partition,
         configs: config.exporters.clone(),
         log,
-        is_broken: false,
-        has_copy: false,
+        secondary: SecondaryOf {
+            cell: Arc::new(SecondaryCell::new(secondary.clone())),
+            is_broken: false,
+            has_copy: false,
+        },
         known: Some(known),
         running: false,
         has_others: config.cluster.is_some(),
@@ -174,18 +104,23 @@ pub fn open_exporters(
                 .is_some_and(skep_export::Config::is_shared),
         seen: None,
         interval: config.export_interval,
-        next_report: Instant::now(),
+        next_report: now,
         reported_at: 0,
         stored: engine.state.exporting.value().clone(),
         metrics: of.metrics.clone(),
     };
     exporters.with_secondary(&secondary);
-    (Arc::new(SecondaryCell::new(secondary)), exporters)
+    exporters
 }
 
 impl Exporters {
+    /// Where what happened in the partition can be searched.
+    pub fn secondary(&self) -> &Arc<SecondaryCell> {
+        &self.secondary.cell
+    }
+
     pub fn with_secondary(&mut self, secondary: &Secondary) {
-        self.is_broken = matches!(secondary, Secondary::Broken(_) | Secondary::Fetching);
+        self.secondary.is_broken = matches!(secondary, Secondary::Broken(_) | Secondary::Fetching);
         // What the state says of exporters is to reach this one too.
         self.seen = None;
         if let Secondary::Open(store) = secondary {
@@ -200,7 +135,7 @@ impl Exporters {
     /// Secondary storage is to become another one; the log is kept for that.
     pub fn without_secondary(&mut self) {
         self.board.end(SECONDARY_STORAGE);
-        self.is_broken = true;
+        self.secondary.is_broken = true;
     }
 
     /// The partition is led here from now on, and its state is there.
@@ -310,8 +245,7 @@ impl Exporters {
     }
 
     /// What is to be written down of how far the exporters of records have got, if it is time to, or if it `must` be now.
-    pub fn report(&mut self, state: &State, must: bool) -> Vec<ExporterValue> {
-        let now = Instant::now();
+    pub fn report(&mut self, state: &State, must: bool, now: Instant) -> Vec<ExporterValue> {
         if now < self.next_report && !must {
             return Vec::new();
         }
@@ -374,7 +308,7 @@ impl Exporters {
     /// Up to where the log may be compacted, of `index`, up to which the state is stored.
     pub fn compactable(&self, index: u64, disk_low: bool) -> u64 {
         // A store that cannot even be opened does not fill the disk.
-        if self.is_broken && !disk_low {
+        if self.secondary.is_broken && !disk_low {
             return 0;
         }
         let own = self.board.working().into_iter();
@@ -401,143 +335,10 @@ impl Exporters {
     }
 }
 
-fn phase_of(phase: ExportingPhase) -> Phase {
-    match phase {
-        ExportingPhase::Exporting => Phase::Exporting,
-        ExportingPhase::Paused => Phase::Paused,
-        ExportingPhase::SoftPaused => Phase::SoftPaused,
-    }
-}
-
 fn position_of(position: ExporterPosition) -> Position {
     Position {
         entry: position.entry,
         record: position.record,
         timestamp: position.timestamp,
-    }
-}
-
-/// What the state knows at this entry.
-fn known(state: &mut State, entry: u64) -> Known {
-    Known {
-        entry,
-        definitions: definitions(state),
-        elements: elements(state),
-    }
-}
-
-/// The bodies of the PROCESS records.
-fn definitions(state: &mut State) -> Arc<[Bytes]> {
-    let records = state.processes.records();
-    let bodies = records.iter().map(record::encode);
-    bodies.map(Bytes::from).collect()
-}
-
-/// The element instances that live, with their places.
-fn elements(state: &State) -> Arc<[(Key, Ancestor)]> {
-    let mut elements = Vec::new();
-    let read = state.elements.table.for_each(|key, row| {
-        let extra = row.extra.as_deref();
-        let started = extra.map(|extra| Started {
-            tags: extra.tags.clone(),
-            business_id: extra.business_id.clone().unwrap_or_default(),
-        });
-        let is_process = row.flow_scope_key.some().is_none();
-        let ancestor = Ancestor {
-            element: row.element,
-            definition: row.process_definition_key,
-            scope: row.flow_scope_key,
-            caller: match is_process {
-                true => row.parent_element_instance_key(),
-                false => Key::NONE,
-            },
-            root: row.root_process_instance_key(),
-            started: started.filter(|started| is_process && *started != Started::default()),
-        };
-        elements.push((key, ancestor));
-    });
-    if let Err(error) = read {
-        tracing::error!(code = "EXPORTER", %error, "element instances cannot be read; exported records lack their paths");
-    }
-    elements.into()
-}
-
-/// The command changes the exporting.
-pub fn is_for_exporters(work: &Work) -> bool {
-    let Work::Request(ClientRequest { request, .. }) = work else {
-        return false;
-    };
-    request.command.record().value_type == ValueType::Exporting
-}
-
-impl Partition {
-    /// The end of the log is known here alone.
-    pub(super) fn fill_in(&self, command: &mut Command) {
-        if let Some(ExportingChange::Enable { end, .. }) = command.exporting_change_mut() {
-            *end = ExporterPosition {
-                entry: self.core.evaluated().0,
-                record: self.core.engine().next_position().saturating_sub(1),
-                timestamp: self.clock.now(),
-            };
-        }
-    }
-
-    fn committed(&self) -> Position {
-        Position {
-            entry: self.core.applied(),
-            record: self.core.committed_position(),
-            timestamp: 0,
-        }
-    }
-
-    pub(super) fn lead_exporters(&mut self) {
-        let committed = self.committed();
-        let state = &mut self.core.engine_mut().state;
-        self.exporters.lead(state, committed);
-    }
-
-    pub(super) fn follow_exporting(&mut self) {
-        if !self.core.is_void() {
-            let committed = self.committed();
-            let state = &mut self.core.engine_mut().state;
-            self.exporters.follow(state, committed);
-        }
-    }
-
-    /// How fast may be written depends on how the exporters keep up.
-    pub(super) fn adjust_writes(&self) {
-        let status = &self.status;
-        let slowest = self.exporters.board.slowest();
-        let checkpoint = status.checkpoint_index.load(Ordering::Relaxed);
-        let free = status.disk_free.load(Ordering::Relaxed);
-        let monitored = self.config.disk.monitoring_enabled && free != u64::MAX;
-        let backlog = Backlog {
-            committed: self.core.committed_position(),
-            holds_log: slowest
-                .as_ref()
-                .is_some_and(|slowest| slowest.durable().entry < checkpoint),
-            slowest: slowest.map(|slowest| {
-                let fault = slowest.fault().map(|fault| fault.reason);
-                (slowest.id.clone(), slowest.exported_position(), fault)
-            }),
-            disk: monitored.then_some((free, self.config.disk.processing)),
-        };
-        status.writes.adjust(Instant::now(), &backlog);
-    }
-
-    /// Writes down how far exporters have got, if it is time to.
-    pub(super) fn report_exported(&mut self, must: bool) -> Result<(), CoreError> {
-        if !self.can_evaluate() {
-            return Ok(());
-        }
-        let reports = self.exporters.report(&self.core.engine().state, must);
-        if reports.is_empty() {
-            return Ok(());
-        }
-        let now = self.clock.now();
-        self.guarded(None, |core, _| core.report_exported(now, &reports))?;
-        let position = self.core.engine().next_position().saturating_sub(1);
-        self.exporters.reported(position);
-        Ok(())
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 const RARELY: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
-pub(super) struct Checks {
+pub struct Checks {
     interval: Duration,
     next: Instant,
     /// Something was done since the last check.
@@ -15,7 +15,7 @@ pub(super) struct Checks {
 
 impl Checks {
     /// The first one is due.
-    pub(super) fn new(interval: Duration, now: Instant) -> Checks {
+    pub fn new(interval: Duration, now: Instant) -> Checks {
         Checks {
             interval,
             next: now,
@@ -24,20 +24,20 @@ impl Checks {
     }
 
     /// Something was done: the next check is due within the interval.
-    pub(super) fn works(&mut self) {
+    pub fn works(&mut self) {
         self.works = true;
     }
 
     /// The next check is due now.
-    pub(super) fn hurry(&mut self, now: Instant) {
+    pub fn hurry(&mut self, now: Instant) {
         self.next = now;
     }
 
-    pub(super) fn next(&self) -> Instant {
+    pub fn next(&self) -> Instant {
         self.next
     }
 
-    pub(super) fn is_due(&mut self, now: Instant) -> bool {
+    pub fn is_due(&mut self, now: Instant) -> bool {
         if self.works {
             self.next = self.next.min(now + self.interval);
         }
@@ -45,7 +45,7 @@ impl Checks {
     }
 
     /// A check begins. `idle`: if nothing is to be looked after soon, for how long at most.
-    pub(super) fn begins(&mut self, now: Instant, idle: Option<Duration>) {
+    pub fn begins(&mut self, now: Instant, idle: Option<Duration>) {
         let works = std::mem::take(&mut self.works);
         let pause = match idle {
             Some(idle) if !works => idle.min(RARELY).max(self.interval),
@@ -57,7 +57,7 @@ impl Checks {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Checks, Duration, Instant};
 
     const SECOND: Duration = Duration::from_secs(1);
 

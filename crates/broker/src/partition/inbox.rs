@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
-use super::{Message, Report};
+use super::message::{Message, Report};
 
 /// The sending half of a partition's inbox.
 ///
@@ -22,7 +22,7 @@ pub struct Inbox {
 
 /// The receiving half.
 #[derive(Debug)]
-pub(super) struct Incoming {
+pub struct Incoming {
     reports: Receiver<Report>,
     work: Receiver<Message>,
     sleep: Arc<Sleep>,
@@ -49,7 +49,7 @@ impl Sleep {
     }
 }
 
-pub(super) fn inbox() -> (Inbox, Incoming) {
+pub fn inbox() -> (Inbox, Incoming) {
     let (reports, reports_in) = unbounded();
     let (work, work_in) = unbounded();
     let sleep = Arc::<Sleep>::default();
@@ -68,7 +68,7 @@ pub(super) fn inbox() -> (Inbox, Incoming) {
 
 impl Inbox {
     /// An inbox that nobody reads.
-    pub(super) fn closed() -> Inbox {
+    pub fn closed() -> Inbox {
         inbox().0
     }
 
@@ -137,7 +137,7 @@ mod tests {
     use std::time::Instant;
 
     use super::super::Notice;
-    use super::*;
+    use super::{Duration, Message, Report, inbox};
 
     const LONG: Duration = Duration::from_secs(600);
 

@@ -1,8 +1,15 @@
 //! Secondary storage of a replica that lacks entries which the log does not have any more: it is fetched from a replica that has them.
 
-use super::*;
-use crate::cluster::{WantedStore, forget_copies};
-use crate::partition::thread::secondary::{StoreOf, reopen_secondary};
+use std::path::Path;
+
+use skep_replication::Group;
+
+use super::effect_sink::WantedStore;
+use super::environment::Environment;
+use super::exporters::Exporters;
+use crate::config::BrokerConfig;
+use crate::partition::message::Notice;
+use crate::partition::secondary::{Secondary, StoreOf, forget, forget_copies, reopen_secondary};
 
 /// Where a copy arrives.
 const INCOMING: &str = "query.arriving";
@@ -38,39 +45,44 @@ pub(super) fn lacks_entries(config: &BrokerConfig, directory: &Path, base: u64) 
     }
 }
 
-impl Partition {
-    fn is_refillable(&self) -> bool {
-        let embedded = self.config.secondary_storage.as_ref();
-        embedded.is_some_and(|config| !config.is_shared())
-    }
-
+impl Exporters {
     /// A store in which damage was found while it was open is given up where another node has all of it.
-    pub(super) fn mend_secondary(&mut self) {
-        if self.exporters.has_copy {
-            self.store_arrived();
+    pub fn mend_secondary(&mut self, group: &Group, env: &Environment) {
+        if self.secondary.has_copy {
+            self.store_arrived(group, env);
         }
-        if let Secondary::Open(store) = self.secondary.get()
-            && self.config.cluster.is_some()
+        if let Secondary::Open(store) = self.secondary.cell.get()
+            && env.has_others()
             && store.is_damaged()
         {
             drop(store);
-            self.fetch_secondary();
+            self.fetch_secondary(group, env);
+        }
+    }
+
+    /// What a snapshot stands for is not in the log here, and so not in secondary storage.
+    pub fn abandon_secondary(&self) {
+        if let Secondary::Open(store) = self.secondary.cell.get()
+            && !store.is_shared()
+        {
+            store.abandon();
         }
     }
 
     /// The log goes on behind entries that secondary storage did not get. What is there is given up.
-    pub(super) fn fetch_secondary(&mut self) {
-        if !self.is_refillable() {
+    pub fn fetch_secondary(&mut self, group: &Group, env: &Environment) {
+        let embedded = env.config.secondary_storage.as_ref();
+        if embedded.is_none_or(skep_export::Config::is_shared) {
             return;
         }
-        let before = self.secondary.replace(Secondary::Fetching);
+        let before = self.secondary.cell.replace(Secondary::Fetching);
         if let Secondary::Open(store) = &before {
             // It must not go on with a log that has a gap.
             store.abandon();
         }
-        self.exporters.without_secondary();
-        self.exporters.has_copy = false;
-        let partition = self.status.partition;
+        self.without_secondary();
+        self.secondary.has_copy = false;
+        let partition = env.partition();
         tracing::warn!(
             code = "SECONDARY_STORAGE",
             partition,
@@ -79,65 +91,52 @@ impl Partition {
         );
         let wanted = WantedStore {
             partition,
-            at_least: self.core.group().base().index,
-            file: self.directory().join(INCOMING),
-            by: self.status.clone(),
+            at_least: group.base().index,
+            file: env.directory().join(INCOMING),
+            by: env.status.clone(),
         };
-        let inbox = self.own_inbox.clone();
-        let fetching = self.effect_sink.fetch_store(
+        let inbox = env.inbox.clone();
+        let fetching = env.effect_sink.fetch_store(
             wanted,
             Box::new(move || forget(before)),
             Box::new(move || inbox.send(Notice::StoreArrived)),
         );
         if let Err(error) = fetching {
             let reason = format!("the thread that fetches it cannot start: {error}");
-            self.secondary.replace(Secondary::Broken(reason));
+            self.secondary.cell.replace(Secondary::Broken(reason));
         }
     }
 
     /// A copy is there.
-    pub(super) fn store_arrived(&mut self) {
-        if self.stopping || !matches!(self.secondary.get(), Secondary::Fetching) {
+    pub fn store_arrived(&mut self, group: &Group, env: &Environment) {
+        if !matches!(self.secondary.cell.get(), Secondary::Fetching) {
             return;
         }
-        let directory = self.directory();
+        let directory = env.directory();
         let arrived = directory.join(INCOMING);
         let position = skep_export::copied_position(&arrived);
-        let base = self.core.group().base().index;
-        let Some(position) = position.ok().filter(|it| it.entry >= base) else {
+        let Some(position) = position.ok().filter(|it| it.entry >= group.base().index) else {
             // The log has been given up further meanwhile, or another snapshot has come.
-            return self.fetch_secondary();
+            return self.fetch_secondary(group, env);
         };
         // A store is never ahead of the log: at the next start that would prove that the log has lost its end.
-        self.exporters.has_copy = position.entry > self.core.group().commit_index();
-        if self.exporters.has_copy {
+        self.secondary.has_copy = position.entry > group.commit_index();
+        if self.secondary.has_copy {
             return;
         }
         let opened = match skep_export::put_copy(&arrived, &directory) {
             Ok(()) => {
                 let of = StoreOf {
-                    config: &self.config,
+                    config: &env.config,
                     directory: &directory,
-                    partition: self.status.partition,
-                    metrics: &self.exporters.metrics,
+                    partition: env.partition(),
+                    metrics: &self.metrics,
                 };
-                reopen_secondary(of, self.log_reader.clone(), &self.exporters.progress)
+                reopen_secondary(of, self.log.clone(), &self.progress)
             }
             Err(error) => Secondary::Broken(error.to_string()),
         };
-        self.exporters.with_secondary(&opened);
-        self.secondary.replace(opened);
+        self.with_secondary(&opened);
+        self.secondary.cell.replace(opened);
     }
-}
-
-/// Ends a store whose place another one takes. Its files must not be open any more when that one comes: the last who closes them
-/// deletes files by their names.
-fn forget(store: Secondary) {
-    let Secondary::Open(store) = store else {
-        return;
-    };
-    while Arc::strong_count(&store) > 1 {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    drop(store);
 }

@@ -7,13 +7,13 @@ const MADE_UP_FOR: Duration = Duration::from_millis(20);
 
 /// When the next bytes may go.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub struct Pace {
     per_second: u64,
     due: Instant,
 }
 
 impl Pace {
-    pub(super) fn new(per_second: u64, now: Instant) -> Pace {
+    pub fn new(per_second: u64, now: Instant) -> Pace {
         Pace {
             per_second,
             due: now,
@@ -21,7 +21,7 @@ impl Pace {
     }
 
     /// So many bytes go now. How long the next ones wait.
-    pub(super) fn went(&mut self, bytes: usize, now: Instant) -> Duration {
+    pub fn went(&mut self, bytes: usize, now: Instant) -> Duration {
         let took = Duration::from_nanos(
             (bytes as u64).saturating_mul(1_000_000_000) / self.per_second.max(1),
         );
@@ -33,7 +33,7 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Duration, Instant, Pace};
 
     #[test]
     fn bytes_go_at_the_rate_and_no_burst_makes_up_for_a_long_pause() {

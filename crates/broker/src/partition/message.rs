@@ -114,7 +114,7 @@ pub struct ClientRequest {
 
 impl Work {
     /// A client's request whose client has gone away.
-    pub(super) fn is_abandoned(&self) -> bool {
+    pub fn is_abandoned(&self) -> bool {
         matches!(self, Work::Request(request) if request.responder.is_abandoned())
     }
 }

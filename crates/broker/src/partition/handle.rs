@@ -1,0 +1,119 @@
+//! A partition as others on its node see it: its inbox, what it tells of itself, and its end.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use parking_lot::Mutex;
+use skep_export::LogProgress;
+use skep_replication::Members;
+use skep_service::PartitionRole;
+use skep_storage::StorageError;
+
+use super::exporter_board::ExporterBoard;
+use super::inbox::Inbox;
+use super::message::Report;
+use super::secondary::{Secondary, SecondaryCell};
+use crate::config::BrokerConfig;
+use crate::flow_control::{RequestLimit, WriteLimit};
+use crate::metrics::PartitionMetrics;
+use crate::partition::core::CoreError;
+use crate::partition::status::PartitionStatus;
+use crate::started::NotStarted;
+
+#[derive(Debug)]
+pub struct PartitionHandle {
+    pub inbox: Inbox,
+    pub status: Arc<PartitionStatus>,
+    pub metrics: Arc<PartitionMetrics>,
+    /// Where what happened here can be searched.
+    pub secondary: Arc<SecondaryCell>,
+    /// What exports its records.
+    pub exporters: Arc<ExporterBoard>,
+    /// How far the log is committed, as far as it is known here.
+    pub progress: Arc<LogProgress>,
+    pub(super) thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+impl PartitionHandle {
+    /// A partition that could not start: it takes nothing and says why.
+    pub fn failed(
+        config: &BrokerConfig,
+        (partition, member): (u32, u64),
+        metrics: Arc<PartitionMetrics>,
+        reason: String,
+    ) -> Arc<PartitionHandle> {
+        let limit = RequestLimit::new(&config.flow_control);
+        let writes = WriteLimit::new(&config.write_limit);
+        let status = Arc::new(PartitionStatus::new(partition, limit, writes));
+        status.is_member(member, &Members::default());
+        status.fail(reason);
+        Arc::new(PartitionHandle {
+            inbox: Inbox::closed(),
+            status,
+            metrics,
+            secondary: Arc::new(SecondaryCell::new(Secondary::Broken(
+                "the partition cannot start".to_string(),
+            ))),
+            exporters: Arc::default(),
+            progress: Arc::default(),
+            thread: Mutex::new(None),
+        })
+    }
+
+    /// Commands for the partition are taken here.
+    pub fn leads(&self) -> bool {
+        self.status.role() == PartitionRole::Leader
+    }
+
+    /// Bytes of the embedded store, its write-ahead file included; `None`: there is none.
+    pub fn stored_bytes(&self) -> Option<u64> {
+        let store = self.secondary.get().opened()?;
+        store.room().map(|(file, log)| file + log)
+    }
+
+    /// Ends the thread after a last checkpoint, and then the store that is filled from its log.
+    pub fn stop(&self) {
+        self.inbox.send(Report::Stop);
+        self.wait_for_threads();
+        if let Secondary::Open(store) = self.secondary.get() {
+            store.stop();
+        }
+    }
+
+    /// Ends the thread and the store where they are: what is here is not wanted any more.
+    pub fn abandon(&self) {
+        self.status.abandoned.store(true, Ordering::Release);
+        self.inbox.send(Report::Wake);
+        self.wait_for_threads();
+        if let Secondary::Open(store) = self.secondary.get() {
+            store.abandon();
+            store.stop();
+        }
+    }
+
+    /// The partition's, which was told to end, and those of its exporters.
+    fn wait_for_threads(&self) {
+        if let Some(thread) = self.thread.lock().take() {
+            let _ = thread.join();
+        }
+        self.exporters.stop();
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("partition {partition} cannot start: {source}")]
+    Storage {
+        partition: u32,
+        source: StorageError,
+    },
+    #[error("partition {partition} cannot start: {source}")]
+    Core { partition: u32, source: CoreError },
+    #[error("partition {partition} cannot start: {source}")]
+    Replica { partition: u32, source: NotStarted },
+    #[error("partition {partition} cannot start: {source}")]
+    Io {
+        partition: u32,
+        source: std::io::Error,
+    },
+}

@@ -1,0 +1,338 @@
+//! Checkpoints of the state: captured when the state is evaluated up to some entry, stored beside the partition's thread once that
+//! entry is committed.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::Sender;
+use parking_lot::Mutex;
+use skep_engine::state::{State, StoreError};
+use skep_engine::{Engine, EngineConfig};
+use skep_protocol::value::ExportingValue;
+use skep_storage::StorageError;
+use skep_storage::kv::{FjallKv, KvStore, KvView, Staged, Staging};
+
+use super::background::Task;
+use super::environment::Environment;
+use super::exporters::Exporters;
+use super::log_pipe::LogPipe;
+use crate::metrics::nanos;
+use crate::partition::checkpoint::{CheckpointMeta, StoredRows};
+use crate::partition::core::{CoreError, PartitionCore};
+use crate::partition::message::Report;
+use crate::partition::pending_rows::PendingRows;
+
+/// When a checkpoint that failed is tried again.
+const RETRY_AFTER: Duration = Duration::from_secs(10);
+/// Between two checkpoints that are made because rows fill the memory.
+const CROWDED_PAUSE: Duration = Duration::from_secs(5);
+/// Changed rows may fill this part of the memory for rows, then a checkpoint is taken.
+const DIRTY_PART: usize = 8;
+
+pub struct Checkpointer {
+    kv: Arc<Mutex<FjallKv>>,
+    rows: PendingRows,
+    current: Option<Captured>,
+    captures: u64,
+    waiters: Vec<Sender<Result<(), String>>>,
+    last: Instant,
+    log_bytes: u64,
+}
+
+struct Captured {
+    number: u64,
+    meta: CheckpointMeta,
+    /// What the state says of exporters.
+    exporting: ExportingValue,
+    started: Instant,
+    /// Stores it, once its entry is committed.
+    storing: Option<Task>,
+}
+
+impl Checkpointer {
+    pub fn new(kv: FjallKv, rows: PendingRows, now: Instant) -> Checkpointer {
+        Checkpointer {
+            kv: Arc::new(Mutex::new(kv)),
+            rows,
+            current: None,
+            captures: 0,
+            waiters: Vec::new(),
+            last: now,
+            log_bytes: 0,
+        }
+    }
+
+    /// None is on its way to the store.
+    pub fn is_idle(&self) -> bool {
+        self.current.is_none()
+    }
+
+    /// One is being stored.
+    pub fn is_storing(&self) -> bool {
+        (self.current.as_ref()).is_some_and(|captured| captured.storing.is_some())
+    }
+
+    /// Rows of this many bytes would be captured now.
+    pub fn captured_rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn since_last(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.last)
+    }
+
+    /// So much became durable in the log.
+    pub fn log_grows(&mut self, bytes: u64) {
+        self.log_bytes += bytes;
+    }
+
+    /// Hears when the next checkpoint is done.
+    pub fn waits(&mut self, waiter: Option<Sender<Result<(), String>>>) {
+        self.waiters.extend(waiter);
+    }
+
+    /// Takes the changed rows out of the state. They are stored once the entry they belong to is committed. False if there is nothing
+    /// to capture, or not now.
+    pub fn capture(&mut self, core: &mut PartitionCore, now: Instant) -> bool {
+        if self.current.is_some() || core.is_stale() || core.engine().batch_len() > 0 {
+            return false;
+        }
+        let (index, term) = core.evaluated();
+        if index == 0 {
+            // A new partition that is not even leader yet: waiting for its first entry would hold up a stop for ever.
+            self.tell_waiters(&Ok(()));
+            return false;
+        }
+        let next_position = core.engine().next_position();
+        let state = &mut core.engine_mut().state;
+        state.checkpoint(&mut self.rows.capture());
+        debug_assert!(self.current.is_none(), "one checkpoint at a time");
+        self.captures += 1;
+        self.current = Some(Captured {
+            number: self.captures,
+            meta: CheckpointMeta {
+                index,
+                term,
+                next_position,
+            },
+            exporting: state.exporting.value().clone(),
+            started: now,
+            storing: None,
+        });
+        self.last = now;
+        self.log_bytes = 0;
+        true
+    }
+
+    /// Begins to store what was captured, once that is committed.
+    ///
+    /// # Errors
+    /// It cannot begin: [`Checkpointer::failed`] is to follow.
+    pub fn store(&mut self, applied: u64, env: &Environment) -> Result<(), String> {
+        let Some(captured) = &mut self.current else {
+            return Ok(());
+        };
+        if captured.storing.is_some() || captured.meta.index > applied {
+            return Ok(());
+        }
+        let (number, meta) = (captured.number, captured.meta);
+        debug_assert_eq!(
+            number, self.captures,
+            "the last capture is the one that is stored"
+        );
+        let (kv, inbox) = (self.kv.clone(), env.inbox.clone());
+        // A rebuild waits for this task before it clears them.
+        let rows = self.rows.clone();
+        let status = env.status.clone();
+        let store = move || {
+            let mut kv = kv.lock();
+            let stored = catch_unwind(AssertUnwindSafe(|| rows.store(&mut *kv, meta)));
+            let stored = match stored {
+                Ok(stored) => stored.map_err(|error| error.to_string()),
+                Err(_) => Err("the store panicked, see the log of the node".to_string()),
+            };
+            if stored.is_ok()
+                && status.disk_low.load(Ordering::Relaxed)
+                && let Err(error) = kv.reclaim()
+            {
+                tracing::warn!(code = "CHECKPOINT_FAILED", partition = status.partition, %error, "the store cannot give room back");
+            }
+            drop(kv);
+            let result = stored.map(|()| meta);
+            inbox.send(Report::CheckpointDone { number, result });
+        };
+        let task = env.background.run("checkpoint", Box::new(store));
+        captured.storing = Some(task.map_err(|error| error.to_string())?);
+        Ok(())
+    }
+
+    /// A checkpoint is stored, or cannot be.
+    pub fn done(
+        &mut self,
+        (number, result): (u64, Result<CheckpointMeta, String>),
+        (core, exporters, log): (&mut PartitionCore, &mut Exporters, &mut LogPipe),
+        env: &Environment,
+        now: Instant,
+    ) {
+        // One that was on its way when the state was rebuilt is no longer waited for.
+        let captured = self.current.take_if(|captured| captured.number == number);
+        let Some(captured) = captured else {
+            return;
+        };
+        let meta = match result {
+            Ok(meta) => meta,
+            Err(reason) => return self.failed(reason, env, now),
+        };
+        debug_assert!(
+            meta.index <= core.applied(),
+            "a checkpoint holds only what is committed"
+        );
+        self.rows.clear();
+        exporters.stored(captured.exporting);
+        env.status.checkpoint_is(meta);
+        let time = env.clock.now();
+        env.status.checkpoint_time.store(time, Ordering::Relaxed);
+        env.metrics.checkpoints.inc();
+        let time = now.saturating_duration_since(captured.started);
+        env.metrics.checkpoint.observe(nanos(time));
+        let evicted = core.engine_mut().state.evict(env.memory_share());
+        if evicted > 0 {
+            tracing::debug!(partition = env.partition(), evicted, "cold rows evicted");
+        }
+        let disk_low = env.status.disk_low.load(Ordering::Relaxed);
+        let mut compactable = exporters.compactable(meta.index, disk_low);
+        if !disk_low {
+            // A node that is away finds what it lacks in the log, as long as there is room for it.
+            compactable = compactable.min(env.effect_sink.replicated(env.partition()));
+        }
+        debug_assert!(
+            compactable <= meta.index,
+            "the log keeps what the checkpoint lacks"
+        );
+        if let Some(id) = core.group_mut().compact(compactable) {
+            debug_assert!(id.index <= compactable);
+            log.compact(id, now);
+        }
+        self.tell_waiters(&Ok(()));
+    }
+
+    /// What was captured cannot be stored. The rows stay readable in memory and go with the next checkpoint.
+    pub fn failed(&mut self, reason: String, env: &Environment, now: Instant) {
+        self.current = None;
+        self.again_soon(env, now);
+        tracing::error!(code = "CHECKPOINT_FAILED", partition = env.partition(), %reason, "checkpoint failed");
+        self.tell_waiters(&Err(reason));
+    }
+
+    fn tell_waiters(&mut self, result: &Result<(), String>) {
+        for waiter in self.waiters.drain(..) {
+            let _ = waiter.send(result.clone());
+        }
+    }
+
+    /// The next checkpoint must not wait for a whole period: the log grows meanwhile.
+    fn again_soon(&mut self, env: &Environment, now: Instant) {
+        let period = env.config.snapshot_period.saturating_sub(RETRY_AFTER);
+        self.last = now.checked_sub(period).unwrap_or(self.last);
+    }
+
+    /// Leadership is lost, and the state is that of this entry: what was captured behind it is void.
+    pub fn is_void_behind(&mut self, kept: u64, env: &Environment, now: Instant) {
+        let is_void =
+            |captured: &mut Captured| captured.storing.is_none() && captured.meta.index > kept;
+        if self.current.take_if(is_void).is_some() {
+            self.again_soon(env, now);
+        }
+    }
+
+    /// The state is to become another one. Waits for what is being stored, and gives up what is not: the store must stand still while
+    /// a state is read from it, as rows of a checkpoint that lands later would be newer than the entries that are applied to them.
+    pub fn abandon(&mut self) {
+        if let Some(storing) = self.current.take().and_then(|captured| captured.storing) {
+            storing.wait();
+        }
+        self.rows.clear();
+    }
+
+    /// Whether one is to be made now.
+    pub fn is_due(&self, core: &PartitionCore, env: &Environment, now: Instant) -> bool {
+        let state = &core.engine().state;
+        // Only rows that are in the store can leave the memory.
+        let crowded = state.resident_bytes() > env.memory_share()
+            && (self.since_last(now) >= CROWDED_PAUSE || self.is_overfull(core, env));
+        // What is on its way to the store takes memory too: many small checkpoints take less than a large one.
+        let heavy = state.dirty_bytes() > env.memory_share() / DIRTY_PART;
+        let due = crowded
+            || heavy
+            || self.since_last(now) >= env.config.snapshot_period
+            || self.log_bytes >= env.config.snapshot_log_bytes;
+        due && has_unsaved(core, env)
+    }
+
+    /// Rows fill half as much again as they may, and a checkpoint can make room: put-off work, which can make rows without
+    /// end, waits for it.
+    pub fn is_overfull(&self, core: &PartitionCore, env: &Environment) -> bool {
+        let share = env.memory_share();
+        core.engine().state.resident_bytes() > share + share / 2
+            && (has_unsaved(core, env) || !self.is_idle())
+    }
+
+    /// If nothing else happens: how long it may take until one is due.
+    pub fn until_due(&self, core: &PartitionCore, env: &Environment, now: Instant) -> Duration {
+        match has_unsaved(core, env) {
+            true => (env.config.snapshot_period).saturating_sub(self.since_last(now)),
+            false => Duration::MAX,
+        }
+    }
+
+    /// An engine with the state of the last checkpoint.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn open_engine(
+        &self,
+        config: &EngineConfig,
+    ) -> Result<(Engine, CheckpointMeta), CoreError> {
+        open_engine(&self.kv.lock(), &self.rows, config)
+    }
+
+    /// The last checkpoint as it is now. `None` while one is being stored.
+    pub fn view(&self) -> Option<Box<dyn KvView>> {
+        self.kv.try_lock().and_then(|kv| kv.view().ok())
+    }
+
+    /// A snapshot becomes the content of the store. Where the next one is built.
+    ///
+    /// # Errors
+    /// It cannot take its place.
+    pub fn adopt(&self, staged: Staged) -> Result<Staging, StorageError> {
+        let mut kv = self.kv.lock();
+        kv.adopt(staged)?;
+        Ok(kv.staging())
+    }
+}
+
+fn has_unsaved(core: &PartitionCore, env: &Environment) -> bool {
+    core.applied() > env.status.checkpoint_index.load(Ordering::Relaxed)
+}
+
+/// An engine with the state that is in the store, ready for the entries behind it.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn open_engine(
+    kv: &FjallKv,
+    pending: &PendingRows,
+    config: &EngineConfig,
+) -> Result<(Engine, CheckpointMeta), CoreError> {
+    let meta = kv.meta().map_err(|e| StoreError(e.to_string()))?;
+    let meta = CheckpointMeta::read(meta.as_deref())?;
+    let rows = StoredRows {
+        reader: kv.reader(),
+        pending: pending.clone(),
+    };
+    let state = State::open_to_replay(config.partition, Arc::new(rows))?;
+    Ok((Engine::new(config.clone(), state, meta.next_position), meta))
+}

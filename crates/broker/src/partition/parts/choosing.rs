@@ -1,0 +1,179 @@
+//! The items of batch operations: the engine cannot search, so that secondary storage is asked, page by page, and gives what it
+//! found back as commands.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use skep_engine::state::BatchPhase;
+use skep_protocol::Key;
+use skep_protocol::command::{AddBatchItems, BatchCommand};
+use skep_query::{Answer, Consistency, Query, QueryError, Row, Search, selection};
+
+use super::environment::Environment;
+use crate::asking::QueryResult;
+use crate::partition::core::PartitionCore;
+use crate::partition::message::Work;
+use crate::partition::secondary::{Secondary, SecondaryCell};
+
+/// Items that are asked for at a time.
+const PAGE: u32 = 1_000;
+/// A store that lacks what was committed, or has too much to do, is asked again after this.
+const PAUSE: Duration = Duration::from_secs(1);
+/// So often a store that fails is asked again, each time after twice as long.
+const MAX_TRIES: u32 = 5;
+
+/// Operations whose items are being looked for.
+#[derive(Debug, Default)]
+pub struct Choosing {
+    asked: HashMap<Key, PendingChoice>,
+}
+
+#[derive(Debug, Default)]
+struct PendingChoice {
+    /// Failed ones.
+    tries: u32,
+    /// When to ask again; `None` while a question is on its way.
+    again: Option<Instant>,
+    /// Not before this entry of the log is committed.
+    committed: u64,
+}
+
+/// What the look-up needs.
+pub struct Around<'a> {
+    pub core: &'a mut PartitionCore,
+    pub secondary: &'a SecondaryCell,
+    pub env: &'a Environment,
+}
+
+impl Choosing {
+    /// These operations are committed: what was there before them can be found.
+    pub fn choose_items(&mut self, operations: Vec<Key>, around: &mut Around<'_>) {
+        for key in operations {
+            let asked = self.asked.get(&key);
+            if asked.is_none_or(|asked| asked.again.is_some()) {
+                self.ask_for_items(key, around);
+            }
+        }
+    }
+
+    /// Asks for the items of operations that nobody looks for: after a start, or because the time has come to try again.
+    pub fn look_after(&mut self, around: &mut Around<'_>, now: Instant) {
+        let written = around.core.group().last_index();
+        let state = &around.core.engine().state;
+        let to_choose: Vec<Key> = state.batch_operations.to_choose().collect();
+        let asked = &mut self.asked;
+        // One that was made in this moment may not be committed, and what was there before it neither.
+        for key in &to_choose {
+            asked.entry(*key).or_insert(PendingChoice {
+                tries: 0,
+                again: Some(now),
+                committed: written,
+            });
+        }
+        let applied = around.core.applied();
+        let is_due = |asked: &PendingChoice| {
+            asked.again.is_some_and(|again| again <= now) && asked.committed <= applied
+        };
+        let due = to_choose.into_iter();
+        let keys: Vec<Key> = due
+            .filter(|key| asked.get(key).is_some_and(is_due))
+            .collect();
+        for key in keys {
+            self.ask_for_items(key, around);
+        }
+    }
+
+    /// Asks for the next page of an operation's items, if there is one.
+    pub fn ask_for_items(&mut self, key: Key, around: &mut Around<'_>) {
+        let env = around.env;
+        let Some((after, search)) = search_for(key, around) else {
+            self.asked.remove(&key);
+            return;
+        };
+        self.asked.entry(key).or_default().again = None;
+        let inbox = env.inbox.clone();
+        let answer = move |answer| inbox.send(Work::Chosen { key, after, answer });
+        let search = match search {
+            Ok(search) => search,
+            Err(reason) => return answer(Err(QueryError::Unavailable(reason))),
+        };
+        let query = Query::Search(search);
+        match around.secondary.get() {
+            Secondary::Open(store) => store.query(query, Consistency::ReadYourWrites, answer),
+            Secondary::Off => answer(Err(QueryError::Disabled)),
+            Secondary::Broken(reason) if !env.has_others() => {
+                answer(Err(QueryError::Unavailable(reason)));
+            }
+            Secondary::Broken(_) | Secondary::Fetching => {
+                let effect_sink = env.effect_sink.clone();
+                effect_sink.query(env.partition(), query, Box::new(answer));
+            }
+        }
+    }
+
+    /// What the engine gets of what was found; `None`: it is asked for again, or nobody wants it any more.
+    pub fn found(
+        &mut self,
+        (key, after): (Key, Key),
+        answer: QueryResult,
+        around: &mut Around<'_>,
+        now: Instant,
+    ) -> Option<BatchCommand> {
+        let tries = self.asked.get(&key).map_or(0, |asked| asked.tries);
+        let command = match answer {
+            Ok((Answer::Found(found), 0)) => items_of(key, after, &found.rows, around),
+            // It lacks some of what was there when the operation was made.
+            Ok((Answer::Found(_), _)) | Err(QueryError::Busy) => {
+                self.ask_again(key, tries, now + PAUSE);
+                return None;
+            }
+            Err(QueryError::Unavailable(_)) if tries < MAX_TRIES => {
+                self.ask_again(key, tries + 1, now + PAUSE * 2u32.pow(tries));
+                return None;
+            }
+            Ok((other, _)) => Some(failure(key, &format!("it gave another answer: {other:?}"))),
+            Err(error) => Some(failure(key, &error.to_string())),
+        };
+        self.asked.remove(&key);
+        command
+    }
+
+    fn ask_again(&mut self, key: Key, tries: u32, then: Instant) {
+        debug_assert!(tries <= MAX_TRIES, "who fails for long has failed");
+        let asked = self.asked.entry(key).or_default();
+        (asked.tries, asked.again) = (tries, Some(then));
+    }
+}
+
+/// The next page of an operation, and behind which item it begins. `None`: nothing is to be looked for.
+fn search_for(key: Key, around: &mut Around<'_>) -> Option<(Key, Result<Search, String>)> {
+    let row = around.core.engine_mut().state.batch_operations.get(key)?;
+    if row.phase != BatchPhase::Choosing || row.suspended {
+        return None;
+    }
+    let (kind, filter) = (row.value.kind, &row.value.entity_filter);
+    let (after, before) = (row.chosen_up_to, row.before);
+    // Where all partitions keep their rows in one place, those of others are there as well.
+    let from = after.max(Key::new(around.env.partition(), 0));
+    let search = selection::items(kind, filter, (from, before), PAGE);
+    Some((after, search.map_err(|error| error.to_string())))
+}
+
+fn items_of(key: Key, after: Key, rows: &[Row], around: &mut Around<'_>) -> Option<BatchCommand> {
+    debug_assert!(rows.len() <= PAGE as usize, "a page has an end");
+    let row = around.core.engine_mut().state.batch_operations.get(key)?;
+    let kind = row.value.kind;
+    Some(BatchCommand::Add(AddBatchItems {
+        batch_operation_key: key,
+        items: selection::items_of(kind, rows),
+        after,
+        last: rows.len() < PAGE as usize,
+    }))
+}
+
+fn failure(key: Key, why: &str) -> BatchCommand {
+    BatchCommand::Fail {
+        batch_operation_key: key,
+        message: format!("The items cannot be chosen: {why}").into(),
+    }
+}

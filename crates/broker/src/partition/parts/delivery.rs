@@ -1,0 +1,143 @@
+//! What leaves a partition once its entry is committed, and to whom: answers to clients that wait, jobs into streams.
+
+use rustc_hash::FxHashSet;
+use skep_engine::state::State;
+use skep_engine::{Noted, RequestId, StreamId};
+use skep_protocol::{ActivatedJob, Failure, Response};
+use skep_service::{Answer, Timings, Wakes};
+use std::time::Instant;
+
+use super::environment::Environment;
+use crate::job_streams::StreamRegistry;
+use crate::metrics::{WorkCounter, nanos};
+use crate::partition::message::Work;
+use crate::partition::requests::{Requests, Waiting};
+
+pub struct Delivery {
+    pub streams: StreamRegistry,
+    pub requests: Requests,
+    /// Whom to wake for what was released.
+    wakes: Wakes,
+    /// Counts instances and jobs.
+    pub work: WorkCounter,
+    /// What was noted of committed batches and is not counted yet, with the size of each batch.
+    uncounted: Vec<(Noted, usize)>,
+}
+
+impl Delivery {
+    pub fn new(work: WorkCounter) -> Delivery {
+        Delivery {
+            streams: StreamRegistry::default(),
+            requests: Requests::default(),
+            wakes: Wakes::default(),
+            work,
+            uncounted: Vec::new(),
+        }
+    }
+
+    /// A request is answered.
+    pub fn respond(
+        &mut self,
+        id: RequestId,
+        result: Result<Response, Failure>,
+        mut timings: Timings,
+        env: &Environment,
+        now: Instant,
+    ) {
+        let Some(waiting) = self.requests.remove(id) else {
+            return;
+        };
+        timings.route = nanos(waiting.route);
+        timings.inbox_wait = nanos(waiting.inbox_wait);
+        timings.evaluation = nanos(waiting.evaluation);
+        if waiting.counted {
+            let time = now.saturating_duration_since(waiting.received);
+            env.status.limit.answered(time);
+        }
+        let answer = Answer { result, timings };
+        if let Err(answer) = waiting.responder.send_quietly(answer, &mut self.wakes) {
+            give_back(*answer, env);
+        }
+    }
+
+    /// A job goes into a stream, or back.
+    pub fn push(&mut self, stream: StreamId, job: ActivatedJob, env: &Environment) {
+        let (key, deadline, job_type) = (job.key, job.deadline, job.job_type.clone());
+        if self.streams.deliver(stream, job, &mut self.wakes) {
+            self.work.pushed(&job_type);
+        } else {
+            self.work.push_failed();
+            env.inbox.send(Work::Yield { key, deadline });
+        }
+    }
+
+    /// Wakes all for whom there is something.
+    pub fn wake(&mut self) {
+        self.wakes.give();
+    }
+
+    /// What a committed batch says about the work is counted later: answers and jobs go first, and counting is nobody's wait.
+    pub fn counts_later(&mut self, noted: Noted, bytes: Option<usize>) {
+        self.uncounted.extend(bytes.map(|bytes| (noted, bytes)));
+    }
+
+    pub fn count(&mut self, state: &State, env: &Environment) {
+        for (noted, bytes) in self.uncounted.drain(..) {
+            self.work.committed(&noted, bytes, state, &env.metrics);
+        }
+    }
+
+    /// Tells all clients but those of these requests that they get no answer.
+    pub fn abort_except(&mut self, keep: &FxHashSet<RequestId>, why: &str, env: &Environment) {
+        let partition = env.partition();
+        let text = format!(
+            "Partition {partition} did not answer: {why}. The command may or may not have been carried out."
+        );
+        for waiting in self.requests.drain_except(keep) {
+            fail(waiting, Failure::Aborted(text.clone()), env);
+        }
+    }
+
+    pub fn abort_all(&mut self, why: &str, env: &Environment) {
+        self.abort_except(&FxHashSet::default(), why, env);
+    }
+
+    /// The client of this request gets this failure, if it waits.
+    pub fn fail(&mut self, id: RequestId, failure: Failure, env: &Environment) {
+        if let Some(waiting) = self.requests.remove(id) {
+            fail(waiting, failure, env);
+        }
+    }
+
+    /// Its client has gone away: nobody waits for the answer.
+    pub fn forget(&mut self, id: RequestId, env: &Environment) {
+        let forgotten = self.requests.remove(id);
+        debug_assert!(forgotten.is_some(), "who waits has a request");
+        if forgotten.is_some_and(|waiting| waiting.counted) {
+            env.status.limit.release();
+        }
+    }
+}
+
+/// An answer that nobody waits for any more: jobs in it go back.
+fn give_back(answer: Answer, env: &Environment) {
+    if let Ok(Response::JobsActivated { jobs, .. }) = answer.result {
+        for job in jobs {
+            env.inbox.send(Work::Yield {
+                key: job.key,
+                deadline: job.deadline,
+            });
+        }
+    }
+}
+
+fn fail(waiting: Waiting, failure: Failure, env: &Environment) {
+    if waiting.counted {
+        env.status.limit.release();
+    }
+    let answer = Answer {
+        result: Err(failure),
+        timings: Timings::default(),
+    };
+    let _ = waiting.responder.send(answer);
+}

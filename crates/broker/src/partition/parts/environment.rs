@@ -1,0 +1,65 @@
+//! What the parts of a partition share, and what they act upon: settings, what others see, the ways out.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use skep_engine::EngineConfig;
+use skep_storage::space::{SpaceProbe, StatvfsProbe};
+
+use super::background::Background;
+use super::effect_sink::EffectSink;
+use crate::clock::Clock;
+use crate::config::BrokerConfig;
+use crate::metrics::PartitionMetrics;
+use crate::partition::inbox::Inbox;
+use crate::partition::status::PartitionStatus;
+
+pub struct Environment {
+    pub config: BrokerConfig,
+    pub engine_config: EngineConfig,
+    pub status: Arc<PartitionStatus>,
+    pub metrics: Arc<PartitionMetrics>,
+    /// The partition's own.
+    pub inbox: Inbox,
+    pub effect_sink: Arc<dyn EffectSink>,
+    pub clock: Arc<Clock>,
+    pub background: Box<dyn Background>,
+    pub opened: Instant,
+}
+
+impl Environment {
+    pub fn partition(&self) -> u32 {
+        self.status.partition
+    }
+
+    /// The partition may have replicas on other nodes.
+    pub fn has_others(&self) -> bool {
+        self.config.cluster.is_some()
+    }
+
+    pub fn directory(&self) -> PathBuf {
+        let partition = self.partition().to_string();
+        self.config.directory.join("partitions").join(partition)
+    }
+
+    /// Bytes of rows that this partition may keep in memory.
+    pub fn memory_share(&self) -> usize {
+        self.config.state_memory_bytes / self.engine_config.routing.count() as usize
+    }
+
+    /// Below so many free bytes the disk takes nothing of other replicas.
+    pub fn stays_free(&self) -> u64 {
+        let disk = &self.config.disk;
+        match disk.monitoring_enabled {
+            true => disk.replication,
+            false => 0,
+        }
+    }
+
+    /// Free bytes of the disk; one that does not say has room.
+    pub fn free_bytes(&self) -> u64 {
+        let probe = StatvfsProbe::new(self.directory());
+        probe.free_bytes().unwrap_or(u64::MAX)
+    }
+}

@@ -1,0 +1,107 @@
+//! Leadership on its way to another replica: what is in flight is finished first, and nothing new is begun.
+
+use std::time::{Duration, Instant};
+
+/// Another node gets this long to take over from one that stops.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Whether, and to whom, the partition hands its leadership over.
+#[derive(Debug, Default)]
+pub struct HandOver {
+    under_way: Option<UnderWay>,
+    /// The node stops: it never takes leadership back.
+    stopping: bool,
+}
+
+#[derive(Debug)]
+struct UnderWay {
+    to: u64,
+    /// It has until then to take it.
+    until: Instant,
+    asked: bool,
+}
+
+impl HandOver {
+    /// Nothing new is begun.
+    pub fn is_under_way(&self) -> bool {
+        self.under_way.is_some()
+    }
+
+    /// The node stops.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping
+    }
+
+    /// What is in flight is finished, and nothing new is begun that has a successor.
+    pub fn stops(&mut self) {
+        self.stopping = true;
+    }
+
+    /// To this member, unless another one is to take it already.
+    pub fn begin(&mut self, to: u64, now: Instant) {
+        self.under_way.get_or_insert(UnderWay {
+            to,
+            until: now + PATIENCE,
+            asked: false,
+        });
+    }
+
+    /// To be called in every turn. `may_ask`: nothing is in flight, or what is may be so for ever. Whom to hand leadership to now.
+    pub fn go_on(&mut self, may_ask: bool, now: Instant) -> Option<u64> {
+        let under_way = self.under_way.as_mut()?;
+        let asks = !under_way.asked && may_ask;
+        under_way.asked |= asks;
+        let (to, until) = (under_way.to, under_way.until);
+        debug_assert!(to != 0, "a member has a number");
+        // The other did not take it: this node goes on.
+        if now >= until && !self.stopping {
+            self.under_way = None;
+        }
+        asks.then_some(to)
+    }
+
+    /// Nobody is waited for any more.
+    pub fn is_over(&self, now: Instant) -> bool {
+        let under_way = self.under_way.as_ref();
+        under_way.is_none_or(|under_way| now >= under_way.until)
+    }
+
+    /// Another one leads.
+    pub fn end(&mut self) {
+        self.under_way = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HandOver, PATIENCE};
+    use std::time::Instant;
+
+    #[test]
+    fn what_is_in_flight_is_finished_before_the_other_is_asked_once() {
+        let now = Instant::now();
+        let mut hand_over = HandOver::default();
+        assert_eq!(hand_over.go_on(true, now), None);
+        hand_over.begin(7, now);
+        hand_over.begin(8, now);
+        assert!(hand_over.is_under_way() && !hand_over.is_over(now));
+        assert_eq!(hand_over.go_on(false, now), None);
+        assert_eq!(hand_over.go_on(true, now), Some(7));
+        assert_eq!(hand_over.go_on(true, now), None);
+        hand_over.end();
+        assert!(hand_over.is_over(now) && !hand_over.is_under_way());
+    }
+
+    #[test]
+    fn a_node_that_stops_does_not_take_leadership_back() {
+        let now = Instant::now();
+        let (mut goes_on, mut stops) = (HandOver::default(), HandOver::default());
+        stops.stops();
+        for hand_over in [&mut goes_on, &mut stops] {
+            hand_over.begin(7, now);
+            assert_eq!(hand_over.go_on(true, now + PATIENCE), Some(7));
+        }
+        assert!(!goes_on.is_under_way());
+        assert!(stops.is_under_way() && stops.is_over(now + PATIENCE));
+    }
+}

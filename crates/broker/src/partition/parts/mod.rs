@@ -1,0 +1,24 @@
+//! The parts of a partition. Each owns its fields, borrows what it needs, and is told the time: none has a clock or a thread, so that
+//! a simulation can drive them as the partition's thread does.
+
+pub mod background;
+pub mod checkpointer;
+pub mod checks;
+pub mod choosing;
+pub mod delivery;
+pub mod effect_sink;
+pub mod environment;
+pub mod exporters;
+pub mod hand_over;
+pub mod installing;
+pub mod intake;
+mod known;
+pub mod log_pipe;
+pub mod panics;
+mod refill;
+pub mod snapshot_receiver;
+pub mod snapshot_sender;
+pub mod timetable;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,333 @@
+//! The parts of a partition driven as a simulation does it: time is told, what runs beside the thread runs when the test says so.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use skep_engine::state::State;
+use skep_engine::state::table::EmptyStore;
+use skep_engine::{Engine, EngineConfig, Sent};
+use skep_protocol::command::{BroadcastSignal, Command};
+use skep_protocol::{Document, Routing};
+use skep_query::Query;
+use skep_replication::{Append, EntryId, Group, GroupConfig, LogEvidence, Message, RecoveredLog};
+use skep_service::reply_channel;
+use skep_storage::disk::MemoryDisk;
+use skep_storage::kv::{FjallConfig, FjallKv};
+use skep_storage::log::{Log, LogConfig, Report as LogReport};
+
+use super::background::{Background, Task};
+use super::checkpointer::Checkpointer;
+use super::delivery::Delivery;
+use super::effect_sink::{EffectSink, WantedStore};
+use super::environment::Environment;
+use super::exporters::{Exporters, open_exporters};
+use super::log_pipe::LogPipe;
+use crate::asking::QueryResult;
+use crate::clock::Clock;
+use crate::config::BrokerConfig;
+use crate::flow_control::{RequestLimit, WriteLimit};
+use crate::metrics::{BrokerMetrics, WorkCounter};
+use crate::partition::core::{PartitionCore, Polled};
+use crate::partition::inbox::{Incoming, inbox};
+use crate::partition::message::Report;
+use crate::partition::requests::Waiting;
+use crate::partition::secondary::StoreOf;
+use crate::partition::status::PartitionStatus;
+
+type Jobs = Arc<Mutex<VecDeque<Box<dyn FnOnce() + Send>>>>;
+
+/// Jobs that run when the test says so.
+struct Later(Jobs);
+
+impl Background for Later {
+    fn run(&self, _: &str, job: Box<dyn FnOnce() + Send>) -> std::io::Result<Task> {
+        self.0.lock().push_back(job);
+        let jobs = self.0.clone();
+        Ok(Task::new(move || run_all(&jobs)))
+    }
+}
+
+fn run_all(jobs: &Jobs) {
+    while let Some(job) = { jobs.lock().pop_front() } {
+        job();
+    }
+}
+
+/// A partition without others.
+struct Nobody(Arc<Routing>);
+
+impl EffectSink for Nobody {
+    fn routing(&self) -> Arc<Routing> {
+        self.0.clone()
+    }
+
+    fn send_remote(&self, _: u32, _: Sent) {}
+
+    fn jobs_available(&self, _: &Arc<str>) {}
+
+    fn replicate(&self, _: Message) {}
+
+    fn is_heard(&self, _: u32) -> bool {
+        false
+    }
+
+    fn replicated(&self, _: u32) -> u64 {
+        u64::MAX
+    }
+
+    fn query(self: Arc<Self>, _: u32, _: Query, _: Box<dyn FnOnce(QueryResult) + Send>) {}
+
+    fn fetch_store(
+        &self,
+        _: WantedStore,
+        _: Box<dyn FnOnce() + Send>,
+        _: Box<dyn FnOnce() + Send>,
+    ) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn role_changed(&self) {}
+}
+
+/// The parts of one partition, and what the test does in the place of its thread.
+struct Rig {
+    env: Environment,
+    core: PartitionCore,
+    pipe: LogPipe,
+    checkpointer: Checkpointer,
+    delivery: Delivery,
+    exporters: Exporters,
+    log: Log,
+    incoming: Incoming,
+    jobs: Jobs,
+    _directory: tempfile::TempDir,
+}
+
+fn group(log: &Log, recovered: skep_storage::log::Recovered) -> Group {
+    let recovered = RecoveredLog {
+        log: recovered,
+        checkpoint: EntryId { index: 0, term: 0 },
+        source: Box::new(log.reader()),
+        evidence: LogEvidence::default(),
+    };
+    Group::open(GroupConfig::new(1, 1, vec![1]), recovered).unwrap()
+}
+
+impl Rig {
+    fn new(now: Instant) -> Rig {
+        let directory = tempfile::tempdir().unwrap();
+        let config = BrokerConfig {
+            directory: directory.path().to_path_buf(),
+            secondary_storage: None,
+            ..BrokerConfig::default()
+        };
+        let jobs = Jobs::default();
+        let metrics = BrokerMetrics::default();
+        let (own_inbox, incoming) = inbox();
+        let limit = RequestLimit::new(&config.flow_control);
+        let writes = WriteLimit::new(&config.write_limit);
+        let status = Arc::new(PartitionStatus::new(1, limit, writes));
+        let env = Environment {
+            config,
+            engine_config: EngineConfig::default(),
+            status,
+            metrics: Arc::new(metrics.partition(1)),
+            inbox: own_inbox,
+            effect_sink: Arc::new(Nobody(Arc::new(Routing::new(1)))),
+            clock: Arc::new(Clock::default()),
+            background: Box::new(Later(jobs.clone())),
+            opened: now,
+        };
+        let disk = Arc::new(MemoryDisk::new());
+        let (log, recovered) = Log::open(disk, "/log", LogConfig::default()).unwrap();
+        let state = State::open(1, Arc::new(EmptyStore)).unwrap();
+        let mut engine = Engine::new(EngineConfig::default(), state, 1);
+        let of = StoreOf {
+            config: &env.config,
+            directory: directory.path(),
+            partition: 1,
+            metrics: &metrics.exporting,
+        };
+        let reader = log.reader();
+        let exporters = open_exporters(of, &mut engine, 0, (reader.clone(), 0), now);
+        let kv = FjallKv::open(directory.path().join("state"), FjallConfig::default()).unwrap();
+        let mut rig = Rig {
+            core: PartitionCore::new(engine, group(&log, recovered), (0, 0)),
+            pipe: LogPipe::new(None, reader),
+            checkpointer: Checkpointer::new(kv, Default::default(), now),
+            delivery: Delivery::new(WorkCounter::new(&metrics.work, 1)),
+            exporters,
+            env,
+            log,
+            incoming,
+            jobs,
+            _directory: directory,
+        };
+        while !rig.core.is_leader() {
+            rig.core.group_mut().tick();
+            let appends = rig.poll(now);
+            rig.written(appends, now);
+        }
+        rig
+    }
+
+    /// Lets the replica work, and releases what is committed. The appends that are on their way to the disk.
+    fn poll(&mut self, now: Instant) -> Vec<Append> {
+        let mut polled = Polled::default();
+        self.core.poll(&mut polled).unwrap();
+        let appends = std::mem::take(&mut polled.output.appends);
+        let taken = appends.clone().into_iter();
+        self.pipe.append(taken, false, &self.env.metrics);
+        for released in polled.released {
+            let metrics = &self.env.metrics;
+            let timings = self.pipe.released(released.index, metrics, now);
+            for (id, result) in released.effects.responses {
+                let result = result.map_err(Into::into);
+                self.delivery.respond(id, result, timings, &self.env, now);
+            }
+        }
+        self.delivery.wake();
+        appends
+    }
+
+    /// The disk has these.
+    fn written(&mut self, appends: Vec<Append>, now: Instant) {
+        for append in appends {
+            let times = self.log.append(&append.frames).unwrap();
+            let report = LogReport::Written {
+                number: append.number,
+                times,
+            };
+            let written = self.pipe.report(report, &self.env, now).unwrap().unwrap();
+            self.checkpointer.log_grows(written.bytes);
+            self.core.group_mut().persisted(written.number);
+        }
+        assert!(self.poll(now).is_empty());
+    }
+
+    /// Evaluates a client's command and proposes it.
+    fn broadcast(&mut self, now: Instant) -> skep_service::Reply {
+        let (responder, reply) = reply_channel();
+        let id = self.delivery.requests.insert(Waiting {
+            responder,
+            received: now,
+            route: Duration::ZERO,
+            inbox_wait: Duration::ZERO,
+            evaluation: Duration::ZERO,
+            counted: false,
+        });
+        let command = Command::BroadcastSignal(BroadcastSignal {
+            signal_name: "alarm".into(),
+            variables: Document::default(),
+        });
+        self.pipe.begins(now);
+        let streams = &mut self.delivery.streams;
+        self.core.process(1, Some(id), &command.into(), streams);
+        self.pipe.evaluated();
+        let records = self.core.engine().batch_len();
+        let index = self.core.propose().unwrap();
+        assert!(index.is_some());
+        self.pipe.proposed(records, index, &self.env, now);
+        reply
+    }
+
+    /// Tells the checkpointer what its job has reported.
+    fn checkpoint_done(&mut self, now: Instant) -> bool {
+        let Some(Report::CheckpointDone { number, result }) = self.incoming.report() else {
+            return false;
+        };
+        let stored = result.is_ok();
+        let parts = (&mut self.core, &mut self.exporters, &mut self.pipe);
+        self.checkpointer
+            .done((number, result), parts, &self.env, now);
+        stored
+    }
+}
+
+#[tokio::test]
+async fn an_answer_leaves_when_the_disk_has_what_it_says_and_not_before() {
+    let now = Instant::now();
+    let mut rig = Rig::new(now);
+    let mut reply = rig.broadcast(now);
+    let appends = rig.poll(now);
+    assert!(!rig.pipe.is_idle());
+    let waits = tokio::time::timeout(Duration::ZERO, &mut reply).await;
+    assert!(waits.is_err(), "the disk does not have it");
+    rig.written(appends, now + Duration::from_secs(3));
+    assert!(rig.pipe.is_idle());
+    assert!(reply.await.result.is_ok());
+}
+
+#[test]
+fn a_checkpoint_waits_for_its_entry_and_the_log_goes_up_to_it() {
+    let now = Instant::now();
+    let mut rig = Rig::new(now);
+    let _reply = rig.broadcast(now);
+    let appends = rig.poll(now);
+    assert!(rig.checkpointer.capture(&mut rig.core, now));
+    rig.checkpointer
+        .store(rig.core.applied(), &rig.env)
+        .unwrap();
+    assert!(rig.jobs.lock().is_empty(), "its entry is not committed");
+    rig.written(appends, now);
+    rig.checkpointer
+        .store(rig.core.applied(), &rig.env)
+        .unwrap();
+    rig.checkpointer
+        .store(rig.core.applied(), &rig.env)
+        .unwrap();
+    assert_eq!(rig.jobs.lock().len(), 1);
+    assert!(rig.checkpointer.is_storing() && !rig.checkpoint_done(now));
+    run_all(&rig.jobs);
+    assert!(rig.checkpoint_done(now) && rig.checkpointer.is_idle());
+    let index = rig.core.applied();
+    let stored = &rig.env.status.checkpoint_index;
+    assert_eq!(stored.load(std::sync::atomic::Ordering::Relaxed), index);
+    let (engine, meta) = rig
+        .checkpointer
+        .open_engine(&EngineConfig::default())
+        .unwrap();
+    assert_eq!(meta.index, index);
+    assert_eq!(engine.next_position(), rig.core.engine().next_position());
+}
+
+#[test]
+fn a_checkpoint_is_due_after_its_period_and_a_failed_one_soon() {
+    let now = Instant::now();
+    let mut rig = Rig::new(now);
+    let _reply = rig.broadcast(now);
+    let appends = rig.poll(now);
+    rig.written(appends, now);
+    let period = rig.env.config.snapshot_period;
+    let is_due = |rig: &Rig, at| rig.checkpointer.is_due(&rig.core, &rig.env, at);
+    let almost = period - Duration::from_secs(1);
+    assert!(!is_due(&rig, now + almost) && is_due(&rig, now + period));
+    let then = now + period;
+    assert!(rig.checkpointer.capture(&mut rig.core, then));
+    assert!(!is_due(&rig, then + almost));
+    rig.checkpointer
+        .failed("no room".to_string(), &rig.env, then);
+    assert!(!is_due(&rig, then + Duration::from_secs(9)));
+    assert!(is_due(&rig, then + Duration::from_secs(10)));
+}
+
+#[test]
+fn a_state_that_is_given_up_takes_no_checkpoint_with_it() {
+    let now = Instant::now();
+    let mut rig = Rig::new(now);
+    let _reply = rig.broadcast(now);
+    let appends = rig.poll(now);
+    rig.written(appends, now);
+    assert!(rig.checkpointer.capture(&mut rig.core, now));
+    rig.checkpointer
+        .store(rig.core.applied(), &rig.env)
+        .unwrap();
+    rig.checkpointer.abandon();
+    assert!(rig.jobs.lock().is_empty(), "it was waited for");
+    assert!(rig.checkpoint_done(now), "it says so");
+    let stored = &rig.env.status.checkpoint_index;
+    let stored = stored.load(std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(stored, 0, "and nobody heeds it");
+}

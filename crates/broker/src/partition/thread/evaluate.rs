@@ -1,0 +1,153 @@
+//! Work is evaluated: commands of clients and of other partitions, jobs that come back, streams that have room.
+
+use std::time::{Duration, Instant};
+
+use skep_engine::RequestId;
+use skep_protocol::command::{Command, Request};
+use skep_protocol::{Key, ValueType};
+use skep_query::Answer;
+
+use super::Partition;
+use crate::asking::QueryResult;
+use crate::metrics::{Context, nanos};
+use crate::partition::core::CoreError;
+use crate::partition::message::{ClientRequest, Work};
+use crate::partition::requests::Waiting;
+
+/// Jobs pushed in one go when a stream has room again.
+const PUSH_BURST: usize = 64;
+
+impl Partition {
+    pub(super) fn evaluate(&mut self, work: Work) -> Result<(), CoreError> {
+        let now = self.env.clock.now();
+        match work {
+            Work::Request(request) => return self.evaluate_request(now, request),
+            Work::Remote { command, prepared } => {
+                self.delivery.work.accepted(Context::InterPartition);
+                self.guarded(None, |core, streams| {
+                    core.engine_mut().prepare(prepared.map(|it| *it));
+                    core.process_remote(now, &command, streams);
+                })?;
+            }
+            Work::Yield { key, deadline } => {
+                self.delivery.work.accepted(Context::Internal);
+                self.log.gives_back(key, deadline);
+                self.guarded(None, |core, streams| {
+                    core.yield_job(now, key, deadline, streams);
+                })?;
+            }
+            Work::StreamHasRoom(job_type) => {
+                let pushed = self.guarded(None, |core, streams| {
+                    core.push_waiting_jobs(now, &job_type, PUSH_BURST, streams)
+                })?;
+                if pushed.is_some_and(|pushed| pushed.more) {
+                    let has_room = Work::StreamHasRoom(job_type);
+                    self.intake.backlog().push_back(has_room);
+                }
+            }
+            Work::Chosen { key, after, answer } => self.chosen(key, after, answer)?,
+        }
+        self.log.evaluated();
+        Ok(())
+    }
+
+    fn evaluate_request(&mut self, now: i64, request: ClientRequest) -> Result<(), CoreError> {
+        let ClientRequest {
+            mut request,
+            responder,
+            received,
+            route,
+            permit,
+            prepared,
+        } = request;
+        drop(permit);
+        if responder.is_abandoned() {
+            self.abandoned();
+            return Ok(());
+        }
+        self.fill_in(&mut request.command);
+        let started = Instant::now();
+        self.log.begins(started);
+        let id = self.delivery.requests.insert(Waiting {
+            responder,
+            received,
+            route,
+            inbox_wait: started.saturating_duration_since(received),
+            evaluation: Duration::ZERO,
+            counted: true,
+        });
+        let processed = self.guarded(Some(id), |core, streams| {
+            #[cfg(test)]
+            super::panics::tests::may_panic(&request.command);
+            core.engine_mut().prepare(prepared.map(|it| *it));
+            core.process(now, Some(id), &request, streams);
+        })?;
+        if processed.is_none() {
+            return Ok(());
+        }
+        let evaluation = started.elapsed();
+        if let Some(waiting) = self.delivery.requests.get_mut(id) {
+            waiting.evaluation = evaluation;
+        }
+        let head = request.command.record();
+        let work = &mut self.delivery.work;
+        work.accepted(Context::UserCommand);
+        work.evaluated(head.value_type, head.intent, evaluation);
+        let wait = started.saturating_duration_since(received);
+        self.env.metrics.inbox_wait.observe(nanos(wait));
+        self.after_command(id, &request.command)?;
+        self.log.evaluated();
+        Ok(())
+    }
+
+    fn after_command(&mut self, id: RequestId, command: &Command) -> Result<(), CoreError> {
+        // The client may wait for days: it must not hold a place of the limit.
+        if command.awaits_end()
+            && let Some(waiting) = self.delivery.requests.get_mut(id)
+            && std::mem::replace(&mut waiting.counted, false)
+        {
+            self.env.status.limit.release();
+        }
+        let changed = command.record().value_type;
+        // A batch has one time, and from here on it is another.
+        if changed == ValueType::Clock {
+            self.publish_status();
+            self.propose()?;
+        }
+        if changed == ValueType::Exporting {
+            self.follow_exporting();
+        }
+        Ok(())
+    }
+
+    /// A client's command whose client has gone away before its turn came: it is not carried out.
+    pub(super) fn abandoned(&self) {
+        self.env.status.limit.release();
+        self.env.metrics.abandoned.inc();
+    }
+
+    /// Gives the engine what was found for a batch operation.
+    fn chosen(&mut self, key: Key, after: Key, answer: QueryResult) -> Result<(), CoreError> {
+        let work = &mut self.delivery.work;
+        work.accepted(Context::Internal);
+        let done = matches!(&answer, Ok((Answer::Found(_), _)));
+        work.batches.queried(key, done);
+        let (choosing, mut around) = self.choosing();
+        let found = choosing.found((key, after), answer, &mut around, Instant::now());
+        let Some(command) = found else {
+            return Ok(());
+        };
+        let request = Request {
+            batch_operation_reference: key,
+            ..Command::Batch(command).into()
+        };
+        let now = self.env.clock.now();
+        self.guarded(None, |core, streams| {
+            core.process(now, None, &request, streams);
+        })?;
+        // There may be more.
+        let (choosing, mut around) = self.choosing();
+        choosing.ask_for_items(key, &mut around);
+        Ok(())
+    }
+}

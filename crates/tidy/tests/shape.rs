@@ -1,0 +1,259 @@
+//! How the code is cut: structs of few fields, imports by name, matches that the compiler counts, and arrows between the rooms of the
+//! broker.
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use support::{expect_none, files};
+
+/// Fields of a struct.
+const MAX_FIELDS: usize = 16;
+/// The structs that have more, with the fields that they may have: rows of tables and messages of protocols, and debts. None joins them.
+const LARGE_STRUCTS: &str = include_str!("large_structs.txt");
+/// One field for each table: it grows with what there is to know.
+const OF_TABLES: (&str, &str) = ("crates/engine/src/state/mod.rs", "State");
+/// What once knew everything stays small.
+const SMALL: [(&str, &str, usize); 1] =
+    [("crates/broker/src/partition/thread.rs", "Partition", 12)];
+
+/// Name and number of fields of each struct; the source is formatted, so that a field stands on a line of its own.
+fn structs(text: &str) -> Vec<(String, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let code = line.trim_start();
+        let indent = &line[..line.len() - code.len()];
+        let code = without_visibility(code);
+        let Some(name) = code.strip_prefix("struct ").filter(|_| line.ends_with('{')) else {
+            continue;
+        };
+        let name: String = name.chars().take_while(|c| c.is_alphanumeric()).collect();
+        let (closing, inner) = (format!("{indent}}}"), format!("{indent}    "));
+        let body = lines[at + 1..].iter().take_while(|line| **line != closing);
+        let fields = body.filter(|line| line.strip_prefix(&inner).is_some_and(is_field));
+        found.push((name, fields.count()));
+    }
+    found
+}
+
+fn is_field(line: &str) -> bool {
+    let line = without_visibility(line);
+    let name: String = line
+        .chars()
+        .take_while(|c| c.is_alphanumeric() || "_#".contains(*c))
+        .collect();
+    !name.is_empty() && line[name.len()..].starts_with(':') && !line[name.len()..].starts_with("::")
+}
+
+fn without_visibility(code: &str) -> &str {
+    let Some(visible) = code.strip_prefix("pub") else {
+        return code;
+    };
+    match visible.strip_prefix('(') {
+        Some(scope) => scope.split_once(") ").map_or(code, |(_, rest)| rest),
+        None => visible.trim_start(),
+    }
+}
+
+#[test]
+fn structs_have_few_fields() {
+    let mut may: BTreeMap<(String, String), usize> = LARGE_STRUCTS
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let [fields, path, name] = words[..] else {
+                panic!("large_structs.txt: fields, path, struct: {line}")
+            };
+            let limit = fields.parse().expect("a number of fields");
+            ((path.to_string(), name.to_string()), limit)
+        })
+        .collect();
+    let mut problems = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        for (name, fields) in structs(&text) {
+            if fields <= MAX_FIELDS || (&*path, &*name) == OF_TABLES {
+                continue;
+            }
+            match may.remove(&(path.clone(), name.clone())) {
+                Some(limit) if fields == limit => {}
+                Some(limit) => problems.push(format!(
+                    "{path}: {name} has {fields} fields, and {limit} in large_structs.txt, which only falls"
+                )),
+                None => problems.push(format!("{fields} {path} {name}")),
+            }
+        }
+    }
+    for ((path, name), _) in may {
+        problems.push(format!(
+            "{path}: {name} is not large any more; take it out of large_structs.txt"
+        ));
+    }
+    expect_none(
+        &problems,
+        &format!("a struct has at most {MAX_FIELDS} fields:"),
+    );
+}
+
+#[test]
+fn partition_cluster_and_what_they_share_are_made_of_parts() {
+    let files = files(&[".rs"]);
+    let mut problems = Vec::new();
+    for (path, name, most) in SMALL {
+        let found = structs(&files[path]);
+        let fields = found.iter().find(|(found, _)| found == name);
+        let (_, fields) = fields.unwrap_or_else(|| panic!("{path} has {name}"));
+        if *fields > most {
+            problems.push(format!(
+                "{path}: {name} has {fields} fields, more than {most}"
+            ));
+        }
+    }
+    expect_none(&problems, "what grows gets a part that owns its fields:");
+}
+
+/// The product code of the broker, without tests within its files.
+fn broker() -> Vec<(String, String)> {
+    let own = files(&[".rs"]).into_iter();
+    let own = own.filter(|(path, _)| path.starts_with("crates/broker/src/"));
+    own.collect()
+}
+
+#[test]
+fn the_broker_imports_by_name() {
+    let globs = broker()
+        .into_iter()
+        .filter(|(_, text)| text.contains("use super::*"));
+    let globs: Vec<String> = globs.map(|(path, _)| path).collect();
+    expect_none(&globs, "`use super::*` hides what a file depends on:");
+}
+
+/// Types whose variants are not ours: an arm for the rest is all that there can be.
+const FOREIGN: [&str; 5] = [
+    "ErrorKind",
+    "TryRecvError",
+    "RecvTimeoutError",
+    "TryLockError",
+    "Ordering",
+];
+
+/// Lines with `_ =>` in matches that name variants of our own enums in other arms.
+fn wildcards(text: &str) -> Vec<(usize, String)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let code = line.trim_start();
+        if !code.starts_with("_ =>") && !code.starts_with("_ if ") {
+            continue;
+        }
+        let indent = &line[..line.len() - code.len()];
+        let arms = lines[..at].iter().rev();
+        let arms = arms.take_while(|line| line.is_empty() || line.starts_with(indent));
+        let arms = arms.filter_map(|line| line.strip_prefix(indent));
+        let arm = arms
+            .flat_map(variants)
+            .find(|name| !FOREIGN.contains(&name.as_str()));
+        found.extend(arm.map(|name| (at + 1, name)));
+    }
+    found
+}
+
+/// The enums that the pattern of an arm names, if the line is the beginning of one.
+fn variants(arm: &str) -> Vec<String> {
+    let is_arm = arm.starts_with(|c: char| c.is_uppercase() || "(|&".contains(c));
+    let pattern = arm.split("=>").next().unwrap_or_default();
+    let pattern = pattern.split(" if ").next().unwrap_or_default();
+    let mut found = Vec::new();
+    for (at, _) in pattern.match_indices("::").filter(|_| is_arm) {
+        let before = pattern[..at]
+            .rsplit(|c: char| !c.is_alphanumeric())
+            .next()
+            .unwrap_or_default();
+        let is_enum = before.starts_with(char::is_uppercase) && !before.is_empty();
+        if is_enum && pattern[at + 2..].starts_with(char::is_uppercase) {
+            found.push(before.to_string());
+        }
+    }
+    found
+}
+
+/// Whoever adds a variant is led to every place that has to know of it.
+#[test]
+fn the_broker_matches_its_enums_to_the_last_variant() {
+    let mut problems = Vec::new();
+    for (path, text) in broker() {
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or("");
+        for (line, name) in wildcards(code) {
+            problems.push(format!("{path}:{line}: {name}"));
+        }
+    }
+    expect_none(
+        &problems,
+        "`_ =>` over an enum of ours swallows what comes later:",
+    );
+}
+
+/// What decides is told the time and starts nothing: a simulation can drive it.
+#[test]
+fn the_parts_of_a_partition_have_neither_clocks_nor_threads() {
+    const OF_THE_THREAD: [&str; 5] = [
+        "Instant::now",
+        "SystemTime",
+        ".elapsed()",
+        "thread::",
+        "sleep(",
+    ];
+    let mut problems = Vec::new();
+    for (path, text) in broker() {
+        if !path.contains("/partition/parts/") || path.ends_with("tests.rs") {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or("");
+        for (number, line) in code.lines().enumerate() {
+            if OF_THE_THREAD.iter().any(|name| line.contains(name)) {
+                problems.push(format!("{path}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    expect_none(
+        &problems,
+        "`partition/thread` has the clocks and the threads:",
+    );
+}
+
+/// Who must not know whom, within the broker.
+const ARROWS: [(&str, &[&str]); 1] = [(
+    "crates/broker/src/partition/",
+    &[
+        "crate::cluster",
+        "crate::shared",
+        "crate::router",
+        "crate::hosting",
+    ],
+)];
+
+#[test]
+fn arrows_within_the_broker_point_one_way() {
+    let mut problems = Vec::new();
+    for (path, text) in broker() {
+        for (room, others) in ARROWS {
+            let code = text.split("#[cfg(test)]").next().unwrap_or("");
+            let known = others
+                .iter()
+                .filter(|other| path.starts_with(room) && code.contains(**other));
+            problems.extend(known.map(|other| format!("{path} knows {other}")));
+        }
+    }
+    expect_none(&problems, "arrows point one way:");
+}
+
+#[test]
+fn the_checks_see_what_they_look_for() {
+    let source = "pub(crate) struct A<'a> {\n    /// One: it.\n    pub x: u8,\n    r#type: B,\n    pub(super) y: C<\n        D,\n    >,\n}\n\
+                  struct E;\nstruct F(u8);\n";
+    assert_eq!(structs(source), [("A".to_string(), 3)]);
+    let over = "match a {\n    Some(A::B { x }) => 1,\n    _ => 2,\n}\nmatch b {\n    1 => C::D,\n    _ => C::E,\n}\n\
+                match c {\n    Err(E) if x == F::G => 1,\n    Err(ErrorKind::NotFound) => 2,\n    _ => 3,\n}\n";
+    assert_eq!(wildcards(over), [(3, "A".to_string())]);
+}
