@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use skep_client::{Client, ClientConfig, Transport};
 
-use crate::config::{self, ConfigError, Given, Loaded, source};
+use crate::config::{self, ConfigError, Given, Loaded, node_number, source};
 
 /// Read when it exists.
 const DEFAULT_FILE: &str = "config/application.yaml";
@@ -78,6 +78,10 @@ impl ConfigArgs {
         let mut given = config::select(documents, &mut outside);
         given.extend(outside);
         problems.extend(config::fill(&mut given, &|name| std::env::var(name).ok()));
+        match node_number::given(&given, node_number::hostname()) {
+            Ok(number) => given.extend(number),
+            Err(problem) => problems.push(problem),
+        }
         match config::resolve(&given) {
             Ok(loaded) if problems.is_empty() => Ok(loaded),
             Ok(_) => Err(ConfigError(problems)),

@@ -6,6 +6,7 @@ use skep_broker::metrics::BrokerMetrics;
 use skep_gateway::GatewayMetrics;
 use skep_metrics::{Declared, Kind};
 
+use crate::node_metrics::NodeFamilies;
 use crate::process::ProcessFamilies;
 
 const PAGE: &str = include_str!("../../../docs/metrics.md");
@@ -24,6 +25,7 @@ fn declared() -> impl Iterator<Item = &'static Declared> {
     BrokerMetrics::declared()
         .chain(GatewayMetrics::declared())
         .chain(ProcessFamilies::DECLARED)
+        .chain(NodeFamilies::DECLARED)
 }
 
 #[test]

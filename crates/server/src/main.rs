@@ -8,9 +8,12 @@ mod config;
 #[cfg(test)]
 mod documented_metrics;
 mod errors;
+mod expiry;
 mod interface;
 mod logs;
 mod management;
+mod node_metrics;
+mod notify;
 mod otlp;
 mod process;
 mod serve;
@@ -54,6 +57,8 @@ enum Command {
     Start(cli::start::StartArgs),
     /// Show nodes, partitions and their health.
     Status(cli::status::StatusArgs),
+    /// Change which nodes a cluster has.
+    Cluster(cli::cluster::ClusterArgs),
     /// List open incidents with their keys.
     Incidents(cli::incidents::IncidentsArgs),
     /// List open jobs, the oldest first.
@@ -88,6 +93,7 @@ fn main() -> ExitCode {
         Command::Deploy(args) => cli::block_on(cli::deploy::run(args)),
         Command::Start(args) => cli::block_on(cli::start::run(args)),
         Command::Status(args) => cli::block_on(cli::status::run(args)),
+        Command::Cluster(args) => cli::block_on(cli::cluster::run(args)),
         Command::Incidents(args) => cli::block_on(cli::incidents::run(args)),
         Command::Jobs(args) => cli::block_on(cli::jobs::run(args)),
         Command::Tasks(args) => cli::block_on(cli::tasks::run(args)),

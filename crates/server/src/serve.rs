@@ -19,6 +19,8 @@ use crate::errors::Coded;
 use crate::interface::ForBrowsers;
 use crate::logs::Logs;
 use crate::management::{self, Management};
+use crate::node_metrics::NodeMetrics;
+use crate::notify;
 use crate::otlp::Exporter;
 use crate::process::ProcessMetrics;
 
@@ -90,6 +92,7 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     let gateway_metrics = Arc::new(GatewayMetrics::new());
     gateway_metrics.register(&mut registry);
     let process = ProcessMetrics::register(&mut registry, started);
+    let node = NodeMetrics::register(&mut registry, settings.certificate_files());
     let mut gateway_config = settings.gateway_config();
     gateway_config.rest_tls = tls.rest;
     gateway_config.grpc_tls = tls.grpc;
@@ -110,9 +113,10 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     .await
     .map_err(cannot_listen)?;
     let (rest, grpc) = (gateway.rest_addr(), gateway.grpc_addr());
-    management.started(broker.clone(), registry, process);
+    management.started(broker.clone(), registry, process, node);
 
     say_started(&settings, started, rest, grpc, management_addr);
+    notify::ready();
     gateway.serve(shutdown(stop, management)).await;
     stop_broker(broker).await
 }
@@ -122,6 +126,7 @@ async fn shutdown(stop: Signals, management: Arc<Management>) {
     let signal = stop.received().await;
     tracing::info!(signal, "stopping; a second signal ends the process at once");
     management.stopping();
+    notify::stopping();
     tokio::spawn(async move {
         stop.received().await;
         tracing::warn!("stopped at once; the next start replays what has no checkpoint");

@@ -1,5 +1,6 @@
 //! The built binary, as its users run it.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -56,7 +57,12 @@ const ROOM: [&str; 4] = [
 
 impl Server {
     fn start(directory: &Path, args: &[&str]) -> Server {
+        Server::start_with(directory, args, &[])
+    }
+
+    fn start_with(directory: &Path, args: &[&str], environment: &[(&str, &OsStr)]) -> Server {
         let mut process = skep(directory)
+            .envs(environment.iter().copied())
             .args(["serve", "--address", "127.0.0.1"])
             .args(["--rest-port", "0", "--grpc-port", "0"])
             .args(["--management-port", "0"])
@@ -701,4 +707,31 @@ fn batch_operations_are_listed_shown_and_changed() {
     );
     let usage = with(&["batch", "--cancel"]);
     assert_eq!(usage.status.code(), Some(2));
+}
+
+/// What systemd with `Type=notify` and the health check of a container see of a server.
+#[test]
+fn service_managers_are_told_and_health_checks_answered() {
+    let directory = workplace();
+    let here = directory.path();
+    let socket = here.join("notify");
+    let manager = std::os::unix::net::UnixDatagram::bind(&socket).unwrap();
+    let told = || {
+        let mut buffer = [0; 64];
+        let length = manager.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..length]).into_owned()
+    };
+    let environment = [("NOTIFY_SOCKET", socket.as_os_str())];
+    let server = Server::start_with(here, &[], &environment);
+    assert_eq!(told(), "READY=1");
+    let management = server.management.clone();
+    let check = || run(here, &["status", "--ready", "--management", &management]);
+    while !check().status.success() {}
+    assert_eq!(stdout(&check()), "ready\n");
+
+    let (ended_well, log) = server.terminate();
+    assert!(ended_well, "{log}");
+    assert_eq!(told(), "STOPPING=1");
+    let late = check();
+    assert_eq!(late.status.code(), Some(1), "{}", stdout(&late));
 }

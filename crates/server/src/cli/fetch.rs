@@ -52,6 +52,16 @@ pub async fn post(
     say_behind(send(Method::POST, base, path, body.into(), timeout).await?)
 }
 
+/// Like [`post`], for a part of what is there.
+pub async fn patch(
+    base: &str,
+    path: &str,
+    body: String,
+    timeout: Duration,
+) -> anyhow::Result<(StatusCode, Bytes)> {
+    say_behind(send(Method::PATCH, base, path, body.into(), timeout).await?)
+}
+
 struct Answer {
     status: StatusCode,
     body: Bytes,

@@ -1,6 +1,7 @@
 //! The commands besides `skep serve`.
 
 pub mod batch;
+pub mod cluster;
 pub mod config;
 pub mod deploy;
 pub mod explain;

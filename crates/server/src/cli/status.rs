@@ -1,6 +1,7 @@
 //! `skep status`.
 
 mod problems;
+mod ready;
 
 use std::time::Duration;
 
@@ -23,6 +24,9 @@ pub struct StatusArgs {
         value_name = "URL"
     )]
     management: String,
+    /// Ask this node alone whether it takes work, as health checks of containers do: exit code 0 or 1.
+    #[arg(long, conflicts_with = "json")]
+    ready: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -44,6 +48,9 @@ const COLUMNS: [&str; 12] = [
 ];
 
 pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
+    if args.ready {
+        return ready::run(&args.management).await;
+    }
     let topology = args.server.client()?.topology().await?;
     let nodes = nodes(&args.management).await;
     let change = change(&args.management).await;

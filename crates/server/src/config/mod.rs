@@ -4,6 +4,7 @@ pub mod docs;
 mod documents;
 mod exporters;
 mod lists;
+pub mod node_number;
 mod placeholders;
 mod profiles;
 mod protection;

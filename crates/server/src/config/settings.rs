@@ -258,6 +258,8 @@ pub struct Settings {
     pub ui_base_path: String,
     pub max_file_size: usize,
     pub cluster: ClusterSettings,
+    /// The number of the node was taken from its host name.
+    pub node_id_from_hostname: bool,
     /// For other nodes.
     pub internal: Listen,
     pub internal_advertised_host: Option<String>,
@@ -308,6 +310,7 @@ impl Default for Settings {
             max_file_size: gateway.multipart.max_size,
             gateway,
             cluster: ClusterSettings::default(),
+            node_id_from_hostname: false,
             internal: Listen::local(26502),
             internal_advertised_host: None,
             internal_advertised_port: 0,
@@ -354,6 +357,20 @@ impl Settings {
     /// Files that cannot be used, each with its setting.
     pub fn port_tls(&self) -> Result<Ports, Vec<String>> {
         Ports::open(&self.rest_tls, &self.grpc_tls, &self.management_tls)
+    }
+
+    /// Of each port with TLS the file of its certificate.
+    pub fn certificate_files(&self) -> Vec<(&'static str, PathBuf)> {
+        let ports = [
+            ("rest", &self.rest_tls),
+            ("grpc", &self.grpc_tls),
+            ("management", &self.management_tls),
+        ];
+        let ports = ports.into_iter();
+        let ports = ports.filter_map(|(port, tls)| Some((port, tls.certificate_file()?)));
+        let cluster = self.internal_tls.files();
+        let cluster = cluster.map(|files| ("cluster", files.certificate_chain));
+        ports.chain(cluster).collect()
     }
 
     /// The stores of documents.

@@ -14,9 +14,14 @@ const MAX_DEPTH: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     Default,
-    File { path: PathBuf, line: usize },
+    File {
+        path: PathBuf,
+        line: usize,
+    },
     Environment(String),
     Flag(String),
+    /// The name of this host.
+    Hostname(String),
 }
 
 impl fmt::Display for Source {
@@ -26,6 +31,7 @@ impl fmt::Display for Source {
             Source::File { path, line } => write!(f, "{} line {line}", path.display()),
             Source::Environment(name) => write!(f, "environment variable {name}"),
             Source::Flag(flag) => write!(f, "flag {flag}"),
+            Source::Hostname(name) => write!(f, "host name {name}"),
         }
     }
 }

@@ -34,6 +34,11 @@ impl PortTls {
             .unwrap_or_else(|| named.iter().any(|path| !path.is_empty()))
     }
 
+    /// The file of its certificate; none without TLS.
+    pub fn certificate_file(&self) -> Option<PathBuf> {
+        self.is_on().then(|| path(&self.certificate))
+    }
+
     /// Opens the files; `None` without TLS. `key` begins the names of these settings.
     ///
     /// # Errors

@@ -43,6 +43,7 @@ use self::health::Group;
 use self::reply::{Answer, Handled, allow, message, ok, respond};
 use crate::config::Effective;
 use crate::logs::Logs;
+use crate::node_metrics::NodeMetrics;
 use crate::process::ProcessMetrics;
 
 /// Connections at a time; further ones wait.
@@ -64,6 +65,7 @@ struct Started {
     broker: Arc<Broker>,
     registry: Registry,
     process: ProcessMetrics,
+    node: NodeMetrics,
 }
 
 impl Management {
@@ -84,13 +86,20 @@ impl Management {
     }
 
     /// From now on the server is started.
-    pub fn started(&self, broker: Arc<Broker>, registry: Registry, process: ProcessMetrics) {
+    pub fn started(
+        &self,
+        broker: Arc<Broker>,
+        registry: Registry,
+        process: ProcessMetrics,
+        node: NodeMetrics,
+    ) {
         nodes::answer_for(&broker);
         // There is one start.
         let _ = self.started.set(Started {
             broker,
             registry,
             process,
+            node,
         });
     }
 
@@ -265,6 +274,7 @@ impl Management {
         let started = self.running()?;
         started.broker.refresh_metrics();
         started.process.refresh();
+        started.node.refresh(&started.broker);
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &started.registry)
             .map_err(|e| message(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))?;

@@ -83,7 +83,9 @@ impl Server {
         broker.metrics().register(&mut registry);
         self.gateways.register(&mut registry);
         let process = ProcessMetrics::register(&mut registry, Instant::now());
-        self.management.started(broker.clone(), registry, process);
+        let node = NodeMetrics::register(&mut registry, Vec::new());
+        self.management
+            .started(broker.clone(), registry, process, node);
         self.broker = Some(broker);
         while self.get("/ready").await.0 != 200 {
             tokio::task::yield_now().await;

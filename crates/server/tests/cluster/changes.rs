@@ -117,3 +117,64 @@ async fn a_change_that_cannot_end_outlives_kills_and_is_given_up() {
     })
     .await;
 }
+
+/// `skep cluster apply`, as the hooks of the Helm chart run it.
+fn apply(server: &Server, arguments: &[&str]) -> (Option<i32>, String) {
+    let management = format!("http://127.0.0.1:{}", server.management);
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
+        .args(["cluster", "apply", "--management", &management])
+        .args(arguments)
+        .output()
+        .unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    (output.status.code(), text)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn the_command_line_grows_and_shrinks_a_cluster_and_repeats_nothing() {
+    let nodes = Nodes::new(2);
+    let mut servers = nodes.all().await;
+    let (code, text) = apply(&servers[0], &["--size", "3", "--replication-factor", "3"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.contains("As asked: nodes 0 1 2, copies of each partition 3"),
+        "{text}"
+    );
+    let (code, text) = apply(&servers[0], &["--size", "4", "--shrink-only"]);
+    assert_eq!(
+        (code, text.contains("No node has to go")),
+        (Some(0), true),
+        "{text}"
+    );
+    // Nothing but usage is wrong with the first, and the cluster refuses the second.
+    let (code, text) = apply(&servers[0], &["--size", "2", "--replication-factor", "3"]);
+    assert_eq!(code, Some(2), "{text}");
+
+    let fourth = nodes.start(SIZE);
+    let (code, text) = apply(&servers[1], &["--size", "4", "--wait"]);
+    assert_eq!(code, Some(0), "{text}");
+    servers.push(fourth.await.unwrap());
+    assert_eq!(copies(&servers[0], 1).len(), 3);
+    let before = status_of(&servers[0], 1);
+    assert_eq!(before.as_deref(), Some("COMPLETED"));
+    let (code, text) = apply(&servers[3], &["--size", "3", "--shrink-only", "--wait"]);
+    assert_eq!(code, Some(0), "{text}");
+    for partition in [1, 2] {
+        assert!(!copies(&servers[0], partition).contains(&3));
+    }
+    // Nobody is asked: what it waits for is said, and the end comes in time.
+    let gone = servers.pop().unwrap();
+    let port = gone.management;
+    drop(gone);
+    let nobody = format!("http://127.0.0.1:{port}");
+    let wait = ["--size", "3", "--timeout", "1", "--management", &nobody];
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
+        .args(["cluster", "apply"])
+        .args(wait)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("error[NO_ANSWER]: after 1 s"), "{text}");
+}

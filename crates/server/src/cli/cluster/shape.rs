@@ -1,0 +1,128 @@
+//! What a cluster is like, and what it is to become.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+/// Nodes, and how many copies partitions have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    pub nodes: BTreeSet<u64>,
+    /// Of the partition with the fewest. Zero where there is none.
+    pub copies: u64,
+    /// Every partition has as many.
+    pub is_even: bool,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish {
+    pub size: u64,
+    /// None: as many copies as there are.
+    pub copies: Option<u64>,
+}
+
+impl Shape {
+    /// Out of the answer of `GET /actuator/cluster`; none where it is something else.
+    pub fn read(cluster: &Value) -> Option<Shape> {
+        let brokers = cluster["brokers"].as_array()?;
+        let mut copies: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut nodes = BTreeSet::new();
+        for broker in brokers {
+            nodes.insert(broker["id"].as_u64()?);
+            for partition in broker["partitions"].as_array().into_iter().flatten() {
+                *copies.entry(partition["id"].as_u64()?).or_default() += 1;
+            }
+        }
+        let fewest = copies.values().min().copied().unwrap_or(0);
+        let most = copies.values().max().copied().unwrap_or(0);
+        Some(Shape {
+            nodes,
+            copies: fewest,
+            is_even: fewest == most,
+        })
+    }
+
+    pub fn is(&self, wish: Wish) -> bool {
+        let copies = wish
+            .copies
+            .is_none_or(|copies| self.is_even && self.copies == copies);
+        copies && self.nodes.iter().copied().eq(0..wish.size)
+    }
+
+    /// Nodes that there are go, if the wish comes true.
+    pub fn loses_nodes(&self, wish: Wish) -> bool {
+        self.nodes.iter().any(|node| *node >= wish.size)
+    }
+
+    pub fn text(&self) -> String {
+        let nodes: Vec<String> = self.nodes.iter().map(ToString::to_string).collect();
+        format!(
+            "nodes {}, copies of each partition {}",
+            nodes.join(" "),
+            self.copies
+        )
+    }
+}
+
+impl Wish {
+    /// The body of `PATCH /actuator/cluster`.
+    pub fn body(self) -> Value {
+        let mut body = json!({ "brokers": { "count": self.size } });
+        if let (Some(copies), Some(body)) = (self.copies, body.as_object_mut()) {
+            body.insert(
+                "partitions".to_string(),
+                json!({ "replicationFactor": copies }),
+            );
+        }
+        body
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cluster(nodes: &[(u64, &[u64])]) -> Value {
+        let brokers = nodes.iter().map(|(id, partitions)| {
+            let partitions: Vec<Value> = partitions.iter().map(|id| json!({ "id": id })).collect();
+            json!({ "id": id, "partitions": partitions })
+        });
+        json!({ "brokers": brokers.collect::<Vec<_>>() })
+    }
+
+    fn wish(size: u64, copies: impl Into<Option<u64>>) -> Wish {
+        Wish {
+            size,
+            copies: copies.into(),
+        }
+    }
+
+    #[test]
+    fn a_cluster_that_is_as_asked_needs_no_change() {
+        let three = cluster(&[(0, &[1, 2]), (1, &[1, 2]), (2, &[1, 2])]);
+        let three = Shape::read(&three).unwrap();
+        assert!(three.is(wish(3, 3)) && three.is(wish(3, None)));
+        assert!(!three.is(wish(3, 2)) && !three.is(wish(4, 3)) && !three.is(wish(2, 2)));
+        assert!(three.loses_nodes(wish(2, 2)) && !three.loses_nodes(wish(4, 2)));
+        assert_eq!(three.text(), "nodes 0 1 2, copies of each partition 3");
+        // The right number of other nodes, and partitions with different numbers of copies.
+        let moved = cluster(&[(0, &[1]), (1, &[1]), (3, &[1])]);
+        assert!(!Shape::read(&moved).unwrap().is(wish(3, 3)));
+        let uneven = cluster(&[(0, &[1, 2]), (1, &[1, 2]), (2, &[1])]);
+        assert!(!Shape::read(&uneven).unwrap().is(wish(3, 2)));
+    }
+
+    #[test]
+    fn what_is_no_cluster_is_not_read_as_one() {
+        assert_eq!(Shape::read(&json!({ "message": "starting" })), None);
+        assert_eq!(Shape::read(&json!({ "brokers": [{}] })), None);
+    }
+
+    #[test]
+    fn copies_are_asked_for_only_when_they_were_named() {
+        assert_eq!(wish(3, None).body(), json!({"brokers": {"count": 3}}));
+        let both = json!({"brokers": {"count": 3}, "partitions": {"replicationFactor": 2}});
+        assert_eq!(wish(3, 2).body(), both);
+    }
+}
