@@ -1,7 +1,6 @@
 //! A query of one partition, answered here or by another node that has its rows.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -44,22 +43,13 @@ pub enum StoreState {
     Whole,
 }
 
-/// Where rows are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Location {
-    Here,
-    Node(u32),
-}
-
-impl Shared {
-    /// How much of what the partition has acknowledged the store here has.
-    pub fn store_state(&self, handle: &PartitionHandle) -> StoreState {
-        let Secondary::Open(store) = handle.secondary.get() else {
+impl StoreState {
+    /// Of the store of a replica here, if other replicas had this entry a while ago.
+    pub(crate) fn of(handle: &PartitionHandle, others_had: u64) -> StoreState {
+        let Some(store) = handle.secondary.get().opened() else {
             return StoreState::None;
         };
         let status = store.status();
-        let cluster = self.cluster.get();
-        let others_had = cluster.map_or(0, |cluster| cluster.had(handle.status.partition));
         if status.is_stopping() {
             StoreState::None
         } else if status.fault().is_none() && status.exported_entry() >= others_had {
@@ -68,14 +58,24 @@ impl Shared {
             StoreState::Behind
         }
     }
+}
 
+/// Where rows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Location {
+    Here,
+    Node(u32),
+}
+
+impl Shared {
     /// Who can be asked, the best last. Rather an answer that lacks something, and says so, than none.
     fn locations(&self, partition: u32) -> Vec<Location> {
-        let handle = self.partition(partition);
-        let here = handle.map_or(StoreState::None, |handle| self.store_state(&handle));
+        let had = self.others().map_or(0, |cluster| cluster.had(partition));
+        let handle = self.local.partition(partition);
+        let here = handle.map_or(StoreState::None, |handle| StoreState::of(&handle, had));
         let mut locations = Vec::new();
         for state in [StoreState::Behind, StoreState::Whole] {
-            if let Some(cluster) = self.cluster.get() {
+            if let Some(cluster) = self.others() {
                 let nodes = cluster.stores_elsewhere(partition, state).into_iter().rev();
                 let heard = nodes.filter(|node| cluster.is_heard(*node));
                 locations.extend(heard.map(Location::Node));
@@ -128,17 +128,17 @@ impl Shared {
         query: &Query,
         consistency: Consistency,
     ) -> Option<oneshot::Receiver<QueryResult>> {
-        let handle = self.partition(partition);
+        let handle = self.local.partition(partition);
         if let Location::Node(node) = location {
             let acknowledged = match handle {
                 Some(handle) => handle.progress.acknowledged(),
-                None => self.expected(partition),
+                None => self.local.freshness.expected(partition),
             };
             let wanted = match consistency {
                 Consistency::ReadYourWrites => Some(acknowledged),
                 Consistency::Eventual => None,
             };
-            return self.cluster.get()?.query(node, partition, query, wanted);
+            return self.others()?.query(node, partition, query, wanted);
         }
         let handle = handle?;
         let Secondary::Open(store) = handle.secondary.get() else {
@@ -149,9 +149,11 @@ impl Shared {
             // Who asked may have gone away.
             let _ = answer.send(answered);
         };
-        match consistency {
-            Consistency::ReadYourWrites => self.query_now(&handle, store, query.clone(), done),
-            Consistency::Eventual => store.query(query.clone(), consistency, done),
+        match (self.others(), consistency) {
+            (Some(cluster), Consistency::ReadYourWrites) => {
+                cluster.query_now(&handle, store, query.clone(), done);
+            }
+            (None, _) | (_, Consistency::Eventual) => store.query(query.clone(), consistency, done),
         }
         Some(answered)
     }
@@ -183,7 +185,7 @@ impl Shared {
             }
             match lacking {
                 // Nobody has it at the moment: a node has just started, or gone.
-                Some(Err(_)) if self.cluster.get().is_some() && began.elapsed() < GRACE => {
+                Some(Err(_)) if self.others().is_some() && began.elapsed() < GRACE => {
                     tokio::time::sleep(PAUSE).await;
                     pending.others = self.locations(pending.partition);
                     self.ask_next(&mut pending);
@@ -196,7 +198,7 @@ impl Shared {
 
     /// Why a query cannot even be asked.
     fn nobody_to_ask(&self, partition: u32) -> QueryError {
-        let handle = self.partition(partition);
+        let handle = self.local.partition(partition);
         let reason = match handle.map(|handle| handle.secondary.get()) {
             Some(Secondary::Off) => return QueryError::Disabled,
             Some(Secondary::Broken(reason)) => {
@@ -210,35 +212,6 @@ impl Shared {
             None => format!("Partition {partition} has not started yet. Send the query again."),
         };
         QueryError::Unavailable(reason)
-    }
-
-    /// A node that asks has heard that the partition is committed up to `wanted`.
-    pub fn answer_for_another(
-        self: &Arc<Self>,
-        partition: u32,
-        query: Query,
-        wanted: Option<u64>,
-        done: impl FnOnce(QueryResult) + Send + 'static,
-    ) {
-        let handle = self.partition(partition);
-        let secondary = handle.as_ref().map(|handle| handle.secondary.get());
-        let (Some(handle), Some(Secondary::Open(store))) = (handle, secondary) else {
-            let text = format!("Secondary storage of partition {partition} is not on this node.");
-            return done(Err(QueryError::Unavailable(text)));
-        };
-        match wanted {
-            Some(entry) => {
-                handle.progress.expect(entry);
-                self.query_now(&handle, store, query, done);
-            }
-            None => store.query(query, Consistency::Eventual, done),
-        }
-    }
-
-    /// How far the log was committed here when this was asked.
-    pub fn applied(&self, partition: u32) -> u64 {
-        let handle = self.partition(partition);
-        handle.map_or(0, |handle| handle.status.applied.load(Ordering::Acquire))
     }
 }
 

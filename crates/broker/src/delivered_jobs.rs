@@ -1,22 +1,20 @@
 //! An answer with jobs that must not be lost when the client goes away.
 
-use std::sync::Arc;
-
 use skep_protocol::Response;
+use skep_protocol::response::JobActivation;
 use skep_service::{Answer, Reply};
 
-use crate::shared::Shared;
-
-pub struct DeliveredJobs {
+pub struct DeliveredJobs<F: Fn(Vec<JobActivation>)> {
     reply: Option<Reply>,
-    broker: Arc<Shared>,
+    give_back: F,
 }
 
-impl DeliveredJobs {
-    pub fn new(reply: Reply, broker: Arc<Shared>) -> DeliveredJobs {
+impl<F: Fn(Vec<JobActivation>)> DeliveredJobs<F> {
+    /// `give_back` gets the jobs that nobody took.
+    pub fn new(reply: Reply, give_back: F) -> DeliveredJobs<F> {
         DeliveredJobs {
             reply: Some(reply),
-            broker,
+            give_back,
         }
     }
 
@@ -30,13 +28,12 @@ impl DeliveredJobs {
     }
 }
 
-impl Drop for DeliveredJobs {
+impl<F: Fn(Vec<JobActivation>)> Drop for DeliveredJobs<F> {
     fn drop(&mut self) {
         if let Some(answer) = self.reply.as_mut().and_then(Reply::take_arrived)
             && let Ok(Response::JobsActivated { jobs, .. }) = answer.result
         {
-            self.broker
-                .give_back(jobs.iter().map(|job| job.activation()));
+            (self.give_back)(jobs.iter().map(|job| job.activation()).collect());
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use skep_storage::space::{SpaceLevel, SpaceMonitor, SpaceProbe, Watermarks};
 
 use crate::config::DiskConfig;
-use crate::shared::Shared;
+use crate::local::Local;
 
 /// The newest finding, shared with the router.
 #[derive(Debug, Default)]
@@ -75,16 +75,16 @@ impl DiskWatch {
 
     /// Looks if it is time to, and tells how many bytes are free; of a disk that is nearly full at once and again and again, and once that it has room
     /// again.
-    pub fn look(&mut self, shared: &Shared) {
+    pub fn look(&mut self, local: &Local) {
         let now = Instant::now();
         if now < self.next {
             return;
         }
         self.next = now + self.interval;
         look(&mut self.monitor, &self.space);
-        shared.disk_has(self.space.free.load(Ordering::Relaxed));
+        local.disk_has(self.space.free.load(Ordering::Relaxed));
         self.last_report
-            .tell(&self.space, &|low| shared.disk_is(low));
+            .tell(&self.space, &|low| local.disk_is(low));
     }
 }
 

@@ -10,6 +10,7 @@ use skep_replication::Members;
 use skep_storage::disk::create_dir_durably;
 
 use crate::clock::Clock;
+use crate::cluster::HostingEvent;
 use crate::config::BrokerConfig;
 use crate::metrics::{BrokerMetrics, PartitionMetrics, WorkCounter};
 use crate::partition::{Notice, OpenError, PartitionHandle, ReplicaMetrics, thread};
@@ -26,17 +27,6 @@ const SOON: Duration = Duration::from_millis(20);
 const GIVEN_UP: &str = "given-up";
 /// Directories of replicas that were given up because the partition goes on from another one, until this node has a copy again.
 const BEFORE: &str = "before";
-
-pub(crate) enum HostingEvent {
-    /// The state is another one.
-    Look,
-    /// The leader of a partition says that this node is a member of its group.
-    Join {
-        partition: u32,
-        member: u64,
-        members: Vec<u8>,
-    },
-}
 
 /// How steps of changes go on that this node carries out by itself.
 pub(crate) struct Steps {
@@ -128,7 +118,7 @@ impl Hosting {
     fn all_failed(&self) -> bool {
         let shared = self.shared.upgrade();
         shared.is_none_or(|shared| {
-            let partitions = shared.partitions();
+            let partitions = shared.local.partitions();
             partitions.iter().all(|p| p.status.failure().is_some())
         })
     }
@@ -140,8 +130,8 @@ impl Hosting {
         let metrics = Arc::new(self.metrics.partition(partition));
         let started = thread::start(
             &self.config,
-            (partition, replica, shared.least_key(partition)),
-            shared.clone(),
+            (partition, replica, shared.local.least_key(partition)),
+            (shared.clone(), shared.routing.clone()),
             self.clock.clone(),
             thread::Counters {
                 metrics: metrics.clone(),
@@ -164,11 +154,11 @@ impl Hosting {
                 (handle, Err(error))
             }
         };
-        shared.streams.attach(&handle);
+        shared.local.streams.attach(&handle);
         for stream in shared.all_streams() {
             handle.inbox.send(Notice::StreamOpened(stream));
         }
-        shared.hosted.put(handle);
+        shared.local.hosted.put(handle);
         outcome
     }
 
@@ -178,33 +168,49 @@ impl Hosting {
         ReplicaMetrics::new(partition, families, own.clone(), heartbeat)
     }
 
-    /// Runs until every sender is dropped.
+    /// Runs until every sender is dropped, or the node stops.
     pub(crate) fn run(&self, events: &Receiver<HostingEvent>) {
         let mut steps = Steps::default();
+        // What the state says may not be carried out yet.
+        let mut event = HostingEvent::Look;
         loop {
-            let event = events.recv_timeout(steps.pause);
             let Some(shared) = self.shared.upgrade() else {
                 return;
             };
-            let Some(cluster) = shared.cluster.get().filter(|cluster| !cluster.is_stopped()) else {
+            let cluster = &shared.cluster;
+            let handled = cluster.step(|| self.handle(event, &shared, &mut steps));
+            if handled.is_none() {
                 return;
+            }
+            let looks = cluster.has_others() || cluster.state().running.is_some();
+            drop(shared);
+            let next = match looks {
+                true => events.recv_timeout(steps.pause),
+                false => events.recv().map_err(RecvTimeoutError::from),
             };
-            let state = cluster.state();
-            match event {
-                Ok(HostingEvent::Join {
-                    partition,
-                    member,
-                    members,
-                }) => self.join(&shared, &state, partition, member, members),
-                Ok(HostingEvent::Look) | Err(RecvTimeoutError::Timeout) => {
-                    self.recover_partitions(&shared, &state);
-                    self.give_up(&shared, &state);
-                    self.clear_aside(&state);
-                    if let Some(entry) = self.step(&shared, &state, &mut steps) {
-                        cluster.propose_metadata(entry);
-                    }
-                }
+            event = match next {
+                Ok(event) => event,
+                Err(RecvTimeoutError::Timeout) => HostingEvent::Look,
                 Err(RecvTimeoutError::Disconnected) => return,
+            };
+        }
+    }
+
+    fn handle(&self, event: HostingEvent, shared: &Arc<Shared>, steps: &mut Steps) {
+        let state = shared.cluster.state();
+        match event {
+            HostingEvent::Join {
+                partition,
+                member,
+                members,
+            } => self.join(shared, &state, partition, member, members),
+            HostingEvent::Look => {
+                self.recover_partitions(shared, &state);
+                self.give_up(shared, &state);
+                self.clear_aside(&state);
+                if let Some(entry) = self.step(shared, &state, steps) {
+                    shared.cluster.propose_metadata(entry);
+                }
             }
         }
     }
@@ -248,7 +254,7 @@ impl Hosting {
         let Ok(members) = Members::decode(members.into()) else {
             return;
         };
-        let there = shared.partition(partition);
+        let there = shared.local.partition(partition);
         // One that cannot start is no reason not to get another one.
         let replaced =
             |it: &PartitionHandle| it.status.failure().is_some() && it.status.member() < own;
@@ -256,7 +262,7 @@ impl Hosting {
             return;
         }
         if let Some(failed) = there {
-            shared.hosted.remove(partition);
+            shared.local.hosted.remove(partition);
             failed.stop();
         }
         let replica = ReplicaOf { own, members };
@@ -288,14 +294,14 @@ impl Hosting {
     /// Replicas of groups that have lost their majority go on alone, as other members.
     fn recover_partitions(&self, shared: &Arc<Shared>, state: &State) {
         let node = self.config.node_id;
-        for handle in shared.partitions() {
+        for handle in shared.local.partitions() {
             let (partition, old) = (handle.status.partition, handle.status.member());
             let own = state.replica_of(node, partition);
             let from = state.goes_on_from(node, partition);
             let Some(own) = own.filter(|own| from == Some(old) && *own != old) else {
                 continue;
             };
-            shared.hosted.remove(partition);
+            shared.local.hosted.remove(partition);
             handle.stop();
             drop(handle);
             let begun = unsafe_recovery::begin(&self.directory(partition), own, state, partition);
@@ -310,13 +316,13 @@ impl Hosting {
 
     /// Ends replicas that the state does not know any more. One that is newer than the state that is known here stays.
     fn give_up(&self, shared: &Arc<Shared>, state: &State) {
-        for handle in shared.partitions() {
+        for handle in shared.local.partitions() {
             let (partition, own) = (handle.status.partition, handle.status.member());
             if own == 0 || !state.has_given_up(own, partition) {
                 continue;
             }
             tracing::info!(partition, "this node gives its copy of the partition up");
-            shared.hosted.remove(partition);
+            shared.local.hosted.remove(partition);
             handle.stop();
             let generation = skep_cluster::generation(own);
             let outcome = match state.went_on_since(partition, generation) {

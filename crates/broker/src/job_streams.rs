@@ -2,12 +2,12 @@
 //!
 //! A stream has a credit, the number of jobs that may be on their way to it; in a cluster each node has a share of it, which
 //! grows where jobs are (`cluster/shares.rs`). A partition takes one credit when it
-//! activates a job for the stream, the receiver gives it back when it takes the job out ([`JobReceiver::poll_recv`]),
+//! activates a job for the stream, the receiver gives it back when it takes the job out (`JobReceiver::poll_recv`),
 //! which it does as its connection has room. Jobs that are not taken when the stream closes go back to their partitions.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
@@ -15,10 +15,9 @@ use rustc_hash::FxHashMap;
 use skep_engine::state::VariableNames;
 use skep_engine::{JobStreams, Reservation, StreamId};
 use skep_protocol::command::ActivateJobs;
-use skep_protocol::{ActivatedJob, Routing, TenantId};
-use skep_service::{JobReceiver, Sleeper, Wakes};
+use skep_protocol::{ActivatedJob, TenantId};
+use skep_service::{Sleeper, Wakes};
 
-use crate::cluster::Cluster;
 use crate::partition::{Message, Notice, PartitionHandle, Work};
 
 /// One open stream, shared by its receiver and all partitions.
@@ -34,9 +33,17 @@ pub struct Stream {
     starving: AtomicBool,
     queue: Mutex<Queue>,
     /// The nodes that share the credit; nobody if there is only one.
-    cluster: Weak<Cluster>,
+    peers: Weak<dyn StreamPeers>,
     /// The client is connected with another node, which gets the jobs.
     elsewhere: Option<Elsewhere>,
+}
+
+/// The other nodes, as a stream sees them.
+pub trait StreamPeers: Send + Sync + std::fmt::Debug {
+    /// Hands a job to a stream of another node. False if it cannot arrive.
+    fn push(&self, to: &Elsewhere, job: ActivatedJob) -> bool;
+    /// This node has jobs for the stream, and no credit.
+    fn starve(&self, stream: StreamId, elsewhere: Option<&Elsewhere>);
 }
 
 /// A stream that a client has opened at another node.
@@ -47,10 +54,12 @@ pub struct Elsewhere {
     pub stream: StreamId,
 }
 
+/// A job with the node that has pushed it, if that is another one, and its name of the stream.
+pub(crate) type PushedJob = (ActivatedJob, Option<(u32, StreamId)>);
+
 #[derive(Debug, Default)]
 struct Queue {
-    /// Each with the node that has pushed it, if that is another one, and its name of the stream.
-    jobs: VecDeque<(ActivatedJob, Option<(u32, StreamId)>)>,
+    jobs: VecDeque<PushedJob>,
     receiver: Option<Sleeper>,
     closed: bool,
 }
@@ -59,7 +68,7 @@ impl Stream {
     pub fn new(
         id: StreamId,
         spec: ActivateJobs,
-        cluster: Weak<Cluster>,
+        peers: Option<&Arc<dyn StreamPeers>>,
         elsewhere: Option<Elsewhere>,
     ) -> Arc<Stream> {
         // A node may have no share of the credit for the time being.
@@ -73,7 +82,7 @@ impl Stream {
             credit: AtomicI64::new(capacity),
             starving: AtomicBool::new(false),
             queue: Mutex::default(),
-            cluster,
+            peers: peers.map_or_else(nobody, Arc::downgrade),
             elsewhere,
         })
     }
@@ -87,12 +96,8 @@ impl Stream {
         if self.starving.swap(true, Ordering::AcqRel) {
             return;
         }
-        let Some(cluster) = self.cluster.upgrade() else {
-            return;
-        };
-        match &self.elsewhere {
-            Some(of) => cluster.starve_for(of.node, of.stream),
-            None => cluster.starves(cluster.node(), self.id),
+        if let Some(peers) = self.peers.upgrade() {
+            peers.starve(self.id, self.elsewhere.as_ref());
         }
     }
 
@@ -125,9 +130,9 @@ impl Stream {
 
     /// Hands a committed job over; whom to wake is added to `wakes`. False when the stream is closed: the job goes back.
     pub fn deliver(&self, job: ActivatedJob, wakes: &mut Wakes) -> bool {
-        if let Some(Elsewhere { node, stream }) = &self.elsewhere {
-            let cluster = self.cluster.upgrade();
-            let sent = cluster.is_some_and(|cluster| cluster.push(*node, *stream, job));
+        if let Some(elsewhere) = &self.elsewhere {
+            let peers = self.peers.upgrade();
+            let sent = peers.is_some_and(|peers| peers.push(elsewhere, job));
             if !sent {
                 // It does not arrive, and so nobody takes it there.
                 self.add_credit(1);
@@ -172,6 +177,27 @@ impl Stream {
         let credit = added.unwrap_or_default() + amount;
         // Asking for more by halves of the credit, not job by job.
         credit * 2 >= capacity && self.starving.swap(false, Ordering::AcqRel)
+    }
+
+    /// The next job for the client. `None`: the stream has ended.
+    pub(crate) fn poll_job(&self, cx: &mut Context<'_>) -> Poll<Option<PushedJob>> {
+        let mut queue = self.queue.lock();
+        match queue.jobs.pop_front() {
+            Some(job) => Poll::Ready(Some(job)),
+            None if queue.closed => Poll::Ready(None),
+            None => {
+                queue.receiver = Some(Sleeper::of(cx));
+                Poll::Pending
+            }
+        }
+    }
+
+    /// The client is gone. The jobs that it did not take.
+    pub(crate) fn close(&self) -> Vec<ActivatedJob> {
+        let mut queue = self.queue.lock();
+        queue.closed = true;
+        let left = std::mem::take(&mut queue.jobs);
+        left.into_iter().map(|(job, _)| job).collect()
     }
 
     /// Ends the stream from the broker's side; the receiver sees the jobs that are there, then the end.
@@ -298,27 +324,31 @@ impl JobStreams for StreamRegistry {
     }
 }
 
-/// Opens and closes streams at all partitions of the node.
+/// Nobody shares the credit.
+fn nobody() -> Weak<dyn StreamPeers> {
+    Weak::<Nobody>::new()
+}
+
+#[derive(Debug)]
+struct Nobody;
+
+impl StreamPeers for Nobody {
+    fn push(&self, _: &Elsewhere, _: ActivatedJob) -> bool {
+        false
+    }
+
+    fn starve(&self, _: StreamId, _: Option<&Elsewhere>) {}
+}
+
+/// The streams of this node's clients, opened and closed at all of its partitions.
+#[derive(Default)]
 pub struct StreamHub {
-    routing: Arc<Routing>,
     next_id: AtomicI64,
     partitions: Mutex<Vec<Weak<PartitionHandle>>>,
-    /// The other nodes, if there are any.
-    cluster: OnceLock<Weak<Cluster>>,
     open: Mutex<HashMap<StreamId, Arc<Stream>>>,
 }
 
 impl StreamHub {
-    pub fn new(routing: Arc<Routing>) -> StreamHub {
-        StreamHub {
-            routing,
-            next_id: AtomicI64::default(),
-            partitions: Mutex::default(),
-            cluster: OnceLock::new(),
-            open: Mutex::default(),
-        }
-    }
-
     pub fn attach(&self, partition: &Arc<PartitionHandle>) {
         let mut partitions = self.partitions.lock();
         // They come and go.
@@ -332,32 +362,20 @@ impl StreamHub {
         }
     }
 
-    /// The other nodes push jobs too.
-    pub fn join(&self, cluster: &Arc<Cluster>) {
-        let _ = self.cluster.set(Arc::downgrade(cluster));
-    }
-
     /// A number that no other stream has.
     pub fn next_id(&self) -> StreamId {
         self.next_id.fetch_add(1, Ordering::Relaxed) as StreamId
     }
 
-    pub fn open(self: &Arc<Self>, mut spec: ActivateJobs) -> Receiver {
-        let id = self.next_id();
-        let cluster = self.cluster.get().cloned().unwrap_or_default();
-        if let Some(cluster) = cluster.upgrade() {
-            spec.max_jobs = cluster.deal_out(id, spec.max_jobs);
-        }
-        let stream = Stream::new(id, spec, cluster.clone(), None);
-        self.open.lock().insert(id, stream.clone());
-        self.tell_all(|| Notice::StreamOpened(stream.clone()));
-        if let Some(cluster) = cluster.upgrade() {
-            cluster.open_elsewhere(id, &stream.spec);
-        }
-        Receiver {
-            stream,
-            hub: self.clone(),
-        }
+    /// A client of this node has opened it.
+    pub(crate) fn open(&self, stream: &Arc<Stream>) {
+        self.open.lock().insert(stream.id, stream.clone());
+        self.tell_of(stream, true);
+    }
+
+    pub(crate) fn close(&self, stream: &Arc<Stream>) {
+        self.open.lock().remove(&stream.id);
+        self.tell_of(stream, false);
     }
 
     /// A stream of this type has credit again.
@@ -365,7 +383,7 @@ impl StreamHub {
         self.tell_all(|| Work::StreamHasRoom(job_type.clone()));
     }
 
-    /// A stream of another node begins or ends.
+    /// A stream, perhaps of another node's client, begins or ends.
     pub fn tell_of(&self, stream: &Arc<Stream>, opened: bool) {
         self.tell_all(|| match opened {
             true => Notice::StreamOpened(stream.clone()),
@@ -377,29 +395,6 @@ impl StreamHub {
         self.open.lock().get(&id).cloned()
     }
 
-    fn close(&self, stream: &Stream) {
-        self.open.lock().remove(&stream.id);
-        self.tell_all(|| Notice::StreamClosed(stream.id));
-        if let Some(cluster) = self.cluster.get().and_then(Weak::upgrade) {
-            cluster.close_elsewhere(stream.id);
-        }
-    }
-
-    fn give_back(&self, job: &ActivatedJob) {
-        if let Some(cluster) = self.cluster.get().and_then(Weak::upgrade) {
-            return cluster.return_job(job.activation());
-        }
-        let home = self.routing.home(job.key);
-        let is_home = |p: &Arc<PartitionHandle>| Some(p.status.partition) == home;
-        let partitions = self.partitions.lock();
-        if let Some(partition) = partitions.iter().filter_map(Weak::upgrade).find(is_home) {
-            partition.inbox.send(Work::Yield {
-                key: job.key,
-                deadline: job.deadline,
-            });
-        }
-    }
-
     /// All open streams, for `/actuator/jobstreams` and metrics.
     pub fn streams(&self) -> Vec<Arc<Stream>> {
         self.open.lock().values().cloned().collect()
@@ -409,60 +404,6 @@ impl StreamHub {
     pub fn end_all(&self) {
         for stream in self.streams() {
             stream.end();
-        }
-    }
-}
-
-impl std::fmt::Debug for StreamHub {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StreamHub").finish_non_exhaustive()
-    }
-}
-
-/// The gateway's end.
-#[derive(Debug)]
-pub struct Receiver {
-    stream: Arc<Stream>,
-    hub: Arc<StreamHub>,
-}
-
-impl JobReceiver for Receiver {
-    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<ActivatedJob>> {
-        let stream = &self.stream;
-        let job = {
-            let mut queue = stream.queue.lock();
-            match queue.jobs.pop_front() {
-                Some(job) => job,
-                None if queue.closed => return Poll::Ready(None),
-                None => {
-                    queue.receiver = Some(Sleeper::of(cx));
-                    return Poll::Pending;
-                }
-            }
-        };
-        let (job, from) = job;
-        match (from, self.hub.cluster.get().and_then(Weak::upgrade)) {
-            (Some((node, name)), Some(cluster)) => cluster.taken(node, name),
-            _ => {
-                if stream.add_credit(1) {
-                    self.hub.has_room(&stream.spec.job_type);
-                }
-            }
-        }
-        Poll::Ready(Some(job))
-    }
-}
-
-impl Drop for Receiver {
-    fn drop(&mut self) {
-        let left = {
-            let mut queue = self.stream.queue.lock();
-            queue.closed = true;
-            std::mem::take(&mut queue.jobs)
-        };
-        self.hub.close(&self.stream);
-        for (job, _) in left {
-            self.hub.give_back(&job);
         }
     }
 }

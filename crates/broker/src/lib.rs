@@ -6,7 +6,6 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
-mod alone;
 mod asking;
 pub mod clock;
 pub mod cluster;
@@ -19,6 +18,8 @@ mod freshness;
 mod hosted;
 mod hosting;
 pub mod job_streams;
+mod known_state;
+mod local;
 mod long_polling;
 pub mod metrics;
 pub mod partition;
@@ -29,6 +30,7 @@ mod replica_file;
 mod router;
 mod shared;
 mod started;
+mod stream_receiver;
 mod unsafe_recovery;
 mod watch;
 

@@ -90,7 +90,7 @@ impl Hosting {
         let left = match gone.filter(|gone| gone.member == own) {
             Some(gone) => gone.left,
             None => {
-                let handle = shared.partition(partition);
+                let handle = shared.local.partition(partition);
                 let left = handle.map_or(Ok(Left::default()), |it| self.end(shared, &it))?;
                 let gone = Gone { member: own, left };
                 let bytes = serde_json::to_vec(&gone).map_err(|error| error.to_string())?;
@@ -115,14 +115,14 @@ impl Hosting {
             ));
         }
         // No requests come from here on.
-        shared.hosted.remove(partition);
+        shared.local.hosted.remove(partition);
         let Some(copy) = tell(handle) else {
-            shared.hosted.put(handle.clone());
+            shared.local.hosted.put(handle.clone());
             return Err(format!("partition {partition} does not say what it has"));
         };
         let exporting = Some(kept(&handle.exporters.value()));
         handle.abandon();
-        if let Some(cluster) = shared.cluster.get() {
+        if let Some(cluster) = shared.others() {
             // Who counts on this copy is to know soon.
             cluster.role_changed();
         }
@@ -190,13 +190,13 @@ impl Hosting {
         let Some(own) = state.replica_of(self.config.node_id, partition) else {
             return Ok(false);
         };
-        let handle = match shared.partition(partition) {
+        let handle = match shared.local.partition(partition) {
             Some(handle) => handle,
             None => {
                 let begun = self.found(partition, own).map_err(|e| e.to_string())?;
                 tracing::info!(partition, "the partition begins anew on this node");
                 self.open(partition, &begun).map_err(|e| e.to_string())?;
-                let opened = shared.partition(partition);
+                let opened = shared.local.partition(partition);
                 opened.ok_or("the node stops")?
             }
         };
@@ -304,7 +304,11 @@ fn exports_as(shared: &Shared, handle: &PartitionHandle, kept: &KeptExporting) -
             change: change.clone(),
         };
         // What comes of it is seen the next time.
-        drop(shared.submit_here(partition, command.into(), Instant::now()));
+        drop(
+            shared
+                .local
+                .submit(partition, command.into(), Instant::now()),
+        );
     }
     changes.is_empty()
 }

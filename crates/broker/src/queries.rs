@@ -91,7 +91,10 @@ impl Broker {
                 } else {
                     None
                 };
-                self.shared().expect_all(of).await
+                match self.shared().others() {
+                    Some(cluster) => cluster.expect_all(of).await,
+                    None => 0,
+                }
             }
             Consistency::Eventual => 0,
         };

@@ -1,5 +1,6 @@
 //! The broker: routes requests to partitions and implements the door that gateways see.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -10,14 +11,11 @@ use skep_protocol::command::{ActivateJobs, At, Command, Request};
 use skep_protocol::response::JobActivation;
 use skep_protocol::{ActivatedJob, Failure, Rejection, RejectionType, Response, Routing};
 use skep_query::QueryError;
-use skep_service::{
-    self, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply, Topology,
-};
+use skep_service::{self, BoxFuture, JobReceiver, PartitionRole, Reply, Topology};
 
-use crate::alone::{self, Alone};
 use crate::clock::Clock;
 use crate::cluster::bootstrap::Bootstrap;
-use crate::cluster::{self, Cluster};
+use crate::cluster::{self, Cluster, HostingEvent};
 use crate::config::BrokerConfig;
 use crate::delivered_jobs::DeliveredJobs;
 use crate::directory;
@@ -25,6 +23,7 @@ use crate::disk::DiskSpace;
 use crate::hosted::Partitions;
 use crate::hosting::Hosting;
 use crate::job_streams::{Stream, StreamHub};
+use crate::local::Local;
 use crate::metrics::BrokerMetrics;
 use crate::partition::{self, PartitionHandle, Report};
 use crate::preparation::Preparation;
@@ -66,10 +65,9 @@ fn join(
     config: &BrokerConfig,
     directory: &directory::Claimed,
     metrics: &BrokerMetrics,
-) -> Result<(Option<Arc<Cluster>>, String), OpenError> {
-    let Some(others) = config.cluster.clone() else {
-        return Ok((None, directory.identity.cluster_id.clone()));
-    };
+    local: &Arc<Local>,
+    hosting: crossbeam_channel::Sender<HostingEvent>,
+) -> Result<(Arc<Cluster>, String), OpenError> {
     let bootstrap = Bootstrap::new(
         config.node_id,
         config.layout(),
@@ -77,16 +75,19 @@ fn join(
         directory.identity.clone(),
         directory::keeper(config),
     );
-    if let Some((nodes, awaited)) = cluster::known_nodes(config, directory.alone) {
+    if config.cluster.is_some()
+        && let Some((nodes, awaited)) = cluster::known_nodes(config, directory.alone)
+    {
         bootstrap.nodes_are(nodes, awaited);
     }
-    let cluster = Cluster::open(config.clone(), others, bootstrap, metrics.messaging.clone())?;
+    let messaging = metrics.messaging.clone();
+    let cluster = Cluster::open(config.clone(), bootstrap, messaging, local.clone(), hosting)?;
     let joined = cluster.bootstrap().wait().and_then(|id| {
         cluster.take_part(directory)?;
         Ok(id)
     });
     match joined {
-        Ok(id) => Ok((Some(cluster), id)),
+        Ok(id) => Ok((cluster, id)),
         Err(reason) => {
             cluster.stop();
             Err(OpenError::Cluster(reason))
@@ -98,10 +99,8 @@ fn join(
 pub struct Broker {
     config: BrokerConfig,
     shared: Arc<Shared>,
-    streams: Arc<StreamHub>,
     metrics: BrokerMetrics,
     clock: Arc<Clock>,
-    disk: Arc<DiskSpace>,
     next_creation: AtomicUsize,
     next_activation: AtomicUsize,
     /// Held for the life of the process: one directory, one owner.
@@ -113,26 +112,16 @@ impl Broker {
     pub fn open(mut config: BrokerConfig, clock: Arc<Clock>) -> Result<Arc<Broker>, OpenError> {
         let directory = directory::claim(&config)?;
         let metrics = BrokerMetrics::default();
-        let (cluster, cluster_id) = join(&config, &directory, &metrics)?;
+        let preparation = Preparation::start().map_err(OpenError::Thread)?;
+        let local = Arc::new(Local::new(preparation));
+        let (tell, told) = crossbeam_channel::bounded(64);
+        let (cluster, cluster_id) = join(&config, &directory, &metrics, &local, tell)?;
         config.cluster_id = Some(cluster_id);
         // What the cluster has agreed on counts.
-        if let Some(cluster) = &cluster {
-            config.partitions = cluster.state().partitions;
-        }
-        let preparation = Preparation::start().map_err(OpenError::Thread)?;
-        let routing = match &cluster {
-            Some(cluster) => cluster.state().routing(),
-            None => Routing::new(config.partitions),
-        };
-        let shared = Arc::new(Shared::new(preparation, routing));
-        let streams = shared.streams.clone();
-        shared.join(cluster);
-        let (tell, told) = crossbeam_channel::bounded(64);
-        if shared.cluster.get().is_none() {
-            let alone = Alone::open(&config, tell.clone()).map_err(OpenError::Cluster)?;
-            let _ = shared.alone.set(alone);
-        }
-        let state = shared.state();
+        let state = local.state();
+        config.partitions = state.partitions;
+        let routing = local.known.routing();
+        let shared = Shared::new(local.clone(), cluster.clone(), routing);
         let hosting = Hosting {
             config: config.clone(),
             clock: clock.clone(),
@@ -142,26 +131,17 @@ impl Broker {
         if !config.is_gateway() {
             hosting.open_all(&state)?;
         }
-        let disk = watch::watch(&config, shared.clone());
-        let _ = shared.disk.set(disk.clone());
-        let is_alone = shared.cluster.get().is_none();
+        watch::watch(&config, local);
         std::thread::Builder::new()
             .name("replicas".to_string())
-            .spawn(move || match is_alone {
-                true => hosting.run_alone(&told),
-                false => hosting.run(&told),
-            })
+            .spawn(move || hosting.run(&told))
             .map_err(OpenError::Thread)?;
-        if let Some(cluster) = shared.cluster.get() {
-            cluster.begin(&shared, tell);
-        }
+        cluster.begin();
         Ok(Arc::new(Broker {
             config,
             shared,
-            streams,
             metrics,
             clock,
-            disk,
             next_creation: AtomicUsize::new(0),
             next_activation: AtomicUsize::new(0),
             _lock: directory.lock,
@@ -177,7 +157,7 @@ impl Broker {
 
     /// The other nodes, if there are any.
     pub fn cluster(&self) -> Option<&Arc<Cluster>> {
-        self.shared.cluster.get()
+        self.shared.others()
     }
 
     pub fn config(&self) -> &BrokerConfig {
@@ -193,8 +173,8 @@ impl Broker {
         self.shared.all_streams()
     }
 
-    pub fn streams(&self) -> &Arc<StreamHub> {
-        &self.streams
+    pub fn streams(&self) -> &StreamHub {
+        &self.shared.local.streams
     }
 
     pub fn metrics(&self) -> &BrokerMetrics {
@@ -202,7 +182,7 @@ impl Broker {
     }
 
     pub fn disk(&self) -> &DiskSpace {
-        &self.disk
+        &self.shared.local.disk
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -210,12 +190,12 @@ impl Broker {
     }
 
     pub fn partitions(&self) -> Partitions {
-        self.shared.partitions()
+        self.shared.local.partitions()
     }
 
     /// What the cluster knows of itself.
     pub fn cluster_state(&self) -> Arc<State> {
-        self.shared.state()
+        self.shared.local.state()
     }
 
     /// Where keys live.
@@ -228,26 +208,30 @@ impl Broker {
     /// # Errors
     /// It is refused, or nobody was reached.
     pub async fn ask_for(&self, ask: cluster::Ask) -> Result<cluster::Answer, Refusal> {
-        let Some(cluster) = self.cluster() else {
-            let shared = self.shared.clone();
-            let decided = tokio::task::spawn_blocking(move || {
-                let alone = shared.alone.get();
-                alone.map_or_else(|| Err(alone::stops()), |alone| alone.decide(ask))
-            });
-            return decided.await.unwrap_or_else(|_| Err(alone::stops()));
-        };
-        cluster.ask(ask).await
+        self.shared.cluster.ask(ask).await
+    }
+
+    /// From now on this node can be asked what operators want to know of all nodes.
+    pub fn answer_questions(&self, answerer: cluster::Answerer) {
+        self.shared.cluster.answer_questions(answerer);
+    }
+
+    /// What each node of the cluster tells, this one too; `None` of those that do not answer within 2 s.
+    pub async fn ask_nodes(&self, question: &str) -> BTreeMap<u32, Option<String>> {
+        self.shared.cluster.ask_nodes(question).await
     }
 
     /// Work can be done: every partition has its leader, here or on another node, but for those that have failed for good.
     pub fn is_ready(&self) -> bool {
         let is_led = |partition: u32| match self.cluster() {
-            Some(cluster) => self.shared.leads(partition) || cluster.leader_of(partition).is_some(),
-            None => self.shared.leads(partition),
+            Some(cluster) => {
+                self.shared.local.leads(partition) || cluster.leader_of(partition).is_some()
+            }
+            None => self.shared.local.leads(partition),
         };
         // In a cluster a copy that has failed says nothing of the others.
         let has_failed = |partition: u32| {
-            let handle = self.shared.partition(partition);
+            let handle = self.shared.local.partition(partition);
             self.cluster().is_none() && handle.is_some_and(|it| it.status.failure().is_some())
         };
         let mut all = self.routing().partitions();
@@ -256,30 +240,27 @@ impl Broker {
 
     /// Sets what is read from partitions when metrics are scraped.
     pub fn refresh_metrics(&self) {
-        self.metrics.follow_exporters(&self.shared);
+        self.metrics.follow_exporters(&self.shared.local);
         for handle in self.partitions() {
             self.metrics.refresh(&handle, self.config.node_id);
         }
-        let streams = i64::try_from(self.streams.streams().len()).unwrap_or(i64::MAX);
+        let streams = i64::try_from(self.streams().streams().len()).unwrap_or(i64::MAX);
         self.metrics.node.open_streams.set(streams);
     }
 
     /// Stops all partitions after a last checkpoint of each. Blocks.
     pub fn stop(&self) {
-        if let Some(alone) = self.shared.alone.get() {
-            alone.stop();
-        }
-        self.disk.stop();
-        self.streams.end_all();
+        let local = &self.shared.local;
+        self.shared.cluster.stop_steps();
+        local.disk.stop();
+        local.streams.end_all();
         for partition in self.partitions() {
             partition.inbox.send(Report::Stop);
         }
         for partition in self.partitions() {
             partition.stop();
         }
-        if let Some(cluster) = self.cluster() {
-            cluster.stop();
-        }
+        self.shared.cluster.stop();
     }
 
     /// Hands a request to a partition; `Err` is the answer.
@@ -299,7 +280,7 @@ impl Broker {
     }
 
     fn can_take(&self, partition: u32) -> bool {
-        let handle = self.shared.partition(partition);
+        let handle = self.shared.local.partition(partition);
         let leads = |it: &Arc<PartitionHandle>| it.status.role() == PartitionRole::Leader;
         if let Some(cluster) = self.cluster()
             && !handle.as_ref().is_some_and(leads)
@@ -308,7 +289,7 @@ impl Broker {
         }
         handle.is_some_and(|handle| {
             let status = &handle.status;
-            !self.shared.is_disk_low()
+            !self.shared.local.is_disk_low()
                 && status.health() == skep_service::PartitionHealth::Healthy
                 && status.role() == PartitionRole::Leader
                 && status.limit.inflight() < status.limit.limit()
@@ -340,22 +321,6 @@ impl Broker {
         self.submit(partition, request, started)
     }
 
-    /// This node in the topology of a cluster of its own.
-    fn alone(&self, version: &str) -> BrokerInfo {
-        let partitions = self.partitions().into_iter().map(|handle| PartitionInfo {
-            partition_id: handle.status.partition,
-            role: handle.status.role(),
-            health: handle.status.health(),
-        });
-        BrokerInfo {
-            node_id: i32::try_from(self.config.node_id).unwrap_or(i32::MAX),
-            host: self.config.advertised_host.clone(),
-            port: self.config.advertised_port,
-            version: version.to_string(),
-            partitions: partitions.collect(),
-        }
-    }
-
     /// Asks each partition once. Collects up to `max_jobs`. A partition that does not answer is passed over.
     async fn poll_partitions(&self, command: &ActivateJobs) -> Result<Vec<ActivatedJob>, Failure> {
         let partitions = self.routing().count() as usize;
@@ -378,7 +343,8 @@ impl Broker {
             });
             match self.submit(partition, request.into(), Instant::now()) {
                 Ok(reply) => {
-                    let mut delivered = DeliveredJobs::new(reply, self.shared.clone());
+                    let mut delivered =
+                        DeliveredJobs::new(reply, |jobs| self.shared.give_back(jobs));
                     let answer =
                         tokio::time::timeout(self.config.poll_answer_timeout, delivered.answer())
                             .await;
@@ -432,12 +398,12 @@ impl skep_service::Broker for Broker {
     ) -> BoxFuture<'_, Result<Vec<ActivatedJob>, Failure>> {
         Box::pin(async move {
             let deadline = tokio::time::Instant::now() + wait;
-            let notify = self.shared.notifier.subscribe(&command.job_type);
+            let notify = self.shared.local.notifier.subscribe(&command.job_type);
             loop {
                 // Registered before looking, so that jobs announced meanwhile are not missed.
                 let mut announced = std::pin::pin!(notify.notified());
                 announced.as_mut().enable();
-                if let Some(cluster) = self.shared.cluster.get().filter(|_| !wait.is_zero()) {
+                if let Some(cluster) = self.shared.others().filter(|_| !wait.is_zero()) {
                     cluster.want(&command.job_type);
                 }
                 let jobs = self.poll_partitions(&command).await?;
@@ -459,7 +425,7 @@ impl skep_service::Broker for Broker {
     }
 
     fn open_job_stream(&self, spec: ActivateJobs) -> Box<dyn JobReceiver> {
-        Box::new(self.streams.open(spec))
+        Box::new(self.shared.open_stream(spec))
     }
 
     fn ring(&self) {
@@ -471,10 +437,7 @@ impl skep_service::Broker for Broker {
     fn topology(&self) -> Topology {
         let state = self.cluster_state();
         let version = env!("CARGO_PKG_VERSION").to_string();
-        let brokers = match self.cluster() {
-            Some(cluster) => cluster.brokers(),
-            None => vec![self.alone(&version)],
-        };
+        let brokers = self.shared.cluster.brokers();
         Topology {
             cluster_id: self.config.cluster_id.clone().unwrap_or_default(),
             cluster_size: u32::try_from(state.nodes.len()).unwrap_or(u32::MAX),

@@ -6,10 +6,9 @@ use std::time::{Duration, Instant, SystemTime};
 use skep_storage::space::StatvfsProbe;
 
 use crate::config::BrokerConfig;
-use crate::disk::{DiskSpace, DiskWatch};
+use crate::disk::DiskWatch;
+use crate::local::Local;
 use crate::partition::Report;
-use crate::partition::Secondary;
-use crate::shared::Shared;
 
 /// Between two looks at most.
 const LONGEST: Duration = Duration::from_secs(1);
@@ -32,44 +31,42 @@ impl Time {
 }
 
 /// Looks once, then goes on looking in a thread of its own.
-pub fn watch(config: &BrokerConfig, shared: Arc<Shared>) -> Arc<DiskSpace> {
-    let space = Arc::new(DiskSpace::default());
+pub fn watch(config: &BrokerConfig, local: Arc<Local>) {
+    let space = local.disk.clone();
     let probe = Box::new(StatvfsProbe::new(&config.directory));
     let mut disk = DiskWatch::new(&config.disk, probe, space.clone());
-    let mut look = move |shared: &Shared| {
+    let mut look = move |local: &Local| {
         if let Some(disk) = &mut disk {
-            disk.look(shared);
+            disk.look(local);
         }
     };
-    look(&shared);
+    look(&local);
     let interval = config.disk.monitoring_interval;
     let interval = interval.clamp(Duration::from_millis(10), LONGEST);
-    let stopped = space.clone();
+    let has_others = config.cluster.is_some();
     let run = move || {
         let mut time = Time {
             at: Instant::now(),
             told: SystemTime::now(),
         };
-        while !stopped.is_stopped() {
+        while !space.is_stopped() {
             std::thread::sleep(interval);
-            look(&shared);
+            look(&local);
             let jumped = time.has_jumped(Instant::now(), SystemTime::now());
-            wake(&shared, jumped);
+            wake(&local, jumped, has_others);
         }
     };
     let thread = std::thread::Builder::new().name("watch".into());
     if let Err(error) = thread.spawn(run) {
         tracing::error!(code = "DISK_NOT_WATCHED", %error, "free disk space is not watched");
     }
-    space
 }
 
 /// Partitions look again: all of them, or those whose stores are damaged and can be had from another node.
-fn wake(shared: &Shared, all: bool) {
-    let has_others = shared.cluster.get().is_some();
-    for handle in shared.partitions() {
-        let is_damaged = has_others
-            && matches!(handle.secondary.get(), Secondary::Open(store) if store.is_damaged());
+fn wake(local: &Local, all: bool, has_others: bool) {
+    for handle in local.partitions() {
+        let store = handle.secondary.get().opened();
+        let is_damaged = has_others && store.is_some_and(|store| store.is_damaged());
         if all || is_damaged {
             handle.inbox.send(Report::Wake);
         }

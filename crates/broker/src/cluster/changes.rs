@@ -20,8 +20,8 @@ impl Cluster {
         };
         let handle = operation
             .partition()
-            .zip(self.broker())
-            .and_then(|(partition, broker)| broker.partition(partition));
+            .zip(self.local())
+            .and_then(|(partition, local)| local.partition(partition));
         let Some(handle) = handle.filter(|it| it.status.role() == PartitionRole::Leader) else {
             return;
         };
@@ -34,7 +34,7 @@ impl Cluster {
             }),
             Next::Change(change) => {
                 if let (Change::Promote(member), Some(node)) = (change, node_of(change.member()))
-                    && !self.members.has_replica(node, partition)
+                    && !self.peers.members.has_replica(node, partition)
                 {
                     self.tell_to_join(node, partition, member, &members);
                 }

@@ -54,7 +54,7 @@ impl Visitors {
 impl Cluster {
     /// This node is one.
     pub fn is_gateway(&self) -> bool {
-        self.cluster.gateway
+        self.config.is_gateway()
     }
 
     /// Nodes of the cluster that are reached, with this one if it is one of them.
@@ -62,7 +62,7 @@ impl Cluster {
         self.reached() + u32::from(!self.is_gateway())
     }
 
-    /// A gateway presents itself to a broker.
+    /// A gateway presents itself to a local.
     pub(super) fn meets_gateway(&self, other: &Greeting) -> Result<(), String> {
         let own = self.bootstrap.identity().cluster_id;
         let number = other.node - FIRST_GATEWAY;
@@ -74,7 +74,7 @@ impl Cluster {
                 self.node()
             ));
         }
-        if self.visitors.is_another(other) {
+        if self.peers.visitors.is_another(other) {
             return Err(format!(
                 "two gateways have the number {number}: each needs a camunda.cluster.node-id of its own among the gateways"
             ));
@@ -140,10 +140,7 @@ impl Cluster {
 
     /// What the cluster knows of itself has changed.
     pub(super) fn tell_gateways(&self, state: &State) {
-        let Some(transport) = self.transport.get() else {
-            return;
-        };
-        let gateways = transport.peers().filter(|node| is_gateway(*node));
+        let gateways = self.peers().filter(|node| is_gateway(*node));
         for node in gateways.filter(|node| self.is_connected(*node, Class::Requests)) {
             self.tell_gateway(node, state);
         }
@@ -168,7 +165,9 @@ mod tests {
     use super::{Class, Cluster, ClusterMessage, FIRST_GATEWAY, NodeMessage, State};
     use crate::cluster::bootstrap::{Bootstrap, Identity};
     use crate::config::{BrokerConfig, ClusterConfig};
+    use crate::local::Local;
     use crate::metrics::BrokerMetrics;
+    use crate::preparation::Preparation;
 
     /// A gateway that has found nobody yet.
     fn gateway(wanted: Option<&str>) -> Arc<Cluster> {
@@ -185,7 +184,7 @@ mod tests {
         let config = BrokerConfig {
             node_id: FIRST_GATEWAY,
             cluster_id: wanted.map(str::to_string),
-            cluster: Some(cluster.clone()),
+            cluster: Some(cluster),
             ..BrokerConfig::default()
         };
         let bootstrap = Bootstrap::new(
@@ -196,7 +195,9 @@ mod tests {
             Box::new(|_| Ok(())),
         );
         let metrics = BrokerMetrics::default();
-        Cluster::open(config, cluster, bootstrap, metrics.messaging.clone()).unwrap()
+        let local = Arc::new(Local::new(Preparation::start().unwrap()));
+        let (hosting, _) = crossbeam_channel::bounded(1);
+        Cluster::open(config, bootstrap, metrics.messaging, local, hosting).unwrap()
     }
 
     fn is_told_of(gateway: &Arc<Cluster>, cluster: &str) {

@@ -50,6 +50,12 @@ impl Heartbeats {
         silent
     }
 
+    fn heard(&self) -> Vec<u32> {
+        let nodes = self.0.lock();
+        let heard = nodes.iter().filter(|(_, heard)| !heard.silent);
+        heard.map(|(node, _)| *node).collect()
+    }
+
     fn is_heard(&self, node: u32) -> bool {
         self.0.lock().get(&node).is_some_and(|heard| !heard.silent)
     }
@@ -79,10 +85,8 @@ impl Cluster {
 
     /// Tells all others that this node is here, and the replicas here who is not heard any more.
     fn beat(&self) {
-        if let Some(transport) = self.transport.get() {
-            for node in transport.peers() {
-                let _ = transport.send(node, Class::Consensus, Bytes::new());
-            }
+        for node in self.peers() {
+            let _ = self.send_bytes(node, Class::Consensus, Bytes::new());
         }
         let longest = self.heartbeat() * MAY_BE_LOST;
         self.tell_silent(|_, silence| silence >= longest);
@@ -90,7 +94,7 @@ impl Cluster {
 
     /// The node is there.
     pub(super) fn hears(&self, node: u32) {
-        self.heartbeats.hear(node);
+        self.peers.heartbeats.hear(node);
     }
 
     /// The connection to the node is lost: replicas need not wait until it was silent for long.
@@ -100,16 +104,21 @@ impl Cluster {
 
     /// Without it replicas that have members on this node must not hibernate.
     pub(crate) fn is_heard(&self, node: u32) -> bool {
-        self.heartbeats.is_heard(node)
+        self.peers.heartbeats.is_heard(node)
+    }
+
+    /// Nodes that give signs of life.
+    pub(crate) fn heard(&self) -> Vec<u32> {
+        self.peers.heartbeats.heard()
     }
 
     /// Replicas that follow one on this node which has failed: the node is heard, so that nobody would miss its replica.
     pub(super) fn replace_failed_leaders(&self, node: u32, status: &NodeStatus) {
-        let Some(broker) = self.broker() else {
+        let Some(local) = self.local() else {
             return;
         };
         let failed = status.partitions.iter().filter(|it| it.has_failed());
-        for handle in failed.filter_map(|it| broker.partition(it.partition)) {
+        for handle in failed.filter_map(|it| local.partition(it.partition)) {
             if handle.status.leader() == Some(node) {
                 let since = Instant::now().checked_sub(self.config.election_timeout());
                 let since = since.unwrap_or_else(Instant::now);
@@ -119,10 +128,10 @@ impl Cluster {
     }
 
     fn tell_silent(&self, is_silent: impl Fn(u32, Duration) -> bool) {
-        for (node, since) in self.heartbeats.fall_silent(is_silent) {
+        for (node, since) in self.peers.heartbeats.fall_silent(is_silent) {
             self.notify_metadata_group(MetadataEvent::NotHeard { node, since });
-            let broker = self.broker();
-            for handle in broker.iter().flat_map(|broker| broker.partitions()) {
+            let local = self.local();
+            for handle in local.into_iter().flat_map(|local| local.partitions()) {
                 handle.inbox.send(Report::NotHeard { node, since });
             }
         }

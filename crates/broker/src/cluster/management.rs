@@ -44,6 +44,15 @@ pub enum Ask {
 }
 
 impl Ask {
+    /// A node without others can do it.
+    fn is_for_one(&self) -> bool {
+        match self {
+            Ask::Change { request, .. } => matches!(request, Request::Purge),
+            Ask::Cancel { .. } => true,
+            Ask::RemoveLost { .. } | Ask::Survives => false,
+        }
+    }
+
     /// Brokers that are to be removed as lost, and whether that is only planned.
     fn loses(&self) -> Option<(Vec<u32>, bool)> {
         if let Ask::Change {
@@ -82,6 +91,13 @@ impl Cluster {
     /// # Errors
     /// It is refused, or nobody was reached.
     pub async fn ask(self: &Arc<Self>, ask: Ask) -> Outcome {
+        if !self.has_others() && !ask.is_for_one() {
+            return Err(Refusal::NotOffered(
+                "this node is alone, and has no port for others. Start it with the settings of a cluster (camunda.cluster.size and \
+                 initial-contact-points) to add others; its data stays"
+                    .to_string(),
+            ));
+        }
         let Some((removed, dry_run)) = ask.loses() else {
             return self.ask_majority(&ask, PATIENCE).await;
         };
@@ -143,16 +159,24 @@ impl Cluster {
                 "node {node} cannot be reached, and has to decide. Nothing was done"
             ))
         };
-        let id = self.operator_requests.next.fetch_add(1, Ordering::Relaxed);
+        let id = self
+            .exchanges
+            .operator_requests
+            .next
+            .fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
-        self.operator_requests.pending.lock().insert(id, answer);
+        self.exchanges
+            .operator_requests
+            .pending
+            .lock()
+            .insert(id, answer);
         let ask = serde_json::to_vec(ask).unwrap_or_default();
         if !self.send(node, &NodeMessage::Cluster(ClusterMessage::Ask { id, ask })) {
-            self.operator_requests.pending.lock().remove(&id);
+            self.exchanges.operator_requests.pending.lock().remove(&id);
             return Err(unreachable());
         }
         let outcome = tokio::time::timeout_at(deadline, answered).await;
-        self.operator_requests.pending.lock().remove(&id);
+        self.exchanges.operator_requests.pending.lock().remove(&id);
         match outcome {
             Ok(Ok(outcome)) => outcome,
             _ => Err(Refusal::Unanswered(format!(
@@ -195,7 +219,7 @@ impl Cluster {
     }
 
     pub(super) fn operator_told(&self, id: u64, outcome: &[u8]) {
-        let waiting = self.operator_requests.pending.lock().remove(&id);
+        let waiting = self.exchanges.operator_requests.pending.lock().remove(&id);
         if let (Some(waiting), Ok(outcome)) = (waiting, serde_json::from_slice(outcome)) {
             let _ = waiting.send(outcome);
         }

@@ -112,32 +112,30 @@ impl Members {
 }
 
 impl Cluster {
-    /// None of a gateway: it is no broker.
+    /// None of a gateway: it is no local.
     fn own_status(&self) -> Option<NodeStatus> {
-        let broker = self.broker().filter(|_| !self.is_gateway())?;
-        let partitions = broker.partitions().into_iter().map(|handle| ReplicaStatus {
+        let local = self.local().filter(|_| !self.is_gateway())?;
+        let partitions = local.partitions().into_iter().map(|handle| ReplicaStatus {
             partition: handle.status.partition,
             role: handle.status.role() as u8,
             health: handle.status.health() as u8,
             term: handle.status.term(),
             applied: handle.status.applied.load(Ordering::Acquire),
-            store: broker.store_state(&handle),
+            store: self.store_state(&handle),
         });
         Some(NodeStatus {
             version: env!("CARGO_PKG_VERSION").to_string(),
             host: self.config.advertised_host.clone(),
             port: self.config.advertised_port,
-            disk_low: broker.is_disk_low(),
+            disk_low: local.is_disk_low(),
             partitions: partitions.collect(),
         })
     }
 
     /// All partitions begin anew: how far they were means nothing any more.
     pub(super) fn forget_progress(&self) {
-        self.members.forget_progress();
-        if let Some(broker) = self.broker() {
-            broker.forget_expected();
-        }
+        self.peers.members.forget_progress();
+        self.local.freshness.forget_expected();
     }
 
     /// Tells all others how this node is.
@@ -150,7 +148,7 @@ impl Cluster {
     /// Up to which entry the replicas of all other nodes have the partition's log. 0 while one of them was not heard yet: a
     /// node that is away is to find what it lacks.
     pub fn replicated(&self, partition: u32) -> u64 {
-        let applied = self.members.applied.lock();
+        let applied = self.peers.members.applied.lock();
         let others = self.replicas(partition).into_iter().map(|(node, _)| node);
         let others = others.filter(|node| *node != self.node());
         let known = others.map(|node| applied.get(&(partition, node)).map(|known| known.now));
@@ -162,14 +160,14 @@ impl Cluster {
 
     /// Up to which entry other nodes had the partition's log a while ago.
     pub fn had(&self, partition: u32) -> u64 {
-        let applied = self.members.applied.lock();
+        let applied = self.peers.members.applied.lock();
         let of_partition = applied.range((partition, 0)..=(partition, u32::MAX));
         of_partition.map(|(_, known)| known.then).max().unwrap_or(0)
     }
 
     /// Other nodes with stores of the partition that are in this state: those first that do not lead it, as they have less to do.
     pub fn stores_elsewhere(&self, partition: u32, state: StoreState) -> Vec<u32> {
-        let present = self.members.present.lock();
+        let present = self.peers.members.present.lock();
         let replicas = present.iter().flat_map(|(node, status)| {
             let of_node = status.partitions.iter();
             of_node
@@ -183,7 +181,7 @@ impl Cluster {
 
     /// This node and those that can be reached, with what they do.
     pub fn brokers(&self) -> Vec<BrokerInfo> {
-        let mut nodes = self.members.present.lock().clone();
+        let mut nodes = self.peers.members.present.lock().clone();
         nodes.extend(self.own_status().map(|own| (self.node(), own)));
         let mut leading: BTreeMap<u32, u64> = BTreeMap::new();
         for replica in nodes.values().flat_map(|node| &node.partitions) {

@@ -199,7 +199,8 @@ impl Worker {
     }
 
     fn work(&mut self) -> Result<(), MetadataError> {
-        let mut next_tick = Instant::now() + self.tick;
+        // One that begins need not wait for its first tick.
+        let mut next_tick = Instant::now();
         let mut out = Output::default();
         loop {
             self.member.poll(&mut out, &mut self.here)?;

@@ -168,7 +168,10 @@ impl MetadataMember {
 
     /// Nothing is to be done until something is told.
     pub fn hibernates(&self) -> bool {
-        self.group.hibernates() && self.state.next_operation().is_none()
+        let is_alone = self.group.is_alone()
+            && matches!(self.group.role(), Role::Leader { .. })
+            && self.state.is_bootstrapped();
+        (is_alone || self.group.hibernates()) && self.state.next_operation().is_none()
     }
 
     /// See [`Group::not_heard`].

@@ -1,7 +1,9 @@
 //! This node among the others: bootstrap, messages between replicas, requests and jobs across nodes, who is there.
 
 pub mod bootstrap;
+mod carried_over;
 mod changes;
+mod freshness;
 mod gateways;
 mod heartbeats;
 mod management;
@@ -23,13 +25,15 @@ mod wanted;
 mod wire;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
+use crossbeam_channel::Sender;
 use parking_lot::Mutex;
 use skep_cluster::{Entry, FIRST_GATEWAY, MAX_GATEWAYS, State, is_gateway, node_of};
 use skep_engine::Sent;
+use skep_protocol::response::JobActivation;
 use skep_replication::Message as ReplicaMessage;
 use skep_service::PartitionRole;
 use skep_transport::{
@@ -49,17 +53,16 @@ use self::queries::Queries;
 pub use self::questions::Answerer;
 use self::questions::Questions;
 use self::requests::Requests;
-use self::state::Known;
+use self::state::Metadata;
 pub(crate) use self::state::known_nodes;
 use self::stores::Copies;
 use self::streams::RemoteStreams;
 use self::wanted::Wanted;
 use self::wire::{ClusterMessage, NodeMessage};
 use crate::config::{BrokerConfig, ClusterConfig};
-use crate::hosting::HostingEvent;
+use crate::local::Local;
 use crate::metrics::nodes::MessagingFamilies;
 use crate::partition::Report;
-use crate::shared::Shared;
 
 pub use skep_transport::OpenError;
 
@@ -67,100 +70,137 @@ pub use skep_transport::OpenError;
 const LOOK_AROUND: Duration = Duration::from_millis(250);
 /// Once a second a node says how it is, and forgets requests whose clients have gone.
 const LOOKS_A_SECOND: u64 = 4;
+/// A node that stops waits so long for a step of a change.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 pub struct Cluster {
     config: BrokerConfig,
-    cluster: ClusterConfig,
     incarnation: u64,
     bootstrap: Bootstrap,
-    transport: OnceLock<Transport>,
-    /// Once the partitions are there.
-    broker: OnceLock<Weak<Shared>>,
-    requests: Requests,
-    members: Members,
-    heartbeats: Heartbeats,
-    wanted: Wanted,
+    /// `None` of a node that is alone.
+    transport: Option<Transport>,
+    /// What this node has of its own.
+    local: Arc<Local>,
+    exchanges: Exchanges,
+    peers: Peers,
     streams: RemoteStreams,
+    metadata: Metadata,
+    /// Starts and ends replicas.
+    hosting: Sender<HostingEvent>,
+    life: Life,
+}
+
+/// What was asked of other nodes and is not answered yet, and what others have asked here.
+struct Exchanges {
+    requests: Requests,
     queries: Queries,
     positions: Positions,
     questions: Questions,
     copies: Copies,
-    known: Known,
     operator_requests: OperatorRequests,
+}
+
+impl Exchanges {
+    fn new(metrics: MessagingFamilies) -> Exchanges {
+        Exchanges {
+            requests: Requests::new(metrics),
+            queries: Queries::default(),
+            positions: Positions::default(),
+            questions: Questions::default(),
+            copies: Copies::default(),
+            operator_requests: OperatorRequests::default(),
+        }
+    }
+}
+
+/// What is known of the other nodes.
+#[derive(Default)]
+struct Peers {
+    members: Members,
+    heartbeats: Heartbeats,
+    /// Nodes whose clients wait for jobs.
+    wanted: Wanted,
     visitors: Visitors,
-    /// Starts and ends replicas.
-    hosting: Mutex<Option<crossbeam_channel::Sender<HostingEvent>>>,
+}
+
+/// How far this node is.
+#[derive(Default)]
+struct Life {
+    /// The partitions are there.
+    begun: AtomicBool,
     stopped: AtomicBool,
+    /// Held while a step of a change is carried out here.
+    step: Mutex<()>,
     /// It was left behind, and has acted on that.
     left: AtomicBool,
     /// For how many seconds all nodes have been there.
     stable_for: AtomicU32,
 }
 
+/// A change of what this node is to host.
+pub(crate) enum HostingEvent {
+    /// The state is another one.
+    Look,
+    /// The leader of a partition says that this node is a member of its group.
+    Join {
+        partition: u32,
+        member: u64,
+        members: Vec<u8>,
+    },
+}
+
 impl Cluster {
-    /// Listens for the other nodes and looks for them.
+    /// Listens for the other nodes and looks for them. `hosting` hears of replicas that are to begin or end.
     ///
     /// # Errors
     /// The port is taken.
-    pub fn open(
+    pub(crate) fn open(
         config: BrokerConfig,
-        cluster: ClusterConfig,
         bootstrap: Bootstrap,
         metrics: MessagingFamilies,
+        local: Arc<Local>,
+        hosting: Sender<HostingEvent>,
     ) -> Result<Arc<Cluster>, OpenError> {
-        let wire = skep_transport::Config {
-            node: config.node_id,
-            // Gateways have nothing to say to each other.
-            size: match cluster.gateway {
-                true => FIRST_GATEWAY,
-                false => FIRST_GATEWAY + MAX_GATEWAYS,
-            },
-            listen: cluster.listen,
-            contact_points: cluster.contact_points.clone(),
-            tls: cluster.tls.clone(),
-        };
+        let wire = config
+            .cluster
+            .as_ref()
+            .map(|cluster| wire_of(&config, cluster));
+        let listening = wire.map(Transport::listen).transpose()?;
+        let (transport, listening) = listening.unzip();
         let this = Arc::new(Cluster {
             config,
-            cluster,
             incarnation: uuid::Uuid::new_v4().as_u64_pair().0,
             bootstrap,
-            transport: OnceLock::new(),
-            broker: OnceLock::new(),
-            requests: Requests::new(metrics),
-            members: Members::default(),
-            heartbeats: Heartbeats::default(),
-            wanted: Wanted::default(),
+            transport,
+            local,
+            exchanges: Exchanges::new(metrics),
+            peers: Peers::default(),
             streams: RemoteStreams::default(),
-            queries: Queries::default(),
-            positions: Positions::default(),
-            questions: Questions::default(),
-            copies: Copies::default(),
-            known: Known::default(),
-            operator_requests: OperatorRequests::default(),
-            visitors: Visitors::default(),
-            hosting: Mutex::default(),
-            stopped: AtomicBool::new(false),
-            left: AtomicBool::new(false),
-            stable_for: AtomicU32::new(0),
+            metadata: Metadata::default(),
+            hosting,
+            life: Life::default(),
         });
-        let transport = Transport::open(wire, this.clone())?;
-        transport
-            .runtime()
-            .spawn(look_around(Arc::downgrade(&this)));
-        heartbeats::keep_beating(&this, transport.runtime());
-        // The cell is fresh.
-        let _ = this.transport.set(transport);
+        if let (Some(runtime), Some(listening)) = (this.runtime(), listening) {
+            runtime.spawn(look_around(Arc::downgrade(&this)));
+            heartbeats::keep_beating(&this, runtime);
+            listening.serve(this.clone());
+        }
         Ok(this)
     }
 
-    /// The partitions are there: messages for them are taken. `hosting` hears of replicas that are to begin or end.
-    pub(crate) fn begin(
-        &self,
-        broker: &Arc<Shared>,
-        hosting: crossbeam_channel::Sender<HostingEvent>,
-    ) {
-        let _ = self.broker.set(Arc::downgrade(broker));
-        *self.hosting.lock() = Some(hosting);
+    /// There may be other nodes.
+    pub(crate) fn has_others(&self) -> bool {
+        self.transport.is_some()
+    }
+
+    /// The other nodes that are known of.
+    fn peers(&self) -> impl Iterator<Item = u32> {
+        self.transport.iter().flat_map(Transport::peers)
+    }
+
+    /// The partitions are there: messages for them are taken.
+    pub(crate) fn begin(&self) {
+        self.life.begun.store(true, Ordering::Release);
         self.tell_status();
     }
 
@@ -178,23 +218,20 @@ impl Cluster {
     }
 
     fn tell_hosting(&self, event: HostingEvent) {
-        if let Some(hosting) = &*self.hosting.lock() {
-            // It looks by itself as well.
-            let _ = hosting.try_send(event);
-        }
+        // It looks by itself as well.
+        let _ = self.hosting.try_send(event);
     }
 
     /// Nodes that are connected and none of the cluster learn that, if they were.
     fn tell_removed(&self) {
         let state = self.state();
-        let (Some((leader, own)), Some(transport)) = (self.metadata_leader(), self.transport.get())
-        else {
+        let Some((leader, own)) = self.metadata_leader() else {
             return;
         };
         if leader != own {
             return;
         }
-        for node in transport.peers() {
+        for node in self.peers() {
             if !state.nodes.contains_key(&node)
                 && !is_gateway(node)
                 && self.is_connected(node, Class::Requests)
@@ -207,65 +244,76 @@ impl Cluster {
     }
 
     pub(super) fn is_connected(&self, node: u32, class: Class) -> bool {
-        let transport = self.transport.get();
+        let transport = self.transport.as_ref();
         transport.is_some_and(|transport| transport.is_connected(node, class))
+    }
+
+    /// No step of a change is carried out here from now on. Waits for the one that is.
+    pub(crate) fn stop_steps(&self) {
+        self.life.stopped.store(true, Ordering::Release);
+        self.tell_hosting(HostingEvent::Look);
+        drop(self.life.step.try_lock_for(PATIENCE));
+    }
+
+    /// Carries out a step of a change, unless the node stops.
+    pub(crate) fn step<T>(&self, carry_out: impl FnOnce() -> T) -> Option<T> {
+        let _step = self.life.step.lock();
+        (!self.is_stopped()).then(carry_out)
     }
 
     /// Ends all connections. Blocks.
     pub fn stop(&self) {
-        self.stopped.store(true, Ordering::Relaxed);
+        self.life.stopped.store(true, Ordering::Release);
         self.bootstrap.give_up("the node stops");
         self.forget_incoming();
         self.stop_metadata_group();
-        if let Some(transport) = self.transport.get() {
+        if let Some(transport) = self.transport.as_ref() {
             transport.stop();
         }
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed)
+        self.life.stopped.load(Ordering::Acquire)
     }
 
     /// The node that leads the partition, as far as the replica here knows, or as others say if there is none here that works.
     pub fn leader_of(&self, partition: u32) -> Option<u32> {
-        match self.broker()?.partition(partition) {
+        match self.local()?.partition(partition) {
             Some(handle) if handle.status.failure().is_none() => handle.status.leader(),
-            _ => self.members.leader(partition),
+            _ => self.peers.members.leader(partition),
         }
     }
 
     /// Nodes that can be reached, without this one.
     pub fn reached(&self) -> u32 {
-        let Some(transport) = self.transport.get() else {
-            return 0;
-        };
         let state = self.state();
-        let reached = transport.peers().filter(|node| {
+        let reached = self.peers().filter(|node| {
             let belongs = !state.is_bootstrapped() || state.nodes.contains_key(node);
-            belongs && transport.is_connected(*node, Class::Requests)
+            belongs && self.is_connected(*node, Class::Requests)
         });
         u32::try_from(reached.count()).unwrap_or(u32::MAX)
     }
 
     /// Requests for the partition can be sent to its leader.
     pub fn reaches_leader_of(&self, partition: u32) -> bool {
-        let transport = self.transport.get();
-        let connected = |leader| transport.is_some_and(|t| t.is_connected(leader, Class::Requests));
+        let connected = |leader| self.is_connected(leader, Class::Requests);
         self.leader_of(partition).is_some_and(connected)
     }
 
     /// The node that leads the partition has no room for new work.
     pub fn is_leader_full(&self, partition: u32) -> bool {
         let leader = self.leader_of(partition);
-        leader.is_some_and(|leader| self.members.is_disk_low(leader))
+        leader.is_some_and(|leader| self.peers.members.is_disk_low(leader))
     }
 
-    fn broker(&self) -> Option<Arc<Shared>> {
-        self.broker.get()?.upgrade()
+    /// What this node has of its own, once that is there.
+    fn local(&self) -> Option<&Arc<Local>> {
+        let begun = self.life.begun.load(Ordering::Acquire);
+        begun.then_some(&self.local)
     }
 
     pub(crate) fn runtime(&self) -> Option<&Handle> {
-        self.transport.get().map(Transport::runtime)
+        self.transport.as_ref().map(Transport::runtime)
     }
 
     /// False if it will not arrive.
@@ -275,7 +323,7 @@ impl Cluster {
     }
 
     fn send_bytes(&self, to: u32, class: Class, message: Bytes) -> Result<(), SendError> {
-        let transport = self.transport.get().ok_or(SendError::Down)?;
+        let transport = self.transport.as_ref().ok_or(SendError::Down)?;
         transport.send(to, class, message)
     }
 
@@ -285,12 +333,9 @@ impl Cluster {
     }
 
     fn send_to_all(&self, message: &NodeMessage, which: impl Fn(u32) -> bool) {
-        let Some(transport) = self.transport.get() else {
-            return;
-        };
         let bytes = message.encode();
-        for node in transport.peers().filter(|node| which(*node)) {
-            let _ = transport.send(node, Class::Requests, bytes.clone());
+        for node in self.peers().filter(|node| which(*node)) {
+            let _ = self.send_bytes(node, Class::Requests, bytes.clone());
         }
     }
 
@@ -334,16 +379,25 @@ impl Cluster {
         }
     }
 
-    /// Jobs of a partition that is led elsewhere did not reach their worker.
-    pub fn give_back(&self, partition: u32, jobs: Vec<skep_protocol::response::JobActivation>) {
-        self.send_to_leader(partition, &NodeMessage::GiveBack { partition, jobs });
+    /// Jobs that did not reach their worker, of whichever partitions.
+    pub(crate) fn give_back(&self, jobs: impl IntoIterator<Item = JobActivation>) {
+        let routing = self.local.known.routing();
+        for job in jobs {
+            let Some(partition) = routing.home(job.key) else {
+                continue;
+            };
+            let jobs = vec![job];
+            if self.local.leads(partition) {
+                self.local.give_back(partition, jobs);
+            } else {
+                self.send_to_leader(partition, &NodeMessage::GiveBack { partition, jobs });
+            }
+        }
     }
 
     /// The partition is committed here or elsewhere up to this entry, and a client knows.
     fn expect(&self, partition: u32, committed: u64) {
-        if let Some(broker) = self.broker() {
-            broker.expect(partition, committed);
-        }
+        self.local.expect(partition, committed);
     }
 
     fn replica_message(&self, from: u32, bytes: Bytes) {
@@ -357,10 +411,10 @@ impl Cluster {
             }
             return;
         }
-        let Some(broker) = self.broker() else {
+        let Some(local) = self.local() else {
             return;
         };
-        if let Some(handle) = broker.partition(message.group())
+        if let Some(handle) = local.partition(message.group())
             && node_of(message.from()) == Some(from)
             && !(message.fills_disk() && handle.status.spared.load(Ordering::Relaxed))
             && let Some(permit) = handle.status.replica_capacity.take(size)
@@ -374,12 +428,12 @@ impl Cluster {
     }
 
     fn remote_command(&self, from: u32, partition: u32, command: Box<Sent>, forwarded: bool) {
-        let Some(broker) = self.broker() else {
+        let Some(local) = self.local() else {
             return;
         };
-        let handle = broker.partition(partition);
+        let handle = local.partition(partition);
         if let Some(handle) = handle.filter(|it| it.status.role() == PartitionRole::Leader) {
-            broker.remote_here(&handle, *command);
+            local.remote_here(&handle, *command);
         } else if !forwarded && self.leader_of(partition) != Some(from) {
             let message = NodeMessage::Remote {
                 partition,
@@ -409,14 +463,14 @@ impl Cluster {
                 forwarded,
             } => self.remote_command(from, partition, command, forwarded),
             NodeMessage::GiveBack { partition, jobs } => {
-                if let Some(broker) = self.broker() {
-                    broker.give_back_here(partition, jobs);
+                if let Some(local) = self.local() {
+                    local.give_back(partition, jobs);
                 }
             }
-            NodeMessage::Wanted { job_type } => self.wanted.note(from, job_type),
+            NodeMessage::Wanted { job_type } => self.peers.wanted.note(from, job_type),
             NodeMessage::Available { job_type } => {
-                if let Some(broker) = self.broker() {
-                    broker.notifier.announce(&job_type);
+                if let Some(local) = self.local() {
+                    local.notifier.announce(&job_type);
                 }
             }
             NodeMessage::OpenStream { stream, spec } => self.open_for(from, stream, spec),
@@ -429,7 +483,7 @@ impl Cluster {
             NodeMessage::Grow { stream, amount } => self.grow(from, stream, amount),
             NodeMessage::Status(status) => {
                 self.replace_failed_leaders(from, &status);
-                self.members.heard(from, status);
+                self.peers.members.heard(from, status);
             }
             NodeMessage::Rebalance => self.rebalance_here(),
             NodeMessage::Cluster(message) => self.cluster_message(from, message),
@@ -497,9 +551,9 @@ impl Cluster {
 
     fn loses_requests(&self, node: u32) {
         if !is_gateway(node) {
-            self.stable_for.store(0, Ordering::Relaxed);
+            self.life.stable_for.store(0, Ordering::Relaxed);
         }
-        self.members.lose(node);
+        self.peers.members.lose(node);
         self.lose(node);
         self.lose_streams(node);
         self.lose_queries(node);
@@ -567,13 +621,15 @@ fn in_bulk(kind: Bulk, message: &[u8]) -> Bytes {
 impl Owner for Cluster {
     fn greeting(&self) -> Greeting {
         let identity = self.bootstrap.identity();
+        let advertised = self.config.cluster.as_ref();
+        let advertised = advertised.map(|cluster| cluster.advertised.clone());
         Greeting {
             version: PROTOCOL_VERSION,
             cluster_id: identity.presented(),
             formed: identity.formed,
             node: self.node(),
             incarnation: self.incarnation,
-            address: self.cluster.advertised.clone(),
+            address: advertised.unwrap_or_default(),
             layout: self.config.layout(),
             members: self.bootstrap.members(),
             known: Vec::new(),
@@ -602,7 +658,7 @@ impl Owner for Cluster {
         let state = self.state();
         match state.is_bootstrapped() {
             true => state.nodes.contains_key(&node),
-            false => node < self.cluster.size,
+            false => node < self.config.layout().size,
         }
     }
 
@@ -648,22 +704,36 @@ impl Owner for Cluster {
 
     fn opened(self: &Arc<Self>, node: u32, class: Class, incarnation: u64) {
         if is_gateway(node) {
-            self.visitors.opened(node, incarnation);
+            self.peers.visitors.opened(node, incarnation);
         }
         // It has forgotten what was told over the other direction when this one broke.
-        let transport = self.transport.get();
-        if class == Class::Requests && transport.is_some_and(|it| it.is_connected(node, class)) {
+        if class == Class::Requests && self.is_connected(node, class) {
             self.introduce_to(node);
         }
     }
 
     fn closed(self: &Arc<Self>, node: u32, class: Class, incarnation: u64) {
         if is_gateway(node) {
-            self.visitors.closed(node, incarnation);
+            self.peers.visitors.closed(node, incarnation);
         }
         if class == Class::Requests {
             self.loses_requests(node);
         }
         self.hears_no_more(node);
+    }
+}
+
+/// Where this node listens, and for whom.
+fn wire_of(config: &BrokerConfig, cluster: &ClusterConfig) -> skep_transport::Config {
+    skep_transport::Config {
+        node: config.node_id,
+        // Gateways have nothing to say to each other.
+        size: match cluster.gateway {
+            true => FIRST_GATEWAY,
+            false => FIRST_GATEWAY + MAX_GATEWAYS,
+        },
+        listen: cluster.listen,
+        contact_points: cluster.contact_points.clone(),
+        tls: cluster.tls.clone(),
     }
 }

@@ -50,25 +50,29 @@ impl Cluster {
         let Some(asked) = leader else {
             return known(None);
         };
-        let id = self.positions.next.fetch_add(1, Ordering::Relaxed);
+        let id = self
+            .exchanges
+            .positions
+            .next
+            .fetch_add(1, Ordering::Relaxed);
         let pending = Pending {
             asked,
             since: Instant::now(),
             known,
         };
-        self.positions.pending.lock().insert(id, pending);
+        self.exchanges.positions.pending.lock().insert(id, pending);
         if !self.send(asked, &NodeMessage::Position { id, partition }) {
             self.position_known(id, None);
         }
     }
 
     pub(super) fn tell_position(&self, from: u32, id: u64, partition: u32) {
-        let entry = self.broker().and_then(|it| it.surely_committed(partition));
+        let entry = self.surely_committed(partition);
         self.send(from, &NodeMessage::PositionIs { id, entry });
     }
 
     pub(super) fn position_known(&self, id: u64, entry: Option<u64>) {
-        let pending = self.positions.pending.lock().remove(&id);
+        let pending = self.exchanges.positions.pending.lock().remove(&id);
         if let Some(pending) = pending {
             (pending.known)(entry);
         }
@@ -76,11 +80,15 @@ impl Cluster {
 
     /// The connection with the node is lost.
     pub(super) fn lose_positions(&self, node: u32) {
-        self.positions.give_up(|pending| pending.asked == node);
+        self.exchanges
+            .positions
+            .give_up(|pending| pending.asked == node);
     }
 
     /// Nodes that are connected and do not answer: they are paused, or nothing arrives there.
     pub(super) fn forget_positions(&self) {
-        self.positions.give_up(|it| it.since.elapsed() >= PATIENCE);
+        self.exchanges
+            .positions
+            .give_up(|it| it.since.elapsed() >= PATIENCE);
     }
 }

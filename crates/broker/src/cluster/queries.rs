@@ -32,7 +32,7 @@ impl Cluster {
         query: &Query,
         wanted: Option<u64>,
     ) -> Option<oneshot::Receiver<QueryResult>> {
-        let id = self.queries.next.fetch_add(1, Ordering::Relaxed);
+        let id = self.exchanges.queries.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         let message = NodeMessage::Query {
             id,
@@ -41,14 +41,14 @@ impl Cluster {
             query: query.clone(),
             wanted,
         };
-        let mut pending = self.queries.pending.lock();
+        let mut pending = self.exchanges.queries.pending.lock();
         pending.retain(|_, (_, waiting)| !waiting.is_closed());
         pending.insert(id, (node, answer));
         drop(pending);
         if self.send(node, &message) {
             return Some(answered);
         }
-        self.queries.pending.lock().remove(&id);
+        self.exchanges.queries.pending.lock().remove(&id);
         None
     }
 
@@ -68,8 +68,8 @@ impl Cluster {
             let text = "The node that was asked has another version of Skep, with other columns.";
             return done(Err(QueryError::Unavailable(text.to_string())));
         }
-        match self.broker() {
-            Some(broker) => broker.answer_for_another(partition, query, wanted, done),
+        match self.local() {
+            Some(_) => self.answer_for_another(partition, query, wanted, done),
             None => {
                 let text = "The node that was asked has not started yet.";
                 done(Err(QueryError::Unavailable(text.to_string())));
@@ -78,7 +78,7 @@ impl Cluster {
     }
 
     pub(super) fn found(&self, id: u64, answered: QueryResult) {
-        let waiting = self.queries.pending.lock().remove(&id);
+        let waiting = self.exchanges.queries.pending.lock().remove(&id);
         if let Some((_, waiting)) = waiting {
             let _ = waiting.send(answered);
         }
@@ -86,7 +86,7 @@ impl Cluster {
 
     /// The connection with the node is lost: who waits asks another one.
     pub(super) fn lose_queries(&self, node: u32) {
-        let mut pending = self.queries.pending.lock();
+        let mut pending = self.exchanges.queries.pending.lock();
         pending.retain(|_, (asked, _)| *asked != node);
     }
 }

@@ -1,7 +1,6 @@
 //! Where leaders go: each partition is best led by the first of its replicas, which goes round the nodes. A node whose disk has no room
 //! leads nothing, as long as there is another one.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use skep_service::PartitionRole;
@@ -9,9 +8,8 @@ use skep_transport::Class;
 
 use super::Cluster;
 use super::wire::NodeMessage;
-use crate::disk::DiskSpace;
+use crate::local::Local;
 use crate::partition::{PartitionHandle, Report};
-use crate::shared::Shared;
 
 /// Seconds without the loss of a node after which leaders move by themselves.
 const STABLE_SECONDS: u32 = 30;
@@ -24,15 +22,15 @@ impl Cluster {
     }
 
     pub(super) fn rebalance_here(&self) {
-        let Some(broker) = self.broker() else {
+        let Some(local) = self.local() else {
             return;
         };
-        let partitions = broker.partitions().into_iter();
+        let partitions = local.partitions().into_iter();
         for handle in partitions.filter(|it| it.status.role() == PartitionRole::Leader) {
             let mut replicas = self.replicas(handle.status.partition).into_iter();
             let first = replicas.find(|(node, _)| match *node {
-                node if node == self.node() => !lacks_disk_space(&broker, &handle),
-                node => !self.members.is_disk_low(node),
+                node if node == self.node() => !lacks_disk_space(local, &handle),
+                node => !self.peers.members.is_disk_low(node),
             });
             if let Some((first, member)) = first.filter(|(first, _)| *first != self.node())
                 && self.is_connected(first, Class::Consensus)
@@ -45,9 +43,9 @@ impl Cluster {
     /// To be called once a second.
     pub(super) fn rebalance_when_stable(&self) {
         if self.there() < self.size() {
-            self.stable_for.store(0, Ordering::Relaxed);
-        } else if self.stable_for.fetch_add(1, Ordering::Relaxed) >= STABLE_SECONDS {
-            self.stable_for.store(0, Ordering::Relaxed);
+            self.life.stable_for.store(0, Ordering::Relaxed);
+        } else if self.life.stable_for.fetch_add(1, Ordering::Relaxed) >= STABLE_SECONDS {
+            self.life.stable_for.store(0, Ordering::Relaxed);
             self.rebalance_here();
         }
     }
@@ -55,15 +53,14 @@ impl Cluster {
     /// Without room for new work others are to lead, and without room for anything they are to go on alone, as far as they can.
     /// To be called once a second.
     pub(super) fn rebalance_on_low_disk(&self) {
-        let Some(broker) = self.broker() else {
+        let Some(local) = self.local() else {
             return;
         };
-        let very_low = |disk: &Arc<DiskSpace>| disk.very_low.load(Ordering::Relaxed);
-        let very_low = broker.disk.get().is_some_and(very_low);
-        for handle in broker.partitions() {
+        let very_low = local.disk.very_low.load(Ordering::Relaxed);
+        for handle in local.partitions() {
             let status = &handle.status;
             let leads = status.role() == PartitionRole::Leader;
-            let hands_over = leads && lacks_disk_space(&broker, &handle);
+            let hands_over = leads && lacks_disk_space(local, &handle);
             if !hands_over && !very_low {
                 status.spared.store(false, Ordering::Relaxed);
                 continue;
@@ -87,13 +84,13 @@ impl Cluster {
         let replicas = self.replicas(partition).into_iter();
         let others = replicas.filter(|(node, member)| {
             voters.contains(member)
-                && self.members.can_lead(*node, partition)
+                && self.peers.members.can_lead(*node, partition)
                 && self.is_connected(*node, Class::Consensus)
         });
         others.map(|(_, member)| member).collect()
     }
 }
 
-fn lacks_disk_space(broker: &Shared, handle: &PartitionHandle) -> bool {
-    broker.is_disk_low() || handle.status.stalled.load(Ordering::Relaxed)
+fn lacks_disk_space(local: &Local, handle: &PartitionHandle) -> bool {
+    local.is_disk_low() || handle.status.stalled.load(Ordering::Relaxed)
 }

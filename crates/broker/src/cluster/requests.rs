@@ -117,7 +117,7 @@ impl Cluster {
         // Who waits for the end of an instance may wait for days.
         let waits = request.command.awaits_end();
         let held = std::mem::take(&mut request.held);
-        let id = self.requests.next.fetch_add(1, Ordering::Relaxed);
+        let id = self.exchanges.requests.next.fetch_add(1, Ordering::Relaxed);
         let message = NodeMessage::Request {
             id,
             partition,
@@ -137,11 +137,13 @@ impl Cluster {
             since: Instant::now(),
             _held: if waits { Held::default() } else { held },
         };
-        self.requests.sent(leader, partition, message.len());
-        self.requests.pending.lock().insert(id, pending);
+        self.exchanges
+            .requests
+            .sent(leader, partition, message.len());
+        self.exchanges.requests.pending.lock().insert(id, pending);
         if let Err(error) = self.send_bytes(leader, Class::Requests, message) {
-            if let Some(pending) = self.requests.pending.lock().remove(&id) {
-                self.requests.ended(&pending, "NOT_SENT");
+            if let Some(pending) = self.exchanges.requests.pending.lock().remove(&id) {
+                self.exchanges.requests.ended(&pending, "NOT_SENT");
             }
             return Err(Failure::Unavailable(format!(
                 "Partition {partition} is led by node {leader}, which cannot be reached: {error}. Nothing was done; send the \
@@ -175,12 +177,13 @@ impl Cluster {
 
     /// The answer to a request that went to another node.
     pub(super) fn answered(&self, id: u64, result: Result<Response, Failure>, committed: u64) {
-        let Some(mut pending) = self.requests.pending.lock().remove(&id) else {
+        let Some(mut pending) = self.exchanges.requests.pending.lock().remove(&id) else {
             // The client has gone away.
             self.give_back_jobs(result);
             return;
         };
-        self.requests
+        self.exchanges
+            .requests
             .ended(&pending, if result.is_ok() { "SUCCESS" } else { "FAILURE" });
         if matches!(result, Err(Failure::Unavailable(_)))
             && pending.tries < MAX_TRIES
@@ -189,16 +192,18 @@ impl Cluster {
             && leader != self.node()
         {
             let message = pending.message.clone();
-            self.requests.sent(leader, pending.partition, message.len());
+            self.exchanges
+                .requests
+                .sent(leader, pending.partition, message.len());
             (pending.to, pending.tries) = (leader, pending.tries + 1);
-            self.requests.pending.lock().insert(id, pending);
+            self.exchanges.requests.pending.lock().insert(id, pending);
             if self.send_bytes(leader, Class::Requests, message).is_ok() {
                 return;
             }
-            let Some(again) = self.requests.pending.lock().remove(&id) else {
+            let Some(again) = self.exchanges.requests.pending.lock().remove(&id) else {
                 return;
             };
-            self.requests.ended(&again, "NOT_SENT");
+            self.exchanges.requests.ended(&again, "NOT_SENT");
             pending = again;
         }
         self.expect(pending.partition, committed);
@@ -212,10 +217,8 @@ impl Cluster {
     }
 
     fn give_back_jobs(&self, result: Result<Response, Failure>) {
-        if let Ok(Response::JobsActivated { jobs, .. }) = result
-            && let Some(broker) = self.broker()
-        {
-            broker.give_back(jobs.iter().map(|job| job.activation()));
+        if let Ok(Response::JobsActivated { jobs, .. }) = result {
+            self.give_back(jobs.iter().map(|job| job.activation()));
         }
     }
 
@@ -226,12 +229,12 @@ impl Cluster {
             result,
             committed: 0,
         };
-        let Some(broker) = self.broker() else {
+        let Some(local) = self.local() else {
             let text = "The node has not started yet; send the request again after a moment.";
             self.send(from, &answer(Err(Failure::Unavailable(text.to_string()))));
             return;
         };
-        let reply = match broker.submit_here(partition, request, std::time::Instant::now()) {
+        let reply = match local.submit(partition, request, std::time::Instant::now()) {
             Ok(reply) => reply,
             Err(failure) => {
                 self.send(from, &answer(Err(failure)));
@@ -243,12 +246,13 @@ impl Cluster {
         };
         let cluster = self.clone();
         let task = runtime.spawn(async move {
-            let mut delivered = DeliveredJobs::new(reply, broker.clone());
+            let give_back = |jobs| cluster.give_back(jobs);
+            let mut delivered = DeliveredJobs::new(reply, give_back);
             let result = delivered.answer().await.result;
-            cluster.requests.served.lock().remove(&(from, id));
+            cluster.exchanges.requests.served.lock().remove(&(from, id));
             let message = NodeMessage::Answer {
                 id,
-                committed: broker.committed(partition),
+                committed: cluster.local.committed(partition),
                 result,
             };
             if !cluster.send(from, &message)
@@ -257,7 +261,7 @@ impl Cluster {
                 cluster.give_back_jobs(result);
             }
         });
-        let mut served = self.requests.served.lock();
+        let mut served = self.exchanges.requests.served.lock();
         served.insert((from, id), task.abort_handle());
         if task.is_finished() {
             served.remove(&(from, id));
@@ -265,7 +269,7 @@ impl Cluster {
     }
 
     pub(super) fn cancel(&self, from: u32, id: u64) {
-        if let Some(task) = self.requests.served.lock().remove(&(from, id)) {
+        if let Some(task) = self.exchanges.requests.served.lock().remove(&(from, id)) {
             task.abort();
         }
     }
@@ -273,28 +277,32 @@ impl Cluster {
     /// The connection with the node is lost, one way or the other: answers may be too.
     pub(super) fn lose(&self, node: u32) {
         let lost: Vec<Pending> = {
-            let mut pending = self.requests.pending.lock();
+            let mut pending = self.exchanges.requests.pending.lock();
             let of_node = pending.iter().filter(|(_, request)| request.to == node);
             let ids: Vec<u64> = of_node.map(|(id, _)| *id).collect();
             ids.iter().filter_map(|id| pending.remove(id)).collect()
         };
         for pending in lost {
-            self.requests.ended(&pending, "LOST");
+            self.exchanges.requests.ended(&pending, "LOST");
             pending.abort(&format!("the connection with node {node} was lost"));
         }
-        self.requests.served.lock().retain(|(from, _), task| {
-            if *from == node {
-                task.abort();
-            }
-            *from != node
-        });
+        self.exchanges
+            .requests
+            .served
+            .lock()
+            .retain(|(from, _), task| {
+                if *from == node {
+                    task.abort();
+                }
+                *from != node
+            });
     }
 
     /// Requests that are with a node which does not lead any more and does not say so either: it is paused, or cut off. It
     /// has some time to answer what it has committed.
     pub(super) fn abort_overtaken(&self) {
         let overtaken: Vec<Pending> = {
-            let mut pending = self.requests.pending.lock();
+            let mut pending = self.exchanges.requests.pending.lock();
             let mut ids = Vec::new();
             for (id, request) in pending.iter_mut() {
                 let leader = self.leader_of(request.partition);
@@ -306,7 +314,7 @@ impl Cluster {
             ids.iter().filter_map(|id| pending.remove(id)).collect()
         };
         for pending in overtaken {
-            self.requests.ended(&pending, "LOST");
+            self.exchanges.requests.ended(&pending, "LOST");
             pending.abort("another node leads the partition by now");
         }
     }
@@ -314,12 +322,12 @@ impl Cluster {
     /// Requests whose clients have gone away.
     pub(super) fn forget_abandoned(&self) {
         let abandoned: Vec<(u64, u32)> = {
-            let mut pending = self.requests.pending.lock();
+            let mut pending = self.exchanges.requests.pending.lock();
             let gone = pending.iter().filter(|(_, p)| p.responder.is_abandoned());
             let gone: Vec<(u64, u32)> = gone.map(|(id, p)| (*id, p.to)).collect();
             for (id, _) in &gone {
                 if let Some(pending) = pending.remove(id) {
-                    self.requests.ended(&pending, "ABANDONED");
+                    self.exchanges.requests.ended(&pending, "ABANDONED");
                 }
             }
             gone

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use skep_cluster::{Layout, NodeState, State, member, node_of};
 use skep_replication::{Members, Message as ReplicaMessage};
 
 use super::Cluster;
+use super::carried_over::{carried_over, forget_former, gets_another_number};
 use super::metadata_group::{self, MetadataEvent, MetadataGroup};
 use super::unsafe_recovery::first_state;
-use crate::alone::Alone;
 use crate::config::BrokerConfig;
 use crate::directory::Claimed;
 use crate::replica_file::ReplicaOf;
@@ -21,11 +21,9 @@ pub(super) const DIRECTORY: &str = "cluster-state";
 /// How long one waits before saying what one waits for.
 const REMIND: Duration = Duration::from_secs(10);
 
-/// The newest state that is known here.
+/// This node's part in the metadata group.
 #[derive(Default)]
-pub(super) struct Known {
-    state: Mutex<Arc<State>>,
-    changed: Condvar,
+pub(super) struct Metadata {
     own: Mutex<Option<Arc<MetadataGroup>>>,
     /// Why this node cannot take part.
     failed: Mutex<Option<String>>,
@@ -57,13 +55,13 @@ pub(crate) fn known_nodes(
 impl Cluster {
     /// The newest state that is known here.
     pub fn state(&self) -> Arc<State> {
-        self.known.state.lock().clone()
+        self.local.state()
     }
 
     /// Nodes of the cluster.
     pub fn size(&self) -> u32 {
         match self.state().nodes.len() {
-            0 => self.cluster.size,
+            0 => self.config.layout().size,
             nodes => u32::try_from(nodes).unwrap_or(u32::MAX),
         }
     }
@@ -87,24 +85,20 @@ impl Cluster {
 
     /// A state that was agreed on. An older one than that which is known says nothing.
     pub(super) fn state_is(&self, state: &State) {
-        let mut known = self.known.state.lock();
-        if state.revision <= known.revision {
+        let Some(known) = self.local.known.take_in(state) else {
             return;
-        }
+        };
         let is_purged = state.incarnation > known.incarnation;
         let was_here = known.nodes.contains_key(&self.node());
         let is_here = state.nodes.contains_key(&self.node());
         if was_here && !is_here {
             tracing::warn!("this node is not one of the cluster any more: it can be stopped");
         }
-        *known = Arc::new(state.clone());
-        drop(known);
         if is_purged {
             self.forget_progress();
         }
         self.bootstrap
             .nodes_are(settled(state), state.awaited.clone());
-        self.known.changed.notify_all();
         self.look_after_replicas();
         self.tell_gateways(state);
     }
@@ -115,7 +109,7 @@ impl Cluster {
 
     /// The member that leads the metadata group, and this one.
     pub(super) fn metadata_leader(&self) -> Option<(u64, u64)> {
-        let own = self.known.own.lock();
+        let own = self.metadata.own.lock();
         let own = own.as_ref()?;
         let leader = own.leader()?;
         debug_assert!(leader != own.own || own.leads());
@@ -124,13 +118,13 @@ impl Cluster {
 
     /// The node that leads the metadata group, as far as is known here, and whether the member here hibernates.
     pub fn led_by(&self) -> Option<(u32, bool)> {
-        let own = self.known.own.lock();
+        let own = self.metadata.own.lock();
         let own = own.as_ref()?;
         Some((node_of(own.leader()?)?, own.hibernates()))
     }
 
     pub(super) fn notify_metadata_group(&self, event: MetadataEvent) {
-        let own = self.known.own.lock().clone();
+        let own = self.metadata.own.lock().clone();
         if let Some(own) = own {
             own.tell(event);
         }
@@ -141,7 +135,7 @@ impl Cluster {
     }
 
     pub(super) fn stop_metadata_group(&self) {
-        let own = self.known.own.lock().take();
+        let own = self.metadata.own.lock().take();
         if let Some(own) = own {
             own.stop();
         }
@@ -156,6 +150,9 @@ impl Cluster {
             return self.wait_for_state();
         }
         self.finish_unsafe_recovery()?;
+        if claimed.alone {
+            gets_another_number(&self.config)?;
+        }
         let there = ReplicaOf::read(&self.metadata_directory()).map_err(|e| e.to_string())?;
         let initial_member = member(self.node(), 0);
         match there {
@@ -164,7 +161,7 @@ impl Cluster {
                 self.start_metadata_group(replica, first)?;
             }
             // Also if it was begun before: all nodes may have stopped before they had agreed on how the cluster begins.
-            _ if self.known.own.lock().is_none() => {
+            _ if self.metadata.own.lock().is_none() => {
                 let nodes = self.initial_nodes(there.as_ref(), claimed.alone);
                 let voters = nodes.iter().map(|node| member(*node, 0)).collect();
                 let first = self.layout_of(nodes, claimed.partitions)?;
@@ -173,7 +170,8 @@ impl Cluster {
             }
             _ => {}
         }
-        self.wait_for_state()
+        self.wait_for_state()?;
+        forget_former(&self.config).map_err(|error| error.to_string())
     }
 
     /// The nodes with which the cluster begins: those with which this one has begun, if it has. A node that was alone is the first of
@@ -185,7 +183,7 @@ impl Cluster {
                 voters.filter_map(node_of).collect()
             }
             None if alone => vec![self.node()],
-            None => (0..self.cluster.size).collect(),
+            None => (0..self.config.layout().size).collect(),
         }
     }
 
@@ -193,13 +191,13 @@ impl Cluster {
     fn layout_of(&self, nodes: Vec<u32>, partitions: u32) -> Result<State, String> {
         let most = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
         let layout = Layout {
-            copies: self.cluster.replication_factor.min(most),
+            copies: self.config.layout().replication_factor.min(most),
             nodes,
             partitions,
         };
         let id = self.bootstrap.identity().cluster_id;
         let first = State::bootstrapped(id, &layout, super::changes::now());
-        Alone::carry_over(&self.config, first)
+        carried_over(&self.config, first)
     }
 
     pub(super) fn start_metadata_group(
@@ -207,7 +205,7 @@ impl Cluster {
         replica: ReplicaOf,
         first: Option<State>,
     ) -> Result<(), String> {
-        let mut own = self.known.own.lock();
+        let mut own = self.metadata.own.lock();
         if own.as_ref().is_some_and(|own| own.own == replica.own) {
             return Ok(());
         }
@@ -218,20 +216,14 @@ impl Cluster {
     }
 
     fn wait_for_state(&self) -> Result<(), String> {
-        let mut state = self.known.state.lock();
-        while !state.is_bootstrapped() {
-            if let Some(reason) = self.known.failed.lock().clone() {
+        while !self.local.known.wait(REMIND) {
+            if let Some(reason) = self.metadata.failed.lock().clone() {
                 return Err(reason);
-            }
-            let waited = self.known.changed.wait_for(&mut state, REMIND);
-            if waited.timed_out() && !self.is_stopped() {
-                tracing::info!(
-                    "waiting for a majority of nodes to agree on how the cluster begins"
-                );
             }
             if self.is_stopped() {
                 return Err("the node stops".to_string());
             }
+            tracing::info!("waiting for a majority of nodes to agree on how the cluster begins");
         }
         Ok(())
     }
@@ -242,7 +234,7 @@ impl Cluster {
         else {
             return;
         };
-        let known = self.known.own.lock().as_ref().map(|known| known.own);
+        let known = self.metadata.own.lock().as_ref().map(|known| known.own);
         if known >= Some(own) || state.member(self.node()) != Some(own) {
             return;
         }
@@ -258,7 +250,7 @@ impl Cluster {
     fn be_admitted(self: &Arc<Self>, replica: ReplicaOf, state: &State) -> Result<(), String> {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _one = ONE_AT_A_TIME.lock();
-        let known = self.known.own.lock().as_ref().map(|known| known.own);
+        let known = self.metadata.own.lock().as_ref().map(|known| known.own);
         if known >= Some(replica.own) {
             return Ok(());
         }

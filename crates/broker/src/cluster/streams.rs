@@ -12,12 +12,11 @@ use skep_cluster::is_gateway;
 use skep_engine::StreamId;
 use skep_protocol::ActivatedJob;
 use skep_protocol::command::ActivateJobs;
-use skep_protocol::response::JobActivation;
 
 use super::Cluster;
 use super::shares::{Moves, Shares};
 use super::wire::NodeMessage;
-use crate::job_streams::{Elsewhere, Stream};
+use crate::job_streams::{Elsewhere, Stream, StreamPeers};
 
 #[derive(Default)]
 pub(super) struct RemoteStreams {
@@ -87,19 +86,19 @@ impl Cluster {
     }
 
     fn nodes_with_streams(&self) -> Vec<u32> {
-        let peers = self.transport.get().into_iter().flat_map(|it| it.peers());
+        let peers = self.peers();
         peers.filter(|node| !is_gateway(*node)).collect()
     }
 
     /// A node that is met (again) hears of all streams here.
     pub(super) fn tell_streams(&self, node: u32) {
-        let Some(broker) = self.broker() else {
+        let Some(local) = self.local() else {
             return;
         };
         self.streams.taken.lock().retain(|(of, _), _| *of != node);
-        for stream in broker.streams.streams() {
+        for stream in local.streams.streams() {
             let mut spec = stream.spec.clone();
-            let name = broker.streams.next_id();
+            let name = local.streams.next_id();
             let mut own = self.streams.own.lock();
             // It may just be being closed.
             let Some(shares) = own.shares.get_mut(&stream.id) else {
@@ -118,23 +117,23 @@ impl Cluster {
 
     /// A client of another node has opened a stream.
     pub(super) fn open_for(self: &Arc<Self>, node: u32, stream: StreamId, spec: ActivateJobs) {
-        let Some(broker) = self.broker() else {
+        let Some(local) = self.local() else {
             return;
         };
         self.close_for(node, stream);
         let elsewhere = Elsewhere { node, stream };
-        let cluster = Arc::downgrade(self);
-        let opened = Stream::new(broker.streams.next_id(), spec, cluster, Some(elsewhere));
+        let peers: Arc<dyn StreamPeers> = self.clone();
+        let opened = Stream::new(local.streams.next_id(), spec, Some(&peers), Some(elsewhere));
         let mut of_others = self.streams.of_others.lock();
         of_others.insert((node, stream), opened.clone());
         drop(of_others);
-        broker.streams.tell_of(&opened, true);
+        local.streams.tell_of(&opened, true);
     }
 
     pub(super) fn close_for(&self, node: u32, stream: StreamId) {
         let closed = self.streams.of_others.lock().remove(&(node, stream));
-        if let (Some(stream), Some(broker)) = (closed, self.broker()) {
-            broker.streams.tell_of(&stream, false);
+        if let (Some(stream), Some(local)) = (closed, self.local()) {
+            local.streams.tell_of(&stream, false);
         }
     }
 
@@ -158,27 +157,21 @@ impl Cluster {
         }
     }
 
-    /// Hands a job to a stream of another node. False if it cannot arrive.
-    pub fn push(&self, node: u32, stream: StreamId, job: ActivatedJob) -> bool {
-        let job = Box::new(job);
-        self.send(node, &NodeMessage::Push { stream, job })
-    }
-
     /// Another node has pushed a job to a stream here.
     pub(super) fn pushed(&self, from: u32, name: StreamId, job: ActivatedJob) {
-        let Some(broker) = self.broker() else {
+        let Some(local) = self.local() else {
             return;
         };
         let named = self.streams.own.lock().named(name).map(|(stream, shares)| {
             shares.came(from, name);
             stream
         });
-        let job = match named.and_then(|stream| broker.streams.find(stream)) {
+        let job = match named.and_then(|stream| local.streams.find(stream)) {
             Some(stream) => stream.take_over((from, name), job).err(),
             None => Some(Box::new(job)),
         };
         if let Some(job) = job
-            && let Some(partition) = broker.routing.home(job.key)
+            && let Some(partition) = local.known.routing().home(job.key)
         {
             let jobs = vec![job.activation()];
             self.send(from, &NodeMessage::GiveBack { partition, jobs });
@@ -220,20 +213,15 @@ impl Cluster {
     /// Clients of the node have taken jobs that were pushed from here.
     pub(super) fn credit(&self, node: u32, stream: StreamId, amount: u32) {
         let found = self.streams.of_others.lock().get(&(node, stream)).cloned();
-        if let (Some(stream), Some(broker)) = (found, self.broker())
+        if let (Some(stream), Some(local)) = (found, self.local())
             && stream.add_credit(i64::from(amount))
         {
-            broker.streams.has_room(&stream.spec.job_type);
+            local.streams.has_room(&stream.spec.job_type);
         }
     }
 
-    /// This node has jobs for a stream of another node, and no credit.
-    pub fn starve_for(&self, node: u32, stream: StreamId) {
-        self.send(node, &NodeMessage::Starves { stream });
-    }
-
     /// A node has jobs for a stream of this node, and no credit.
-    pub fn starves(&self, node: u32, name: StreamId) {
+    pub(super) fn starves(&self, node: u32, name: StreamId) {
         let (stream, moves) = match self.streams.own.lock().named(name) {
             Some((stream, shares)) => (stream, shares.starves(node, Instant::now())),
             None => return,
@@ -262,8 +250,8 @@ impl Cluster {
                 if let Some(stream) = self.name_at(node, stream) {
                     self.send(node, &NodeMessage::Shrink { stream, amount });
                 }
-            } else if let Some(broker) = self.broker()
-                && let Some(own) = broker.streams.find(stream)
+            } else if let Some(local) = self.local()
+                && let Some(own) = local.streams.find(stream)
             {
                 self.shrunk(node, stream, own.shrink(amount));
             }
@@ -271,11 +259,11 @@ impl Cluster {
     }
 
     fn grow_here(&self, stream: StreamId, amount: u32) {
-        if let Some(broker) = self.broker()
-            && let Some(own) = broker.streams.find(stream)
+        if let Some(local) = self.local()
+            && let Some(own) = local.streams.find(stream)
             && own.grow(amount)
         {
-            broker.streams.has_room(&own.spec.job_type);
+            local.streams.has_room(&own.spec.job_type);
         }
     }
 
@@ -304,17 +292,30 @@ impl Cluster {
     /// A node gives more credit for its stream.
     pub(super) fn grow(&self, node: u32, stream: StreamId, amount: u32) {
         let found = self.streams.of_others.lock().get(&(node, stream)).cloned();
-        if let (Some(found), Some(broker)) = (found, self.broker())
+        if let (Some(found), Some(local)) = (found, self.local())
             && found.grow(amount)
         {
-            broker.streams.has_room(&found.spec.job_type);
+            local.streams.has_room(&found.spec.job_type);
         }
     }
+}
 
-    /// A job that was not delivered to a client of this node.
-    pub fn return_job(&self, job: JobActivation) {
-        if let Some(broker) = self.broker() {
-            broker.give_back([job]);
+impl StreamPeers for Cluster {
+    fn push(&self, to: &Elsewhere, job: ActivatedJob) -> bool {
+        let (stream, job) = (to.stream, Box::new(job));
+        self.send(to.node, &NodeMessage::Push { stream, job })
+    }
+
+    fn starve(&self, stream: StreamId, elsewhere: Option<&Elsewhere>) {
+        match elsewhere {
+            Some(of) => drop(self.send(of.node, &NodeMessage::Starves { stream: of.stream })),
+            None => self.starves(self.node(), stream),
         }
+    }
+}
+
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cluster").finish_non_exhaustive()
     }
 }

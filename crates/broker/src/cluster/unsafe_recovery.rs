@@ -63,7 +63,7 @@ impl Cluster {
         removed: Vec<u32>,
         dry_run: bool,
     ) -> Outcome {
-        let _one_at_a_time = self.operator_requests.deciding.lock().await;
+        let _one_at_a_time = self.exchanges.operator_requests.deciding.lock().await;
         let survivors = self.survivors(&removed).await?;
         let (first, planned) = plan_unsafe_recovery(&removed, self.node(), &survivors, now())?;
         if first.epoch == planned.current.epoch {
@@ -159,10 +159,10 @@ impl Cluster {
 
     /// Copies that work. Blocks.
     fn copies(&self) -> Vec<SurvivingCopy> {
-        let Some(broker) = self.broker() else {
+        let Some(local) = self.local() else {
             return Vec::new();
         };
-        let work = broker.partitions().into_iter();
+        let work = local.partitions().into_iter();
         let work = work.filter(|it| {
             it.status.failure().is_none() && it.status.role() != PartitionRole::Inactive
         });
@@ -234,10 +234,10 @@ impl Cluster {
             return;
         };
         // A node that has just started has nothing that could do anything.
-        let Some(broker) = self.broker() else {
+        if self.local().is_none() {
             return;
-        };
-        if self.left.swap(true, Ordering::Relaxed) {
+        }
+        if self.life.left.swap(true, Ordering::Relaxed) {
             return;
         }
         tracing::error!(code = "NODE_REFUSED", %reason, "this node takes no part in the cluster any more");
@@ -245,7 +245,7 @@ impl Cluster {
         // Threads end, which takes a moment.
         std::thread::spawn(move || {
             cluster.stop_metadata_group();
-            for handle in broker.partitions() {
+            for handle in cluster.local.partitions() {
                 handle.status.fail(reason.clone());
                 handle.stop();
             }

@@ -35,7 +35,7 @@ impl Cluster {
 
     /// Jobs of this type wait here.
     pub fn announce(&self, job_type: &Arc<str>) {
-        let nodes = self.wanted.0.lock().remove(job_type);
+        let nodes = self.peers.wanted.0.lock().remove(job_type);
         let Some(nodes) = nodes else {
             return;
         };

@@ -8,18 +8,18 @@ use skep_metrics::{Counter, Gauge};
 use skep_service::{PartitionHealth, PartitionRole};
 
 use super::families::{BrokerMetrics, HealthNode};
+use crate::local::Local;
 use crate::partition::PartitionHandle;
-use crate::shared::Shared;
 
 impl BrokerMetrics {
     /// Exporters come and go: they are asked when somebody asks.
-    pub fn follow_exporters(&self, shared: &Arc<Shared>) {
+    pub fn follow_exporters(&self, local: &Arc<Local>) {
         let read = |value: fn(&Status) -> u64| {
-            let shared = Arc::downgrade(shared);
+            let local = Arc::downgrade(local);
             move || {
-                shared
+                local
                     .upgrade()
-                    .map_or_else(Vec::new, |shared| exporters(&shared, value))
+                    .map_or_else(Vec::new, |local| exporters(&local, value))
             }
         };
         let families = &self.exporting.exporters;
@@ -98,9 +98,9 @@ impl BrokerMetrics {
 }
 
 /// A value of each exporter of this node.
-fn exporters(shared: &Shared, value: fn(&Status) -> u64) -> Vec<(OfExporter, i64)> {
+fn exporters(local: &Local, value: fn(&Status) -> u64) -> Vec<(OfExporter, i64)> {
     let mut values = Vec::new();
-    for handle in shared.partitions() {
+    for handle in local.partitions() {
         for status in handle.exporters.working() {
             let labels = OfExporter {
                 partition: handle.status.partition,

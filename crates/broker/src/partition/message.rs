@@ -67,8 +67,8 @@ pub enum Report {
 pub enum Notice {
     StreamOpened(Arc<Stream>),
     StreamClosed(StreamId),
-    /// A copy of secondary storage has come from another node.
-    StoreArrived,
+    /// A copy of secondary storage has come from another node, or cannot be fetched.
+    StoreArrived(Result<(), String>),
     /// Change who belongs to the group, as its leader, for this revision of the cluster's state.
     ChangeMembers {
         change: Change,

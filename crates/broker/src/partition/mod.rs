@@ -24,7 +24,7 @@ pub use self::exporter_board::ExporterBoard;
 pub use self::handle::{OpenError, PartitionHandle};
 pub use self::inbox::Inbox;
 pub use self::message::{ClientRequest, Message, Notice, Report, Work};
-pub use self::parts::effect_sink::{EffectSink, WantedStore};
+pub use self::parts::effect_sink::{Effect, EffectSink, Others, WantedStore};
 pub use self::replica_metrics::ReplicaMetrics;
 pub use self::secondary::Secondary;
 pub use self::status::PartitionStatus;

@@ -21,6 +21,7 @@ use super::message::{Message, Notice, Report, Work};
 use super::parts::checkpointer::Checkpointer;
 use super::parts::choosing::{Around, Choosing};
 use super::parts::delivery::Delivery;
+use super::parts::effect_sink::Effect;
 use super::parts::environment::Environment;
 use super::parts::exporters::Exporters;
 use super::parts::hand_over::HandOver;
@@ -89,7 +90,7 @@ impl Partition {
                 self.env.status.fail(reason);
                 self.delivery.wake();
                 // Other replicas need not wait until they miss it.
-                self.env.effect_sink.role_changed();
+                self.env.effect_sink.send(Effect::RoleChanged);
                 let why = "the partition has stopped because of an error";
                 self.delivery.abort_all(why, &self.env);
             }
@@ -252,8 +253,11 @@ impl Partition {
                 self.intake.backlog().push_back(has_room);
             }
             Notice::StreamClosed(id) => self.delivery.streams.close(id),
-            Notice::StoreArrived if self.replica.hand_over.is_stopping() => {}
-            Notice::StoreArrived => self.exporters.store_arrived(self.core.group(), &self.env),
+            Notice::StoreArrived(_) if self.replica.hand_over.is_stopping() => {}
+            Notice::StoreArrived(Ok(())) => {
+                self.exporters.store_arrived(self.core.group(), &self.env);
+            }
+            Notice::StoreArrived(Err(error)) => self.exporters.store_failed(&error),
             Notice::ChangeMembers { change, plan } => self.change_members(change, plan),
         }
     }

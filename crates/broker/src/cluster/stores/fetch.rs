@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
+use parking_lot::Mutex;
 
 use super::{CopyAnswer, PART_BYTES, WINDOW};
 use crate::asking::StoreState;
@@ -30,17 +31,25 @@ impl Cluster {
         self: &Arc<Self>,
         wanted: WantedStore,
         before: impl FnOnce() + Send + 'static,
-        done: impl FnOnce() + Send + 'static,
-    ) -> std::io::Result<()> {
+        done: impl FnOnce(std::io::Result<()>) + Send + 'static,
+    ) {
         let cluster = Arc::downgrade(self);
+        let done = Arc::new(Mutex::new(Some(done)));
+        let fetched = done.clone();
         let thread = std::thread::Builder::new().name("store-fetch".to_string());
-        thread.spawn(move || {
+        let spawned = thread.spawn(move || {
             before();
-            if fetch(&cluster, &wanted) {
-                done();
+            if fetch(&cluster, &wanted)
+                && let Some(done) = fetched.lock().take()
+            {
+                done(Ok(()));
             }
-        })?;
-        Ok(())
+        });
+        if let Err(error) = spawned
+            && let Some(done) = done.lock().take()
+        {
+            done(Err(error));
+        }
     }
 }
 
@@ -114,7 +123,7 @@ impl<'a> Fetching<'a> {
         let mut resumed = 0;
         loop {
             let (sender, parts) = bounded(2 * WINDOW as usize);
-            let incoming = &self.cluster.copies.incoming;
+            let incoming = &self.cluster.exchanges.copies.incoming;
             incoming.lock().insert(self.transfer, (self.node, sender));
             let outcome = self.go_on(&parts, &mut file);
             incoming.lock().remove(&self.transfer);

@@ -44,11 +44,11 @@ pub(super) struct Copies {
 impl Cluster {
     /// The node stops: nobody waits for copies.
     pub(super) fn forget_incoming(&self) {
-        self.copies.incoming.lock().clear();
+        self.exchanges.copies.incoming.lock().clear();
     }
 
     pub(super) fn copy_answer(&self, from: u32, transfer: u64, answer: CopyAnswer) {
-        let incoming = self.copies.incoming.lock();
+        let incoming = self.exchanges.copies.incoming.lock();
         if let Some((node, parts)) = incoming.get(&transfer)
             && *node == from
         {
@@ -59,7 +59,7 @@ impl Cluster {
 
     /// The connection with the node is lost: it is not waited for.
     pub(super) fn lose_copies(&self, node: u32) {
-        let mut incoming = self.copies.incoming.lock();
+        let mut incoming = self.exchanges.copies.incoming.lock();
         incoming.retain(|_, (of, _)| *of != node);
     }
 }

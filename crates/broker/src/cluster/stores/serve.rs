@@ -40,7 +40,7 @@ impl Cluster {
         (transfer, partition): (u64, u32),
         (at_least, offset): (u64, u64),
     ) {
-        let mut served = self.copies.served.lock();
+        let mut served = self.exchanges.copies.served.lock();
         if let Some(parts) = served.get(&(from, transfer)) {
             let _ = parts.try_send(offset);
             return;
@@ -82,8 +82,8 @@ impl Cluster {
 
     /// The store to copy, and where the copy is put meanwhile.
     fn may_copy(&self, partition: u32, at_least: u64) -> Result<(Arc<Store>, PathBuf), String> {
-        let broker = self.broker().ok_or("it has not started yet")?;
-        let handle = broker.partition(partition).ok_or("it has no replica")?;
+        let local = self.local().ok_or("it has not started yet")?;
+        let handle = local.partition(partition).ok_or("it has no replica")?;
         let Secondary::Open(store) = handle.secondary.get() else {
             return Err("it has no secondary storage itself".to_string());
         };
@@ -91,7 +91,7 @@ impl Cluster {
             return Err("its secondary storage is damaged".to_string());
         }
         if store.status().exported_entry() < at_least
-            || broker.store_state(&handle) != StoreState::Whole
+            || self.store_state(&handle) != StoreState::Whole
         {
             return Err("its secondary storage is behind itself".to_string());
         }
@@ -115,7 +115,8 @@ impl Cluster {
             Ok(()) => self.send_parts(given, parts).map_err(|e| e.to_string()),
             Err(error) => Err(format!("the copy cannot be made: {error}")),
         };
-        self.copies
+        self.exchanges
+            .copies
             .served
             .lock()
             .remove(&(given.to, given.transfer));

@@ -205,7 +205,8 @@ impl Checkpointer {
         let mut compactable = exporters.compactable(meta.index, disk_low);
         if !disk_low {
             // A node that is away finds what it lacks in the log, as long as there is room for it.
-            compactable = compactable.min(env.effect_sink.replicated(env.partition()));
+            let others = env.effect_sink.others(env.partition());
+            compactable = compactable.min(others.replicated);
         }
         debug_assert!(
             compactable <= meta.index,

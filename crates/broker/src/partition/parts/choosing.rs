@@ -9,6 +9,7 @@ use skep_protocol::Key;
 use skep_protocol::command::{AddBatchItems, BatchCommand};
 use skep_query::{Answer, Consistency, Query, QueryError, Row, Search, selection};
 
+use super::effect_sink::Effect;
 use super::environment::Environment;
 use crate::asking::QueryResult;
 use crate::partition::core::PartitionCore;
@@ -105,8 +106,11 @@ impl Choosing {
                 answer(Err(QueryError::Unavailable(reason)));
             }
             Secondary::Broken(_) | Secondary::Fetching => {
-                let effect_sink = env.effect_sink.clone();
-                effect_sink.query(env.partition(), query, Box::new(answer));
+                env.effect_sink.send(Effect::Query {
+                    partition: env.partition(),
+                    query,
+                    answer: Box::new(answer),
+                });
             }
         }
     }

@@ -5,42 +5,52 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use skep_engine::Sent;
-use skep_protocol::Routing;
 use skep_query::Query;
+use skep_replication::Message;
 
 use crate::asking::QueryResult;
 use crate::partition::status::PartitionStatus;
 
-/// Takes the effects of a partition that go neither to clients nor to streams.
+/// The queue from a partition to the rest of the world.
 pub trait EffectSink: Send + Sync {
-    /// Where keys live.
-    fn routing(&self) -> Arc<Routing>;
-    fn send_remote(&self, partition: u32, command: Sent);
+    /// Takes it in. It may be lost, and never blocks.
+    fn send(&self, effect: Effect);
+    /// What is known of the other replicas of a partition.
+    fn others(&self, partition: u32) -> Others;
+}
+
+/// What leaves a partition.
+pub enum Effect {
+    /// A command for this partition.
+    Remote(u32, Sent),
     /// Jobs of this type wait and no stream took them.
-    fn jobs_available(&self, job_type: &Arc<str>);
-    /// To a replica of the partition on another node. It may be lost.
-    fn replicate(&self, message: skep_replication::Message);
-    /// The other node gives signs of life. When it ceases to, [`Report::NotHeard`](super::Report::NotHeard) comes.
-    fn is_heard(&self, node: u32) -> bool;
-    /// Highest log index that every other replica of the partition is known to have.
-    fn replicated(&self, partition: u32) -> u64;
-    /// Asks whoever has the rows of a partition.
-    fn query(
-        self: Arc<Self>,
+    JobsAvailable(Arc<str>),
+    /// To a replica of the partition on another node.
+    Replicate(Message),
+    /// The partition is led from here, or not any more.
+    RoleChanged,
+    /// For whoever has the rows of the partition.
+    Query {
         partition: u32,
         query: Query,
         answer: Box<dyn FnOnce(QueryResult) + Send>,
-    );
-    /// Fetches a copy of secondary storage from another node, on a thread of its own: `before` is done there first, and `done` once
-    /// the copy is there.
-    fn fetch_store(
-        &self,
+    },
+    /// A copy of secondary storage is wanted from another node: `before` is done before it is fetched, and `done` once it is there, or
+    /// cannot be fetched.
+    FetchStore {
         wanted: WantedStore,
         before: Box<dyn FnOnce() + Send>,
-        done: Box<dyn FnOnce() + Send>,
-    ) -> std::io::Result<()>;
-    /// The partition is led from here, or not any more.
-    fn role_changed(&self);
+        done: Box<dyn FnOnce(std::io::Result<()>) + Send>,
+    },
+}
+
+/// The other replicas of a partition.
+#[derive(Debug)]
+pub struct Others {
+    /// Highest log index that each of them is known to have.
+    pub replicated: u64,
+    /// Nodes that give signs of life. When one ceases to, [`Report::NotHeard`](crate::partition::Report::NotHeard) comes.
+    pub heard: Vec<u32>,
 }
 
 /// A copy of secondary storage that a replica needs of another node.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use skep_replication::Group;
 
-use super::effect_sink::WantedStore;
+use super::effect_sink::{Effect, WantedStore};
 use super::environment::Environment;
 use super::exporters::Exporters;
 use crate::config::BrokerConfig;
@@ -96,15 +96,21 @@ impl Exporters {
             by: env.status.clone(),
         };
         let inbox = env.inbox.clone();
-        let fetching = env.effect_sink.fetch_store(
+        let arrived = move |fetched: std::io::Result<()>| {
+            let fetched = fetched.map_err(|error| error.to_string());
+            inbox.send(Notice::StoreArrived(fetched));
+        };
+        env.effect_sink.send(Effect::FetchStore {
             wanted,
-            Box::new(move || forget(before)),
-            Box::new(move || inbox.send(Notice::StoreArrived)),
-        );
-        if let Err(error) = fetching {
-            let reason = format!("the thread that fetches it cannot start: {error}");
-            self.secondary.cell.replace(Secondary::Broken(reason));
-        }
+            before: Box::new(move || forget(before)),
+            done: Box::new(arrived),
+        });
+    }
+
+    /// A copy cannot be fetched.
+    pub fn store_failed(&mut self, error: &str) {
+        let reason = format!("the thread that fetches it cannot start: {error}");
+        self.secondary.cell.replace(Secondary::Broken(reason));
     }
 
     /// A copy is there.

@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
-use skep_engine::{Engine, EngineConfig, Sent};
+use skep_engine::{Engine, EngineConfig};
+use skep_protocol::Document;
 use skep_protocol::command::{BroadcastSignal, Command};
-use skep_protocol::{Document, Routing};
-use skep_query::Query;
-use skep_replication::{Append, EntryId, Group, GroupConfig, LogEvidence, Message, RecoveredLog};
+use skep_replication::{Append, EntryId, Group, GroupConfig, LogEvidence, RecoveredLog};
 use skep_service::reply_channel;
 use skep_storage::disk::MemoryDisk;
 use skep_storage::kv::{FjallConfig, FjallKv};
@@ -20,11 +19,10 @@ use skep_storage::log::{Log, LogConfig, Report as LogReport};
 use super::background::{Background, Task};
 use super::checkpointer::Checkpointer;
 use super::delivery::Delivery;
-use super::effect_sink::{EffectSink, WantedStore};
+use super::effect_sink::{Effect, EffectSink, Others};
 use super::environment::Environment;
 use super::exporters::{Exporters, open_exporters};
 use super::log_pipe::LogPipe;
-use crate::asking::QueryResult;
 use crate::clock::Clock;
 use crate::config::BrokerConfig;
 use crate::flow_control::{RequestLimit, WriteLimit};
@@ -56,39 +54,17 @@ fn run_all(jobs: &Jobs) {
 }
 
 /// A partition without others.
-struct Nobody(Arc<Routing>);
+struct Nobody;
 
 impl EffectSink for Nobody {
-    fn routing(&self) -> Arc<Routing> {
-        self.0.clone()
+    fn send(&self, _: Effect) {}
+
+    fn others(&self, _: u32) -> Others {
+        Others {
+            replicated: u64::MAX,
+            heard: Vec::new(),
+        }
     }
-
-    fn send_remote(&self, _: u32, _: Sent) {}
-
-    fn jobs_available(&self, _: &Arc<str>) {}
-
-    fn replicate(&self, _: Message) {}
-
-    fn is_heard(&self, _: u32) -> bool {
-        false
-    }
-
-    fn replicated(&self, _: u32) -> u64 {
-        u64::MAX
-    }
-
-    fn query(self: Arc<Self>, _: u32, _: Query, _: Box<dyn FnOnce(QueryResult) + Send>) {}
-
-    fn fetch_store(
-        &self,
-        _: WantedStore,
-        _: Box<dyn FnOnce() + Send>,
-        _: Box<dyn FnOnce() + Send>,
-    ) -> std::io::Result<()> {
-        Ok(())
-    }
-
-    fn role_changed(&self) {}
 }
 
 /// The parts of one partition, and what the test does in the place of its thread.
@@ -135,7 +111,7 @@ impl Rig {
             status,
             metrics: Arc::new(metrics.partition(1)),
             inbox: own_inbox,
-            effect_sink: Arc::new(Nobody(Arc::new(Routing::new(1)))),
+            effect_sink: Arc::new(Nobody),
             clock: Arc::new(Clock::default()),
             background: Box::new(Later(jobs.clone())),
             opened: now,

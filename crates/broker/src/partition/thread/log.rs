@@ -11,6 +11,7 @@ use super::Partition;
 use crate::metrics::nanos;
 use crate::partition::core::{CoreError, Polled, Released};
 use crate::partition::message::Work;
+use crate::partition::parts::effect_sink::Effect;
 use crate::partition::parts::log_pipe::MAX_BYTES_HERE;
 
 impl Partition {
@@ -91,15 +92,15 @@ impl Partition {
                 });
             } else {
                 self.delivery.work.sent(partition, &command.command);
-                env.effect_sink.send_remote(partition, command);
+                env.effect_sink.send(Effect::Remote(partition, command));
             }
         }
         let (choosing, mut around) = self.choosing();
         choosing.choose_items(effects.to_choose, &mut around);
         let env = &self.env;
-        for job_type in &effects.jobs_available {
-            env.effect_sink.jobs_available(job_type);
-            self.delivery.work.workers_notified(job_type);
+        for job_type in effects.jobs_available {
+            self.delivery.work.workers_notified(&job_type);
+            env.effect_sink.send(Effect::JobsAvailable(job_type));
         }
         env.metrics.post_commit.observe(nanos(now.elapsed()));
         self.delivery.counts_later(effects.noted, bytes);

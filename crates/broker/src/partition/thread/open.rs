@@ -61,7 +61,7 @@ pub(crate) struct Counters {
 pub(crate) fn start(
     config: &BrokerConfig,
     (partition, replica, least_key): (u32, &ReplicaOf, u64),
-    effect_sink: Arc<dyn EffectSink>,
+    (effect_sink, routing): (Arc<dyn EffectSink>, Arc<Routing>),
     clock: Arc<Clock>,
     counters: Counters,
 ) -> Result<Arc<PartitionHandle>, OpenError> {
@@ -71,7 +71,7 @@ pub(crate) fn start(
     let (own_inbox, incoming) = inbox();
     let env = Environment {
         config: config.clone(),
-        engine_config: engine_config(config, partition, least_key, effect_sink.routing()),
+        engine_config: engine_config(config, partition, least_key, routing),
         status: Arc::new(status_of(config, partition)),
         metrics: counters.metrics.clone(),
         inbox: own_inbox.clone(),

@@ -13,6 +13,7 @@ use super::Partition;
 use crate::partition::core::{CoreError, Polled};
 use crate::partition::message::{ClientRequest, Work};
 use crate::partition::parts::choosing::Choosing;
+use crate::partition::parts::effect_sink::Effect;
 use crate::partition::parts::snapshot_receiver::{Taken, gets_on};
 use crate::partition::parts::snapshot_sender::SnapshotSender;
 
@@ -26,7 +27,7 @@ impl Partition {
     pub(super) fn exchange(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
         for message in polled.output.messages.drain(..) {
             self.replica.metrics.sends(&message);
-            self.env.effect_sink.replicate(message);
+            self.env.effect_sink.send(Effect::Replicate(message));
         }
         if !self.env.has_others() {
             return Ok(());
@@ -95,8 +96,8 @@ impl Partition {
     /// Members on nodes that are not heard: a hibernating replica would not notice that they are gone.
     pub(super) fn hibernate_while_all_are_heard(&mut self) {
         if self.core.group().hibernates() {
-            let effect_sink = &self.env.effect_sink;
-            let silent = |member| node_of(member).is_some_and(|node| !effect_sink.is_heard(node));
+            let heard = self.env.effect_sink.others(self.env.partition()).heard;
+            let silent = |member| node_of(member).is_some_and(|node| !heard.contains(&node));
             self.core.group_mut().not_heard(silent, 0);
         }
     }
@@ -142,7 +143,7 @@ impl Partition {
             let has_room = Work::StreamHasRoom(job_type);
             self.intake.backlog().push_back(has_room);
         }
-        self.env.effect_sink.role_changed();
+        self.env.effect_sink.send(Effect::RoleChanged);
     }
 
     /// What waits for its turn was not begun: its clients may send it again, to whoever leads now.
@@ -163,7 +164,7 @@ impl Partition {
         for message in std::mem::take(self.intake.backlog()) {
             self.turn_away(message);
         }
-        self.env.effect_sink.role_changed();
+        self.env.effect_sink.send(Effect::RoleChanged);
     }
 
     /// Work that only the leader does. What other partitions ask for they ask again, and jobs that were not delivered have

@@ -1,0 +1,137 @@
+//! What a query is to see of a partition: everything that was committed when it was asked, on whichever node.
+//!
+//! The leader knows. Elsewhere it is asked, and the answer waits for the rows up to there. Where nobody can tell, because none leads or
+//! the leader is not reached, there may be more than is known here, and the answer says since when.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use skep_cluster::node_of;
+use skep_export::Store;
+use skep_query::{Consistency, Query, QueryError};
+
+use super::Cluster;
+use super::positions::PositionKnown;
+use crate::asking::{QueryResult, StoreState};
+use crate::partition::PartitionHandle;
+
+/// How long a query waits for somebody who can tell, and between two looks for one.
+const ELECTION: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(50);
+
+impl Cluster {
+    /// How much of what the partition has acknowledged the store here has.
+    pub(crate) fn store_state(&self, handle: &PartitionHandle) -> StoreState {
+        StoreState::of(handle, self.had(handle.status.partition))
+    }
+
+    /// Up to which entry the partition is committed, if this node leads it and hears a majority of its replicas: no other node can lead
+    /// it then.
+    pub(super) fn surely_committed(&self, partition: u32) -> Option<u64> {
+        let handle = self.local()?.partition(partition);
+        let handle = handle.filter(|handle| handle.leads())?;
+        let committed = handle.status.applied.load(Ordering::Acquire);
+        let voters = handle.status.members().voters;
+        let is_there = |member: &&u64| {
+            node_of(**member).is_some_and(|node| node == self.node() || self.is_heard(node))
+        };
+        let there = voters.iter().filter(is_there).count();
+        // It may have lost the lead meanwhile.
+        (2 * there > voters.len() && handle.leads()).then_some(committed)
+    }
+
+    fn position_of(&self, partition: u32, known: PositionKnown) {
+        match self.surely_committed(partition) {
+            Some(entry) => known(Some(entry)),
+            None => self.ask_position(partition, known),
+        }
+    }
+
+    /// Asks the store here for what is committed anywhere now.
+    pub(crate) fn query_now(
+        self: &Arc<Self>,
+        handle: &Arc<PartitionHandle>,
+        store: Arc<Store>,
+        query: Query,
+        done: impl FnOnce(QueryResult) + Send + 'static,
+    ) {
+        let partition = handle.status.partition;
+        let (local, handle) = (self.local.clone(), handle.clone());
+        let known = move |entry: Option<u64>| {
+            let unsure = local.freshness.hears(partition, entry);
+            handle.progress.expect(entry.unwrap_or_default());
+            store.query(query, Consistency::ReadYourWrites, move |answered| {
+                done(answered.map(|(answer, behind)| (answer, behind.max(unsure))));
+            });
+        };
+        self.position_of(partition, Box::new(known));
+    }
+
+    /// A node that asks has heard that the partition is committed up to `wanted`.
+    pub(super) fn answer_for_another(
+        self: &Arc<Self>,
+        partition: u32,
+        query: Query,
+        wanted: Option<u64>,
+        done: impl FnOnce(QueryResult) + Send + 'static,
+    ) {
+        let handle = self.local.partition(partition);
+        let store = handle.as_ref().and_then(|it| it.secondary.get().opened());
+        let (Some(handle), Some(store)) = (handle, store) else {
+            let text = format!("Secondary storage of partition {partition} is not on this node.");
+            return done(Err(QueryError::Unavailable(text)));
+        };
+        match wanted {
+            Some(entry) => {
+                handle.progress.expect(entry);
+                self.query_now(&handle, store, query, done);
+            }
+            None => store.query(query, Consistency::Eventual, done),
+        }
+    }
+
+    /// What other nodes have committed is expected in the stores here, which are one place: of all partitions, or of the one that has
+    /// the key. An election is waited for. Returns for how long one of them could not tell.
+    pub(crate) async fn expect_all(&self, of: Option<u32>) -> u64 {
+        let began = Instant::now();
+        let mut asked: Vec<Arc<PartitionHandle>> = self.local.partitions().into_iter().collect();
+        asked.retain(|handle| of.is_none_or(|of| of == handle.status.partition));
+        loop {
+            let (unsure, left) = self.expect_of(asked).await;
+            if left.is_empty() || began.elapsed() >= ELECTION {
+                return unsure;
+            }
+            asked = left;
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// The same once, of these: with those that could not tell.
+    async fn expect_of(
+        &self,
+        asked: Vec<Arc<PartitionHandle>>,
+    ) -> (u64, Vec<Arc<PartitionHandle>>) {
+        let ask = |handle: Arc<PartitionHandle>| {
+            let (known, position) = tokio::sync::oneshot::channel();
+            let known = move |entry| {
+                let _ = known.send(entry);
+            };
+            self.position_of(handle.status.partition, Box::new(known));
+            (handle, position)
+        };
+        // All are asked before the first is waited for.
+        let asked: Vec<_> = asked.into_iter().map(ask).collect();
+        let (mut unsure, mut left) = (0, Vec::new());
+        for (handle, position) in asked {
+            let entry = position.await.ok().flatten();
+            let freshness = &self.local.freshness;
+            unsure = unsure.max(freshness.hears(handle.status.partition, entry));
+            match entry {
+                Some(entry) => handle.progress.expect(entry),
+                None => left.push(handle),
+            }
+        }
+        (unsure, left)
+    }
+}

@@ -1,0 +1,297 @@
+//! What a node has of its own: its partitions, the streams of its clients, who waits for jobs here, how its disk is.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use skep_cluster::State;
+use skep_engine::Sent;
+use skep_protocol::Failure;
+use skep_protocol::command::{Class, Request};
+use skep_protocol::response::JobActivation;
+use skep_service::{Reply, reply_channel};
+
+use crate::disk::DiskSpace;
+use crate::flow_control::{MAX_WAITING, MAX_WAITING_BYTES};
+use crate::freshness::Freshness;
+use crate::hosted::{Hosted, Partitions};
+use crate::job_streams::StreamHub;
+use crate::known_state::KnownState;
+use crate::long_polling::JobNotifier;
+use crate::partition::{ClientRequest, PartitionHandle, PartitionStatus, Report, Work};
+use crate::preparation::Preparation;
+use crate::purging::made_with;
+
+pub struct Local {
+    pub(crate) hosted: Hosted,
+    /// What clients know of partitions, and since when nobody can tell.
+    pub(crate) freshness: Freshness,
+    pub(crate) notifier: JobNotifier,
+    /// Of clients of this node.
+    pub(crate) streams: StreamHub,
+    pub(crate) disk: Arc<DiskSpace>,
+    preparation: Preparation,
+    pub(crate) known: KnownState,
+}
+
+impl Local {
+    pub fn new(preparation: Preparation) -> Local {
+        Local {
+            hosted: Hosted::default(),
+            freshness: Freshness::new(Instant::now()),
+            notifier: JobNotifier::default(),
+            streams: StreamHub::default(),
+            disk: Arc::default(),
+            preparation,
+            known: KnownState::default(),
+        }
+    }
+
+    /// What the cluster knows of itself.
+    pub fn state(&self) -> Arc<State> {
+        self.known.get()
+    }
+
+    /// New things of the partition get greater keys.
+    pub(crate) fn least_key(&self, partition: u32) -> u64 {
+        let least = self.state().least_keys.get(&partition).copied();
+        least.unwrap_or_default()
+    }
+
+    /// What was purged says nothing any more, also if it was long on its way.
+    fn is_purged(&self, command: &Sent) -> bool {
+        let Some(key) = made_with(command) else {
+            return false;
+        };
+        let (state, routing) = self.known.both();
+        let home = routing.home(key);
+        let purged = home.and_then(|id| state.purged_keys.get(&id));
+        purged.is_some_and(|purged| key.counter() <= *purged)
+    }
+
+    /// A command of another partition, for one that this node leads.
+    pub(crate) fn remote_here(&self, handle: &PartitionHandle, command: Sent) {
+        if self.is_purged(&command) {
+            return;
+        }
+        let work = Work::Remote {
+            command,
+            prepared: None,
+        };
+        self.preparation.hand_on(work, &handle.inbox, true);
+    }
+
+    pub fn partitions(&self) -> Partitions {
+        self.hosted.all()
+    }
+
+    pub fn partition(&self, partition: u32) -> Option<Arc<PartitionHandle>> {
+        self.hosted.get(partition)
+    }
+
+    /// Whether commands for the partition are taken on this node.
+    pub(crate) fn leads(&self, partition: u32) -> bool {
+        let handle = self.partition(partition);
+        handle.as_deref().is_some_and(PartitionHandle::leads)
+    }
+
+    /// Hands a request to a partition that this node leads; `Err` is the answer.
+    pub(crate) fn submit(
+        &self,
+        partition: u32,
+        request: Request,
+        started: Instant,
+    ) -> Result<Reply, Failure> {
+        self.take(self.partition(partition), partition, request, started)
+    }
+
+    /// The same of a partition that was looked up.
+    pub(crate) fn take(
+        &self,
+        handle: Option<Arc<PartitionHandle>>,
+        partition: u32,
+        request: Request,
+        started: Instant,
+    ) -> Result<Reply, Failure> {
+        let handle = handle.ok_or_else(|| self.not_here(partition))?;
+        let status = &handle.status;
+        if !handle.leads() {
+            return Err(Failure::Unavailable(match status.failure() {
+                Some(reason) => format!("Partition {partition} has stopped: {reason}"),
+                None => format!("Partition {partition} has no leader yet; send the request again."),
+            }));
+        }
+        let class = request.command.class();
+        let finishing = class.is_finishing();
+        if !finishing {
+            // Workers that get no jobs cannot finish what fills the disk.
+            let activation = class == Class::Polling;
+            if !activation && let Some(reason) = self.disk.refusal(partition) {
+                return Err(Failure::ResourceExhausted(with_holder(reason, &handle)));
+            }
+            if !activation && let Some(reason) = status.writes.refusal(partition) {
+                return Err(Failure::ResourceExhausted(reason));
+            }
+            if status.stalled.load(Ordering::Relaxed) {
+                return Err(Failure::ResourceExhausted(format!(
+                    "Partition {partition} takes no new work: its disk is full and the log cannot grow."
+                )));
+            }
+        }
+        if !status.limit.acquire(finishing) {
+            return Err(Failure::ResourceExhausted(format!(
+                "Partition {partition} has {} requests in flight, which is its limit now; send the request again \
+                 after a pause.",
+                status.limit.limit()
+            )));
+        }
+        let Some(permit) = status.inbox_capacity.take(request.weight()) else {
+            status.limit.release();
+            return Err(Failure::ResourceExhausted(inbox_is_full(status)));
+        };
+        let (responder, reply) = reply_channel();
+        let received = Instant::now();
+        let route = received.saturating_duration_since(started);
+        let work = Work::Request(ClientRequest {
+            request,
+            responder,
+            received,
+            route,
+            permit,
+            prepared: None,
+        });
+        let ring = !skep_service::rings_later();
+        self.preparation.hand_on(work, &handle.inbox, ring);
+        Ok(reply)
+    }
+
+    fn not_here(&self, partition: u32) -> Failure {
+        let routing = self.known.routing();
+        let partitions = routing.count();
+        match routing.has(partition) {
+            true => Failure::Unavailable(format!(
+                "Partition {partition} is not there at the moment; nothing was done. Send the request again."
+            )),
+            false => Failure::NotFound(format!(
+                "Partition {partition} does not exist: this cluster has the partitions 1 to {partitions}."
+            )),
+        }
+    }
+
+    pub(crate) fn give_back(&self, partition: u32, jobs: Vec<JobActivation>) {
+        for JobActivation { key, deadline } in jobs {
+            if let Some(handle) = self.partition(partition) {
+                handle.inbox.send(Work::Yield { key, deadline });
+            }
+        }
+    }
+
+    /// Up to which entry the partition is committed here.
+    pub(crate) fn committed(&self, partition: u32) -> u64 {
+        let handle = self.partition(partition);
+        handle.map_or(0, |handle| handle.status.applied.load(Ordering::Acquire))
+    }
+
+    /// A client knows of what is committed up to this entry: queries are to see it.
+    pub(crate) fn expect(&self, partition: u32, committed: u64) {
+        match self.partition(partition) {
+            Some(handle) => handle.progress.expect(committed),
+            None => self.freshness.expect(partition, committed),
+        }
+    }
+
+    /// The disk has no room for new work.
+    pub(crate) fn is_disk_low(&self) -> bool {
+        self.disk.low.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes are free on the disk.
+    pub(crate) fn disk_has(&self, free: u64) {
+        for handle in self.partitions() {
+            handle.status.disk_free.store(free, Ordering::Relaxed);
+        }
+    }
+
+    /// Tells the partitions how the disk is. While it is nearly full they make checkpoints as soon as there is something
+    /// new, so that the log before them and the rows of finished instances give their room back.
+    pub(crate) fn disk_is(&self, low: bool) {
+        for handle in self.partitions() {
+            let status = &handle.status;
+            status.disk_low.store(low, Ordering::Relaxed);
+            let committed = status.committed_position.load(Ordering::Relaxed);
+            if low && committed > status.checkpoint_position.load(Ordering::Relaxed) {
+                handle.inbox.send(Report::TakeSnapshot(None));
+            }
+        }
+    }
+}
+
+/// With the exporter for which the log is kept, if one is far behind: that is what fills the disk.
+fn with_holder(reason: String, handle: &PartitionHandle) -> String {
+    let Some(slowest) = handle.exporters.slowest() else {
+        return reason;
+    };
+    let exported = slowest.exported_position();
+    let behind = handle.status.committed().saturating_sub(exported);
+    match slowest.fault() {
+        Some(fault) if behind > 0 => format!(
+            "{reason} The log is kept for exporter '{}', which is {behind} records behind: {}.",
+            slowest.id, fault.reason
+        ),
+        _ => reason,
+    }
+}
+
+fn inbox_is_full(status: &PartitionStatus) -> String {
+    let why = if status.processing_paused.load(Ordering::Relaxed) {
+        "its processing is paused"
+    } else if status.stalled.load(Ordering::Relaxed) {
+        "its disk is full and the log cannot grow"
+    } else {
+        "its log is slow or an evaluation takes long"
+    };
+    format!(
+        "Partition {} has {} commands with {} MiB that wait for their turn, more than {MAX_WAITING} commands or {} MiB may: \
+         {why}. Nothing was done; send the request again after a pause.",
+        status.partition,
+        status.inbox_capacity.commands(),
+        status.inbox_capacity.bytes() >> 20,
+        MAX_WAITING_BYTES >> 20,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use skep_cluster::{Layout, State};
+    use skep_engine::{RemoteCommand, Sent};
+    use skep_protocol::Key;
+
+    use super::Local;
+    use crate::preparation::Preparation;
+
+    #[test]
+    fn what_was_purged_says_nothing_however_late_it_comes() {
+        let layout = Layout {
+            nodes: vec![0],
+            copies: 1,
+            partitions: 2,
+        };
+        let state = State {
+            revision: 1,
+            purged_keys: [(2, 100)].into(),
+            ..State::bootstrapped("id".to_string(), &layout, 0)
+        };
+        let local = Local::new(Preparation::start().unwrap());
+        local.known.take_in(&state).unwrap();
+        let sent = |distribution_key| {
+            let command = RemoteCommand::AcknowledgeDistribution {
+                distribution_key,
+                partition: 1,
+            };
+            local.is_purged(&Sent::from(command))
+        };
+        assert!(sent(Key::new(2, 7)) && sent(Key::new(2, 100)));
+        assert!(!sent(Key::new(2, 101)) && !sent(Key::new(1, 7)));
+        assert!(!sent(Key::NONE));
+    }
+}
