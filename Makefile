@@ -1,7 +1,7 @@
 # Skep: `make run` starts it, `make test` proves it, `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster build dist ui ui-check ui-shots test fmt lint deny unit clients exporters bench setup clean
+.PHONY: help run cluster build dist image deb site ui ui-check ui-shots test fmt lint deny unit clients exporters deploy images bench setup clean
 
 # A wrong protoc in the environment breaks the build; nothing here needs one.
 unexport PROTOC
@@ -40,9 +40,21 @@ build: $(if $(filter 0,$(UI)),,ui) ## build the release binary, target/release/s
 	@.ci/setup rust
 	cargo build --release --package skep
 
-dist: $(if $(filter 0,$(UI)),,ui) ## build the binary to ship, target/dist/skep: link-time optimized, which takes twice as long
+dist: $(if $(filter 0,$(UI)),,ui) ## build the binary to ship, target/dist/skep: link-time optimized and static, which takes twice as long
 	@.ci/setup rust
-	cargo build --profile dist --package skep
+	@.ci/dist
+
+VERSION := $(shell sed -n '/^\[workspace.package\]/,/^\[/ s/^version = "\(.*\)"/\1/p' Cargo.toml)
+
+image: dist ## the container image with that binary, target/dist/skep-image.tar
+	@deploy/image/build $(TARGET)/dist/skep $(TARGET)/dist/skep-image.tar --version $(VERSION)
+
+deb: dist ## the Debian package with that binary, target/dist/skep.deb
+	@deploy/debian/build $(TARGET)/dist/skep $(TARGET)/dist/skep.deb $(VERSION)
+
+site: ## the documentation as a site, target/site
+	@.ci/setup deploy
+	@.ci/site $(TARGET)/site
 
 ui: ## build the web interface, which the next build of the server embeds
 	@.ci/setup node || { echo "Or leave the web interface out with UI=0, as in: make run UI=0"; exit 1; }
@@ -56,8 +68,8 @@ ui-shots: ## screenshots of every screen in its states, to look at: ui/shots
 	@.ci/setup rust ui
 	@.ci/ui shots
 
-test: setup ## every check: fmt, lint, deny, ui, unit, clients, exporters
-	@.ci/test fmt lint deny ui unit clients exporters
+test: setup ## every check: fmt, lint, deny, ui, unit, clients, exporters, deploy
+	@.ci/test fmt lint deny ui unit clients exporters deploy
 
 fmt: ## formatting (`cargo fmt` corrects it)
 	@.ci/setup rust
@@ -82,6 +94,16 @@ clients: ## the official Camunda 8 clients against a real server
 exporters: ## records exported to a real OpenSearch and Elasticsearch, with faults in between
 	@.ci/setup rust stores
 	@.ci/test exporters
+
+deploy: ## chart, unit, ECS template, dashboards and alerts on a loaded cluster, site
+	@.ci/setup rust deploy
+	@.ci/test deploy
+
+images: image ## image, compose files and Debian package, started and used in containers (needs root)
+	@.ci/setup images
+	@tests/deploy/image $(TARGET)/dist/skep-image.tar
+	@tests/deploy/compose $(TARGET)/dist/skep-image.tar
+	@tests/deploy/deb $(TARGET)/dist/skep
 
 bench: ## the micro-benchmarks (docs/performance.md has the commands of the others)
 	@.ci/setup rust

@@ -1,0 +1,165 @@
+//! Links of documents lead to pages that are there, and to headings that are in them; the site has every page.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every Markdown file of the repository, by its path from the root.
+fn pages() -> BTreeMap<String, String> {
+    let root = root();
+    let mut found = BTreeMap::new();
+    let mut directories = vec![root.clone()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let foreign = name.starts_with('.') || name.starts_with("target");
+            // In crates there are parts of pages that tests write.
+            if path.is_dir() && !foreign && !["node_modules", "data", "crates"].contains(&name) {
+                directories.push(path);
+            } else if name.ends_with(".md") {
+                let name = path.strip_prefix(&root).unwrap().display().to_string();
+                found.insert(name, fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+/// Lines outside of blocks of code, without what is code within them.
+fn prose(text: &str) -> Vec<String> {
+    let mut code = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            code = !code;
+        } else if !code {
+            let parts = line.split('`').enumerate();
+            let parts = parts.map(|(n, part)| if n % 2 == 0 { part } else { "" });
+            lines.push(parts.collect());
+        }
+    }
+    lines
+}
+
+/// What links point to, without those to other hosts.
+fn targets(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in prose(text) {
+        for part in line.split("](").skip(1) {
+            let target = part.split(')').next().unwrap_or_default();
+            let target = target.split(' ').next().unwrap_or_default();
+            if !target.contains("://") && !target.starts_with("mailto:") && !target.is_empty() {
+                found.push(target.to_string());
+            }
+        }
+    }
+    found
+}
+
+/// The anchors of a page: its headings, as GitHub and mdBook name them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut code = false;
+    let mut found = BTreeSet::new();
+    for line in text.lines() {
+        code ^= line.trim_start().starts_with("```");
+        let heading = line.trim_start_matches('#');
+        if code || heading.len() == line.len() || !heading.starts_with(' ') {
+            continue;
+        }
+        // The text of a link counts, its target does not.
+        let mut text = String::new();
+        let mut rest = heading.trim();
+        while let Some((before, after)) = rest.split_once("](") {
+            text.push_str(before);
+            rest = after.split_once(')').map_or("", |(_, rest)| rest);
+        }
+        text.push_str(rest);
+        let kept = text.to_lowercase();
+        let kept = kept.chars().filter_map(|c| match c {
+            ' ' => Some('-'),
+            '-' | '_' => Some(c),
+            c => c.is_alphanumeric().then_some(c),
+        });
+        let slug: String = kept.collect();
+        let count = seen.entry(slug.clone()).or_default();
+        found.insert(match *count {
+            0 => slug,
+            n => format!("{slug}-{n}"),
+        });
+        *count += 1;
+    }
+    found
+}
+
+/// `docs/how-to/a.md` and `../b.md` give `docs/b.md`.
+fn joined(page: &str, target: &str) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let beside = Path::new(page).parent().unwrap().join(target);
+    for part in beside.components() {
+        match part {
+            Component::ParentDir => drop(parts.pop()),
+            Component::Normal(name) => parts.push(name.to_str().unwrap().to_string()),
+            _ => {}
+        }
+    }
+    parts.join("/")
+}
+
+#[test]
+fn links_lead_to_what_is_there() {
+    let pages = pages();
+    let mut broken = Vec::new();
+    let mut seen = 0;
+    for (page, text) in &pages {
+        for target in targets(text) {
+            seen += 1;
+            let (path, anchor) = target.split_once('#').unwrap_or((&target, ""));
+            let path = match path {
+                "" => page.clone(),
+                path => joined(page, path),
+            };
+            let there = root().join(&path).exists();
+            let has = |text: &String| anchor.is_empty() || anchors(text).contains(anchor);
+            if !there || !pages.get(&path).is_none_or(has) {
+                broken.push(format!("{page}: {target}"));
+            }
+        }
+    }
+    assert!(seen > 300, "{seen} links were found");
+    assert!(broken.is_empty(), "broken links:\n{}", broken.join("\n"));
+}
+
+#[test]
+fn the_site_has_every_page_once() {
+    let pages = pages();
+    let summary = &pages["docs/SUMMARY.md"];
+    let listed: Vec<String> = targets(summary)
+        .iter()
+        .map(|target| joined("docs/SUMMARY.md", target))
+        .collect();
+    let once: BTreeSet<&String> = listed.iter().collect();
+    assert_eq!(listed.len(), once.len(), "a page is listed twice");
+    // Error codes and decisions are listed in pages of their own, of which `.ci/site` takes them.
+    let lists = ["docs/errors/", "docs/adr/", "docs/SUMMARY.md"];
+    let all = pages.keys().filter(|page| page.starts_with("docs/"));
+    let all = all.filter(|page| !lists.iter().any(|list| page.starts_with(list)));
+    let missing: Vec<&String> = all.filter(|page| !once.contains(page)).collect();
+    assert!(missing.is_empty(), "docs/SUMMARY.md lacks {missing:?}");
+}
+
+#[test]
+fn links_and_headings_are_read_as_they_are_shown() {
+    let text = "# A `b` [c](d.md)!\n\nSee [x](y.md#z \"title\") and `[no](link)`.\n```\n# none\n[no](link)\n```\n## Same\n## Same\n";
+    assert_eq!(targets(text), ["d.md", "y.md#z"]);
+    let found = anchors(text);
+    let found: Vec<&str> = found.iter().map(String::as_str).collect();
+    assert_eq!(found, ["a-b-c", "same", "same-1"]);
+    assert_eq!(joined("docs/how-to/a.md", "../b.md"), "docs/b.md");
+    assert_eq!(joined("README.md", "docs/b.md"), "docs/b.md");
+}
