@@ -1,33 +1,17 @@
 //! Links of documents lead to pages that are there, and to headings that are in them; the site has every page.
 
+mod support;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use support::{expect_none, files, root};
 
-/// Every Markdown file of the repository, by its path from the root.
+/// Every page, by its path from the root. In crates there are parts of pages that tests write.
 fn pages() -> BTreeMap<String, String> {
-    let root = root();
-    let mut found = BTreeMap::new();
-    let mut directories = vec![root.clone()];
-    while let Some(directory) = directories.pop() {
-        for entry in fs::read_dir(&directory).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_str().unwrap();
-            let foreign = name.starts_with('.') || name.starts_with("target");
-            // In crates there are parts of pages that tests write.
-            if path.is_dir() && !foreign && !["node_modules", "data", "crates"].contains(&name) {
-                directories.push(path);
-            } else if name.ends_with(".md") {
-                let name = path.strip_prefix(&root).unwrap().display().to_string();
-                found.insert(name, fs::read_to_string(&path).unwrap());
-            }
-        }
-    }
-    found
+    let mut pages = files(&[".md"]);
+    pages.retain(|path, _| !path.starts_with("crates/"));
+    pages
 }
 
 /// Lines outside of blocks of code, without what is code within them.
@@ -132,7 +116,7 @@ fn links_lead_to_what_is_there() {
         }
     }
     assert!(seen > 300, "{seen} links were found");
-    assert!(broken.is_empty(), "broken links:\n{}", broken.join("\n"));
+    expect_none(&broken, "links lead to pages and headings that are there:");
 }
 
 #[test]

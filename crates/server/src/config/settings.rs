@@ -140,6 +140,8 @@ pub struct ClusterSettings {
     pub size: u32,
     pub replication_factor: u32,
     pub contact_points: Vec<String>,
+    /// The number of the node was taken from its host name.
+    pub node_id_from_hostname: bool,
     pub election_timeout: Duration,
 }
 
@@ -149,6 +151,7 @@ impl Default for ClusterSettings {
             size: 1,
             replication_factor: 1,
             contact_points: Vec::new(),
+            node_id_from_hostname: false,
             election_timeout: Duration::from_secs(1),
         }
     }
@@ -258,8 +261,6 @@ pub struct Settings {
     pub ui_base_path: String,
     pub max_file_size: usize,
     pub cluster: ClusterSettings,
-    /// The number of the node was taken from its host name.
-    pub node_id_from_hostname: bool,
     /// For other nodes.
     pub internal: Listen,
     pub internal_advertised_host: Option<String>,
@@ -310,7 +311,6 @@ impl Default for Settings {
             max_file_size: gateway.multipart.max_size,
             gateway,
             cluster: ClusterSettings::default(),
-            node_id_from_hostname: false,
             internal: Listen::local(26502),
             internal_advertised_host: None,
             internal_advertised_port: 0,

@@ -100,7 +100,7 @@ keys! {
         "`gateway`: no partitions and no data; the node serves clients, and finds the cluster by its contact points. `--role gateway` is the same."
     "camunda.cluster.node-id" ["zeebe.broker.cluster.nodeId"] [] Kind::Number(0, 1023) => broker.node_id;
         "Number of this node. Gateways have numbers of their own."
-    "skep.cluster.node-id-from-hostname" [] [] Kind::Flag => node_id_from_hostname;
+    "skep.cluster.node-id-from-hostname" [] [] Kind::Flag => cluster.node_id_from_hostname;
         "The number of this node is what stands behind the last dash of its host's name, as in a StatefulSet of Kubernetes: skep-2 is node 2. Then camunda.cluster.node-id must not be set."
     "camunda.cluster.cluster-id" ["zeebe.broker.cluster.clusterId"] [] Kind::Text => broker.cluster_id;
         "Id of the cluster. Empty: made at the first start and kept in the data directory."
