@@ -1,7 +1,7 @@
 # Skep: `make run` starts it, `make test` proves it, `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster build dist image deb site ui ui-check ui-shots test fmt lint deny unit clients exporters deploy images bench setup clean
+.PHONY: help run cluster build dist image deb site ui ui-check ui-shots test fmt lint deny unit clients exporters deploy images kubernetes bench setup clean
 
 # A wrong protoc in the environment breaks the build; nothing here needs one.
 unexport PROTOC
@@ -18,7 +18,7 @@ UI ?= 1
 ARGS ?=
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## build the release binary and start a server with its defaults (ARGS="…" adds flags)
 	@echo
@@ -104,6 +104,11 @@ images: image ## image, compose files and Debian package, started and used in co
 	@tests/deploy/image $(TARGET)/dist/skep-image.tar
 	@tests/deploy/compose $(TARGET)/dist/skep-image.tar
 	@tests/deploy/deb $(TARGET)/dist/skep
+
+kubernetes: image ## the chart on a real Kubernetes of one node, which is built first (half an hour, once; needs root)
+	@.ci/setup deploy
+	@tests/deploy/kubernetes-setup
+	@tests/deploy/kubernetes $(TARGET)/dist/skep-image.tar
 
 bench: ## the micro-benchmarks (docs/performance.md has the commands of the others)
 	@.ci/setup rust
