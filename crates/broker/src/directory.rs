@@ -87,6 +87,8 @@ fn place(config: &BrokerConfig) -> String {
 
 const FORMED: &str = "formed";
 const EPOCH: &str = "epoch ";
+/// Before the CRC-32 of all lines above, in the last line.
+const SUM: &str = "sum ";
 
 struct Found {
     identity: Identity,
@@ -96,12 +98,21 @@ struct Found {
 
 fn check(config: &BrokerConfig, text: &str) -> Result<Found, OpenError> {
     let directory = || config.directory.display().to_string();
+    let damaged = || OpenError::Damaged {
+        directory: directory(),
+    };
+    let text = without_checksum(text).ok_or_else(damaged)?;
     let mut lines = text.lines();
     let mut line = || lines.next().unwrap_or_default();
     let (cluster_id, partitions, found, state) = (line(), line(), line(), line());
-    let partitions = partitions.parse().unwrap_or(config.partitions);
-    let epoch = line().strip_prefix(EPOCH).and_then(|it| it.parse().ok());
-    let epoch = epoch.unwrap_or_default();
+    let partitions = partitions.parse().map_err(|_| damaged())?;
+    let epoch = match line() {
+        "" => 0,
+        epoch => {
+            let epoch = epoch.strip_prefix(EPOCH).and_then(|it| it.parse().ok());
+            epoch.ok_or_else(damaged)?
+        }
+    };
     // A cluster has agreed on their number.
     if partitions != config.partitions && config.cluster.is_none() {
         return Err(OpenError::PartitionCount {
@@ -163,8 +174,19 @@ pub fn keeper(config: &BrokerConfig) -> Keep {
                 text.push_str(&format!("{EPOCH}{}\n", identity.epoch));
             }
         }
+        let sum = crc32fast::hash(text.as_bytes());
+        text.push_str(&format!("{SUM}{sum:08x}\n"));
         write_durably(&config.directory.join("cluster"), text.as_bytes())
     })
+}
+
+/// The lines before the checksum, which earlier versions did not write. `None`: it does not fit them.
+fn without_checksum(text: &str) -> Option<&str> {
+    let Some((lines, sum)) = text.rsplit_once(SUM) else {
+        return Some(text);
+    };
+    let sum = u32::from_str_radix(sum.trim_end(), 16).ok()?;
+    (crc32fast::hash(lines.as_bytes()) == sum).then_some(lines)
 }
 
 /// Puts a file in the place of another one, or leaves that.
@@ -178,5 +200,48 @@ pub fn write_durably(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     match path.parent() {
         Some(directory) => std::fs::File::open(directory)?.sync_all(),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{claim, keeper};
+    use crate::cluster::bootstrap::Identity;
+    use crate::config::BrokerConfig;
+    use crate::router::OpenError;
+
+    fn config(directory: &tempfile::TempDir) -> BrokerConfig {
+        BrokerConfig {
+            directory: directory.path().to_path_buf(),
+            partitions: 3,
+            ..BrokerConfig::default()
+        }
+    }
+
+    #[test]
+    fn a_damaged_identity_is_refused_and_one_of_an_earlier_version_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("cluster");
+        let identity = Identity {
+            cluster_id: "0e4f-a".to_string(),
+            formed: true,
+            epoch: 0,
+        };
+        keeper(&config(&directory))(&identity).unwrap();
+        let whole = std::fs::read(&file).unwrap();
+        for at in 0..whole.len() - 1 {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            std::fs::write(&file, damaged).unwrap();
+            let claimed = claim(&config(&directory)).map(|claimed| claimed.identity);
+            assert_ne!(claimed.ok().as_ref(), Some(&identity), "byte {at}");
+        }
+        std::fs::write(&file, &whole).unwrap();
+        assert_eq!(claim(&config(&directory)).unwrap().identity, identity);
+        std::fs::write(&file, "0e4f-a\n3\n").unwrap();
+        assert_eq!(claim(&config(&directory)).unwrap().identity, identity);
+        std::fs::write(&file, "0e4f-b\n3\nsum 00000000\n").unwrap();
+        let refused = claim(&config(&directory)).err();
+        assert!(matches!(refused, Some(OpenError::Damaged { .. })));
     }
 }

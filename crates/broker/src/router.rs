@@ -48,6 +48,11 @@ pub enum OpenError {
         found: u32,
         wanted: u32,
     },
+    #[error(
+        "the file 'cluster' in the data directory {directory}, which says whose the data is, is damaged; nothing was changed. In a cluster \
+         take the node out, empty its directory and add it again; a node without others needs its directory from a backup"
+    )]
+    Damaged { directory: String },
     #[error("a thread cannot be started: {0}")]
     Thread(#[source] std::io::Error),
     #[error("the data directory {directory} is in use by another process")]

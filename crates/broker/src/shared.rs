@@ -128,6 +128,14 @@ impl EffectSink for Shared {
                 },
                 _,
             ) => self.query(partition, query, answer),
+            (
+                Effect::SendOn {
+                    partition,
+                    request,
+                    responder,
+                },
+                _,
+            ) => self.cluster.send_on(partition, *request, responder),
             (Effect::Replicate(message), Some(cluster)) => cluster.replicate(&message),
             (Effect::RoleChanged, Some(cluster)) => cluster.role_changed(),
             (

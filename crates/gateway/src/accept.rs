@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
 use crate::config::GatewayConfig;
-use crate::connection::{Accepted, Connection, Watch};
+use crate::connection::{Accepted, Connection, LAST_ANSWER, Watch};
 use crate::stop::Stop;
 use crate::workers::Dealer;
 
@@ -89,6 +89,21 @@ impl Door<'_> {
                 // Out of descriptors, mostly: other connections have to end before this gets better.
                 tracing::warn!(code = "CONNECTION_NOT_ACCEPTED", %error, "a connection could not be accepted");
                 tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+        // Who has not heard yet that the node stops is answered too, as long as others are.
+        let mut last = std::pin::pin!(tokio::time::sleep(self.patience / LAST_ANSWER));
+        while !connections.is_empty() {
+            let accepted = tokio::select! {
+                accepted = accept_one(&self.listener.sockets, &self.room) => accepted,
+                Some(_) = connections.join_next() => continue,
+                () = last.as_mut() => break,
+            };
+            let handed_over = accepted.and_then(|(stream, permit)| {
+                self.hand_over(stream, permit, &mut connections, &connect)
+            });
+            if handed_over.is_err() {
+                break;
             }
         }
         drop(self.listener);

@@ -140,7 +140,7 @@ fn of_broker(error: &skep_broker::OpenError) -> &'static str {
     use skep_broker::OpenError;
     match error {
         OpenError::Partition(_) | OpenError::Thread(_) => "PARTITION_CANNOT_START",
-        OpenError::Directory { .. } => "DATA_DIRECTORY",
+        OpenError::Directory { .. } | OpenError::Damaged { .. } => "DATA_DIRECTORY",
         OpenError::PartitionCount { .. } => "PARTITION_COUNT",
         OpenError::InUse { .. } => "DATA_IN_USE",
         OpenError::Foreign { .. } | OpenError::Cluster(_) => "CLUSTER",

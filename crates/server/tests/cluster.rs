@@ -20,6 +20,8 @@ mod majority;
 mod purge;
 #[path = "cluster/reads.rs"]
 mod reads;
+#[path = "cluster/rolling.rs"]
+mod rolling;
 #[path = "cluster/room.rs"]
 mod room;
 #[path = "cluster/secured.rs"]

@@ -56,6 +56,13 @@ impl Heartbeats {
         heard.map(|(node, _)| *node).collect()
     }
 
+    /// How long nothing has come from the node.
+    fn silence(&self, node: u32) -> Duration {
+        let nodes = self.0.lock();
+        let heard = nodes.get(&node);
+        heard.map_or(Duration::ZERO, |heard| heard.at.elapsed())
+    }
+
     fn is_heard(&self, node: u32) -> bool {
         self.0.lock().get(&node).is_some_and(|heard| !heard.silent)
     }
@@ -105,6 +112,23 @@ impl Cluster {
     /// Without it replicas that have members on this node must not hibernate.
     pub(crate) fn is_heard(&self, node: u32) -> bool {
         self.peers.heartbeats.is_heard(node)
+    }
+
+    /// The node is silent for so long that nobody counts on it any more.
+    pub(super) fn has_fallen_silent(&self, node: u32) -> bool {
+        self.peers.heartbeats.silence(node) >= self.config.election_timeout() * 2
+    }
+
+    /// The node is connected, and not silent for long: a busy machine is late with its signs of life.
+    pub(super) fn is_present(&self, node: u32) -> bool {
+        self.is_connected(node, Class::Requests) && !self.has_fallen_silent(node)
+    }
+
+    /// Nodes of the cluster that are present, with this one if it is one of them.
+    pub(super) fn present_nodes(&self) -> u32 {
+        let nodes = self.nodes().into_iter();
+        let others = nodes.filter(|node| *node != self.node() && self.is_present(*node));
+        u32::try_from(others.count()).unwrap_or(u32::MAX) + u32::from(!self.is_gateway())
     }
 
     /// Nodes that give signs of life.

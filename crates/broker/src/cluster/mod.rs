@@ -26,7 +26,7 @@ mod wire;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use crossbeam_channel::Sender;
@@ -70,6 +70,9 @@ pub use skep_transport::OpenError;
 const LOOK_AROUND: Duration = Duration::from_millis(250);
 /// Once a second a node says how it is, and forgets requests whose clients have gone.
 const LOOKS_A_SECOND: u64 = 4;
+/// A node that leads nothing any more is connected until nobody has asked it for so long, at most for so long.
+const QUIET: Duration = Duration::from_millis(200);
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
 /// A node that stops waits so long for a step of a change.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -128,6 +131,8 @@ struct Peers {
 struct Life {
     /// The partitions are there.
     begun: AtomicBool,
+    /// Since then.
+    begun_at: Mutex<Option<Instant>>,
     stopped: AtomicBool,
     /// Held while a step of a change is carried out here.
     step: Mutex<()>,
@@ -200,6 +205,7 @@ impl Cluster {
 
     /// The partitions are there: messages for them are taken.
     pub(crate) fn begin(&self) {
+        *self.life.begun_at.lock() = Some(Instant::now());
         self.life.begun.store(true, Ordering::Release);
         self.tell_status();
     }
@@ -265,10 +271,27 @@ impl Cluster {
     pub fn stop(&self) {
         self.life.stopped.store(true, Ordering::Release);
         self.bootstrap.give_up("the node stops");
+        self.answer_the_last();
         self.forget_incoming();
         self.stop_metadata_group();
         if let Some(transport) = self.transport.as_ref() {
             transport.stop();
+        }
+    }
+
+    /// Others hear that this node leads nothing any more. What they have sent before is answered, so that nobody is in doubt.
+    fn answer_the_last(&self) {
+        if !self.has_others() {
+            return;
+        }
+        self.tell_status();
+        let began = Instant::now();
+        let mut quiet = began;
+        while quiet.elapsed() < QUIET && began.elapsed() < LAST_ANSWERS {
+            if !self.serves_nobody() {
+                quiet = Instant::now();
+            }
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 
@@ -296,14 +319,20 @@ impl Cluster {
 
     /// Requests for the partition can be sent to its leader.
     pub fn reaches_leader_of(&self, partition: u32) -> bool {
-        let connected = |leader| self.is_connected(leader, Class::Requests);
-        self.leader_of(partition).is_some_and(connected)
+        let leader = self.leader_of(partition);
+        leader.is_some_and(|leader| self.is_present(leader))
     }
 
     /// The node that leads the partition has no room for new work.
     pub fn is_leader_full(&self, partition: u32) -> bool {
         let leader = self.leader_of(partition);
         leader.is_some_and(|leader| self.peers.members.is_disk_low(leader))
+    }
+
+    /// It has had the time to hear the others.
+    fn is_at_home(&self) -> bool {
+        let begun = *self.life.begun_at.lock();
+        begun.is_some_and(|begun| begun.elapsed() >= self.config.election_timeout() * 2)
     }
 
     /// What this node has of its own, once that is there.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -19,18 +19,19 @@ use crate::delivered_jobs::DeliveredJobs;
 use crate::metrics::nanos;
 use crate::metrics::nodes::{MessagingFamilies, OfAddress, OfAnswer, OfRequest, OfTopic};
 
-/// Nodes that are asked one after the other when each says that another one leads.
-const MAX_TRIES: u8 = 3;
+/// Between two looks for a leader: so much at first, and so much at most.
+const LOOK: Duration = Duration::from_millis(5);
+const LOOK_SELDOM: Duration = Duration::from_millis(100);
 
-/// A request that is with another node.
+/// A request that is with another node, or waits for one that leads its partition.
 struct Pending {
-    to: u32,
+    /// `None` while it waits.
+    to: Option<u32>,
     partition: u32,
-    tries: u8,
     /// Another node leads by now, and did when this was last looked at.
     overtaken: bool,
     responder: Responder,
-    /// As it was sent: it may have to go to another node.
+    /// As it is sent: it may have to go to another node.
     message: Bytes,
     since: Instant,
     /// What the client occupies in its gateway while it waits.
@@ -38,16 +39,21 @@ struct Pending {
 }
 
 impl Pending {
-    /// There will be no answer.
-    fn abort(self, why: &str) {
-        let (node, partition) = (self.to, self.partition);
+    /// Its client gets this failure.
+    fn fail(self, failure: Failure) {
+        let _ = self.responder.send(Answer {
+            result: Err(failure),
+            timings: Timings::default(),
+        });
+    }
+
+    /// There will be no answer of this node.
+    fn abort(self, node: u32, why: &str) {
+        let partition = self.partition;
         let text = format!(
             "Node {node}, which led partition {partition}, did not answer: {why}. The command may or may not have been carried out."
         );
-        let _ = self.responder.send(Answer {
-            result: Err(Failure::Aborted(text)),
-            timings: Timings::default(),
-        });
+        self.fail(Failure::Aborted(text));
     }
 }
 
@@ -88,7 +94,10 @@ impl Requests {
 
     /// It is answered, or never will be.
     fn ended(&self, pending: &Pending, outcome: &'static str) {
-        let (address, topic) = (pending.to.to_string(), topic(pending.partition));
+        let Some(node) = pending.to else {
+            return;
+        };
+        let (address, topic) = (node.to_string(), topic(pending.partition));
         let of = OfAddress { address, topic };
         self.metrics.inflight.of(of.clone()).dec();
         let OfAddress { address, topic } = of;
@@ -111,9 +120,31 @@ fn topic(partition: u32) -> String {
 }
 
 impl Cluster {
-    /// Sends a request to the node that leads the partition. `Err` is the answer: nothing was done.
-    pub fn forward(&self, partition: u32, mut request: Request) -> Result<Reply, Failure> {
-        let leader = self.leader_elsewhere(partition)?;
+    /// Sends a request to the node that leads the partition, or waits for one that does, for as long as an election takes. `Err` is the
+    /// answer: nothing was done.
+    pub(crate) fn forward(
+        self: &Arc<Self>,
+        partition: u32,
+        request: Request,
+    ) -> Result<Reply, Failure> {
+        let leader = self.leader_of(partition);
+        if !leader.is_some_and(|leader| self.is_present(leader))
+            && let Some(failure) = self.cannot_wait(partition)
+        {
+            return Err(failure);
+        }
+        let (responder, reply) = reply_channel();
+        self.send_on(partition, request, responder);
+        Ok(reply)
+    }
+
+    /// The same for a client that waits already: its partition is not led by this node any more.
+    pub(crate) fn send_on(
+        self: &Arc<Self>,
+        partition: u32,
+        mut request: Request,
+        responder: Responder,
+    ) {
         // Who waits for the end of an instance may wait for days.
         let waits = request.command.awaits_end();
         let held = std::mem::take(&mut request.held);
@@ -123,88 +154,138 @@ impl Cluster {
             partition,
             request,
         };
-        let message = message.encode();
-        let (responder, reply) = reply_channel();
-        // It is the other node that begins with it, or not.
-        responder.begins();
         let pending = Pending {
-            to: leader,
+            to: None,
             partition,
-            tries: 1,
             overtaken: false,
             responder,
-            message: message.clone(),
+            message: message.encode(),
             since: Instant::now(),
             _held: if waits { Held::default() } else { held },
         };
-        self.exchanges
-            .requests
-            .sent(leader, partition, message.len());
-        self.exchanges.requests.pending.lock().insert(id, pending);
-        if let Err(error) = self.send_bytes(leader, Class::Requests, message) {
-            if let Some(pending) = self.exchanges.requests.pending.lock().remove(&id) {
-                self.exchanges.requests.ended(&pending, "NOT_SENT");
-            }
-            return Err(Failure::Unavailable(format!(
-                "Partition {partition} is led by node {leader}, which cannot be reached: {error}. Nothing was done; send the \
-                 request again after a moment."
-            )));
-        }
-        Ok(reply)
+        self.place(id, pending, None);
     }
 
-    /// The node that leads the partition, which is not this one.
-    fn leader_elsewhere(&self, partition: u32) -> Result<u32, Failure> {
-        let leader = self.leader_of(partition);
-        leader.filter(|leader| *leader != self.node()).ok_or_else(|| {
-            if self.state().is_lost(partition) {
-                return Failure::Unavailable(format!(
-                    "Partition {partition} is lost: no node has a copy of it any more. Nothing was done."
-                ));
+    /// Sends the request to whoever leads its partition, if that is another one than the node that has just refused it.
+    fn place(self: &Arc<Self>, id: u64, mut pending: Pending, refused: Option<u32>) {
+        let requests = &self.exchanges.requests;
+        match self.leader_of(pending.partition) {
+            Some(leader) if leader == self.node() => {
+                if self.local.leads(pending.partition) {
+                    return self.take_back(pending);
+                }
             }
-            let reached = self.there();
-            let size = self.size();
-            let why = if reached * 2 > size {
-                "one is being elected".to_string()
-            } else {
-                format!("only {reached} of {size} nodes can be reached from node {}, and a majority has to agree", self.node())
-            };
+            Some(leader) if Some(leader) != refused && self.is_present(leader) => {
+                // It is the other node that begins with it, or not.
+                pending.responder.begins();
+                pending.to = Some(leader);
+                let message = pending.message.clone();
+                requests.sent(leader, pending.partition, message.len());
+                requests.pending.lock().insert(id, pending);
+                if self.send_bytes(leader, Class::Requests, message).is_ok() {
+                    return;
+                }
+                let Some(again) = requests.pending.lock().remove(&id) else {
+                    return;
+                };
+                requests.ended(&again, "NOT_SENT");
+                pending = again;
+            }
+            Some(_) | None => {}
+        }
+        self.wait_for_leader(id, pending);
+    }
+
+    fn wait_for_leader(self: &Arc<Self>, id: u64, mut pending: Pending) {
+        pending.to = None;
+        if pending.responder.is_abandoned() {
+            return;
+        }
+        let waited = pending.since.elapsed();
+        let over = waited >= self.config.election_timeout() * 2;
+        let failure = match over {
+            true => Some(self.nobody_leads_it(pending.partition)),
+            false => self.cannot_wait(pending.partition),
+        };
+        let runtime = self.runtime().filter(|_| !self.is_stopped());
+        let (None, Some(runtime)) = (&failure, runtime) else {
+            let failure = failure.unwrap_or_else(|| self.nobody_leads_it(pending.partition));
+            return pending.fail(failure);
+        };
+        let (cluster, pause) = (self.clone(), (waited / 4).clamp(LOOK, LOOK_SELDOM));
+        runtime.spawn(async move {
+            tokio::time::sleep(pause).await;
+            cluster.place(id, pending, None);
+        });
+    }
+
+    /// This node leads the partition by now.
+    fn take_back(self: &Arc<Self>, pending: Pending) {
+        // It was made here.
+        let Some(NodeMessage::Request { request, .. }) = NodeMessage::decode(&pending.message)
+        else {
+            return;
+        };
+        let reply = self
+            .local
+            .submit(pending.partition, request, Instant::now());
+        let (reply, runtime) = match (reply, self.runtime()) {
+            (Ok(reply), Some(runtime)) => (reply, runtime),
+            (Ok(_), None) => return,
+            (Err(failure), _) => return pending.fail(failure),
+        };
+        let cluster = self.clone();
+        runtime.spawn(async move {
+            let give_back = |jobs| cluster.give_back(jobs);
+            let answer = DeliveredJobs::new(reply, give_back).answer().await;
+            if let Err(answer) = pending.responder.send(answer) {
+                cluster.give_back_jobs(answer.result);
+            }
+        });
+    }
+
+    /// Why a request for the partition is refused at once, if it is: nobody will lead it soon.
+    fn cannot_wait(&self, partition: u32) -> Option<Failure> {
+        let (present, size) = (self.present_nodes(), self.size());
+        if self.state().is_lost(partition) {
+            return Some(Failure::Unavailable(format!(
+                "Partition {partition} is lost: no node has a copy of it any more. Nothing was done."
+            )));
+        }
+        (present * 2 <= size && self.is_at_home()).then(|| {
             Failure::Unavailable(format!(
-                "Partition {partition} has no leader at the moment: {why}. Nothing was done; send the request again after a moment."
+                "Partition {partition} has no leader at the moment: only {present} of {size} nodes can be reached from node {}, and a majority has to \
+                 agree. Nothing was done; send the request again after a moment.",
+                self.node()
             ))
         })
     }
 
+    fn nobody_leads_it(&self, partition: u32) -> Failure {
+        Failure::Unavailable(format!(
+            "Partition {partition} has no leader at the moment: one is being elected. Nothing was done; send the request again after a moment."
+        ))
+    }
+
     /// The answer to a request that went to another node.
-    pub(super) fn answered(&self, id: u64, result: Result<Response, Failure>, committed: u64) {
-        let Some(mut pending) = self.exchanges.requests.pending.lock().remove(&id) else {
+    pub(super) fn answered(
+        self: &Arc<Self>,
+        id: u64,
+        result: Result<Response, Failure>,
+        committed: u64,
+    ) {
+        let requests = &self.exchanges.requests;
+        let Some(pending) = requests.pending.lock().remove(&id) else {
             // The client has gone away.
             self.give_back_jobs(result);
             return;
         };
-        self.exchanges
-            .requests
-            .ended(&pending, if result.is_ok() { "SUCCESS" } else { "FAILURE" });
-        if matches!(result, Err(Failure::Unavailable(_)))
-            && pending.tries < MAX_TRIES
-            && let Some(leader) = self.leader_of(pending.partition)
-            && leader != pending.to
-            && leader != self.node()
-        {
-            let message = pending.message.clone();
-            self.exchanges
-                .requests
-                .sent(leader, pending.partition, message.len());
-            (pending.to, pending.tries) = (leader, pending.tries + 1);
-            self.exchanges.requests.pending.lock().insert(id, pending);
-            if self.send_bytes(leader, Class::Requests, message).is_ok() {
-                return;
-            }
-            let Some(again) = self.exchanges.requests.pending.lock().remove(&id) else {
-                return;
-            };
-            self.exchanges.requests.ended(&again, "NOT_SENT");
-            pending = again;
+        requests.ended(&pending, if result.is_ok() { "SUCCESS" } else { "FAILURE" });
+        let waits = pending.since.elapsed() < self.config.election_timeout() * 2;
+        if matches!(result, Err(Failure::Unavailable(_))) && waits {
+            // Nothing was done there: another node leads the partition, or will soon.
+            let refused = pending.to;
+            return self.place(id, pending, refused);
         }
         self.expect(pending.partition, committed);
         let answer = Answer {
@@ -268,6 +349,11 @@ impl Cluster {
         }
     }
 
+    /// Nothing is carried out here for other nodes.
+    pub(super) fn serves_nobody(&self) -> bool {
+        self.exchanges.requests.served.lock().is_empty()
+    }
+
     pub(super) fn cancel(&self, from: u32, id: u64) {
         if let Some(task) = self.exchanges.requests.served.lock().remove(&(from, id)) {
             task.abort();
@@ -278,13 +364,15 @@ impl Cluster {
     pub(super) fn lose(&self, node: u32) {
         let lost: Vec<Pending> = {
             let mut pending = self.exchanges.requests.pending.lock();
-            let of_node = pending.iter().filter(|(_, request)| request.to == node);
+            let of_node = pending
+                .iter()
+                .filter(|(_, request)| request.to == Some(node));
             let ids: Vec<u64> = of_node.map(|(id, _)| *id).collect();
             ids.iter().filter_map(|id| pending.remove(id)).collect()
         };
         for pending in lost {
             self.exchanges.requests.ended(&pending, "LOST");
-            pending.abort(&format!("the connection with node {node} was lost"));
+            pending.abort(node, &format!("the connection with node {node} was lost"));
         }
         self.exchanges
             .requests
@@ -298,15 +386,16 @@ impl Cluster {
             });
     }
 
-    /// Requests that are with a node which does not lead any more and does not say so either: it is paused, or cut off. It
-    /// has some time to answer what it has committed.
+    /// Requests that are with a node which does not lead any more and does not say so either, or is not heard: it is paused, or cut off.
+    /// It has some time to answer what it has committed.
     pub(super) fn abort_overtaken(&self) {
         let overtaken: Vec<Pending> = {
             let mut pending = self.exchanges.requests.pending.lock();
             let mut ids = Vec::new();
             for (id, request) in pending.iter_mut() {
                 let leader = self.leader_of(request.partition);
-                let elsewhere = leader.is_some_and(|leader| leader != request.to);
+                let elsewhere = leader.is_some_and(|leader| Some(leader) != request.to)
+                    || request.to.is_some_and(|node| self.has_fallen_silent(node));
                 if std::mem::replace(&mut request.overtaken, elsewhere) && elsewhere {
                     ids.push(*id);
                 }
@@ -315,7 +404,12 @@ impl Cluster {
         };
         for pending in overtaken {
             self.exchanges.requests.ended(&pending, "LOST");
-            pending.abort("another node leads the partition by now");
+            let node = pending.to.unwrap_or_default();
+            let why = match self.has_fallen_silent(node) {
+                true => "it is not heard any more",
+                false => "another node leads the partition by now",
+            };
+            pending.abort(node, why);
         }
     }
 
@@ -324,7 +418,7 @@ impl Cluster {
         let abandoned: Vec<(u64, u32)> = {
             let mut pending = self.exchanges.requests.pending.lock();
             let gone = pending.iter().filter(|(_, p)| p.responder.is_abandoned());
-            let gone: Vec<(u64, u32)> = gone.map(|(id, p)| (*id, p.to)).collect();
+            let gone: Vec<(u64, u32)> = gone.filter_map(|(id, p)| Some((*id, p.to?))).collect();
             for (id, _) in &gone {
                 if let Some(pending) = pending.remove(id) {
                     self.exchanges.requests.ended(&pending, "ABANDONED");

@@ -126,3 +126,30 @@ async fn a_node_that_is_cut_off_says_that_it_may_lack_something() {
 fn committed_by(rig: &Rig) -> u64 {
     stores::committed(rig)
 }
+
+/// Its connections are there, and nothing comes: nobody is waited for who cannot be heard.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_hears_nobody_refuses_commands_at_once_with_the_cause() {
+    let nodes = Nodes::linked(3, 1);
+    let rigs = nodes.all().await;
+    streams::all_connected(&nodes).await;
+    wait_until("leaders", || rigs.iter().all(knows_all_leaders)).await;
+    rigs[0].deploy(&one_task()).await;
+    let leads = rigs[0].broker.partitions()[0].status.leader().unwrap() as usize;
+    let alone = (leads + 1) % 3;
+    let links = nodes.links.iter();
+    let of_node = links.filter(|(ends, _)| ends.0 == alone || ends.1 == alone);
+    of_node.for_each(|(_, link)| link.hold(true));
+    let began = Instant::now();
+    loop {
+        match rigs[alone].create("one-task", "{}").await {
+            Err(Failure::Unavailable(why)) if why.contains("only 1 of 3 nodes can be reached") => {
+                break;
+            }
+            // The leader was still heard when the request came.
+            Err(Failure::Unavailable(_) | Failure::Aborted(_)) => {}
+            other => panic!("{other:?}"),
+        }
+        assert!(began.elapsed() < DEADLINE);
+    }
+}

@@ -44,6 +44,10 @@ pub struct Activity {
     partial: AtomicBool,
     /// When that began, or the last request ended, in ticks.
     since: AtomicU32,
+    /// Its client speaks HTTP/2, where the end of a connection is agreed on.
+    http2: AtomicBool,
+    /// The next answer is the last one.
+    leaving: AtomicBool,
     /// There is a verdict. Read with each turn of the connection, so that it must cost nothing.
     judged: AtomicBool,
     judgement: Mutex<Judgement>,
@@ -64,6 +68,8 @@ impl Activity {
             requests: AtomicU32::new(0),
             partial: AtomicBool::new(true),
             since: AtomicU32::new(ticks.now()),
+            http2: AtomicBool::new(false),
+            leaving: AtomicBool::new(false),
             judged: AtomicBool::new(false),
             judgement: Mutex::default(),
         })
@@ -71,6 +77,24 @@ impl Activity {
 
     pub fn is_busy(&self) -> bool {
         self.requests.load(Ordering::Relaxed) > 0
+    }
+
+    /// The client has begun to speak HTTP/2.
+    pub fn is_http2(&self) {
+        self.http2.store(true, Ordering::Relaxed);
+    }
+
+    pub fn speaks_http2(&self) -> bool {
+        self.http2.load(Ordering::Relaxed)
+    }
+
+    /// The next answer is the last one.
+    pub fn leave(&self) {
+        self.leaving.store(true, Ordering::Release);
+    }
+
+    pub fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Acquire)
     }
 
     /// Something has begun, or all that had begun is whole.

@@ -19,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub use self::activity::{Activity, LastingBody, Verdict, Watch};
 use self::frames::{DATA, Frames, GOAWAY, HEADERS, PREFACE};
 use self::pings::Pings;
-pub use self::serve::{Accepted, Connection, serve};
+pub use self::serve::{Accepted, Connection, LAST_ANSWER, serve};
 
 /// The protocol that the client speaks, known by its first bytes.
 #[derive(Debug)]
@@ -90,6 +90,7 @@ impl<S> Watched<S> {
                 let mut frames = Frames::inbound();
                 frames.scan(PREFACE.as_slice(), |_| {});
                 self.spoken = Spoken::Http2(frames);
+                self.activity.is_http2();
                 return self.read(bytes.get(rest.len()..).unwrap_or_default());
             }
         }

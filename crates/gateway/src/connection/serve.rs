@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response, Version};
+use http::{HeaderValue, Request, Response, Version, header};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -18,6 +18,9 @@ use skep_tls::Socket;
 use super::{Activity, LastingBody, Verdict, Watched};
 
 pub type Connection = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// This part of the grace of a stop is for a next request over HTTP/1.1, whose answer ends its connection: 1 s of 5 s.
+pub const LAST_ANSWER: u32 = 5;
 
 /// A connection that has just been made.
 pub struct Accepted {
@@ -49,12 +52,18 @@ where
     let seen = Arc::clone(&activity);
     let service = service_fn(move |request: Request<Incoming>| {
         let under_way = seen.request();
-        if request.version() < Version::HTTP_2 {
+        let can_leave = request.version() < Version::HTTP_2;
+        if can_leave {
             seen.partial(false, false);
         }
         let answer = service(request);
+        let seen = Arc::clone(&seen);
         async move {
-            let response = answer.await?;
+            let mut response = answer.await?;
+            if can_leave && seen.is_leaving() {
+                let headers = response.headers_mut();
+                headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
             Ok::<_, E>(response.map(|body| LastingBody::new(body, under_way)))
         }
     });
@@ -74,22 +83,53 @@ where
             Ok(ended) => ended,
             Err(verdict) => {
                 tracing::debug!(?verdict, "a connection is ended");
-                match verdict {
-                    Verdict::TooSlow => Ok(()),
-                    Verdict::Idle => {
-                        connection.as_mut().graceful_shutdown();
-                        let ended = tokio::time::timeout(patience, connection).await;
-                        ended.unwrap_or(Ok(()))
-                    }
-                    Verdict::Stopping => {
-                        connection.as_mut().graceful_shutdown();
-                        connection.await
-                    }
-                }
+                let end = End {
+                    verdict,
+                    activity: &activity,
+                    patience,
+                };
+                let ended = end.of(connection.as_mut(), |it| it.graceful_shutdown());
+                ended.await.unwrap_or(Ok(()))
             }
         };
         if let Err(error) = ended {
             tracing::debug!(%error, "a connection broke off");
         }
     })
+}
+
+/// How a connection is ended.
+struct End<'a> {
+    verdict: Verdict,
+    activity: &'a Activity,
+    patience: Duration,
+}
+
+impl End<'_> {
+    /// What the connection ended with; `None`: it was cut.
+    async fn of<C: Future>(
+        self,
+        mut connection: Pin<&mut C>,
+        shut_down: impl Fn(Pin<&mut C>),
+    ) -> Option<C::Output> {
+        match self.verdict {
+            Verdict::TooSlow => return None,
+            Verdict::Idle => {
+                shut_down(connection.as_mut());
+                return tokio::time::timeout(self.patience, connection).await.ok();
+            }
+            Verdict::Stopping if self.activity.speaks_http2() => {}
+            Verdict::Stopping => {
+                // Whoever closes it while a request is on its way leaves its client in doubt: the next answer says that it is the last
+                // one. A client that asks nothing meanwhile has to look before it does.
+                self.activity.leave();
+                let time = self.patience / LAST_ANSWER;
+                if let Ok(ended) = tokio::time::timeout(time, connection.as_mut()).await {
+                    return Some(ended);
+                }
+            }
+        }
+        shut_down(connection.as_mut());
+        Some(connection.await)
+    }
 }

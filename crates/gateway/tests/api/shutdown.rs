@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 use skep_proto::gateway_protocol as pb;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::fake::{KEY, start, start_with};
@@ -23,6 +24,31 @@ async fn a_request_under_way_is_answered_and_new_connections_are_refused() {
     gateway.stopped().await;
     assert!(TcpStream::connect(rest).await.is_err());
     assert!(TcpStream::connect(grpc).await.is_err());
+}
+
+/// A connection that is closed while a request is on its way leaves its client in doubt.
+#[tokio::test]
+async fn a_connection_that_is_kept_is_told_with_its_next_answer_that_it_was_the_last() {
+    let mut gateway = start_with(|config| config.shutdown_grace = Duration::from_secs(600)).await;
+    let mut kept = TcpStream::connect(gateway.rest).await.expect("connects");
+    let mut ask = async || {
+        let request = b"GET /v2/topology HTTP/1.1\r\nHost: skep\r\n\r\n";
+        kept.write_all(request).await.expect("takes a request");
+        let mut answer = String::new();
+        let mut bytes = [0; 4096];
+        while !answer.ends_with('}') {
+            let count = kept.read(&mut bytes).await.expect("answers");
+            assert_ne!(count, 0, "the connection was closed after {answer:?}");
+            answer.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+        answer.to_ascii_lowercase()
+    };
+    assert!(!ask().await.contains("connection: close"));
+    gateway.stop();
+    // Who has not heard of the stop yet is answered as before.
+    while !ask().await.contains("connection: close") {}
+    assert_eq!(kept.read(&mut [0]).await.expect("ends well"), 0);
+    gateway.stopped().await;
 }
 
 #[tokio::test]

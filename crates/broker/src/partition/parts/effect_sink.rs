@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use skep_engine::Sent;
+use skep_protocol::command::Request;
 use skep_query::Query;
 use skep_replication::Message;
+use skep_service::Responder;
 
 use crate::asking::QueryResult;
 use crate::partition::status::PartitionStatus;
@@ -27,6 +29,12 @@ pub enum Effect {
     JobsAvailable(Arc<str>),
     /// To a replica of the partition on another node.
     Replicate(Message),
+    /// A request that was not begun, for whoever leads the partition now.
+    SendOn {
+        partition: u32,
+        request: Box<Request>,
+        responder: Responder,
+    },
     /// The partition is led from here, or not any more.
     RoleChanged,
     /// For whoever has the rows of the partition.

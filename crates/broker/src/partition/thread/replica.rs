@@ -5,9 +5,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use skep_cluster::{SurvivingCopy, node_of};
-use skep_protocol::Failure;
 use skep_replication::{Change, EntryId, Event, Part, Role};
-use skep_service::{Answer, Timings};
 
 use super::Partition;
 use crate::partition::core::{CoreError, Polled};
@@ -170,19 +168,18 @@ impl Partition {
     /// Work that only the leader does. What other partitions ask for they ask again, and jobs that were not delivered have
     /// their time-out.
     pub(super) fn turn_away(&mut self, work: Work) {
-        let Work::Request(ClientRequest { responder, .. }) = work else {
+        let Work::Request(ClientRequest {
+            request, responder, ..
+        }) = work
+        else {
             return;
         };
         self.env.status.limit.release();
-        let partition = self.env.partition();
-        let text = format!(
-            "Partition {partition} is not led by this node any more. Nothing was done; send the request again."
-        );
-        let answer = Answer {
-            result: Err(Failure::Unavailable(text)),
-            timings: Timings::default(),
-        };
-        let _ = responder.send(answer);
+        self.env.effect_sink.send(Effect::SendOn {
+            partition: self.env.partition(),
+            request: Box::new(request),
+            responder,
+        });
     }
 
     /// A node that stops lets another one lead, so that nobody has to wait for an election.
