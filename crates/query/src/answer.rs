@@ -23,7 +23,10 @@ pub fn page(search: &Search, found: &Found) -> String {
         write_row(listed, search.whole_texts, &mut out);
     }
     let cursor = |row: Option<&Row>| match row {
-        Some(row) => format!("\"{}\"", merge::cursor_of(search, row).encode()),
+        Some(row) => format!(
+            "\"{}\"",
+            merge::cursor_of(search, row).encode(search.entity)
+        ),
         None => "null".to_string(),
     };
     let _ = write!(

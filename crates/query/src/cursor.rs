@@ -5,7 +5,7 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use crate::entity::Kind;
+use crate::entity::{Entity, Kind};
 use crate::value::Value;
 
 /// The values of the sort fields and, at the end, the key of a row.
@@ -16,17 +16,19 @@ pub struct Cursor(pub Vec<Value>);
 const MAX_LENGTH: usize = 256 << 10;
 
 impl Cursor {
-    pub fn encode(&self) -> String {
+    /// As text that says of which entity's rows it is.
+    pub fn encode(&self, of: &Entity) -> String {
         let values = self.0.iter().map(|value| match value {
             Value::Null => Json::Null,
             Value::Int(number) => json!(number),
             Value::Text(text) => json!(text),
         });
-        STANDARD.encode(Json::Array(values.collect()).to_string())
+        let all = std::iter::once(json!({ "of": of.table })).chain(values);
+        STANDARD.encode(Json::Array(all.collect()).to_string())
     }
 
-    /// Reads a cursor with values of these kinds; `None` if it is no cursor of such a search.
-    pub fn decode(text: &str, kinds: &[Kind]) -> Option<Cursor> {
+    /// Reads a cursor of this entity with values of these kinds; `None` if it is no cursor of such a search.
+    pub fn decode(text: &str, of: &Entity, kinds: &[Kind]) -> Option<Cursor> {
         if text.len() > MAX_LENGTH {
             return None;
         }
@@ -34,8 +36,13 @@ impl Cursor {
         let Json::Array(values) = serde_json::from_slice(&bytes).ok()? else {
             return None;
         };
+        // Earlier versions did not say of what it is.
+        let says_so = values.first().is_some_and(Json::is_object);
+        let mut values = values.into_iter();
+        if says_so && values.next()? != json!({ "of": of.table }) {
+            return None;
+        }
         let values: Option<Vec<Value>> = values
-            .into_iter()
             .map(|value| match value {
                 Json::Null => Some(Value::Null),
                 Json::Number(number) => number.as_i64().map(Value::Int),
@@ -63,20 +70,23 @@ fn is_of(value: &Value, kind: Kind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entities::{INCIDENT, JOB};
 
     #[test]
     fn a_cursor_survives_its_text() {
         let cursor = Cursor(vec![Value::Null, Value::text("ä\""), Value::Int(-3)]);
         let kinds = [Kind::Time, Kind::Text, Kind::Key];
-        assert_eq!(
-            Cursor::decode(&cursor.encode(), &kinds),
-            Some(cursor.clone())
-        );
-        assert_eq!(Cursor::decode(&cursor.encode(), &kinds[..2]), None);
-        // A cursor of another sort.
+        let text = cursor.encode(&JOB);
+        assert_eq!(Cursor::decode(&text, &JOB, &kinds), Some(cursor.clone()));
+        assert_eq!(Cursor::decode(&text, &JOB, &kinds[..2]), None);
+        // A cursor of another sort, and one of other rows.
         let others = [Kind::Time, Kind::Int, Kind::Key];
-        assert_eq!(Cursor::decode(&cursor.encode(), &others), None);
-        assert_eq!(Cursor::decode("no cursor", &[Kind::Key]), None);
-        assert_eq!(Cursor::decode("", &[Kind::Key]), None);
+        assert_eq!(Cursor::decode(&text, &JOB, &others), None);
+        assert_eq!(Cursor::decode(&text, &INCIDENT, &kinds), None);
+        assert_eq!(Cursor::decode("no cursor", &JOB, &[Kind::Key]), None);
+        assert_eq!(Cursor::decode("", &JOB, &[Kind::Key]), None);
+        // One of an earlier version.
+        let former = Cursor(vec![Value::Int(1)]);
+        assert_eq!(Cursor::decode("WzFd", &JOB, &[Kind::Key]), Some(former));
     }
 }

@@ -100,7 +100,7 @@ pub fn search(entity: &'static Entity, body: &str) -> Result<Search> {
     if let Some(value) = body.get("page").filter(|value| !value.is_null()) {
         let by = search.sort.iter().map(|sort| sort.field).chain([0]);
         let kinds: Vec<Kind> = by.map(|field| entity.field(field).kind).collect();
-        search.page = page(value, &kinds)?;
+        search.page = page(value, entity, &kinds)?;
     }
     Ok(search)
 }
@@ -514,7 +514,7 @@ fn sortable(entity: &Entity, name: &str) -> Result<usize> {
     }
 }
 
-fn page(value: &Json, cursor_kinds: &[Kind]) -> Result<Page> {
+fn page(value: &Json, entity: &Entity, cursor_kinds: &[Kind]) -> Result<Page> {
     let fields = object(value, "The field 'page'")?;
     let mut limit = DEFAULT_LIMIT;
     let mut start = None;
@@ -526,8 +526,12 @@ fn page(value: &Json, cursor_kinds: &[Kind]) -> Result<Page> {
                 continue;
             }
             ("from", value) => Start::Offset(number(&path, value, 0, i32::MAX as u32)?),
-            ("after", Json::String(text)) => Start::After(cursor(&path, text, cursor_kinds)?),
-            ("before", Json::String(text)) => Start::Before(cursor(&path, text, cursor_kinds)?),
+            ("after", Json::String(text)) => {
+                Start::After(cursor(&path, text, entity, cursor_kinds)?)
+            }
+            ("before", Json::String(text)) => {
+                Start::Before(cursor(&path, text, entity, cursor_kinds)?)
+            }
             ("after" | "before", value) => return bad(wrong_type(&path, value, "a string")),
             _ => {
                 return bad(format!(
@@ -567,12 +571,12 @@ fn number(path: &str, value: &Json, least: u32, most: u32) -> Result<u32> {
     }
 }
 
-fn cursor(path: &str, text: &str, kinds: &[Kind]) -> Result<Cursor> {
-    match Cursor::decode(text, kinds) {
+fn cursor(path: &str, text: &str, entity: &Entity, kinds: &[Kind]) -> Result<Cursor> {
+    match Cursor::decode(text, entity, kinds) {
         Some(cursor) => Ok(cursor),
         None => bad(format!(
-            "The field '{path}' is no cursor of a search with this sort. Use the 'startCursor' or 'endCursor' of an earlier \
-             answer and keep the sort as it was."
+            "The field '{path}' is no cursor of a search for this with this sort. Use the 'startCursor' or 'endCursor' of an earlier \
+             answer of the same search, and keep the sort as it was."
         )),
     }
 }

@@ -205,7 +205,7 @@ fn a_sort_is_bounded() {
 
 #[test]
 fn a_cursor_belongs_to_the_sort_that_it_came_of() {
-    let one = skep_query::Cursor(vec![Value::Int(1)]).encode();
+    let one = skep_query::Cursor(vec![Value::Int(1)]).encode(&PROCESS_DEFINITION);
     assert!(
         search(
             &PROCESS_DEFINITION,
@@ -215,6 +215,24 @@ fn a_cursor_belongs_to_the_sort_that_it_came_of() {
     );
     let body = format!(r#"{{"page": {{"after": "{one}"}}, "sort": [{{"field": "name"}}]}}"#);
     assert!(search(&PROCESS_DEFINITION, &body).is_err());
+}
+
+#[test]
+fn a_cursor_belongs_to_the_rows_that_it_came_of() {
+    let one = skep_query::Cursor(vec![Value::Int(1)]);
+    for entity in skep_query::entities::ALL {
+        let body = format!(
+            r#"{{"page": {{"after": "{}"}}}}"#,
+            one.encode(&PROCESS_DEFINITION)
+        );
+        let refused = search(entity, &body).is_err();
+        assert_eq!(
+            refused,
+            entity.table != PROCESS_DEFINITION.table,
+            "{}",
+            entity.table
+        );
+    }
 }
 
 #[test]

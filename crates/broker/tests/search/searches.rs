@@ -155,14 +155,14 @@ async fn pages_by_cursor_go_over_all_partitions_and_back() {
         let Some(last) = found.rows.last() else {
             break;
         };
-        let cursor = skep_query::merge::cursor_of(&query, last).encode();
+        let cursor = skep_query::merge::cursor_of(&query, last).encode(query.entity);
         after = format!(r#", "after": "{cursor}""#);
         seen.extend(texts(&PROCESS_INSTANCE, &found, "processInstanceKey"));
         pages.push(found);
     }
     assert_eq!(seen, expected);
     let query = search(&PROCESS_INSTANCE, &format!("{{{sort}}}")).unwrap();
-    let cursor = skep_query::merge::cursor_of(&query, &pages[2].rows[0]).encode();
+    let cursor = skep_query::merge::cursor_of(&query, &pages[2].rows[0]).encode(query.entity);
     let body = format!(r#"{{{sort}, "page": {{"limit": 7, "before": "{cursor}"}}}}"#);
     assert_eq!(
         find(&rig, &PROCESS_INSTANCE, &body).await.rows,

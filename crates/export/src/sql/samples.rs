@@ -53,7 +53,7 @@ pub fn searches(filters: &[&str], fields: &[&str]) -> Vec<Search> {
                 true => vec![Value::Int(150)],
                 false => vec![Value::Int(25), Value::Int(150)],
             };
-            let cursor = Cursor(cursor).encode();
+            let cursor = Cursor(cursor).encode(&PROCESS_INSTANCE);
             let sort = match field.is_empty() {
                 true => String::new(),
                 false => format!(r#"{{"field": "{field}", "order": "{order}"}}"#),

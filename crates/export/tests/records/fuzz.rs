@@ -214,7 +214,7 @@ fn searches(store: &Filled, entity: &'static Entity, seed: u64) -> usize {
             );
         }
         let cursors = |found: &Found| {
-            let of = |row| merge::cursor_of(&search, row).encode();
+            let of = |row| merge::cursor_of(&search, row).encode(search.entity);
             found.rows.iter().map(of).collect::<Vec<_>>()
         };
         assert_eq!(
@@ -224,7 +224,7 @@ fn searches(store: &Filled, entity: &'static Entity, seed: u64) -> usize {
             entity.title
         );
         let last = is.rows.last().map(|row| merge::cursor_of(&search, row));
-        cursor = last.map(|cursor| cursor.encode());
+        cursor = last.map(|cursor| cursor.encode(search.entity));
         count += is.rows.len();
     }
     count

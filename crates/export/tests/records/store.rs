@@ -173,7 +173,7 @@ impl Filled {
                 let Some(last) = found.rows.last() else {
                     break;
                 };
-                let cursor = merge::cursor_of(&search, last).encode();
+                let cursor = merge::cursor_of(&search, last).encode(search.entity);
                 after = format!(r#", "after": "{cursor}""#);
             }
             assert_eq!(walked, all, "{}", entity.table);

@@ -91,8 +91,8 @@ fn every_sort_of_every_entity_with_every_kind_of_page() {
                 _ => Value::Int(5),
             };
             let (key, value) = (value(entity.key()), value(field));
-            let there = Cursor(vec![value, key.clone()]).encode();
-            let absent = Cursor(vec![Value::Null, key]).encode();
+            let there = Cursor(vec![value, key.clone()]).encode(entity);
+            let absent = Cursor(vec![Value::Null, key]).encode(entity);
             for order in ["ASC", "DESC"] {
                 for page in [
                     r#""from": 3"#.to_string(),
