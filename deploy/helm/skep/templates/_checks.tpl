@@ -92,6 +92,9 @@
 {{- if ne (index $was "partition-count" | int) (.Values.orchestration.partitionCount | int) -}}
 {{- include "skep.refuse" (printf "orchestration.partitionCount is %v, and the cluster has %v partitions: their number is fixed in this version. Install another release and let the old one run dry (docs/how-to/move-from-camunda.md)" .Values.orchestration.partitionCount (index $was "partition-count")) -}}
 {{- end -}}
+{{- if and (eq (index $was "size" | int) 1) (gt (include "skep.size" . | int) 1) -}}
+{{- include "skep.refuse" (printf "orchestration.clusterSize is %s, and the release is a node alone: it would have to start again before others can come, and Kubernetes would wait for these first. Install with two nodes or more, and move (docs/how-to/move-from-camunda.md)" (include "skep.size" .)) -}}
+{{- end -}}
 {{- if and (gt (index $was "size" | int) 1) (eq (include "skep.size" . | int) 1) -}}
 {{- include "skep.refuse" "orchestration.clusterSize is 1, and the cluster has more nodes: one that is left cannot become a node alone in this version. The least is 2" -}}
 {{- end -}}
