@@ -4,3 +4,9 @@ export interface Running {
   stop: () => Promise<void>;
 }
 export function startServer(settings?: string[]): Promise<Running>;
+export interface Node {
+  url: string;
+  /** As `kill -9` does. */
+  kill: () => Promise<void>;
+}
+export function startCluster(): Promise<{ nodes: Node[]; stop: () => Promise<void> }>;

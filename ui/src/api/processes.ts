@@ -23,6 +23,10 @@ export const versions = (id: string) =>
 export const definition = (key: DefinitionKey) =>
   once(["definitions", "one", key], (how) => get("/process-definitions/{processDefinitionKey}", { processDefinitionKey: key }, how));
 
+/** The form with which people start it; null without one. */
+export const startForm = (key: DefinitionKey) =>
+  once(["definitions", "form", key], async (how) => (await get("/process-definitions/{processDefinitionKey}/form", { processDefinitionKey: key }, how)) ?? null);
+
 /** Instances at work, per process; with incidents first. */
 export const loads = () =>
   live(["instances", "loads"], (how) => post("/process-definitions/statistics/process-instances", {}, { page: { limit: 1000 } }, how));

@@ -9,8 +9,8 @@ import { TITLE_PLACE } from "../parts/PageTitle";
 import { Skeleton } from "../parts/Shown";
 import { text } from "../text";
 import { useKeys } from "./keys";
+import { LookMenu } from "./LookMenu";
 import { rooms } from "./nav";
-import { ThemeMenu } from "./ThemeMenu";
 import hive from "../style/icon.svg";
 import "./frame.css";
 
@@ -42,7 +42,7 @@ export function Frame() {
         </button>
         <Behind />
         <Live />
-        <ThemeMenu />
+        <LookMenu />
       </header>
       <main id="content" className="content" tabIndex={-1}>
         <Suspense fallback={<Skeleton rows={6} />}>{placed ? <Outlet /> : null}</Suspense>

@@ -1,25 +1,37 @@
 // Numbers, times and spans of time as people read them.
+import { zoneNow } from "./zone";
 
 const numbers = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
-const exactly = new Intl.DateTimeFormat("en", {
-  year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZoneName: "short",
-});
-const clock = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
-const day = new Intl.DateTimeFormat("en", { month: "short", day: "numeric" });
+/** Formats of dates are dear to make: one of each zone is kept. */
+const made = new Map<string, Intl.DateTimeFormat>();
+function dates(name: string, zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = `${name} ${zone}`;
+  const format = made.get(key) ?? new Intl.DateTimeFormat("en", { ...options, timeZone: zone || undefined });
+  made.set(key, format);
+  return format;
+}
+const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
 
 export const number = (value: number): string => numbers.format(value);
 /** 1234 as 1.2K: where there is little room. */
 export const compact = (value: number): string => (value < 10_000 ? numbers.format(value) : short.format(value));
 /** A count that the server stopped at some number. */
 export const atLeast = (value: number, more: boolean): string => (more ? `${numbers.format(value)}+` : numbers.format(value));
-export const exact = (iso: string): string => exactly.format(new Date(iso));
-/** Hour and minute of today, or the day. */
-export const moment = (iso: string, now: number): string => {
+export const exactIn = (iso: string, zone: string): string =>
+  dates("exact", zone, { year: "numeric", month: "short", day: "numeric", ...CLOCK, timeZoneName: "short" }).format(new Date(iso));
+/** A moment in full, with its zone. */
+export const exact = (iso: string): string => exactIn(iso, zoneNow());
+/** Hour and minute of today, or the day as well; the year where it is another one. */
+export function moment(iso: string, now: number): string {
   const then = new Date(iso);
-  return Math.abs(now - then.getTime()) < 12 * 3_600_000 ? clock.format(then) : `${day.format(then)}, ${clock.format(then)}`;
-};
+  const clock = dates("clock", zoneNow(), CLOCK).format(then);
+  if (Math.abs(now - then.getTime()) < 12 * 3_600_000) return clock;
+  const other = then.getFullYear() !== new Date(now).getFullYear();
+  const day = dates(other ? "year" : "day", zoneNow(), { month: "short", day: "numeric", ...(other ? { year: "numeric" } : {}) }).format(then);
+  return other ? day : `${day}, ${clock}`;
+}
 
 const UNITS = [
   ["year", 31_536_000_000],

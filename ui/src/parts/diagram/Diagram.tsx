@@ -3,6 +3,8 @@ import { ListTree, Maximize, Minus, Plus } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { text } from "../../text";
 import { number } from "../../text/format";
+import type { Change } from "../compare/diff";
+import { drawChanges } from "../compare/marks";
 import { Note } from "../Note";
 import { Skeleton } from "../Shown";
 import { type Ghosts, drawGhosts } from "./ghosts";
@@ -22,6 +24,8 @@ interface DiagramProps {
   heat?: ReadonlyMap<string, number>;
   /** Changes that are planned. */
   ghosts?: Ghosts;
+  /** What is different from another model. */
+  changes?: readonly Change[];
   /** Counts of what has ended are shown as well. */
   withEnded?: boolean;
   selected?: string;
@@ -31,7 +35,7 @@ interface DiagramProps {
 const NONE: ReadonlySet<string> = new Set();
 const t = text.processes;
 
-export default function Diagram({ xml, label, marks, taken = NONE, heat, ghosts, withEnded = false, selected, onSelect }: DiagramProps) {
+export default function Diagram({ xml, label, marks, taken = NONE, heat, ghosts, changes, withEnded = false, selected, onSelect }: DiagramProps) {
   const place = useRef<HTMLDivElement>(null);
   const [drawn, setDrawn] = useState<{ xml: string; parts: Parts }>();
   const parts = drawn?.xml === xml ? drawn.parts : undefined;
@@ -51,6 +55,7 @@ export default function Diagram({ xml, label, marks, taken = NONE, heat, ghosts,
   useEffect(() => (!parts ? undefined : heat ? drawHeat(parts, heat) : drawMarks(parts, marks, withEnded)), [parts, marks, withEnded, heat]);
   useEffect(() => (parts ? drawFlows(parts, taken) : undefined), [parts, taken]);
   useEffect(() => (parts && ghosts ? drawGhosts(parts, ghosts) : undefined), [parts, ghosts]);
+  useEffect(() => (parts && changes ? drawChanges(parts, changes) : undefined), [parts, changes]);
   useEffect(() => {
     if (!parts || selected === undefined || !parts.registry.get(selected)) return;
     parts.canvas.addMarker(selected, "sk-selected");

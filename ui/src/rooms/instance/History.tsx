@@ -12,6 +12,7 @@ import { Failure } from "../../parts/Note";
 import { State } from "../../parts/State";
 import { text } from "../../text";
 import { between, exact } from "../../text/format";
+import { useZone } from "../../text/zone";
 import { useScope } from "./scope";
 
 const t = text.instance;
@@ -153,6 +154,7 @@ function Item({ level, selected, focusable, open, setOpen, onSelect, state, name
 /** When it happened within the life of the whole. */
 function Bar({ times, from, to }: { times: Times; from: string; to: string | null | undefined }) {
   const now = useNow(times.to === undefined ? 1_000 : 3_600_000);
+  useZone();
   const end = times.to ?? Math.max(now, times.from + 1);
   const whole = Math.max(1, end - times.from);
   const start = (100 * (new Date(from).getTime() - times.from)) / whole;

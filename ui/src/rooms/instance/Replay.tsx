@@ -4,6 +4,7 @@ import { History as Clock, Pause, Play, SkipBack, SkipForward, X } from "lucide-
 import { useEffect, useState } from "react";
 import { text } from "../../text";
 import { exact, span } from "../../text/format";
+import { useZone } from "../../text/zone";
 import { indexAt } from "./replay";
 import "./replay.css";
 
@@ -33,6 +34,7 @@ export function ReplayButton({ from }: { from: string }) {
 export function Replay({ moments, cut }: { moments: readonly number[]; cut: boolean }) {
   const [time = 0, set] = useAt();
   const [playing, play] = useState(false);
+  useZone();
   const last = moments.length - 1;
   const index = indexAt(moments, time);
   const moment = moments[index] ?? time;

@@ -1,6 +1,7 @@
 // The fields of a new condition.
 import { type FormEvent, useState } from "react";
 import { text } from "../../text";
+import { useZone, fromWall, ownZone } from "../../text/zone";
 import type { AddFilterProps } from "./AddFilter";
 import { condition, written } from "./filter";
 import { type Kind, KINDS } from "./kinds";
@@ -11,18 +12,20 @@ export default function Form({ search, change }: AddFilterProps) {
   const [kind, setKind] = useState<Kind>("var");
   const [value, setValue] = useState("");
   const [bad, setBad] = useState(false);
+  const zone = useZone();
+  const isTime = kind === "from" || kind === "to";
   const apply = (event: FormEvent) => {
     event.preventDefault();
     if (value.trim() === "") return;
     if (kind !== "var") {
-      change({ ...search, [kind]: value.trim() });
+      // A link says the same to somebody in another zone.
+      change({ ...search, [kind]: isTime ? fromWall(value) : value.trim() });
       return;
     }
     const read = condition(value);
     setBad(read === undefined);
     if (read) change({ ...search, var: [...(search.var ?? []), written(read)] });
   };
-  const isTime = kind === "from" || kind === "to";
   return (
     <form onSubmit={apply}>
       <label>
@@ -50,6 +53,7 @@ export default function Form({ search, change }: AddFilterProps) {
         />
       </label>
       {kind === "var" ? <p className={bad ? "bad" : "faint"}>{bad ? t.varBad : t.varHelp}</p> : null}
+      {isTime ? <p className="faint">{t.zoneHelp(zone || ownZone())}</p> : null}
       <button type="submit" className="button">
         {t.apply}
       </button>

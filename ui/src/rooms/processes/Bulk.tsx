@@ -20,6 +20,7 @@ interface BulkProps {
   search: ProcessSearch;
   filter: Filter;
   sort: Sort[];
+  names: readonly string[];
   of: Definition | undefined;
   selected: ReadonlySet<Key>;
   clear: () => void;
@@ -36,7 +37,7 @@ function terms(search: ProcessSearch, states: readonly State[]): string[] {
   const wanted = statesOf(search).filter((state) => states.includes(state));
   const shown = wanted.map((state) => t.states[state]).join(", ");
   const process = search.process === undefined ? [] : [`${t.process} ${search.process}`];
-  const version = search.version === undefined ? [] : [t.versionOf(Number(search.version))];
+  const version = search.version === undefined ? [] : [search.versus === undefined ? t.versionOf(Number(search.version)) : t.twoVersions(search.version, search.versus)];
   const others = KINDS.flatMap((kind) => {
     const value = search[kind];
     return value === undefined ? [] : [`${t.filters[kind]} ${Array.isArray(value) ? value.join(", ") : value}`];
@@ -45,7 +46,7 @@ function terms(search: ProcessSearch, states: readonly State[]): string[] {
   return [...process, ...version, `${t.state} ${shown}`, ...others, ...error];
 }
 
-export function Bulk({ search, filter: shown, sort, of, selected, clear }: BulkProps) {
+export default function Bulk({ search, filter: shown, sort, names, of, selected, clear }: BulkProps) {
   // A process has one version now, and may have two in a moment.
   const only = of ? { processDefinitionId: of.processDefinitionId, processDefinitionVersion: of.version } : {};
   if (selected.size > 0) {
@@ -60,7 +61,7 @@ export function Bulk({ search, filter: shown, sort, of, selected, clear }: BulkP
         </button>
         <Many command="retry" filter={{ ...filter, hasIncident: true }} terms={words} label={text.commands.retryMany} />
         <Many command="cancel" filter={filter} terms={words} label={text.commands.cancelMany} />
-        <More filters={{ work: { ...filter, ...only }, over: { ...filter, state: { $in: ["COMPLETED", "TERMINATED"] } }, all: { processInstanceKey: { $in: keys } } }} terms={{ work: words, over: words }} of={of} sort={sort} />
+        <More filters={{ work: { ...filter, ...only }, over: { ...filter, state: { $in: ["COMPLETED", "TERMINATED"] } }, all: { processInstanceKey: { $in: keys } } }} terms={{ work: words, over: words }} of={of} sort={sort} names={names} />
       </>
     );
   }
@@ -69,7 +70,7 @@ export function Bulk({ search, filter: shown, sort, of, selected, clear }: BulkP
     <>
       <All command="retry" search={search} states={["incident"]} label={text.commands.retryEvery} />
       <All command="cancel" search={search} states={AT_WORK} label={text.commands.cancelEvery} />
-      <More filters={{ work: work && { ...work, ...only }, over: scope(search, OVER), all: shown }} terms={{ work: terms(search, AT_WORK), over: terms(search, OVER) }} of={of} sort={sort} />
+      <More filters={{ work: work && { ...work, ...only }, over: scope(search, OVER), all: shown }} terms={{ work: terms(search, AT_WORK), over: terms(search, OVER) }} of={of} sort={sort} names={names} />
     </>
   );
 }

@@ -3,11 +3,13 @@ import { X } from "lucide-react";
 import type { Definition } from "../../api/processes";
 import { type Look } from "../../parts/State";
 import { text } from "../../text";
+import { exact } from "../../text/format";
+import { useZone } from "../../text/zone";
 import { AddFilter } from "./AddFilter";
 import { statesOf } from "./filter";
 import { type Kind, KINDS } from "./kinds";
 import { PickProcess } from "./PickProcess";
-import { type ProcessSearch, STATES, type State } from "./search";
+import { type ProcessSearch, STATES, type State, isFiltered, withoutFilters } from "./search";
 
 const t = text.processes;
 const looks: Record<State, Look> = { active: "active", incident: "incident", completed: "ended", terminated: "cancelled" };
@@ -19,18 +21,18 @@ interface FilterBarProps {
 }
 
 export function FilterBar({ search, change, versions }: FilterBarProps) {
+  useZone();
   const chips = chipsOf(search);
   const hash = search.hash;
-  const some = Object.entries(search).some(([name, value]) => name !== "sort" && name !== "heat" && value !== undefined);
   return (
     <div className="filters" role="search" aria-label={t.add}>
-      <PickProcess chosen={search.process} choose={(process) => change({ ...search, process, version: undefined, element: undefined })} />
+      <PickProcess chosen={search.process} choose={(process) => change({ ...search, process, version: undefined, versus: undefined, element: undefined })} />
       {search.process === undefined ? null : (
         <select
           className="field"
           aria-label={t.version}
           value={search.version ?? ""}
-          onChange={(event) => change({ ...search, version: event.target.value || undefined, element: undefined })}
+          onChange={(event) => change({ ...search, version: event.target.value || undefined, versus: undefined, element: undefined })}
         >
           <option value="">{t.allVersions}</option>
           {versions.map((each) => (
@@ -40,12 +42,13 @@ export function FilterBar({ search, change, versions }: FilterBarProps) {
           ))}
         </select>
       )}
+      <Versus search={search} change={change} versions={versions} />
       <States search={search} change={change} />
-      {chips.map(({ kind, value, without }) => (
+      {chips.map(({ kind, value, shown, without }) => (
         <span key={`${kind} ${value}`} className="chip">
           <span className="faint">{t.filters[kind]}</span>
-          <span className="clip mono" title={value}>
-            {value}
+          <span className={`clip${shown === value ? " mono" : ""}`} title={shown}>
+            {shown}
           </span>
           <button type="button" aria-label={t.remove(`${t.filters[kind]} ${value}`)} onClick={() => change(without)}>
             <X size={12} aria-hidden="true" />
@@ -62,8 +65,8 @@ export function FilterBar({ search, change, versions }: FilterBarProps) {
         </span>
       )}
       <AddFilter search={search} change={change} />
-      {some ? (
-        <button type="button" className="button quiet" onClick={() => change({ sort: search.sort, heat: search.heat })}>
+      {isFiltered(search) ? (
+        <button type="button" className="button quiet" onClick={() => change(withoutFilters(search))}>
           {t.clear}
         </button>
       ) : null}
@@ -71,9 +74,34 @@ export function FilterBar({ search, change, versions }: FilterBarProps) {
   );
 }
 
+/** With which other version the one that is shown, or the newest, is compared. */
+function Versus({ search, change, versions }: FilterBarProps) {
+  if (search.process === undefined || versions.length < 2) return null;
+  const version = search.version ?? String(versions[0]?.version);
+  return (
+    <select
+      className="field"
+      aria-label={t.versus}
+      value={search.versus ?? ""}
+      onChange={(event) => change({ ...search, version: event.target.value === "" ? search.version : version, versus: event.target.value || undefined, element: undefined })}
+    >
+      <option value="">{t.versusNone}</option>
+      {versions
+        .filter((each) => String(each.version) !== version)
+        .map((each) => (
+          <option key={each.processDefinitionKey} value={String(each.version)}>
+            {t.versusOf(each.version, each.versionTag)}
+          </option>
+        ))}
+    </select>
+  );
+}
+
 interface Chip {
   kind: Kind;
   value: string;
+  /** As people read it. */
+  shown: string;
   without: ProcessSearch;
 }
 
@@ -81,12 +109,14 @@ function chipsOf(search: ProcessSearch): Chip[] {
   return KINDS.flatMap((kind): Chip[] => {
     if (kind === "var") {
       const all = search.var ?? [];
-      return all.map((value) => ({ kind, value, without: { ...search, var: all.filter((each) => each !== value) } }));
+      return all.map((value) => ({ kind, value, shown: value, without: { ...search, var: all.filter((each) => each !== value) } }));
     }
     const value = search[kind];
-    return value === undefined ? [] : [{ kind, value, without: { ...search, [kind]: undefined } }];
+    return value === undefined ? [] : [{ kind, value, shown: shownOf(kind, value), without: { ...search, [kind]: undefined } }];
   });
 }
+
+const shownOf = (kind: Kind, value: string): string => ((kind === "from" || kind === "to") && !Number.isNaN(Date.parse(value)) ? exact(value) : value);
 
 function States({ search, change }: Pick<FilterBarProps, "search" | "change">) {
   const chosen = statesOf(search);

@@ -1,7 +1,8 @@
 // The instances that the filter finds, in the order that was chosen.
 import { Link } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { Suspense, lazy, useMemo, useState } from "react";
 import type { Key } from "react-aria-components";
+import { type Values, cellOf, useColumnValues } from "../../api/columns";
 import type { Filter, Instance } from "../../api/instances";
 import { useInstances } from "../../api/instances";
 import type { Definition } from "../../api/processes";
@@ -15,11 +16,13 @@ import { Time } from "../../parts/Time";
 import { Took } from "../../parts/Took";
 import { text } from "../../text";
 import { atLeast } from "../../text/format";
-import { Bulk } from "./Bulk";
+import { Columns } from "./columns/Columns";
+import { columnsOf, written } from "./columns/names";
 import { sortOf } from "./filter";
-import type { ProcessSearch } from "./search";
+import { type ProcessSearch, isFiltered, withoutFilters } from "./search";
 import "../../parts/list.css";
 
+const Bulk = lazy(() => import("./Bulk"));
 const t = text.processes;
 
 const base: readonly Col<Instance>[] = [
@@ -63,6 +66,8 @@ const base: readonly Col<Instance>[] = [
 const version: Col<Instance> = { id: "version", name: t.version, width: 96, cell: (row) => <span className="faint">{`v${row.processDefinitionVersion}`}</span> };
 
 interface InstanceListProps {
+  /** The definition that the drawing shows, whose variables are suggested as columns. */
+  drawn: Definition | undefined;
   search: ProcessSearch;
   filter: Filter | undefined;
   change: (search: ProcessSearch) => void;
@@ -70,12 +75,12 @@ interface InstanceListProps {
   of: Definition | undefined;
 }
 
-export function InstanceList({ search, filter, change, of }: InstanceListProps) {
+export function InstanceList({ filter, ...props }: InstanceListProps) {
   if (filter === undefined) return <Note title={t.stateless}>{t.statelessText}</Note>;
-  return <Found search={search} filter={filter} change={change} of={of} />;
+  return <Found filter={filter} {...props} />;
 }
 
-function Found({ search, filter, change, of }: InstanceListProps & { filter: Filter }) {
+function Found({ search, filter, change, of, drawn }: InstanceListProps & { filter: Filter }) {
   const sort = sortOf(search);
   const order = useMemo(() => [{ field: sort.field, order: sort.order }, { field: "processInstanceKey" as const, order: sort.order }], [sort.field, sort.order]);
   const { query, list } = useInstances(filter, sort.field === "processInstanceKey" ? order.slice(1) : order, search.after);
@@ -83,14 +88,17 @@ function Found({ search, filter, change, of }: InstanceListProps & { filter: Fil
   const [chosen, setChosen] = useState<{ of: Filter; keys: ReadonlySet<Key> }>({ of: filter, keys: new Set() });
   const selected = useMemo(() => new Set(chosen.of === filter ? chosen.keys : []), [chosen, filter]);
   const select = (keys: ReadonlySet<Key>) => setChosen({ of: filter, keys });
-  const columns = useColumns(list.rows, search.process !== undefined);
-  const filtered = Object.entries(search).some(([name, value]) => name !== "sort" && name !== "heat" && value !== undefined);
+  const names = useMemo(() => columnsOf(search.cols), [search.cols]);
+  const columns = useColumns(list.rows, search.process !== undefined, names);
   return (
     <section className="list" aria-label={t.list}>
       <div className="list-head">
         <b role="status">{query.data ? t.found(atLeast(list.total, list.more), list.total === 1) : " "}</b>
         <span className="grow" />
-        <Bulk search={search} filter={filter} sort={order} of={of} selected={selected} clear={() => select(new Set())} />
+        <Columns names={names} of={drawn} change={(next) => change({ ...search, cols: written(next) })} />
+        <Suspense fallback={null}>
+          <Bulk search={search} filter={filter} sort={order} names={names} of={of} selected={selected} clear={() => select(new Set())} />
+        </Suspense>
       </div>
       <div className="list-body">
         <Shown query={query} rows={8}>
@@ -108,8 +116,8 @@ function Found({ search, filter, change, of }: InstanceListProps & { filter: Fil
               loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
               isLoadingMore={query.isFetchingNextPage}
               empty={
-                filtered ? (
-                  <Filtered title={t.noneFilter} actions={<button type="button" className="button small" onClick={() => change({})}>{t.clear}</button>}>
+                isFiltered(search) ? (
+                  <Filtered title={t.noneFilter} actions={<button type="button" className="button small" onClick={() => change(withoutFilters(search))}>{t.clear}</button>}>
                     {t.noneFilterText}
                   </Filtered>
                 ) : (
@@ -132,11 +140,30 @@ function Found({ search, filter, change, of }: InstanceListProps & { filter: Fil
   );
 }
 
-/** A column without anything in it is not worth its place. */
-function useColumns(rows: readonly Instance[], ofOne: boolean): readonly Col<Instance>[] {
+/** A column without anything in it is not worth its place, unless somebody asked for it. */
+function useColumns(rows: readonly Instance[], ofOne: boolean, names: readonly string[]): readonly Col<Instance>[] {
   const named = rows.some((row) => row.businessId);
-  return useMemo(
-    () => base.map((column) => (ofOne && column.id === "processDefinitionName" ? version : column)).filter((column) => named || column.id !== "businessId"),
-    [named, ofOne],
-  );
+  const keys = useMemo(() => rows.map((row) => row.processInstanceKey), [rows]);
+  const values = useColumnValues(keys, names);
+  return useMemo(() => {
+    const plain = base.map((column) => (ofOne && column.id === "processDefinitionName" ? version : column)).filter((column) => named || column.id !== "businessId");
+    // Behind what an instance is, before when it was.
+    const at = plain.findIndex((column) => column.id === "startDate");
+    return plain.toSpliced(at, 0, ...names.map((name) => variable(name, values)));
+  }, [named, ofOne, names, values]);
 }
+
+const variable = (name: string, values: Values): Col<Instance> => ({
+  id: `variable ${name}`,
+  name,
+  width: "1fr",
+  minWidth: 112,
+  cell: (row) => {
+    const value = values.get(cellOf(row.processInstanceKey, name));
+    return value === undefined ? null : (
+      <span className="clip mono" title={value}>
+        {value}
+      </span>
+    );
+  },
+});

@@ -20,6 +20,8 @@ export interface MoreProps {
   /** Of which all of them are, where that is one. */
   of: Definition | undefined;
   sort: Sort[];
+  /** Variables that stand as columns. */
+  names: readonly string[];
 }
 
 export function More(props: MoreProps) {

@@ -51,6 +51,17 @@ test("what cannot be a key or a version is not sent", () => {
   expect(filterOf({ key: "12, x, 13", version: "all" })).toEqual({ processInstanceKey: { $in: ["12", "13"] } });
 });
 
+test("two versions that are compared are both meant", () => {
+  expect(filterOf({ process: "order", version: "3", versus: "1" })).toEqual({ processDefinitionId: "order", processDefinitionVersion: { $in: [3, 1] } });
+  expect(filterOf({ process: "order", version: "3", versus: "x" })?.processDefinitionVersion).toBe(3);
+  expect(filterOf({ version: "3", versus: "1" })?.processDefinitionVersion).toBe(3);
+});
+
+test("times are moments, wherever the link is opened", () => {
+  expect(filterOf({ from: "2026-11-24T10:00:00.000Z" })?.startDate).toEqual({ $gte: "2026-11-24T10:00:00.000Z" });
+  expect(filterOf({ from: "yesterday" })?.startDate).toBeUndefined();
+});
+
 test("an unknown order is that of the start, the newest first", () => {
   expect(sortOf({})).toEqual({ field: "startDate", order: "DESC" });
   expect(sortOf({ sort: "endDate" })).toEqual({ field: "endDate", order: "ASC" });

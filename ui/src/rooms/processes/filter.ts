@@ -45,10 +45,13 @@ const pattern = (text: string) => (text.includes("*") ? { $like: text } : text);
 
 const keys = <K extends Key<string>>(text: string): K[] => text.split(/[\s,]+/).filter((each) => looksLikeKey(each)).map((each) => asKey<K>(each));
 
-const iso = (local: string): string | undefined => {
-  const date = new Date(local);
+/** Addresses hold moments; a time without a zone, as earlier versions wrote them, is one of here. */
+const iso = (time: string): string | undefined => {
+  const date = new Date(time);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 };
+
+const numberOf = (version: string | undefined): number | undefined => (version !== undefined && /^\d{1,9}$/.test(version) ? Number(version) : undefined);
 
 /** `undefined` when no state is chosen: then nothing can be found, and nothing is asked. */
 export function filterOf(search: ProcessSearch): Filter | undefined {
@@ -56,7 +59,8 @@ export function filterOf(search: ProcessSearch): Filter | undefined {
   if (states.length === 0) return undefined;
   const filter: Filter = { ...stateFilter(states) };
   if (search.process) filter.processDefinitionId = search.process;
-  if (search.version && /^\d{1,9}$/.test(search.version)) filter.processDefinitionVersion = Number(search.version);
+  const [version, other] = [numberOf(search.version), search.process === undefined ? undefined : numberOf(search.versus)];
+  if (version !== undefined) filter.processDefinitionVersion = other === undefined ? version : { $in: [version, other] };
   if (search.element) filter.elementId = search.element;
   if (search.element && states.every((state) => state === "active" || state === "incident")) filter.elementInstanceState = "ACTIVE";
   if (search.error) filter.errorMessage = pattern(search.error);

@@ -1,19 +1,21 @@
 // Processes: which instances there are, where they stand, and what is done with many of them.
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { Suspense, lazy, useMemo } from "react";
 import { kept } from "../../api/live";
 import { versions } from "../../api/processes";
 import { PageTitle } from "../../parts/PageTitle";
+import { Skeleton } from "../../parts/Shown";
 import { Splitter } from "../../parts/Splitter";
 import { text } from "../../text";
-import { Drawing } from "./Drawing";
 import { FilterBar } from "./FilterBar";
 import { filterOf } from "./filter";
 import { InstanceList } from "./InstanceList";
 import type { ProcessSearch } from "./search";
 import "./processes.css";
 
+const Drawing = lazy(() => import("./Drawing"));
+const Versions = lazy(() => import("./Versions"));
 const route = getRouteApi("/processes");
 const t = text.processes;
 
@@ -24,8 +26,9 @@ export function Processes() {
   const filter = useMemo(() => filterOf(search), [search]);
   const known = useQuery({ ...versions(search.process ?? ""), ...kept, enabled: search.process !== undefined });
   const drawn = known.data?.items.find((each) => search.version === undefined || String(each.version) === search.version);
-  const one = search.version !== undefined || known.data?.items.length === 1;
-  const list = <InstanceList search={search} filter={filter} change={change} of={one ? drawn : undefined} />;
+  const other = search.version === undefined || search.versus === undefined || search.versus === search.version ? undefined : known.data?.items.find((each) => String(each.version) === search.versus);
+  const one = (search.version !== undefined && search.versus === undefined) || known.data?.items.length === 1;
+  const list = <InstanceList search={search} filter={filter} change={change} of={one ? drawn : undefined} drawn={search.process === undefined ? undefined : drawn} />;
   return (
     <div className="processes">
       <PageTitle title={t.title} />
@@ -35,7 +38,15 @@ export function Processes() {
           name="processes"
           label={text.instance.resize}
           initial={320}
-          above={<Drawing definition={drawn} search={search} filter={filter} change={change} all={search.version === undefined && (known.data?.items.length ?? 0) > 1} />}
+          above={
+            <Suspense fallback={<Skeleton rows={3} />}>
+              {other ? (
+                <Versions one={drawn} other={other} search={search} filter={filter} change={change} />
+              ) : (
+                <Drawing definition={drawn} search={search} filter={filter} change={change} all={search.version === undefined && (known.data?.items.length ?? 0) > 1} />
+              )}
+            </Suspense>
+          }
         >
           {list}
         </Splitter>

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 import { addHatch, drawFlows, drawMarks } from "../../parts/diagram/marks";
 import { Note } from "../../parts/Note";
 import { text } from "../../text";
-import { drawChanges } from "./compare/marks";
+import { drawChanges } from "../../parts/compare/marks";
 import { type BoardProps, useEditor } from "./editor";
 import { makeModeler } from "./modeler";
 

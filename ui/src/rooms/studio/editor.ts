@@ -1,7 +1,7 @@
 // What all drawing boards have in common, whatever they draw: text in, text out, and a way to tell that it changed.
 import { useEffect, useRef, useState } from "react";
 import type { Mark } from "../../parts/diagram/marks";
-import type { Change } from "./compare/diff";
+import type { Change } from "../../parts/compare/diff";
 import type { Finding } from "./findings";
 
 export interface Editor {

@@ -1,5 +1,6 @@
 // Which tasks are listed, and in which order.
-import { getRouteApi } from "@tanstack/react-router";
+import { Link, getRouteApi } from "@tanstack/react-router";
+import { Play } from "lucide-react";
 import { useState } from "react";
 import { SORTS } from "../../api/tasks";
 import { FindField } from "../../parts/FindField";
@@ -28,6 +29,10 @@ export function FilterBar({ search }: { search: TaskSearch }) {
           ))}
         </select>
         <Who />
+        <Link to="/tasks" search={{ ...search, task: undefined, tab: undefined, start: "any" }} className="button small" title={t.start} aria-label={t.start}>
+          <Play size={14} aria-hidden="true" />
+          {t.startGo}
+        </Link>
       </div>
       <div className="row">
         <select

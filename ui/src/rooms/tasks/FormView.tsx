@@ -1,6 +1,7 @@
 // A Camunda form, drawn by form-js, which is fetched when the first one is shown. It tells what was touched, and gives its values.
 import { Form } from "@bpmn-io/form-js-viewer";
 import { useEffect, useRef, useState } from "react";
+import { type Reference, documentUrl } from "../../api/documents";
 import { Note } from "../../parts/Note";
 import { text } from "../../text";
 import "@bpmn-io/form-js-viewer/dist/assets/form-js-base.css";
@@ -17,6 +18,8 @@ export interface Filled {
   now: Values;
   /** With what no field shows. */
   all: Values;
+  /** Files that were chosen, by the name that stands for them in the values. */
+  files: ReadonlyMap<string, readonly File[]>;
   valid: boolean;
 }
 
@@ -38,8 +41,12 @@ interface FormProps {
 /** Those of another value than before. */
 const differing = (before: Values, now: Values): Touched =>
   Object.fromEntries(
-    Object.entries(now).filter(([name, is]) => JSON.stringify(is) !== JSON.stringify(before[name])).map(([name, is]) => [name, { was: before[name], is }]),
+    // Files are in the browser's memory alone: no draft can hold them.
+    Object.entries(now).filter(([, is]) => !JSON.stringify(is ?? null).includes('"files::')).filter(([name, is]) => JSON.stringify(is) !== JSON.stringify(before[name])).map(([name, is]) => [name, { was: before[name], is }]),
   );
+
+/** Where a form finds the documents that it shows. */
+const documents = { documentEndpointBuilder: ["value", { buildUrl: (of: Reference) => new URL(documentUrl(of), window.location.href).href }] };
 
 export default function FormView(props: FormProps) {
   const { schema, readOnly } = props;
@@ -54,7 +61,7 @@ export default function FormView(props: FormProps) {
   useEffect(() => {
     if (!place.current) return;
     // What is typed counts at once: otherwise a third of a second of it would be missing when the task is completed, or taken, meanwhile.
-    const options = { container: place.current, debounce: false };
+    const options = { container: place.current, debounce: false, additionalModules: [documents] };
     const form = new Form(options);
     let [gone, settled, asked] = [false, false, false];
     let all: Values = {};
@@ -68,9 +75,9 @@ export default function FormView(props: FormProps) {
     let before: Values = {};
     const fill = (): Filled => {
       asked = true;
-      const { data, errors } = form.submit();
+      const { data, errors, files } = form.submit();
       asked = false;
-      return { before, now: data, all, valid: Object.keys(errors).length === 0 };
+      return { before, now: data, all, files, valid: Object.keys(errors).length === 0 };
     };
     const show = async () => {
       const { draft, values } = latest.current;

@@ -91,7 +91,7 @@ function Row({ task, search, chosen, flip }: RowProps) {
       {flip === undefined ? null : (
         <input type="checkbox" tabIndex={-1} checked={chosen} aria-label={t.select(name)} onChange={(event) => flip(task.userTaskKey, event.target.checked)} />
       )}
-      <Link to="/tasks" search={{ ...search, task: task.userTaskKey, tab: undefined }} className="side-item task-item" data-row="" aria-current={search.task === task.userTaskKey ? "page" : undefined}>
+      <Link to="/tasks" search={{ ...search, task: task.userTaskKey, tab: undefined, start: undefined }} className="side-item task-item" data-row="" aria-current={search.task === task.userTaskKey ? "page" : undefined}>
         <span className="clip task-name" title={name}>
           {name}
         </span>

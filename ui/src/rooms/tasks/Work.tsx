@@ -8,7 +8,9 @@ import { Note } from "../../parts/Note";
 import { Shown, Skeleton } from "../../parts/Shown";
 import { text } from "../../text";
 import { NOTHING, isEmpty, keepDraft, withDraft } from "./draft";
-import { hasFiles, roundedIn, valuesOf } from "./fill";
+import { roundedIn, valuesOf } from "./fill";
+import { fileFields, shownSafely, withoutFiles } from "./files";
+import { Documents } from "./Documents";
 import { Meanwhile } from "./Meanwhile";
 import { useCompletion } from "./completion";
 import { Values } from "./Values";
@@ -36,6 +38,10 @@ export function Work({ task, next }: { task: Task; next: TaskKey | undefined }) 
   );
 }
 
+/** What a form is to see of the values. */
+export const forForm = (schema: string | undefined, values: Record<string, unknown>): Record<string, unknown> =>
+  schema === undefined ? values : (shownSafely(withoutFiles(values, fileFields(schema))) as Record<string, unknown>);
+
 interface DeskProps {
   task: Task;
   next: TaskKey | undefined;
@@ -49,19 +55,22 @@ function Desk({ task, next, discard, schema, variables }: DeskProps) {
   const who = useWho();
   const { draft, change, complete, busy, wrong, ready } = useCompletion(task, schema, next);
   const [first] = useState(() => new Map(variables.map((each) => [each.name, each.value])));
-  const [start] = useState(() => ({ values: valuesOf(first), draft: Object.keys(draft.form).length > 0 ? withDraft(valuesOf(first), draft) : undefined }));
+  const [start] = useState(() => {
+    const values = forForm(schema, valuesOf(first));
+    return { values, draft: Object.keys(draft.form).length > 0 ? withDraft(values, draft) : undefined };
+  });
   const mine = task.state === "CREATED" && task.assignee !== null && task.assignee === who;
   const rounded = schema === undefined ? [] : roundedIn(schema, first);
   return (
     <div className="desk">
       <Meanwhile task={task} who={who} written={!isEmpty(draft)} discard={discard} />
       {rounded.length > 0 ? <p className="desk-warning">{t.rounded(rounded.join(", "))}</p> : null}
-      {schema !== undefined && hasFiles(schema) ? <p className="desk-warning">{t.fileFields}</p> : null}
       {schema === undefined ? <NoForm task={task} /> : (
         <Suspense fallback={<Skeleton rows={4} />}>
           <FormView schema={schema} values={start.values} draft={start.draft} readOnly={!mine} ready={ready} touched={(touched) => change((draft) => ({ ...draft, form: touched }))} submit={() => void complete()} />
         </Suspense>
       )}
+      <Documents variables={variables} />
       <Values variables={variables} written={draft.variables} readOnly={!mine} change={(written) => change((draft) => ({ ...draft, variables: written }))} open={schema === undefined} />
       {wrong === undefined ? null : (
         <p className="bad" role="alert">

@@ -3,12 +3,14 @@ import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useRef, useState } from "react";
 import type { TaskKey } from "../../api/keys";
 import { type Task, completeTask, valuesNow } from "../../api/tasks";
+import { Problem } from "../../api/problem";
 import { isJson } from "../../parts/json";
 import { announce } from "../../parts/announce";
 import { failed } from "../../parts/failed";
 import { text } from "../../text";
 import { type Draft, NOTHING, draftOf, keepDraft } from "./draft";
 import { toSend, tooLong } from "./fill";
+import { type Kept, keepFiles } from "./files";
 import type { Filled } from "./FormView";
 import type { TaskSearch } from "./search";
 
@@ -45,13 +47,17 @@ export function useCompletion(task: Task, schema: string | undefined, next: Task
       return;
     }
     setBusy(true);
+    let kept: Kept | undefined;
     try {
-      await completeTask(key, toSend(filled, draft.variables, await valuesNow(key)));
+      if (filled && schema !== undefined) kept = await keepFiles(filled, schema, { processDefinitionId: task.processDefinitionId, processInstanceKey: task.processInstanceKey });
+      await completeTask(key, toSend(kept?.filled ?? filled, draft.variables, await valuesNow(key)));
       keepDraft(key, NOTHING);
       setDraft(NOTHING);
       announce("done", t.done(task.name ?? task.elementId));
       void navigate({ to: "/tasks", search: (search: TaskSearch) => ({ ...search, task: next, tab: undefined }) });
     } catch (error) {
+      // An answer that did not come may be that of a command which was carried out.
+      if (error instanceof Problem && error.status >= 400 && error.status < 500) await kept?.drop();
       failed(error);
       setBusy(false);
     }

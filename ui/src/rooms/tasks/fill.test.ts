@@ -1,9 +1,9 @@
 // What a completed task sends, and what it must not.
 import { describe, expect, it } from "vitest";
-import { hasFiles, roundedIn, toSend, tooLong } from "./fill";
+import { roundedIn, toSend, tooLong } from "./fill";
 
 const BIG = "12345678901234567890123";
-const filled = (before: Record<string, unknown>, now: Record<string, unknown>) => ({ before, now, all: { ...before, ...now }, valid: true });
+const filled = (before: Record<string, unknown>, now: Record<string, unknown>) => ({ before, now, all: { ...before, ...now }, files: new Map(), valid: true });
 
 describe("completing a task", () => {
   it("sends nothing that was not touched", () => {
@@ -33,9 +33,5 @@ describe("a form", () => {
     expect(tooLong(schema, filled({}, { order: { amount: Number("0.1234567890123456789") } }))).toEqual(["order.amount"]);
     expect(tooLong(schema, filled({}, { order: { amount: 1234.56 } }))).toEqual([]);
     expect(tooLong(schema, filled({ order: { amount: Number(BIG) } }, { order: { amount: Number(BIG) } }))).toEqual([]);
-  });
-  it("says that it has fields for files", () => {
-    expect(hasFiles(schema)).toBe(true);
-    expect(hasFiles("no JSON")).toBe(false);
   });
 });

@@ -1,6 +1,7 @@
 // What completing a task sends: of the form what was touched or is new, and the variables that somebody wrote, as JSON text.
 import { compactJson } from "../../parts/json";
 import { changed, holdsLongNumber } from "../../parts/lossless";
+import { componentsOf } from "./components";
 import type { Filled } from "./FormView";
 
 export type Values = Record<string, unknown>;
@@ -19,35 +20,15 @@ export function toSend(filled: Filled | undefined, written: Record<string, strin
   return sent;
 }
 
-interface Component {
-  type?: string;
-  key?: string;
-  path?: string;
-  components?: Component[];
-}
-
-function components(schema: string): Component[] {
-  const found: Component[] = [];
-  const walk = (each: Component) => {
-    found.push(each);
-    each.components?.forEach(walk);
-  };
-  try {
-    walk(JSON.parse(schema) as Component);
-  } catch {
-    // The form itself says that it cannot be read.
-  }
-  return found;
-}
-
-export const hasFiles = (schema: string): boolean => components(schema).some((each) => each.type === "filepicker");
+/** Names with JSON text, as one object of JSON text. */
+export const objectOf = (variables: ReadonlyMap<string, string>): string => `{${[...variables].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
 
 /** The variable that a path of the form begins in. */
 const top = (path: string): string => path.split(".")[0] ?? path;
 
 /** Variables of the form with numbers that it cannot show to the last digit. */
 export function roundedIn(schema: string, texts: ReadonlyMap<string, string>): string[] {
-  const used = new Set(components(schema).flatMap((each) => [each.key, each.path].filter((path) => path !== undefined && path !== "").map((path) => top(path ?? ""))));
+  const used = new Set(componentsOf(schema).flatMap((each) => [each.key, each.path].filter((path) => path !== undefined && path !== "").map((path) => top(path ?? ""))));
   return [...texts].filter(([name, text]) => used.has(name) && holdsLongNumber(text)).map(([name]) => name);
 }
 
@@ -56,7 +37,7 @@ const isLong = (value: number): boolean => Math.abs(value) > Number.MAX_SAFE_INT
 
 /** Fields for numbers whose new value a form has perhaps rounded. */
 export function tooLong(schema: string, { before, now }: Filled): string[] {
-  const fields = new Set(components(schema).filter((each) => each.type === "number").map((each) => each.key?.split(".").at(-1)));
+  const fields = new Set(componentsOf(schema).filter((each) => each.type === "number").map((each) => each.key?.split(".").at(-1)));
   const found: string[] = [];
   const walk = (path: string[], was: unknown, is: unknown) => {
     if (typeof is === "number" && is !== was && isLong(is) && fields.has(path.findLast((each) => !/^\d+$/.test(each)))) found.push(path.join("."));

@@ -12,6 +12,7 @@ import { forgetOld } from "./draft";
 import { filterOf, viewOf } from "./filter";
 import { List } from "./List";
 import { Pane } from "./Pane";
+import { Start } from "./start/Start";
 import { useWho } from "./who";
 import "../../parts/list.css";
 import "../../parts/sides.css";
@@ -35,9 +36,11 @@ export function Tasks() {
   return (
     <>
       <PageTitle title={t.title} />
-      <div className={`sides tasks${search.task === undefined ? "" : " one"}`}>
+      <div className={`sides tasks${search.task === undefined && search.start === undefined ? "" : " one"}`}>
         <List search={search} found={found} />
-        {search.task === undefined ? (
+        {search.start !== undefined ? (
+          <Start of={search.start} />
+        ) : search.task === undefined ? (
           <Note title={t.choose}>{t.chooseText}</Note>
         ) : (
           <One key={search.task} id={search.task} next={next?.userTaskKey} />

@@ -1,7 +1,7 @@
 // What the address of the tasks says: which are listed, in which order, and which one is open.
 import { only } from "../../app/search";
 
-const NAMES = ["view", "sort", "group", "user", "assignee", "process", "task", "tab", "after"] as const;
+const NAMES = ["view", "sort", "group", "user", "assignee", "process", "task", "tab", "start", "after"] as const;
 export type TaskSearch = Partial<Record<(typeof NAMES)[number], string>>;
 
 export const taskSearch = (search: Record<string, unknown>): TaskSearch => only(search, NAMES);

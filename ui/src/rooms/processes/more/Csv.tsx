@@ -1,6 +1,8 @@
 // Fetches what the filter finds, up to ten thousand rows, and hands it over as a file.
 import { useEffect } from "react";
+import { type Values, valuesOf } from "../../../api/columns";
 import { type Filter, type Instance, type Sort, page } from "../../../api/instances";
+import { PAGE } from "../../../api/list";
 import { announce } from "../../../parts/announce";
 import { failed } from "../../../parts/failed";
 import { text } from "../../../text";
@@ -9,7 +11,13 @@ import { csvOf } from "./csv";
 const t = text.commands;
 const MOST = 10_000;
 
-async function collect(filter: Filter, sort: Sort[]): Promise<{ rows: Instance[]; cut: boolean }> {
+interface Collected {
+  rows: Instance[];
+  values: Values;
+  cut: boolean;
+}
+
+async function collect(filter: Filter, sort: Sort[], names: readonly string[]): Promise<Collected> {
   const rows: Instance[] = [];
   let after: string | undefined;
   do {
@@ -17,7 +25,13 @@ async function collect(filter: Filter, sort: Sort[]): Promise<{ rows: Instance[]
     rows.push(...items);
     after = items.length === 0 ? undefined : (at.endCursor ?? undefined);
   } while (after !== undefined && rows.length < MOST);
-  return { rows: rows.slice(0, MOST), cut: rows.length >= MOST };
+  const kept = rows.slice(0, MOST);
+  const values = new Map<string, string>();
+  for (let at = 0; names.length > 0 && at < kept.length; at += PAGE) {
+    const keys = kept.slice(at, at + PAGE).map((row) => row.processInstanceKey);
+    for (const [of, value] of await valuesOf(keys, names)) values.set(of, value);
+  }
+  return { rows: kept, values, cut: rows.length >= MOST };
 }
 
 function save(name: string, content: string) {
@@ -29,13 +43,13 @@ function save(name: string, content: string) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-export function Csv({ filter, sort, close }: { filter: Filter; sort: Sort[]; close: () => void }) {
+export function Csv({ filter, sort, names, close }: { filter: Filter; sort: Sort[]; names: readonly string[]; close: () => void }) {
   useEffect(() => {
     let gone = false;
-    collect(filter, sort)
-      .then(({ rows, cut }) => {
+    collect(filter, sort, names)
+      .then(({ rows, values, cut }) => {
         if (gone) return;
-        save(`instances-${new Date().toISOString().slice(0, 10)}.csv`, csvOf(rows));
+        save(`instances-${new Date().toISOString().slice(0, 10)}.csv`, csvOf(rows, names, values));
         announce("done", t.csvSaved(rows.length), cut ? t.csvCut : undefined);
       }, failed)
       .finally(() => void (gone || close()));

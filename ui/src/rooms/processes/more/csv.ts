@@ -1,4 +1,5 @@
 // Rows as a file that spreadsheets read, and that none of them takes for formulas.
+import { type Values, cellOf } from "../../../api/columns";
 import type { Instance } from "../../../api/instances";
 
 const columns: readonly (readonly [string, (row: Instance) => unknown])[] = [
@@ -23,5 +24,8 @@ export function cell(value: unknown): string {
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-export const csvOf = (rows: readonly Instance[]): string =>
-  [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, value]) => cell(value(row))))].map((line) => line.join(",")).join("\r\n") + "\r\n";
+export const csvOf = (rows: readonly Instance[], names: readonly string[], values: Values): string =>
+  [
+    [...columns.map(([name]) => name), ...names.map(cell)],
+    ...rows.map((row) => [...columns.map(([, value]) => cell(value(row))), ...names.map((name) => cell(values.get(cellOf(row.processInstanceKey, name))))]),
+  ].map((line) => line.join(",")).join("\r\n") + "\r\n";

@@ -1,20 +1,19 @@
 // The draft beside what was deployed last: what is added, changed and removed, on the board and as a list.
 import { useQuery } from "@tanstack/react-query";
-import { Minus, PencilLine, Plus, X } from "lucide-react";
+import { X } from "lucide-react";
 import { useMemo } from "react";
 import { type DefinitionKey, asKey } from "../../../api/keys";
 import { versions } from "../../../api/processes";
 import { xml } from "../../../api/xml";
 import { Note } from "../../../parts/Note";
 import { Shown } from "../../../parts/Shown";
-import { kindOf as typeOf } from "../../../parts/steps";
 import { text } from "../../../text";
-import { type Change, changesBetween } from "./diff";
-import { treeOf } from "./tree";
+import { ChangeList } from "../../../parts/compare/ChangeList";
+import { type Change, changesBetween } from "../../../parts/compare/diff";
+import { treeOf } from "../../../parts/compare/tree";
 import "./compare.css";
 
 const t = text.studio.compare;
-const icons = { added: Plus, changed: PencilLine, removed: Minus } as const;
 const NONE: readonly Change[] = [];
 
 /** Against the newest version of the process; nothing while it is not wanted. */
@@ -55,41 +54,12 @@ export function Compare({ compared: { found, model, newest, changes }, process, 
               </Note>
             ) : (
               <Shown query={model} rows={1} small>
-                {() => (changes.length === 0 ? <Note title={t.same} small>{t.sameText}</Note> : <List changes={changes} select={select} />)}
+                {() => (changes.length === 0 ? <Note title={t.same} small>{t.sameText}</Note> : <ChangeList changes={changes} select={select} />)}
               </Shown>
             )
           }
         </Shown>
       </div>
     </section>
-  );
-}
-
-function List({ changes, select }: { changes: readonly Change[]; select: (element: string) => void }) {
-  return (
-    <ul>
-      {changes.map((each) => {
-        const Icon = icons[each.kind];
-        return (
-          <li key={`${each.kind} ${each.id}`} className={`compare-row ${each.kind}`}>
-            <Icon size={14} aria-hidden="true" />
-            <span className="compare-kind">{t.kinds[each.kind]}</span>
-            {each.kind === "removed" ? (
-              <span className="clip" title={each.id}>
-                {each.name}
-              </span>
-            ) : (
-              <button type="button" className="words-button" title={each.id} onClick={() => select(each.id)}>
-                <span className="clip">{each.name}</span>
-              </button>
-            )}
-            <span className="faint clip">{typeOf(each.type)}</span>
-            <span className="mono faint clip" title={each.parts.join(", ")}>
-              {each.parts.join(", ")}
-            </span>
-          </li>
-        );
-      })}
-    </ul>
   );
 }

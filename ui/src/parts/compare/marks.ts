@@ -1,16 +1,17 @@
-// What a draft adds and changes, on its board: by colour, and by a sign.
-import type { Parts } from "../../../parts/diagram/viewer";
+// What is different between two models, on the drawing of one of them: by colour, and by a sign.
+import type { Parts } from "../diagram/viewer";
 import type { Change } from "./diff";
+import "./changes.css";
 
 const OVERLAY = "skep-compared";
-const signs = { added: "+", changed: "~" } as const;
+const signs = { added: "+", changed: "~", removed: "−" } as const;
 
 /** Draws them; returns how they go away. */
 export function drawChanges({ canvas, overlays, registry }: Pick<Parts, "canvas" | "overlays" | "registry">, changes: readonly Change[]): () => void {
   const marked: [string, string][] = [];
   for (const { id, kind } of changes) {
     const item = registry.get(id);
-    if (kind === "removed" || !item || item === canvas.getRootElement()) continue;
+    if (!item || item === canvas.getRootElement()) continue;
     const name = `sk-${kind}`;
     canvas.addMarker(id, name);
     marked.push([id, name]);

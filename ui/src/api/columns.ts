@@ -1,0 +1,32 @@
+// Variables beside the instances that a list shows, asked for with a page of them at a time.
+import { useQueries } from "@tanstack/react-query";
+import { post } from "./client";
+import type { DefinitionKey, InstanceKey } from "./keys";
+import { PAGE } from "./list";
+import { live } from "./live";
+
+/** By instance and name, as JSON text; long ones are cut. */
+export type Values = ReadonlyMap<string, string>;
+export const cellOf = (instance: InstanceKey, name: string): string => `${instance} ${name}`;
+
+/** Values of these names in the scope of each instance itself. */
+export async function valuesOf(keys: readonly InstanceKey[], names: readonly string[], how?: { signal: AbortSignal; eventual: boolean }): Promise<Values> {
+  const { items } = await post("/variables/search", {}, { filter: { scopeKey: { $in: [...keys] }, name: { $in: [...names] } }, page: { limit: keys.length * names.length } }, how);
+  return new Map(items.map((each) => [cellOf(each.processInstanceKey, each.name), each.isTruncated ? `${each.value}…` : each.value]));
+}
+
+/** Outside, so that its outcome is the same for as long as the answers are. */
+const together = (found: readonly { data: Values | undefined }[]): Values => new Map(found.flatMap(({ data }) => [...(data ?? [])]));
+
+export function useColumnValues(keys: readonly InstanceKey[], names: readonly string[]): Values {
+  const pages = names.length === 0 ? [] : Array.from({ length: Math.ceil(keys.length / PAGE) }, (_, page) => keys.slice(page * PAGE, (page + 1) * PAGE));
+  const queries = pages.map((page) => live(["variables", "columns", page, names], (how) => valuesOf(page, names, how)));
+  return useQueries({ queries, combine: together });
+}
+
+/** Names that variables of instances of a definition have or had. */
+export const variableNames = (key: DefinitionKey) =>
+  live(["variables", "names", key], async (how) => {
+    const { items } = await post("/process-definitions/{processDefinitionKey}/variable-names/search", { processDefinitionKey: key }, { page: { limit: 200 } }, how);
+    return items.map((each) => each.name);
+  }, 30_000);
