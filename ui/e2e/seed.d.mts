@@ -12,7 +12,7 @@ export interface Client {
   complete: (job: SeededJob, variables?: unknown) => Promise<unknown>;
   fail: (job: SeededJob, message: string, retries?: number) => Promise<unknown>;
 }
-export function client(base: string): Client;
+export function client(base: string, headers?: Record<string, string>): Client;
 export function seed(base: string, more?: number): Promise<void>;
 export const HOSTILE: string;
 export const LONG: string;

@@ -12,12 +12,12 @@ import { damage, damageForm, damageModel } from "./people.mjs";
 const here = path.dirname(fileURLToPath(import.meta.url));
 const examples = path.join(here, "../../examples");
 
-/** A client of the API with no more than the seed needs. */
-export function client(base) {
+/** A client of the API with no more than the seed needs; `headers` go with each request. */
+export function client(base, headers = {}) {
   const send = async (method, where, body) => {
     const answer = await fetch(`${base}/v2${where}`, {
       method,
-      headers: body instanceof FormData ? {} : { "content-type": "application/json" },
+      headers: body instanceof FormData ? headers : { ...headers, "content-type": "application/json" },
       body: body instanceof FormData ? body : body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body),
     });
     const text = await answer.text();

@@ -1,7 +1,9 @@
 // The one way to the server: types from its description, failures as problems, and how far its searches are behind.
+import { base } from "./base";
 import { type Branded } from "./keys";
 import { Problem, problemOf } from "./problem";
 import type { paths } from "./schema";
+import { csrf, hear, refused } from "./session";
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
 type Operation<P extends keyof paths, M extends Method> = paths[P][M];
@@ -24,11 +26,7 @@ export interface Options {
   signal?: AbortSignal;
 }
 
-const meta = (name: string): string =>
-  (typeof document === "undefined" ? null : document.querySelector(`meta[name="${name}"]`))?.getAttribute("content") ?? "";
-
-/** What a proxy puts in front of all paths. */
-export const base = meta("skep-base");
+export { base } from "./base";
 
 /** Who wants to know how many milliseconds answers are behind; 0 when they are not. */
 const listeners = new Set<() => void>();
@@ -65,13 +63,17 @@ export async function send(
   const headers: Record<string, string> = {};
   if (typeof body === "string") headers["content-type"] = "application/json";
   if (options.eventual) headers["skep-consistency"] = "eventual";
+  const once = () => fetch(at(path, parameters, options.query), { method: method.toUpperCase(), headers: { ...headers, ...csrf(method) }, body, signal: options.signal });
   let answer: Response;
   try {
-    answer = await fetch(at(path, parameters, options.query), { method: method.toUpperCase(), headers, body, signal: options.signal });
+    answer = await once();
+    // A session ended: once there is another one, the same is asked again.
+    if (answer.status === 401 && (await refused())) answer = await once();
   } catch (error) {
     if (options.signal?.aborted) throw error;
     throw new Problem(0, "NO_ANSWER", String(error instanceof Error ? error.message : error));
   }
+  hear(answer);
   if (!answer.ok) throw await problemOf(answer);
   if (!options.eventual) tellBehind(answer);
   return answer;

@@ -1,5 +1,7 @@
 // What the server answers when it does not do what was asked (RFC 9457), and what a browser meets before it gets there.
 
+import { type Lack, lackIn } from "./permission";
+
 export class Problem extends Error {
   override name = "Problem";
   constructor(
@@ -20,6 +22,11 @@ export class Problem extends Error {
   /** Searching is switched off on this server. */
   get isStorageOff(): boolean {
     return this.status === 403 && /secondary|storage/i.test(this.detail);
+  }
+
+  /** The permission that it takes, where it is refused for lack of one. */
+  get lack(): Lack | undefined {
+    return this.status === 403 ? lackIn(this.detail) : undefined;
   }
 
   /** Asking once more may help by itself. */

@@ -1,19 +1,23 @@
 // The frame around all screens: the rail with the rooms, the bar with the name of the screen and what concerns all of it.
-import { Link, Outlet } from "@tanstack/react-router";
+import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { CircleHelp, CircleDot, Clock, PanelLeft, Pause, Search } from "lucide-react";
 import { Suspense, lazy, useCallback, useState, useSyncExternalStore } from "react";
 import { behind } from "../api/client";
 import { repeating, usePaused } from "../api/live";
+import { nameOf, useSession } from "../api/session";
 import { Announcements } from "../parts/announce";
 import { TITLE_PLACE } from "../parts/PageTitle";
 import { Skeleton } from "../parts/Shown";
 import { text } from "../text";
 import { useKeys } from "./keys";
 import { LookMenu } from "./LookMenu";
-import { rooms } from "./nav";
+import { Closed } from "./session/Closed";
+import { closedRoom, useRooms } from "./session/rights";
+import { UserMenu } from "./session/UserMenu";
 import hive from "../style/icon.svg";
 import "./frame.css";
 
+const SessionOver = lazy(() => import("./session/SessionOver"));
 const Palette = lazy(() => import("./Palette"));
 const OPEN = "skep-rail";
 
@@ -23,6 +27,8 @@ export function Frame() {
   const [placed, setPlaced] = useState(false);
   const find = useCallback(() => setFinding(true), []);
   useKeys(find);
+  const session = useSession();
+  const closed = closedRoom(session, useLocation({ select: (at) => at.pathname }));
   const toggle = () => {
     localStorage.setItem(OPEN, open ? "closed" : "open");
     setOpen(!open);
@@ -43,11 +49,17 @@ export function Frame() {
         <Behind />
         <Live />
         <LookMenu />
+        <UserMenu />
       </header>
       <main id="content" className="content" tabIndex={-1}>
-        <Suspense fallback={<Skeleton rows={6} />}>{placed ? <Outlet /> : null}</Suspense>
+        <Suspense fallback={<Skeleton rows={6} />}>{placed ? closed ? <Closed room={closed} /> : <Outlet /> : null}</Suspense>
       </main>
       <Announcements />
+      {session.kind === "over" ? (
+        <Suspense fallback={null}>
+          <SessionOver name={nameOf(session)} />
+        </Suspense>
+      ) : null}
       {finding ? (
         <Suspense fallback={null}>
           <Palette close={() => setFinding(false)} />
@@ -65,7 +77,7 @@ function Rail({ open, toggle }: { open: boolean; toggle: () => void }) {
         <span className="rail-word">{text.frame.product}</span>
       </Link>
       <ul>
-        {rooms.map(({ to, name, icon: Icon }) => (
+        {useRooms().map(({ to, name, icon: Icon }) => (
           <li key={to}>
             <Link to={to} className="room" activeOptions={{ exact: to === "/", includeSearch: false }} title={open ? undefined : name}>
               <Icon size={20} strokeWidth={1.75} aria-hidden="true" />

@@ -9,13 +9,13 @@ import { Panel } from "../parts/Panel";
 import { Shown } from "../parts/Shown";
 import { text } from "../text";
 import { singleKeys } from "./keys";
-import { rooms } from "./nav";
+import { roomsNow } from "./session/rights";
 import "./help.css";
 
 const t = text.frame;
 const keys: readonly (readonly [string, string])[] = [
   ["Ctrl K", t.shortcuts.palette],
-  ...rooms.map(({ key, name }) => [`g ${key}`, name] as const),
+  ...roomsNow().map(({ key, name }) => [`g ${key}`, name] as const),
   ["/", t.shortcuts.filter],
   ["j k x", t.shortcuts.rows],
   ["← → ↑ ↓", t.shortcuts.diagram],

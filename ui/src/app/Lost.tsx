@@ -4,7 +4,7 @@ import { Compass, TriangleAlert } from "lucide-react";
 import { PageTitle } from "../parts/PageTitle";
 import { Note } from "../parts/Note";
 import { text } from "../text";
-import { rooms } from "./nav";
+import { roomsNow } from "./session/rights";
 
 export function Lost() {
   return (
@@ -13,7 +13,7 @@ export function Lost() {
       <Note
         icon={<Compass size={20} strokeWidth={1.75} />}
         title={text.frame.lost}
-        actions={rooms.map((room) => (
+        actions={roomsNow().map((room) => (
           <Link key={room.to} to={room.to} className="button small">
             {room.name}
           </Link>

@@ -8,7 +8,7 @@ import { looksLikeKey } from "../api/keys";
 import { type Found, lookup } from "../api/lookup";
 import { latest } from "../api/processes";
 import { text } from "../text";
-import { rooms } from "./nav";
+import { roomsNow } from "./session/rights";
 import { router } from "./router";
 import "../parts/dialog.css";
 import "../parts/menu.css";
@@ -38,7 +38,7 @@ export default function Palette({ close }: { close: () => void }) {
   const definitions = useQuery(latest());
   const found = useQuery({ queryKey: ["lookup", wanted], queryFn: ({ signal }) => lookup(wanted, signal), enabled: isKey, retry: false });
   const items = useMemo((): Item[] => {
-    const all: Item[] = rooms.map(({ to, name, icon: Icon }) => ({ id: to, name, aside: "", icon: <Icon size={16} />, link: { to } }));
+    const all: Item[] = roomsNow().map(({ to, name, icon: Icon }) => ({ id: to, name, aside: "", icon: <Icon size={16} />, link: { to } }));
     for (const each of definitions.data?.items ?? []) {
       const id = each.processDefinitionId;
       all.push({ id: `p ${id}`, name: each.name ?? id, aside: id, icon: <Workflow size={16} />, link: { to: "/processes", search: { process: id } } });

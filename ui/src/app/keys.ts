@@ -1,7 +1,7 @@
 // Single keys: where nobody writes, `g p` goes to the processes, `/` to the filter. They can be switched off (WCAG 2.1.4).
 import { useEffect } from "react";
 import { repeating } from "../api/live";
-import { rooms } from "./nav";
+import { roomsNow } from "./session/rights";
 import { router } from "./router";
 
 const OFF = "skep-single-keys";
@@ -41,7 +41,7 @@ function inList(key: string): boolean {
 
 function single(key: string, before: string): boolean {
   if (before === "g") {
-    const room = rooms.find((room) => room.key === key);
+    const room = roomsNow().find((room) => room.key === key);
     if (room) void router.navigate({ to: room.to });
     return room !== undefined;
   }

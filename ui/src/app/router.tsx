@@ -1,6 +1,7 @@
 // Which address shows which screen. A screen is fetched when somebody goes there, or is about to.
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { Outlet, createRootRoute, createRoute, createRouter, lazyRouteComponent, useLocation } from "@tanstack/react-router";
 import { base } from "../api/client";
+import { adminSearch } from "../rooms/admin/search";
 import { batchSearch } from "../rooms/batches/search";
 import { decisionSearch } from "../rooms/decisions/search";
 import { feelSearch } from "../rooms/feel/search";
@@ -14,9 +15,37 @@ import { draftSearch, studioSearch } from "../rooms/studio/search";
 import { rightDocument } from "./document";
 import { Broken, Lost } from "./Lost";
 import { Frame } from "./Frame";
-import { parseSearch, stringifySearch } from "./search";
+import { only, parseSearch, stringifySearch } from "./search";
+import { guard } from "./session/guard";
+import { isBare } from "./session/next";
 
-const root = createRootRoute({ beforeLoad: rightDocument, component: Frame, notFoundComponent: Lost, errorComponent: Broken });
+const root = createRootRoute({
+  beforeLoad: async (going) => {
+    await rightDocument(going);
+    await guard(going);
+  },
+  component: Root,
+  notFoundComponent: Lost,
+  errorComponent: Broken,
+});
+
+/** Who is not logged in sees nothing of the rooms. */
+function Root() {
+  const path = useLocation({ select: (at) => at.pathname });
+  return isBare(path) ? <Outlet /> : <Frame />;
+}
+
+const login = createRoute({
+  getParentRoute: () => root,
+  path: "/login",
+  validateSearch: (search: Record<string, unknown>) => only(search, ["next"]),
+  component: lazyRouteComponent(() => import("./session/Login"), "Login"),
+});
+const loggedOut = createRoute({
+  getParentRoute: () => root,
+  path: "/logged-out",
+  component: lazyRouteComponent(() => import("./session/LoggedOut"), "LoggedOut"),
+});
 
 const studio = createRoute({
   getParentRoute: () => root,
@@ -104,6 +133,24 @@ const cluster = createRoute({
   path: "/cluster",
   component: lazyRouteComponent(() => import("../rooms/cluster/page"), "Cluster"),
 });
+const admin = createRoute({
+  getParentRoute: () => root,
+  path: "/admin",
+  validateSearch: adminSearch,
+  component: lazyRouteComponent(() => import("../rooms/admin/page"), "Admin"),
+});
+const adminSection = createRoute({
+  getParentRoute: () => root,
+  path: "/admin/$section",
+  validateSearch: adminSearch,
+  component: lazyRouteComponent(() => import("../rooms/admin/page"), "Admin"),
+});
+const adminOne = createRoute({
+  getParentRoute: () => root,
+  path: "/admin/$section/$id",
+  validateSearch: adminSearch,
+  component: lazyRouteComponent(() => import("../rooms/admin/page"), "Admin"),
+});
 const feel = createRoute({
   getParentRoute: () => root,
   path: "/feel",
@@ -117,7 +164,7 @@ const help = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, messages, cluster, feel, help, studio, studioDraft]),
+  routeTree: root.addChildren([login, loggedOut, home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, messages, cluster, admin, adminSection, adminOne, feel, help, studio, studioDraft]),
   basepath: `${base}/ui`,
   parseSearch,
   stringifySearch,

@@ -1,8 +1,9 @@
 // What stands where rows would: nothing there, and why; or what went wrong, and how to go on.
-import { CircleSlash, CloudOff, SearchX, TriangleAlert } from "lucide-react";
+import { CircleSlash, CloudOff, Lock, SearchX, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { Problem } from "../api/problem";
 import { text } from "../text";
+import { lackText } from "./lack";
 import "./note.css";
 
 interface NoteProps {
@@ -45,6 +46,14 @@ export function Failure({ problem, retry, small = false }: { problem: Problem; r
     return (
       <Note icon={<CloudOff size={20} strokeWidth={1.75} />} title={words.off} small={small}>
         {words.offDetail}
+      </Note>
+    );
+  }
+  const { lack } = problem;
+  if (lack) {
+    return (
+      <Note icon={<Lock size={20} strokeWidth={1.75} />} title={text.session.lackTitle} small={small}>
+        {lackText(lack)}
       </Note>
     );
   }

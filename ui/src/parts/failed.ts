@@ -2,9 +2,10 @@
 import { Problem } from "../api/problem";
 import { text } from "../text";
 import { announce } from "./announce";
+import { lackText } from "./lack";
 
 export function failed(error: unknown) {
   const words = text.words.failure;
-  const detail = !(error instanceof Problem) ? String(error) : error.status === 0 ? words.NO_ANSWER : error.detail;
+  const detail = !(error instanceof Problem) ? String(error) : error.status === 0 ? words.NO_ANSWER : error.lack ? lackText(error.lack) : error.detail;
   announce("failed", text.commands.failed, detail);
 }

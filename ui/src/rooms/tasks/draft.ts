@@ -1,5 +1,6 @@
 // What somebody has written and not sent: kept in the browser until the task is done, at most for thirty days.
 import type { TaskKey } from "../../api/keys";
+import { nameOf, sessionNow } from "../../api/session";
 
 export interface Draft {
   /** Values of the form that were touched, by name of the variable, with what they were before. */
@@ -22,15 +23,21 @@ function read(name: string): { at: number; draft: Draft } | undefined {
   }
 }
 
-export const draftOf = (task: TaskKey): Draft => read(PREFIX + task)?.draft ?? NOTHING;
+/** On a browser that several people log in on each has his own. */
+const placeOf = (task: TaskKey): string => {
+  const name = nameOf(sessionNow());
+  return name === undefined ? PREFIX + task : `${PREFIX}${name}@${task}`;
+};
+
+export const draftOf = (task: TaskKey): Draft => read(placeOf(task))?.draft ?? NOTHING;
 
 export function keepDraft(task: TaskKey, draft: Draft) {
   if (isEmpty(draft)) {
-    localStorage.removeItem(PREFIX + task);
+    localStorage.removeItem(placeOf(task));
     return;
   }
   try {
-    localStorage.setItem(PREFIX + task, JSON.stringify({ at: Date.now(), draft }));
+    localStorage.setItem(placeOf(task), JSON.stringify({ at: Date.now(), draft }));
   } catch {
     // The browser has no room: what was written stays on the page.
   }

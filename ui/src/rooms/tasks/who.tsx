@@ -1,6 +1,7 @@
-// The name that tasks are claimed by. Nobody logs in yet: a person says it once, and the browser keeps it.
+// The name that tasks are claimed by: that of the person who is logged in. Where nobody logs in one says it once, and the browser keeps it.
 import { UserRound } from "lucide-react";
 import { type FormEvent, useState, useSyncExternalStore } from "react";
+import { nameOf, useSession } from "../../api/session";
 import { Dialog } from "../../parts/Dialog";
 import { text } from "../../text";
 
@@ -14,14 +15,16 @@ function keep(name: string) {
 }
 
 /** Empty while nobody has said it. */
-export const useWho = (): string =>
-  useSyncExternalStore(
+export function useWho(): string {
+  const kept = useSyncExternalStore(
     (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
     () => localStorage.getItem(KEPT) ?? "",
   );
+  return nameOf(useSession()) ?? kept;
+}
 
 interface AskProps {
   title: string;
@@ -75,6 +78,8 @@ export function AskWho({ close, then }: { close: () => void; then?: (name: strin
 export function Who() {
   const who = useWho();
   const [asking, setAsking] = useState(false);
+  const known = nameOf(useSession()) !== undefined;
+  if (known) return null;
   return (
     <>
       <button type="button" className="button quiet small task-who" onClick={() => setAsking(true)} title={t.whoText}>

@@ -1,4 +1,5 @@
 // English.
+import { admin } from "./admin";
 import { batches } from "./batches";
 import { change } from "./change";
 import { cluster } from "./cluster";
@@ -12,8 +13,9 @@ import { instance } from "./instance";
 import { jobs } from "./jobs";
 import { messages } from "./messages";
 import { processes } from "./processes";
+import { session } from "./session";
 import { studio } from "./studio";
 import { tasks } from "./tasks";
 import { words } from "./words";
 
-export const en = { batches, change, cluster, commands, decisions, feel, frame, home, incidents, instance, jobs, messages, processes, studio, tasks, words };
+export const en = { admin, batches, change, cluster, commands, decisions, feel, frame, home, incidents, instance, jobs, messages, processes, session, studio, tasks, words };

@@ -1,0 +1,51 @@
+// What holds for the whole cluster: variables that all processes see, listeners to all user tasks, and what is counted.
+import { type Answer, type Body, get, post, remove, send } from "./client";
+import { PAGE, useList } from "./list";
+import { done, live } from "./live";
+
+export type ClusterVariable = Answer<"/cluster-variables/search", "post">["items"][number];
+export type Listener = Answer<"/global-task-listeners/search", "post">["items"][number];
+export type Deed = Answer<"/audit-logs/search", "post">["items"][number];
+export type DeedFilter = NonNullable<NonNullable<Body<"/audit-logs/search", "post">>["filter"]>;
+
+export const useClusterVariables = (find: string | undefined, after?: string) =>
+  useList(["admin", "variables", find ?? ""], (how, from) =>
+    post("/cluster-variables/search", {}, {
+      filter: find === undefined ? {} : { name: { $like: `*${find}*` } },
+      sort: [{ field: "name" }],
+      page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
+    }, how), after, 15_000);
+
+/** Of all processes, or of those of a tenant. */
+const placeOf = (tenant: string | null): string => (tenant === null ? "/cluster-variables/global" : `/cluster-variables/tenants/${encodeURIComponent(tenant)}`);
+
+/** All of its value, which lists cut. */
+export const wholeClusterVariable = async (tenant: string | null, name: string): Promise<string> =>
+  ((await (await send("get", `${placeOf(tenant)}/${encodeURIComponent(name)}`, {}, undefined)).json()) as { value: string }).value;
+
+/** `value` is JSON text: its numbers go as long as they are. */
+export const addClusterVariable = (tenant: string | null, name: string, value: string): Promise<Response> =>
+  done(send("post", placeOf(tenant), {}, `{"name":${JSON.stringify(name)},"value":${value}}`));
+export const setClusterVariable = (tenant: string | null, name: string, value: string): Promise<Response> =>
+  done(send("put", `${placeOf(tenant)}/${encodeURIComponent(name)}`, {}, `{"value":${value}}`));
+export const dropClusterVariable = (tenant: string | null, name: string): Promise<Response> =>
+  done(send("delete", `${placeOf(tenant)}/${encodeURIComponent(name)}`, {}, undefined));
+
+export const listeners = () =>
+  live(["admin", "listeners"], (how) => post("/global-task-listeners/search", {}, { sort: [{ field: "priority", order: "DESC" }, { field: "id" }], page: { limit: 1000 } }, how), 15_000);
+
+export const saveListener = (known: boolean, id: string, of: Omit<Listener, "id" | "source">): Promise<Response> =>
+  done(known ? send("put", "/global-task-listeners/{id}", { id }, JSON.stringify(of)) : send("post", "/global-task-listeners", {}, JSON.stringify({ id, ...of })));
+export const dropListener = (id: string): Promise<void> => done(remove("/global-task-listeners/{id}", { id }));
+
+/** From one moment to another, both as ISO text. */
+export const usage = (from: string, to: string) =>
+  live(["admin", "usage", from, to], (how) => get("/system/usage-metrics", {}, { ...how, query: { startTime: from, endTime: to, withTenants: "true" } }), 60_000);
+
+export const useDeeds = (filter: DeedFilter, after?: string) =>
+  useList(["admin", "audit", filter], (how, from) =>
+    post("/audit-logs/search", {}, {
+      filter,
+      sort: [{ field: "timestamp", order: "DESC" }, { field: "auditLogKey", order: "DESC" }],
+      page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
+    }, how), after);
