@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use skep_protocol::command::{Command, FailJob};
+use skep_protocol::command::{Command, FailJob, Request};
 use skep_protocol::{Document, Key};
 
 use crate::call::FrontEnd;
@@ -46,7 +46,9 @@ impl FrontEnd {
         };
         // Its answer is nobody's matter, but a command that nobody waits for is not carried out. If it does not reach the
         // broker, the job times out and comes by again.
-        let reply = self.broker.execute(Command::FailJob(fail).into());
+        let reply = self
+            .broker
+            .execute(Request::internal(Command::FailJob(fail)));
         tokio::spawn(tokio::time::timeout(self.config.request_timeout, reply));
     }
 }

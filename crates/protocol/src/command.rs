@@ -5,6 +5,7 @@
 mod batch;
 mod exporting;
 mod facts;
+mod identity;
 mod need;
 mod rows;
 
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use batch::{AddBatchItems, BatchCommand, CreateBatchOperation};
 pub use exporting::ExportingChange;
 pub use facts::{About, At, Audit, AuditCategory, Class, Head, RecordName, Row};
+pub use identity::{IdentityCommand, Membership, NewParent, UpdateParent, UpdateUser};
 pub use need::{Need, On};
 pub use rows::Command;
 
@@ -80,15 +82,40 @@ impl std::fmt::Debug for Held {
     }
 }
 
-impl From<Command> for Request {
-    fn from(command: Command) -> Self {
+impl Request {
+    /// What the engine, this node or its operator asks: nothing is checked.
+    pub fn internal(command: Command) -> Request {
+        Draft::from(command).by(Claims::Internal)
+    }
+}
+
+/// A client's command as the gateways have decoded it, before it is said who asks: nothing can be done with it until then.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub command: Command,
+    pub operation_reference: Option<u64>,
+    pub tenant: TenantId,
+}
+
+impl Draft {
+    pub fn by(self, claims: Claims) -> Request {
         Request {
+            command: self.command,
+            operation_reference: self.operation_reference,
+            batch_operation_reference: Key::NONE,
+            claims,
+            tenant: self.tenant,
+            held: Held::default(),
+        }
+    }
+}
+
+impl From<Command> for Draft {
+    fn from(command: Command) -> Draft {
+        Draft {
             command,
             operation_reference: None,
-            batch_operation_reference: Key::NONE,
-            claims: Claims::default(),
             tenant: TenantId::default(),
-            held: Held::default(),
         }
     }
 }

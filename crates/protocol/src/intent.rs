@@ -55,6 +55,13 @@ pub enum ValueType {
     ConditionalEvaluation = 64,
     Expression = 66,
     GlobalListener = 68,
+    User = 41,
+    Authorization = 43,
+    Tenant = 45,
+    Group = 46,
+    MappingRule = 47,
+    IdentitySetup = 48,
+    Role = 49,
     /// Skep's own: the work of a command that goes on in later batches. It is never exported.
     Continuation = 200,
     /// Skep's own: a change within the value of a variable.
@@ -68,7 +75,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 54] = [
+    pub const ALL: [ValueType; 61] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -123,6 +130,13 @@ impl ValueType {
         ValueType::ConditionCheck,
         ValueType::ProcessInstanceModification,
         ValueType::Exporting,
+        ValueType::User,
+        ValueType::Authorization,
+        ValueType::Tenant,
+        ValueType::Group,
+        ValueType::MappingRule,
+        ValueType::IdentitySetup,
+        ValueType::Role,
     ];
 
     #[inline]
@@ -198,6 +212,13 @@ impl ValueType {
             ValueType::ConditionCheck => "CONDITION_CHECK",
             ValueType::Exporting => "EXPORTING",
             ValueType::ProcessInstanceModification => "PROCESS_INSTANCE_MODIFICATION",
+            ValueType::User => "USER",
+            ValueType::Authorization => "AUTHORIZATION",
+            ValueType::Tenant => "TENANT",
+            ValueType::Group => "GROUP",
+            ValueType::MappingRule => "MAPPING_RULE",
+            ValueType::IdentitySetup => "IDENTITY_SETUP",
+            ValueType::Role => "ROLE",
         }
     }
 
@@ -263,6 +284,13 @@ impl ValueType {
             ValueType::ConditionCheck => name::<ConditionCheckIntent>(id),
             ValueType::Exporting => name::<ExportingIntent>(id),
             ValueType::ProcessInstanceModification => name::<ProcessInstanceModificationIntent>(id),
+            ValueType::User => name::<UserIntent>(id),
+            ValueType::Authorization => name::<AuthorizationIntent>(id),
+            ValueType::Tenant => name::<TenantIntent>(id),
+            ValueType::Group => name::<GroupIntent>(id),
+            ValueType::MappingRule => name::<MappingRuleIntent>(id),
+            ValueType::IdentitySetup => name::<IdentitySetupIntent>(id),
+            ValueType::Role => name::<RoleIntent>(id),
         }
     }
 }
@@ -496,5 +524,35 @@ intents! {
     }
     HistoryDeletionIntent {
         Delete = 0 "DELETE", Deleted = 1 "DELETED",
+    }
+    UserIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", Update = 2 "UPDATE", Updated = 3 "UPDATED", Delete = 4 "DELETE",
+        Deleted = 5 "DELETED", CreateInitialAdmin = 6 "CREATE_INITIAL_ADMIN", InitialAdminCreated = 7 "INITIAL_ADMIN_CREATED",
+    }
+    GroupIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", Update = 2 "UPDATE", Updated = 3 "UPDATED", Delete = 4 "DELETE",
+        Deleted = 5 "DELETED", AddEntity = 6 "ADD_ENTITY", EntityAdded = 7 "ENTITY_ADDED",
+        RemoveEntity = 8 "REMOVE_ENTITY", EntityRemoved = 9 "ENTITY_REMOVED",
+    }
+    RoleIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", Update = 2 "UPDATE", Updated = 3 "UPDATED", Delete = 4 "DELETE",
+        Deleted = 5 "DELETED", AddEntity = 6 "ADD_ENTITY", EntityAdded = 7 "ENTITY_ADDED",
+        RemoveEntity = 8 "REMOVE_ENTITY", EntityRemoved = 9 "ENTITY_REMOVED",
+    }
+    TenantIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", Update = 2 "UPDATE", Updated = 3 "UPDATED", Delete = 4 "DELETE",
+        Deleted = 5 "DELETED", AddEntity = 6 "ADD_ENTITY", EntityAdded = 7 "ENTITY_ADDED",
+        RemoveEntity = 8 "REMOVE_ENTITY", EntityRemoved = 9 "ENTITY_REMOVED",
+    }
+    MappingRuleIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", Delete = 2 "DELETE", Deleted = 3 "DELETED", Update = 4 "UPDATE",
+        Updated = 5 "UPDATED",
+    }
+    AuthorizationIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", Delete = 2 "DELETE", Deleted = 3 "DELETED", Update = 4 "UPDATE",
+        Updated = 5 "UPDATED",
+    }
+    IdentitySetupIntent {
+        Initialize = 0 "INITIALIZE", Initialized = 1 "INITIALIZED",
     }
 }

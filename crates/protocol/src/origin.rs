@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::key::Key;
 
 /// Belongs to a command and to every record that it causes, those of work that is put off included.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
     /// Number given by the client.
     pub operation_reference: Option<u64>,
@@ -18,11 +18,25 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Nothing to be said: the command of nobody in particular.
+    /// Of somebody, with no references.
+    pub fn of(claims: Claims) -> Origin {
+        Origin {
+            operation_reference: None,
+            batch_operation_reference: Key::NONE,
+            claims,
+        }
+    }
+
+    /// Of the engine itself.
+    pub fn internal() -> Origin {
+        Origin::of(Claims::Internal)
+    }
+
+    /// Nothing to be said: the command of nobody in particular. It reads back as that of [`Claims::Anonymous`].
     pub fn is_plain(&self) -> bool {
         self.operation_reference.is_none()
             && self.batch_operation_reference.is_none()
-            && self.claims == Claims::Anonymous
+            && matches!(self.claims, Claims::Anonymous | Claims::Internal)
     }
 
     /// To be kept with what comes of the command; nothing where nothing is to be said.
@@ -38,13 +52,16 @@ impl Origin {
 
 /// Who asks, as the gateway has found out. It travels with the command: permissions, groups and tenants are looked up where
 /// the command is carried out. Cheap to clone.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+///
+/// There is no default: whoever sends a command says who asks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Claims {
-    /// There was no authentication, so nothing is checked.
-    #[default]
+    /// A client of an API that asks nobody who he is: nothing is checked.
     Anonymous,
     User(Arc<Principal>),
     Client(Arc<Principal>),
+    /// The engine itself, this node or its operator: nothing is checked.
+    Internal,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -73,6 +90,7 @@ impl Claims {
     /// As records show it.
     pub fn to_json(&self) -> Value {
         let (name, principal) = match self {
+            Claims::Internal => return json!({}),
             Claims::Anonymous => return json!({"authorized_anonymous_user": true}),
             Claims::User(principal) => ("authorized_username", principal),
             Claims::Client(principal) => ("authorized_client_id", principal),

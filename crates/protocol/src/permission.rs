@@ -1,9 +1,12 @@
 //! What can be allowed: the resource types of authorizations and the permissions of each.
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 macro_rules! permission_types {
     ($($variant:ident $name:literal,)+) => {
         /// What may be done to a resource.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum PermissionType { $($variant),+ }
 
         impl PermissionType {
@@ -11,6 +14,8 @@ macro_rules! permission_types {
             pub fn name(self) -> &'static str {
                 match self { $(PermissionType::$variant => $name),+ }
             }
+
+            pub const ALL: &'static [PermissionType] = &[$(PermissionType::$variant),+];
         }
     };
 }
@@ -68,7 +73,7 @@ permission_types! {
 macro_rules! resource_types {
     ($($variant:ident $name:literal $since:literal { $($permission:ident $($later:literal)?),+ })+) => {
         /// What an authorization is about.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum ResourceType { $($variant),+ }
 
         impl ResourceType {
@@ -132,6 +137,34 @@ resource_types! {
     User "USER" 8 { Create, Delete, Read, Update }
     UserTask "USER_TASK" 9 { Claim, Complete, Read, Update }
 }
+
+/// They are written by name: the order of the table says nothing to the log.
+macro_rules! written_by_name {
+    ($($type:ident $what:literal),+) => {$(
+        impl $type {
+            /// The one with this name.
+            pub fn named(name: &str) -> Option<$type> {
+                $type::ALL.iter().copied().find(|one| one.name() == name)
+            }
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.name().serialize(serializer)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let name = String::deserialize(deserializer)?;
+                let unknown = || D::Error::custom(format_args!("unknown {} '{name}'", $what));
+                $type::named(&name).ok_or_else(unknown)
+            }
+        }
+    )+};
+}
+
+written_by_name!(PermissionType "permission", ResourceType "resource type");
 
 /// One permission on resources of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -21,7 +21,7 @@ use crate::fields::Fields;
 use crate::header_view::{HeaderView, Skim};
 use crate::intent::ValueType;
 use crate::key::{self, Key};
-use crate::origin::Origin;
+use crate::origin::{Claims, Origin};
 use crate::value::RecordValue;
 use crate::varint;
 
@@ -141,9 +141,9 @@ impl<'a> Record<'a> {
     /// Where the command comes from that caused this record, or that this record is.
     pub fn origin(&self) -> Origin {
         if self.command.is_empty() {
-            return Origin::default();
+            return Origin::of(Claims::Anonymous);
         }
-        postcard::from_bytes(self.command).unwrap_or_default()
+        postcard::from_bytes(self.command).unwrap_or_else(|_| Origin::of(Claims::Anonymous))
     }
 
     pub fn intent_name(&self) -> &'static str {

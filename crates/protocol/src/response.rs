@@ -9,7 +9,7 @@ use crate::tenant::TenantId;
 use crate::user_task::UserTaskProperties;
 use crate::value::{
     BatchOperationType, ClusterVariableValue, DecisionEvaluationValue, DeploymentValue,
-    GlobalListenerValue, IncidentValue, JobKind,
+    GlobalListenerValue, IncidentValue, JobKind, MappingRuleValue, ParentValue, UserValue,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,6 +62,15 @@ pub enum Response {
         incidents: Vec<OpenIncident>,
         /// There are more after the last one.
         more: bool,
+    },
+    /// As it is from now on, without its password.
+    User(UserValue),
+    /// A group, a role or a tenant, as it is from now on.
+    Parent(ParentValue),
+    /// As it is from now on.
+    MappingRule(MappingRuleValue),
+    AuthorizationCreated {
+        authorization_key: Key,
     },
 }
 

@@ -48,11 +48,13 @@ pub use subscriptions::*;
 mod batch_operation;
 mod compensation;
 mod global_listener;
+mod identity;
 mod user_task;
 
 pub use batch_operation::*;
 pub use compensation::CompensationSubscriptionValue;
 pub use global_listener::{GlobalListenerEvent, GlobalListenerValue};
+pub use identity::*;
 pub use user_task::{UserTaskAttribute, UserTaskAttributes, UserTaskValue};
 
 /// A value that can stand in a record.
@@ -121,6 +123,10 @@ record_values! {
     ConditionCheckValue: ConditionCheck, ConditionCheckIntent;
     ClusterVariableValue: ClusterVariable, ClusterVariableIntent;
     ExportingValue: Exporting, ExportingIntent;
+    UserValue: User, UserIntent;
+    MappingRuleValue: MappingRule, MappingRuleIntent;
+    AuthorizationValue: Authorization, AuthorizationIntent;
+    IdentitySetupValue: IdentitySetup, IdentitySetupIntent;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,8 +4,8 @@ use pb::process_instance_creation_runtime_instruction::Instruction;
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::command::{
     ActivateJobs, AwaitResult, BroadcastSignal, Command, CreateProcessInstance, DecisionRef,
-    Deploy, EvaluateConditionals, EvaluateDecision, FailJob, MigrateProcessInstance, ProcessRef,
-    PublishMessage, Request, Resource, ThrowError, UpdateJobKind,
+    Deploy, Draft, EvaluateConditionals, EvaluateDecision, FailJob, MigrateProcessInstance,
+    ProcessRef, PublishMessage, Resource, ThrowError, UpdateJobKind,
 };
 use skep_protocol::document::DocumentError;
 use skep_protocol::value::MappingInstruction;
@@ -15,7 +15,7 @@ use super::job_result;
 use crate::check::{self, invalid};
 use crate::json_errors;
 
-type Decoded = Result<Request, Failure>;
+type Decoded = Result<Draft, Failure>;
 
 /// Clients without variables send nothing, or what their JSON library makes of nothing.
 pub fn variables(field: &str, text: &str) -> Result<Document, Failure> {
@@ -37,7 +37,7 @@ pub fn variables(field: &str, text: &str) -> Result<Document, Failure> {
 }
 
 fn referenced(command: Command, operation_reference: Option<u64>) -> Decoded {
-    Ok(Request {
+    Ok(Draft {
         operation_reference,
         ..command.into()
     })

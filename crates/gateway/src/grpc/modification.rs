@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pb::modify_process_instance_request::{self as wire};
 use skep_proto::gateway_protocol as pb;
-use skep_protocol::command::{Command, ModifyProcessInstance, Request};
+use skep_protocol::command::{Command, Draft, ModifyProcessInstance};
 use skep_protocol::value::{
     ActivateInstruction, MoveAncestor, MoveInstruction, TerminateInstruction, VariableInstruction,
 };
@@ -13,7 +13,7 @@ use skep_protocol::{Failure, Key};
 use super::decode::variables;
 use crate::check::{self, invalid};
 
-pub fn modify(request: pb::ModifyProcessInstanceRequest) -> Result<Request, Failure> {
+pub fn modify(request: pb::ModifyProcessInstanceRequest) -> Result<Draft, Failure> {
     let activate = request.activate_instructions.into_iter().map(activation);
     let terminate = request.terminate_instructions.into_iter().map(termination);
     let moves = request.move_instructions.into_iter().map(r#move);
@@ -23,7 +23,7 @@ pub fn modify(request: pb::ModifyProcessInstanceRequest) -> Result<Request, Fail
         terminate_instructions: terminate.collect::<Result<_, _>>()?,
         move_instructions: moves.collect::<Result<_, _>>()?,
     };
-    Ok(Request {
+    Ok(Draft {
         operation_reference: request.operation_reference,
         ..Command::ModifyProcessInstance(modify).into()
     })

@@ -6,7 +6,8 @@ use std::time::Duration;
 use prost::Message;
 use skep_proto::gateway_protocol as pb;
 use skep_proto::gateway_protocol::gateway_server::Gateway;
-use skep_protocol::command::{Held, Request as BrokerRequest};
+use skep_protocol::command::{Draft, Held};
+use skep_protocol::origin::Claims;
 use skep_protocol::{Failure, Response as Answer};
 use tonic::{Request, Response, Status};
 
@@ -30,6 +31,7 @@ struct Call<T> {
     message: T,
     watch: Stopwatch,
     share: Share,
+    claims: Claims,
 }
 
 impl<T: Message> Call<T> {
@@ -49,6 +51,7 @@ impl<T: Message> Call<T> {
             message,
             watch,
             share,
+            claims: Claims::Anonymous,
         }
     }
 }
@@ -62,15 +65,16 @@ impl GatewayService {
     async fn command<T: Message>(
         &self,
         request: Request<T>,
-        decode: impl FnOnce(T) -> Result<BrokerRequest, Failure>,
+        decode: impl FnOnce(T) -> Result<Draft, Failure>,
     ) -> Result<Answer, Status> {
         let Call {
             message,
             mut watch,
             share,
+            claims,
         } = Call::of(request);
         let front = &self.front;
-        let mut decoded = decode(message).map_err(status)?;
+        let mut decoded = decode(message).map_err(status)?.by(claims);
         watch.decoded();
         let finishing = decoded.command.class().is_finishing();
         let slot = front.gate.enter(finishing).await.map_err(status)?;
@@ -89,7 +93,7 @@ impl GatewayService {
     async fn done<T: Message, A: Default>(
         &self,
         request: Request<T>,
-        decode: impl FnOnce(T) -> Result<BrokerRequest, Failure>,
+        decode: impl FnOnce(T) -> Result<Draft, Failure>,
     ) -> Reply<A> {
         self.command(request, decode).await?;
         Ok(Response::new(A::default()))
@@ -99,16 +103,17 @@ impl GatewayService {
     async fn waiting<T: Message>(
         &self,
         request: Request<T>,
-        decode: impl FnOnce(T) -> Result<BrokerRequest, Failure>,
+        decode: impl FnOnce(T) -> Result<Draft, Failure>,
         timeout: Duration,
     ) -> Result<Answer, Status> {
         let Call {
             message,
             mut watch,
             share,
+            claims,
         } = Call::of(request);
         let front = &self.front;
-        let mut decoded = decode(message).map_err(status)?;
+        let mut decoded = decode(message).map_err(status)?.by(claims);
         watch.decoded();
         let slot = front.gate.enter(false).await.map_err(status)?;
         watch.queued();

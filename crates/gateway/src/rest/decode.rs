@@ -22,7 +22,7 @@ pub(super) mod user_tasks;
 use std::time::Duration;
 
 use serde::Deserialize;
-use skep_protocol::command::{ActivateJobs, Command, Request};
+use skep_protocol::command::{ActivateJobs, Command, Draft};
 use skep_protocol::{Failure, Key};
 use skep_query::Entity;
 
@@ -38,7 +38,7 @@ use crate::json_errors;
 #[derive(Debug)]
 pub enum Decoded {
     Command {
-        request: Request,
+        request: Draft,
         timeout: Duration,
         /// The client asked to wait for something that takes its time, so that the wait holds no slot.
         waits: bool,
@@ -67,7 +67,7 @@ fn command(command: Command, front: &FrontEnd) -> Decoded {
 
 fn referenced(command: Command, operation_reference: Option<u64>, front: &FrontEnd) -> Decoded {
     Decoded::Command {
-        request: Request {
+        request: Draft {
             operation_reference,
             ..command.into()
         },

@@ -25,6 +25,7 @@ use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use skep_protocol::command::Held;
+use skep_protocol::origin::Claims;
 use skep_protocol::{ActivatedJob, Failure, Key};
 use skep_query::{BoxFuture, Entity, QueryError};
 use skep_service::Timings;
@@ -127,7 +128,7 @@ async fn ask_broker(
     // What was decoded has its own copy; the share goes on with the request.
     drop(bytes);
     watch.decoded();
-    carry_out(front, decoded, (slot, share), watch).await
+    carry_out(front, decoded, Claims::Anonymous, (slot, share), watch).await
 }
 
 /// What the request asks of the broker, by the operation's row.
@@ -197,17 +198,19 @@ async fn receive(
 async fn carry_out(
     front: &Arc<FrontEnd>,
     decoded: Decoded,
+    claims: Claims,
     held: (Slot, Share),
     watch: &mut Stopwatch,
 ) -> Result<Response<RestBody>, Problem> {
     match decoded {
         Decoded::Command {
-            mut request,
+            request,
             timeout,
             waits: false,
             echo,
         } => {
             let held = Held::new(held);
+            let mut request = request.by(claims);
             request.held = held.clone();
             let (result, timings) = front.execute(request, timeout, watch).await;
             let answer = match result {
@@ -219,11 +222,12 @@ async fn carry_out(
             Ok(answer?)
         }
         Decoded::Command {
-            mut request,
+            request,
             timeout,
             waits: true,
             echo,
         } => {
+            let mut request = request.by(claims);
             request.held = Held::new(held);
             // Boxed: what few requests need must not make the future of each larger.
             let answered = Box::pin(front.execute_waiting(request, timeout, watch));
@@ -240,7 +244,7 @@ async fn carry_out(
             by,
             key,
             command,
-        } => about(front, (entity, by, key), command, held, watch).await,
+        } => about(front, (entity, by, key), command, claims, held, watch).await,
         Decoded::Activate { command, wait } => {
             drop(held);
             let jobs = front.activate(command, wait).await?;
@@ -266,12 +270,13 @@ fn about<'a>(
     front: &'a Arc<FrontEnd>,
     (entity, by, key): (&'static Entity, &'static str, Key),
     command: Box<Decoded>,
+    claims: Claims,
     held: (Slot, Share),
     watch: &'a mut Stopwatch,
 ) -> BoxFuture<'a, Result<Response<RestBody>, Problem>> {
     Box::pin(async move {
         queries::must_exist(front, entity, by, key).await?;
-        carry_out(front, *command, held, watch).await
+        carry_out(front, *command, claims, held, watch).await
     })
 }
 

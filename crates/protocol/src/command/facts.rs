@@ -100,6 +100,16 @@ impl Audit {
         }
     }
 
+    /// Of who there is and what each may do.
+    pub(super) const fn admin(entity: &'static str, operation: &'static str) -> Audit {
+        let category = AuditCategory::Admin;
+        Audit::Entry {
+            category,
+            entity,
+            operation,
+        }
+    }
+
     pub(super) const fn tasks(operation: &'static str) -> Audit {
         Audit::Entry {
             category: AuditCategory::UserTasks,
@@ -111,6 +121,7 @@ impl Audit {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuditCategory {
+    Admin,
     DeployedResources,
     UserTasks,
 }
@@ -118,6 +129,7 @@ pub enum AuditCategory {
 impl AuditCategory {
     pub fn name(self) -> &'static str {
         match self {
+            AuditCategory::Admin => "ADMIN",
             AuditCategory::DeployedResources => "DEPLOYED_RESOURCES",
             AuditCategory::UserTasks => "USER_TASKS",
         }

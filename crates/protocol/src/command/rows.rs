@@ -363,6 +363,7 @@ pub enum Command {
         audit: Audit::None,
         weight: 0,
     }
+    Identity(identity: IdentityCommand) => (identity)
 }
 }
 

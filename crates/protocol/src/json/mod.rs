@@ -4,6 +4,7 @@ mod batch_operations;
 mod conditional;
 mod decision_evaluation;
 mod definitions;
+mod identity;
 mod lineage;
 mod migration;
 mod modification;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Definitions, ElementNames, Started, batch_operations, conditional, decision_evaluation,
-    definitions, migration, modification, set, subscriptions,
+    definitions, identity, migration, modification, set, subscriptions,
 };
 use crate::document::JsonText;
 use crate::intent::ValueType;
@@ -107,6 +107,15 @@ fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
             let value: ExportingValue = record.value()?;
             serde_json::to_value(value).unwrap_or_default()
         }
+        ValueType::User => identity::user(&record.value()?),
+        ValueType::Group => identity::parent(ParentType::Group, &record.value::<GroupValue>()?.0),
+        ValueType::Role => identity::parent(ParentType::Role, &record.value::<RoleValue>()?.0),
+        ValueType::Tenant => {
+            identity::parent(ParentType::Tenant, &record.value::<TenantValue>()?.0)
+        }
+        ValueType::MappingRule => identity::mapping_rule(&record.value()?),
+        ValueType::Authorization => identity::authorization(&record.value()?),
+        ValueType::IdentitySetup => identity::setup(&record.value()?),
         ValueType::MultiInstance => {
             let value: MultiInstanceValue = record.value()?;
             json!({"inputCollection": value.input_collection})

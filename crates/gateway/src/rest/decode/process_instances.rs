@@ -1,7 +1,7 @@
 //! Creating and cancelling process instances, setting variables.
 
 use serde::Deserialize;
-use skep_protocol::command::{AwaitResult, Command, CreateProcessInstance, ProcessRef, Request};
+use skep_protocol::command::{AwaitResult, Command, CreateProcessInstance, Draft, ProcessRef};
 use skep_protocol::{Document, Failure, Key};
 
 use super::fields::{KeyText, Object, Text, owned, present, said};
@@ -103,7 +103,7 @@ pub fn create(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
         await_result: await_completion.then_some(AwaitResult { fetch_variables }),
     });
     Ok(Decoded::Command {
-        request: Request {
+        request: Draft {
             operation_reference: check::operation_reference(body.operation_reference)?,
             ..command.into()
         },

@@ -1,7 +1,7 @@
 //! Incidents, resources, the clock and expressions.
 
 use serde::Deserialize;
-use skep_protocol::command::{Command, Request};
+use skep_protocol::command::{Command, Draft};
 use skep_protocol::{Document, Failure, Key};
 
 use super::fields::{Text, present, said};
@@ -48,7 +48,7 @@ pub fn delete_resource(
         delete_history: body.delete_history.unwrap_or_default(),
     };
     Ok(Decoded::Command {
-        request: Request {
+        request: Draft {
             operation_reference: check::operation_reference(body.operation_reference)?,
             ..command.into()
         },
@@ -106,7 +106,7 @@ pub fn evaluate_expression(text: &str, front: &FrontEnd) -> Result<Decoded, Fail
     )?
     .owned();
     Ok(Decoded::Command {
-        request: Request::from(Command::EvaluateExpression {
+        request: Draft::from(Command::EvaluateExpression {
             expression: expression.clone(),
             variables: body.variables.unwrap_or_default(),
         }),
