@@ -6,8 +6,8 @@ use crate::processing::deployment::{create as deploy, delete_resource, distribut
 use crate::processing::message::{correlate, message_side, process_side, publish};
 use crate::processing::{
     Context, Outcome, ad_hoc, banning, batch_operation, clock, cluster_variable,
-    conditional_evaluation, decision, exporting, expression, global_listener, incident_commands,
-    job, process_instance, signal, user_task, variable,
+    conditional_evaluation, decision, exporting, expression, global_listener, identity,
+    incident_commands, job, process_instance, signal, user_task, variable,
 };
 use crate::remote::RemoteCommand;
 
@@ -83,6 +83,7 @@ pub(crate) fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::CreateGlobalListener(listener) => global_listener::create(cx, listener),
         Command::UpdateGlobalListener(listener) => global_listener::update(cx, listener),
         Command::DeleteGlobalListener { id } => global_listener::delete(cx, id),
+        Command::Identity(command) => identity::process(cx, command),
         Command::Batch(command) => batch_operation::process(cx, command),
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),

@@ -53,8 +53,31 @@ pub struct EngineConfig {
     pub turn_steps: u32,
     /// How long a turn lasts at most, whatever it does.
     pub turn_time: Option<TurnTime>,
+    /// Who is asked what he may do, and what of who there is is known here.
+    pub identity: IdentityConfig,
     /// For tests: looks on when work for an instance begins, and may fail as the engine would.
     pub on_work: Option<fn(&mut State, Key)>,
+}
+
+/// Settings below `camunda.security`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdentityConfig {
+    /// Callers with a name may do what they were granted, and nothing else.
+    pub authorizations: bool,
+    /// Users are made here, and not by an identity provider.
+    pub manages_users: bool,
+    /// Likewise groups.
+    pub manages_groups: bool,
+}
+
+impl Default for IdentityConfig {
+    fn default() -> IdentityConfig {
+        IdentityConfig {
+            authorizations: false,
+            manages_users: true,
+            manages_groups: true,
+        }
+    }
 }
 
 /// A limit of the time that a turn takes, by a clock from outside. Like the other limits of a turn it decides when work is done,
@@ -81,6 +104,7 @@ impl Default for EngineConfig {
             max_due: 500,
             turn_steps: 1_000,
             turn_time: None,
+            identity: IdentityConfig::default(),
             on_work: None,
         }
     }
@@ -190,7 +214,11 @@ impl Engine {
         let command = &sent.command;
         let (key, value_type, intent) = header_of_remote(command);
         let mut cx = self.context(now, None, streams);
-        cx.origin = sent.origin.as_deref().cloned().unwrap_or_default();
+        cx.origin = sent
+            .origin
+            .as_deref()
+            .cloned()
+            .unwrap_or_else(Origin::internal);
         // It comes again: nobody has answered.
         if cx.comes_too_early(command) {
             return;
@@ -479,7 +507,7 @@ impl Engine {
             config: &self.config,
             request,
             tenant: TenantId::default(),
-            origin: Origin::default(),
+            origin: Origin::internal(),
             // It is for this command, and gone whatever becomes of it.
             prepared: self.prepared.take(),
             steps: &mut self.steps,

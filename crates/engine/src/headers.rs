@@ -62,7 +62,13 @@ pub(crate) fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) 
                 | Distributed::ManageBatchOperation { key, .. }
                 | Distributed::SetClusterVariable { key, .. }
                 | Distributed::DeleteClusterVariable { key, .. } => key,
-                _ => distribution_key,
+                Distributed::Identity(events) => match events.first() {
+                    Some(event) => &event.key(),
+                    None => distribution_key,
+                },
+                Distributed::PinClock { .. }
+                | Distributed::ResetClock
+                | Distributed::Signal { .. } => distribution_key,
             };
             let value_type = distribution::value_type_of(command);
             (*key, value_type, distribution::intent_of(command))

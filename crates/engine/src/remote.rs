@@ -13,6 +13,7 @@ use skep_protocol::value::{
 };
 use skep_protocol::{Key, TenantId};
 
+use crate::processing::identity::IdentityEvent;
 use crate::state::BatchPart;
 
 pub type Variables = Vec<(Arc<str>, JsonText)>;
@@ -173,6 +174,8 @@ pub enum Distributed {
         name: Arc<str>,
         variables: Variables,
     },
+    /// Of users, groups, roles, tenants, mapping rules and authorizations: what the first partition has decided.
+    Identity(Vec<IdentityEvent>),
 }
 
 /// One new thing of a deployment.

@@ -19,6 +19,7 @@ mod definitions;
 mod error;
 mod exporting;
 mod global_listener;
+mod identity;
 mod incident;
 mod job;
 mod job_batch;
@@ -238,6 +239,13 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         | ValueType::BatchOperationItem
         | ValueType::BatchOperationPartitionLifecycle
         | ValueType::BatchOperationLifecycleManagement => batch_operation::apply(state, record),
+        ValueType::User => go::<UserValue>(state, record),
+        ValueType::Group => go::<GroupValue>(state, record),
+        ValueType::Role => go::<RoleValue>(state, record),
+        ValueType::Tenant => go::<TenantValue>(state, record),
+        ValueType::MappingRule => go::<MappingRuleValue>(state, record),
+        ValueType::Authorization => go::<AuthorizationValue>(state, record),
+        ValueType::IdentitySetup => go::<IdentitySetupValue>(state, record),
         ValueType::HistoryDeletion => go::<HistoryDeletionValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),

@@ -459,6 +459,13 @@ fn is_apart(value_type: ValueType) -> bool {
             | ValueType::GlobalListener
             | ValueType::Clock
             | ValueType::Exporting
+            | ValueType::User
+            | ValueType::Group
+            | ValueType::Role
+            | ValueType::Tenant
+            | ValueType::MappingRule
+            | ValueType::Authorization
+            | ValueType::IdentitySetup
     )
 }
 

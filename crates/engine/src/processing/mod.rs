@@ -16,6 +16,7 @@ pub(crate) mod evaluated;
 pub(crate) mod exporting;
 pub(crate) mod expression;
 pub(crate) mod global_listener;
+pub mod identity;
 pub(crate) mod incident_commands;
 pub(crate) mod job;
 pub(crate) mod message;

@@ -94,7 +94,7 @@ impl Continuations {
     pub fn origin(&mut self, key: Key) -> Origin {
         let row = self.table.get(key);
         let origin = row.and_then(|row| row.origin.as_deref());
-        origin.cloned().unwrap_or_default()
+        origin.cloned().unwrap_or_else(Origin::internal)
     }
 
     /// Steps of this one that wait.

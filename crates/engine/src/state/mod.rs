@@ -29,6 +29,7 @@ pub mod distributions;
 pub mod element_instances;
 mod exporting;
 pub mod global_listeners;
+mod identity;
 pub mod incidents;
 mod index;
 pub mod input_collections;
@@ -66,6 +67,7 @@ pub use distributions::Distributions;
 pub use element_instances::{Called, ElementInstance, ElementInstances, ElementState, Ended, Loop};
 pub use exporting::Exporting;
 pub use global_listeners::GlobalListeners;
+pub use identity::Identity;
 pub use incidents::Incidents;
 pub use input_collections::{InputCollection, InputCollections};
 pub use jobs::{Job, JobState, Jobs};
@@ -138,6 +140,7 @@ pub struct State {
     pub migrations: Migrations,
     pub modifications: Modifications,
     pub exporting: Exporting,
+    pub identity: Identity,
     pub(crate) names: Names,
     /// See [`State::keys_are_above`].
     least_key: u64,
@@ -146,7 +149,7 @@ pub struct State {
 }
 
 /// Tables of [`State::rows`].
-const TABLES: usize = 35;
+const TABLES: usize = 36;
 
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
@@ -195,6 +198,7 @@ impl State {
             migrations: Migrations::open(&tables)?,
             modifications: Modifications::open(&tables)?,
             exporting: Exporting::open(&tables)?,
+            identity: Identity::open(&tables)?,
             names: Names::default(),
             undo: undo::CountersBefore::default(),
             tables,
@@ -245,6 +249,7 @@ impl State {
             &self.migrations.table,
             &self.modifications.table,
             &self.exporting.table,
+            &self.identity.table,
             &self.banned.table,
         ]
     }
@@ -285,6 +290,7 @@ impl State {
             &mut self.migrations.table,
             &mut self.modifications.table,
             &mut self.exporting.table,
+            &mut self.identity.table,
             &mut self.banned.table,
         ]
     }

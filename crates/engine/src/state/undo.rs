@@ -301,6 +301,7 @@ impl State {
         Indexed::undo(&mut self.migrations, position);
         self.modifications.table.undo(position, |_, _| {});
         self.exporting.undo(position);
+        Indexed::undo(&mut self.identity, position);
     }
 
     /// Work of banned instances is in no index. It comes after the rows of that work.

@@ -4,15 +4,17 @@
 
 use skep_protocol::intent::{
     BatchOperationIntent, ClockIntent, ClusterVariableIntent, CommandDistributionIntent as Intent,
-    DeploymentIntent, GlobalListenerIntent, Intent as _, ResourceDeletionIntent, SignalIntent,
+    DeploymentIntent, GlobalListenerIntent, IdentitySetupIntent, Intent as _,
+    ResourceDeletionIntent, SignalIntent,
 };
 use skep_protocol::record::encode;
 use skep_protocol::value::CommandDistributionValue;
 use skep_protocol::{Key, Response, ValueType};
 
 use super::{create, delete_resource};
+use crate::processing::identity::IdentityEvent;
 use crate::processing::{
-    Context, batch_operation, clock, cluster_variable, global_listener, signal,
+    Context, batch_operation, clock, cluster_variable, global_listener, identity, signal,
 };
 use crate::remote::{Distributed, Order, RemoteCommand, Sent};
 
@@ -81,6 +83,7 @@ pub(crate) fn value_type_of(command: &Distributed) -> ValueType {
             ValueType::GlobalListener
         }
         Distributed::Signal { .. } => ValueType::Signal,
+        Distributed::Identity(events) => command_of(events).0,
         Distributed::BatchOperation { .. } => ValueType::BatchOperationCreation,
         Distributed::ManageBatchOperation { .. } => ValueType::BatchOperationLifecycleManagement,
         Distributed::SetClusterVariable { .. } | Distributed::DeleteClusterVariable { .. } => {
@@ -98,11 +101,21 @@ pub(crate) fn intent_of(command: &Distributed) -> u8 {
         Distributed::SetGlobalListener { .. } => GlobalListenerIntent::Update.id(),
         Distributed::DeleteGlobalListener { .. } => GlobalListenerIntent::Delete.id(),
         Distributed::Signal { .. } => SignalIntent::Broadcast.id(),
+        Distributed::Identity(events) => command_of(events).1,
         Distributed::BatchOperation { .. } => BatchOperationIntent::Create.id(),
         Distributed::ManageBatchOperation { event, .. } => *event,
         Distributed::SetClusterVariable { .. } => ClusterVariableIntent::Update.id(),
         Distributed::DeleteClusterVariable { .. } => ClusterVariableIntent::Delete.id(),
     }
+}
+
+/// Value type and intent of the command that led to these events.
+fn command_of(events: &[IdentityEvent]) -> (ValueType, u8) {
+    let initialize = (
+        ValueType::IdentitySetup,
+        IdentitySetupIntent::Initialize.id(),
+    );
+    events.first().map_or(initialize, IdentityEvent::command)
 }
 
 /// The oldest command that the partition has not acknowledged.
@@ -159,6 +172,7 @@ fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
         Distributed::Signal { name, variables } => {
             signal::arrived(cx, name, variables);
         }
+        Distributed::Identity(events) => identity::arrived(cx, events),
         Distributed::ResetClock => clock::resetted(cx),
         Distributed::BatchOperation { key, value } => batch_operation::created(cx, *key, value),
         Distributed::ManageBatchOperation { key, event, errors } => {

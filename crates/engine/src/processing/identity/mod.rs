@@ -1,0 +1,114 @@
+//! Who there is and what each may do: users, groups, roles, tenants, mapping rules, memberships and authorizations.
+//!
+//! The first partition decides. What it has decided, events with their keys, goes to the others, which write the same events and
+//! decide nothing; the client is answered when all of them have.
+
+mod authorization;
+mod events;
+mod mapping_rule;
+mod parent;
+mod setup;
+mod user;
+
+pub use events::IdentityEvent;
+pub(crate) use events::arrived;
+use skep_identity::{Directory, Entry, Limits};
+use skep_protocol::command::IdentityCommand;
+use skep_protocol::value::ParentType;
+use skep_protocol::{Rejection, RejectionType};
+
+use super::{Context, Outcome, reject};
+
+/// Memberships and authorizations that may go with what they belong to: one command writes an event for each.
+const MAX_REMOVED: usize = 5_000;
+
+pub(crate) fn process(cx: &mut Context<'_>, command: &IdentityCommand) -> Outcome {
+    use IdentityCommand as Command;
+    use ParentType::{Group, Role, Tenant};
+    match command {
+        Command::CreateUser(value) => user::create(cx, value),
+        Command::UpdateUser(update) => user::update(cx, update),
+        Command::DeleteUser { username } => user::delete(cx, username),
+        Command::CreateInitialAdmin(value) => user::create_initial_admin(cx, value),
+        Command::CreateGroup(new) => parent::create(cx, Group, new),
+        Command::CreateRole(new) => parent::create(cx, Role, new),
+        Command::CreateTenant(new) => parent::create(cx, Tenant, new),
+        Command::UpdateGroup(update) => parent::update(cx, Group, update),
+        Command::UpdateRole(update) => parent::update(cx, Role, update),
+        Command::UpdateTenant(update) => parent::update(cx, Tenant, update),
+        Command::DeleteGroup { id } => parent::delete(cx, Group, id),
+        Command::DeleteRole { id } => parent::delete(cx, Role, id),
+        Command::DeleteTenant { id } => parent::delete(cx, Tenant, id),
+        Command::AddToGroup(membership) => parent::add_member(cx, Group, membership),
+        Command::AddToRole(membership) => parent::add_member(cx, Role, membership),
+        Command::AddToTenant(membership) => parent::add_member(cx, Tenant, membership),
+        Command::RemoveFromGroup(membership) => parent::remove_member(cx, Group, membership),
+        Command::RemoveFromRole(membership) => parent::remove_member(cx, Role, membership),
+        Command::RemoveFromTenant(membership) => parent::remove_member(cx, Tenant, membership),
+        Command::CreateMappingRule(rule) => mapping_rule::create(cx, rule),
+        Command::UpdateMappingRule(rule) => mapping_rule::update(cx, rule),
+        Command::DeleteMappingRule { id } => mapping_rule::delete(cx, id),
+        Command::CreateAuthorization(value) => authorization::create(cx, value),
+        Command::UpdateAuthorization(value) => authorization::update(cx, value),
+        Command::DeleteAuthorization { authorization_key } => {
+            authorization::delete(cx, *authorization_key)
+        }
+        Command::SetUp(setup) => setup::process(cx, setup),
+    }
+}
+
+/// As texts name a group, role or tenant.
+fn noun(kind: ParentType) -> &'static str {
+    match kind {
+        ParentType::Group => "group",
+        ParentType::Role => "role",
+        ParentType::Tenant => "tenant",
+    }
+}
+
+fn directory<'c>(cx: &'c Context<'_>) -> &'c Directory {
+    &cx.state.identity.directory
+}
+
+/// There is room for one more of this.
+fn fits(cx: &Context<'_>, intent: &'static str, what: &str, more: &Entry) -> Result<(), Rejection> {
+    match directory(cx).exceeds(&Limits::STANDARD, more) {
+        None => Ok(()),
+        Some(why) => Err(reject(
+            RejectionType::InvalidState,
+            intent,
+            format!("Expected to create {what}, but {why}. Delete some first"),
+        )),
+    }
+}
+
+fn exists(intent: &'static str, what: &str) -> Rejection {
+    reject(
+        RejectionType::AlreadyExists,
+        intent,
+        format!("Expected to create {what}, but there is one already"),
+    )
+}
+
+fn not_found(intent: &'static str, verb: &str, what: &str) -> Rejection {
+    reject(
+        RejectionType::NotFound,
+        intent,
+        format!("Expected to {verb} {what}, but none was found"),
+    )
+}
+
+/// Not more goes at once than one command may write.
+fn bounded(what: &str, count: usize) -> Result<(), Rejection> {
+    if count <= MAX_REMOVED {
+        return Ok(());
+    }
+    Err(reject(
+        RejectionType::InvalidState,
+        "DELETE",
+        format!(
+            "Expected to delete {what}, but {count} memberships and authorizations would go with it, and at most {MAX_REMOVED} may. \
+             Remove some of them first"
+        ),
+    ))
+}

@@ -1,0 +1,277 @@
+//! GROUP, ROLE and TENANT CREATE, UPDATE, DELETE, ADD_ENTITY and REMOVE_ENTITY.
+
+use skep_identity::{Entry, Parent, defaults};
+use skep_protocol::command::{Membership, NewParent, UpdateParent};
+use skep_protocol::intent::AuthorizationIntent;
+use skep_protocol::value::{
+    AuthorizationValue, EntityType, Member, OwnerType, ParentType, ParentValue,
+};
+use skep_protocol::{DEFAULT_TENANT, Rejection, RejectionType, Response};
+
+use super::events::{Became, Decided, IdentityEvent};
+use super::{bounded, directory, exists, fits, not_found, noun};
+use crate::processing::{Context, Outcome, reject};
+
+pub(super) fn create(cx: &mut Context<'_>, kind: ParentType, new: &NewParent) -> Outcome {
+    let mut decided = Decided::default();
+    let value = created(cx, kind, new, &mut decided)?;
+    Ok(decided.spread(cx, Response::Parent(value)))
+}
+
+pub(super) fn created(
+    cx: &mut Context<'_>,
+    kind: ParentType,
+    new: &NewParent,
+    decided: &mut Decided,
+) -> Result<ParentValue, Rejection> {
+    let what = described(kind, &new.id);
+    if directory(cx).parent_of(kind, &new.id).is_some() {
+        return Err(exists("CREATE", &what));
+    }
+    let value = ParentValue {
+        key: cx.next_key(),
+        id: new.id.clone(),
+        name: new.name.clone(),
+        description: new.description.clone(),
+        member: None,
+    };
+    fits(cx, "CREATE", &what, &Entry::parent(kind, value.clone()))?;
+    let event = IdentityEvent::parent(kind, Became::Created, value.clone());
+    decided.event(cx, event);
+    Ok(value)
+}
+
+pub(super) fn update(cx: &mut Context<'_>, kind: ParentType, update: &UpdateParent) -> Outcome {
+    let old = found(cx, kind, &update.id, "UPDATE", "update")?;
+    is_changeable(kind, &update.id, "UPDATE", "update")?;
+    let value = ParentValue {
+        name: update.name.clone(),
+        description: update.description.clone().unwrap_or(old.description),
+        ..old
+    };
+    let mut decided = Decided::default();
+    let event = IdentityEvent::parent(kind, Became::Updated, value.clone());
+    decided.event(cx, event);
+    Ok(decided.spread(cx, Response::Parent(value)))
+}
+
+pub(super) fn delete(cx: &mut Context<'_>, kind: ParentType, id: &str) -> Outcome {
+    let old = found(cx, kind, id, "DELETE", "delete")?;
+    is_changeable(kind, id, "DELETE", "delete")?;
+    let what = described(kind, id);
+    let parent = Parent::new(kind, id);
+    let members: Vec<Member> = (directory(cx).members(&parent))
+        .map(|(member, _)| member.clone())
+        .collect();
+    bounded(&what, members.len())?;
+    let mut decided = Decided::default();
+    let as_member = as_member(kind, id);
+    if let Some((owner, member)) = &as_member {
+        // Its own rights go first, so that what takes long takes rights from nobody late.
+        leave_all(cx, &what, *owner, member, &mut decided)?;
+    }
+    for member in &members {
+        let event = IdentityEvent::member(kind, Became::EntityRemoved, &old, member);
+        decided.event(cx, event);
+    }
+    let gone = ParentValue {
+        name: "".into(),
+        description: "".into(),
+        ..old
+    };
+    let event = IdentityEvent::parent(kind, Became::Deleted, gone);
+    decided.event(cx, event);
+    Ok(decided.spread(cx, Response::Empty))
+}
+
+/// Groups and roles can be members, and own authorizations; tenants cannot.
+fn as_member(kind: ParentType, id: &str) -> Option<(OwnerType, Member)> {
+    match kind {
+        ParentType::Group => Some((OwnerType::Group, Member::new(EntityType::Group, id))),
+        ParentType::Role => Some((OwnerType::Role, Member::new(EntityType::Role, id))),
+        ParentType::Tenant => None,
+    }
+}
+
+/// Takes somebody who goes out of everything that he is a member of, and takes what he was granted.
+pub(super) fn leave_all(
+    cx: &mut Context<'_>,
+    what: &str,
+    owner: OwnerType,
+    member: &Member,
+    decided: &mut Decided,
+) -> Result<(), Rejection> {
+    let parents: Vec<Parent> = directory(cx).parents_of(member).cloned().collect();
+    let granted: Vec<AuthorizationValue> = directory(cx)
+        .authorizations_of(owner, &member.id)
+        .map(|(_, value)| (**value).clone())
+        .collect();
+    bounded(what, parents.len() + granted.len())?;
+    for parent in parents {
+        if let Some(value) = directory(cx).parent(&parent).cloned() {
+            let left = Became::EntityRemoved;
+            decided.event(cx, IdentityEvent::member(parent.kind, left, &value, member));
+        }
+    }
+    for value in granted {
+        let event = IdentityEvent::authorization(AuthorizationIntent::Deleted, value);
+        decided.event(cx, event);
+    }
+    Ok(())
+}
+
+pub(super) fn add_member(cx: &mut Context<'_>, kind: ParentType, add: &Membership) -> Outcome {
+    let value = found(cx, kind, &add.parent, "ADD_ENTITY", "add an entity to")?;
+    must_exist(cx, kind, &add.parent, &add.member)?;
+    let parent = Parent::new(kind, &add.parent);
+    if directory(cx).membership(&parent, &add.member).is_some() {
+        return Err(reject(
+            RejectionType::AlreadyExists,
+            "ADD_ENTITY",
+            format!(
+                "Expected to add {} to {}, but it is a member already",
+                named(&add.member),
+                described(kind, &add.parent)
+            ),
+        ));
+    }
+    let mut decided = Decided::default();
+    added(cx, kind, &value, &add.member, &mut decided)?;
+    Ok(decided.spread(cx, Response::Empty))
+}
+
+/// Writes that somebody is a member.
+pub(super) fn added(
+    cx: &mut Context<'_>,
+    kind: ParentType,
+    parent: &ParentValue,
+    member: &Member,
+    decided: &mut Decided,
+) -> Result<(), Rejection> {
+    let name = Parent::new(kind, &parent.id);
+    let what = format!("a membership in {}", described(kind, &parent.id));
+    let more = Entry::membership(&name, member.clone());
+    fits(cx, "ADD_ENTITY", &what, &more)?;
+    let event = IdentityEvent::member(kind, Became::EntityAdded, parent, member);
+    decided.event(cx, event);
+    Ok(())
+}
+
+pub(super) fn remove_member(
+    cx: &mut Context<'_>,
+    kind: ParentType,
+    remove: &Membership,
+) -> Outcome {
+    const INTENT: &str = "REMOVE_ENTITY";
+    let value = found(cx, kind, &remove.parent, INTENT, "remove an entity from")?;
+    let parent = Parent::new(kind, &remove.parent);
+    if directory(cx).membership(&parent, &remove.member).is_none() {
+        return Err(reject(
+            RejectionType::NotFound,
+            INTENT,
+            format!(
+                "Expected to remove {} from {}, but it is not a member",
+                named(&remove.member),
+                described(kind, &remove.parent)
+            ),
+        ));
+    }
+    let mut decided = Decided::default();
+    let left = Became::EntityRemoved;
+    let event = IdentityEvent::member(kind, left, &value, &remove.member);
+    decided.event(cx, event);
+    Ok(decided.spread(cx, Response::Empty))
+}
+
+/// Who becomes a member must be there, as far as this cluster can know. Clients are known to nobody but the identity provider.
+fn must_exist(
+    cx: &Context<'_>,
+    kind: ParentType,
+    parent: &str,
+    member: &Member,
+) -> Result<(), Rejection> {
+    let settings = &cx.config.identity;
+    let known = directory(cx);
+    let is_there = match member.entity_type {
+        EntityType::Client => true,
+        EntityType::User => !settings.manages_users || known.user(&member.id).is_some(),
+        EntityType::Group => {
+            !settings.manages_groups || known.parent_of(ParentType::Group, &member.id).is_some()
+        }
+        EntityType::Role => known.parent_of(ParentType::Role, &member.id).is_some(),
+        EntityType::MappingRule => known.rule(&member.id).is_some(),
+    };
+    if is_there {
+        return Ok(());
+    }
+    Err(reject(
+        RejectionType::NotFound,
+        "ADD_ENTITY",
+        format!(
+            "Expected to add {} to {}, but there is no such {}",
+            named(member),
+            described(kind, parent),
+            entity_noun(member.entity_type)
+        ),
+    ))
+}
+
+fn found(
+    cx: &Context<'_>,
+    kind: ParentType,
+    id: &str,
+    intent: &'static str,
+    verb: &str,
+) -> Result<ParentValue, Rejection> {
+    let found = directory(cx).parent_of(kind, id);
+    let found = found.ok_or_else(|| not_found(intent, verb, &described(kind, id)))?;
+    Ok((**found).clone())
+}
+
+/// The roles and the tenant that each start makes again are not to be changed: what they say would be true until then.
+fn is_changeable(
+    kind: ParentType,
+    id: &str,
+    intent: &'static str,
+    verb: &str,
+) -> Result<(), Rejection> {
+    let is_default = match kind {
+        ParentType::Group => false,
+        ParentType::Role => defaults::is_role(id),
+        ParentType::Tenant => id == DEFAULT_TENANT,
+    };
+    match is_default {
+        false => Ok(()),
+        true => Err(reject(
+            RejectionType::Forbidden,
+            intent,
+            format!(
+                "Expected to {verb} {}, but it is a default {}, which cannot be changed. Change its members, or create one of your own",
+                described(kind, id),
+                noun(kind)
+            ),
+        )),
+    }
+}
+
+fn described(kind: ParentType, id: &str) -> String {
+    format!("{} with id '{id}'", noun(kind))
+}
+
+fn named(member: &Member) -> String {
+    format!(
+        "{} with id '{}'",
+        entity_noun(member.entity_type),
+        member.id
+    )
+}
+
+fn entity_noun(kind: EntityType) -> &'static str {
+    match kind {
+        EntityType::User => "user",
+        EntityType::Client => "client",
+        EntityType::MappingRule => "mapping rule",
+        EntityType::Group => "group",
+        EntityType::Role => "role",
+    }
+}

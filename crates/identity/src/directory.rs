@@ -1,0 +1,318 @@
+//! All that is known of who there is and what each may do.
+//!
+//! Maps share their nodes: a clone costs a pointer, and a change of one leaves the other as it was. So the engine keeps one and hands
+//! out what it was when a batch ended.
+
+use std::sync::Arc;
+
+use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
+use skep_protocol::Key;
+use skep_protocol::value::{
+    AuthorizationValue, EntityType, MappingRuleValue, Member, OwnerType, ParentType, ParentValue,
+    UserValue,
+};
+
+use crate::entry::Entry;
+
+type Map<K, V> = RedBlackTreeMapSync<K, V>;
+type Set<T> = RedBlackTreeSetSync<T>;
+
+/// A group, role or tenant by its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Parent {
+    pub kind: ParentType,
+    pub id: Arc<str>,
+}
+
+impl Parent {
+    pub fn new(kind: ParentType, id: &str) -> Parent {
+        Parent {
+            kind,
+            id: id.into(),
+        }
+    }
+}
+
+/// How much a directory may hold: it is in the memory of every node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Users, groups, roles, tenants and mapping rules together.
+    pub entities: usize,
+    pub memberships: usize,
+    pub authorizations: usize,
+    /// Bytes of all texts.
+    pub bytes: usize,
+}
+
+impl Limits {
+    pub const STANDARD: Limits = Limits {
+        entities: 100_000,
+        memberships: 500_000,
+        authorizations: 50_000,
+        bytes: 32 << 20,
+    };
+}
+
+/// See the [module](self). Equal numbers of changes of one engine mean equal directories.
+#[derive(Clone, Debug, Default)]
+pub struct Directory {
+    version: u64,
+    users: Map<Arc<str>, Arc<UserValue>>,
+    parents: Map<Parent, Arc<ParentValue>>,
+    rules: Map<Arc<str>, Arc<MappingRuleValue>>,
+    rules_by_claim: Map<(Arc<str>, Arc<str>), Arc<str>>,
+    authorizations: Map<Key, Arc<AuthorizationValue>>,
+    by_owner: Map<(OwnerType, Arc<str>), Set<Key>>,
+    /// With the key of the row.
+    members: Map<Parent, Map<Member, Key>>,
+    memberships: Map<Member, Set<Parent>>,
+    /// Rows of memberships: the highest says which key comes next.
+    rows: Set<Key>,
+    bytes: usize,
+}
+
+impl Directory {
+    /// How often it was changed since it was opened.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Takes a row in.
+    pub fn add(&mut self, key: Key, entry: &Entry) {
+        self.version += 1;
+        self.bytes += entry.weight();
+        match entry {
+            Entry::User(user) => {
+                self.users
+                    .insert_mut(user.username.clone(), Arc::new(user.clone()));
+            }
+            Entry::Group(value) => self.add_parent(ParentType::Group, value),
+            Entry::Role(value) => self.add_parent(ParentType::Role, value),
+            Entry::Tenant(value) => self.add_parent(ParentType::Tenant, value),
+            Entry::MappingRule(rule) => {
+                let claim = (rule.claim_name.clone(), rule.claim_value.clone());
+                let id = rule.mapping_rule_id.clone();
+                self.rules_by_claim.insert_mut(claim, id.clone());
+                self.rules.insert_mut(id, Arc::new(rule.clone()));
+            }
+            Entry::Authorization(value) => {
+                let owner = (value.owner_type, value.owner_id.clone());
+                let mut owned = self.by_owner.get(&owner).cloned().unwrap_or_default();
+                owned.insert_mut(key);
+                self.by_owner.insert_mut(owner, owned);
+                self.authorizations.insert_mut(key, Arc::new(value.clone()));
+            }
+            Entry::GroupMember { parent, member } => {
+                self.add_member(key, Parent::new(ParentType::Group, parent), member);
+            }
+            Entry::RoleMember { parent, member } => {
+                self.add_member(key, Parent::new(ParentType::Role, parent), member);
+            }
+            Entry::TenantMember { parent, member } => {
+                self.add_member(key, Parent::new(ParentType::Tenant, parent), member);
+            }
+        }
+    }
+
+    /// Takes a row out that is in.
+    pub fn remove(&mut self, key: Key, entry: &Entry) {
+        self.version += 1;
+        self.bytes = self.bytes.saturating_sub(entry.weight());
+        match entry {
+            Entry::User(user) => {
+                self.users.remove_mut(&user.username);
+            }
+            Entry::Group(value) => self.remove_parent(ParentType::Group, value),
+            Entry::Role(value) => self.remove_parent(ParentType::Role, value),
+            Entry::Tenant(value) => self.remove_parent(ParentType::Tenant, value),
+            Entry::MappingRule(rule) => {
+                let claim = (rule.claim_name.clone(), rule.claim_value.clone());
+                self.rules_by_claim.remove_mut(&claim);
+                self.rules.remove_mut(&rule.mapping_rule_id);
+            }
+            Entry::Authorization(value) => {
+                let owner = (value.owner_type, value.owner_id.clone());
+                if let Some(owned) = self.by_owner.get(&owner) {
+                    let left = owned.remove(&key);
+                    match left.is_empty() {
+                        true => drop(self.by_owner.remove_mut(&owner)),
+                        false => drop(self.by_owner.insert_mut(owner, left)),
+                    }
+                }
+                self.authorizations.remove_mut(&key);
+            }
+            Entry::GroupMember { parent, member } => {
+                self.remove_member(key, &Parent::new(ParentType::Group, parent), member);
+            }
+            Entry::RoleMember { parent, member } => {
+                self.remove_member(key, &Parent::new(ParentType::Role, parent), member);
+            }
+            Entry::TenantMember { parent, member } => {
+                self.remove_member(key, &Parent::new(ParentType::Tenant, parent), member);
+            }
+        }
+    }
+
+    fn add_parent(&mut self, kind: ParentType, value: &ParentValue) {
+        let parent = Parent {
+            kind,
+            id: value.id.clone(),
+        };
+        self.parents.insert_mut(parent, Arc::new(value.clone()));
+    }
+
+    fn remove_parent(&mut self, kind: ParentType, value: &ParentValue) {
+        self.parents.remove_mut(&Parent {
+            kind,
+            id: value.id.clone(),
+        });
+    }
+
+    fn add_member(&mut self, key: Key, parent: Parent, member: &Member) {
+        let mut members = self.members.get(&parent).cloned().unwrap_or_default();
+        members.insert_mut(member.clone(), key);
+        let mut parents = self.memberships.get(member).cloned().unwrap_or_default();
+        parents.insert_mut(parent.clone());
+        self.members.insert_mut(parent, members);
+        self.memberships.insert_mut(member.clone(), parents);
+        self.rows.insert_mut(key);
+    }
+
+    fn remove_member(&mut self, key: Key, parent: &Parent, member: &Member) {
+        if let Some(members) = self.members.get(parent) {
+            let left = members.remove(member);
+            match left.is_empty() {
+                true => drop(self.members.remove_mut(parent)),
+                false => drop(self.members.insert_mut(parent.clone(), left)),
+            }
+        }
+        if let Some(parents) = self.memberships.get(member) {
+            let left = parents.remove(parent);
+            match left.is_empty() {
+                true => drop(self.memberships.remove_mut(member)),
+                false => drop(self.memberships.insert_mut(member.clone(), left)),
+            }
+        }
+        self.rows.remove_mut(&key);
+    }
+
+    pub fn user(&self, username: &str) -> Option<&Arc<UserValue>> {
+        self.users.get(username)
+    }
+
+    pub fn parent(&self, parent: &Parent) -> Option<&Arc<ParentValue>> {
+        self.parents.get(parent)
+    }
+
+    /// The group, role or tenant of this id.
+    pub fn parent_of(&self, kind: ParentType, id: &str) -> Option<&Arc<ParentValue>> {
+        self.parents.get(&Parent::new(kind, id))
+    }
+
+    pub fn rule(&self, id: &str) -> Option<&Arc<MappingRuleValue>> {
+        self.rules.get(id)
+    }
+
+    /// The id of the rule about this claim and value.
+    pub fn rule_about(&self, claim: &str, value: &str) -> Option<&Arc<str>> {
+        self.rules_by_claim.get(&(claim.into(), value.into()))
+    }
+
+    pub fn rules(&self) -> impl Iterator<Item = &Arc<MappingRuleValue>> {
+        self.rules.values()
+    }
+
+    pub fn authorization(&self, key: Key) -> Option<&Arc<AuthorizationValue>> {
+        self.authorizations.get(&key)
+    }
+
+    /// The authorizations that this one was given directly, in the order of their keys.
+    pub fn authorizations_of(
+        &self,
+        owner_type: OwnerType,
+        id: &Arc<str>,
+    ) -> impl Iterator<Item = (Key, &Arc<AuthorizationValue>)> {
+        let owned = self.by_owner.get(&(owner_type, id.clone()));
+        let keys = owned.into_iter().flat_map(Set::iter);
+        keys.filter_map(|key| Some((*key, self.authorizations.get(key)?)))
+    }
+
+    /// Who is in a group, role or tenant, with the keys of the rows.
+    pub fn members(&self, parent: &Parent) -> impl Iterator<Item = (&Member, Key)> {
+        let members = self.members.get(parent);
+        members
+            .into_iter()
+            .flat_map(Map::iter)
+            .map(|(member, key)| (member, *key))
+    }
+
+    /// The key of the row that says that somebody is a member.
+    pub fn membership(&self, parent: &Parent, member: &Member) -> Option<Key> {
+        self.members.get(parent)?.get(member).copied()
+    }
+
+    pub fn has_members_of(&self, parent: &Parent, kind: EntityType) -> bool {
+        self.members(parent)
+            .any(|(member, _)| member.entity_type == kind)
+    }
+
+    /// What somebody is a member of, directly.
+    pub fn parents_of(&self, member: &Member) -> impl Iterator<Item = &Parent> {
+        let parents = self.memberships.get(member);
+        parents.into_iter().flat_map(Set::iter)
+    }
+
+    /// The key for the row of the next membership: a function of what is there, so that all replicas choose the same.
+    pub fn next_membership(&self) -> Key {
+        Key(self.rows.last().map_or(1, |last| last.0 + 1))
+    }
+
+    /// What it would hold too much of with one more; `None`: it fits.
+    pub fn exceeds(&self, limits: &Limits, more: &Entry) -> Option<String> {
+        let mut sum = Limits {
+            bytes: more.weight(),
+            ..Limits::default()
+        };
+        match more {
+            Entry::Authorization(_) => sum.authorizations = 1,
+            Entry::GroupMember { .. } | Entry::RoleMember { .. } | Entry::TenantMember { .. } => {
+                sum.memberships = 1;
+            }
+            Entry::User(_)
+            | Entry::Group(_)
+            | Entry::Role(_)
+            | Entry::Tenant(_)
+            | Entry::MappingRule(_) => sum.entities = 1,
+        }
+        self.exceeds_with(limits, &sum)
+    }
+
+    /// Likewise with so many more of each.
+    pub fn exceeds_with(&self, limits: &Limits, more: &Limits) -> Option<String> {
+        let entities = self.users.size() + self.parents.size() + self.rules.size();
+        let sums = [
+            (
+                entities + more.entities,
+                limits.entities,
+                "users, groups, roles, tenants and mapping rules",
+            ),
+            (
+                self.rows.size() + more.memberships,
+                limits.memberships,
+                "memberships",
+            ),
+            (
+                self.authorizations.size() + more.authorizations,
+                limits.authorizations,
+                "authorizations",
+            ),
+            (
+                self.bytes + more.bytes,
+                limits.bytes,
+                "bytes of names and texts",
+            ),
+        ];
+        let over = sums.into_iter().find(|(sum, limit, _)| sum > limit);
+        over.map(|(sum, limit, of)| format!("there would be {sum} {of}, and the limit is {limit}"))
+    }
+}
