@@ -53,7 +53,7 @@ fn requests_are_read_as_they_were_sent() {
         let request = Request {
             operation_reference: Some(11),
             tenant: TenantId::new("t"),
-            ..command.into()
+            ..Request::internal(command)
         };
         assert_eq!(as_received(&request), format!("{request:?}"));
     }

@@ -5,14 +5,15 @@ use std::io::Write as _;
 use std::path::Path;
 
 use skep_protocol::command::{
-    AssignUserTask, At, BatchCommand, Class, Command, Need, RecordName, Row,
+    AssignUserTask, At, BatchCommand, Class, Command, IdentityCommand, Need, RecordName, Row,
 };
 use skep_protocol::permission::{Permission, ResourceType};
 use skep_protocol::record::encode;
 use skep_protocol::{Document, Key};
 
 fn rows() -> impl Iterator<Item = &'static Row> {
-    Command::ROWS.iter().chain(BatchCommand::ROWS)
+    let families = [BatchCommand::ROWS, IdentityCommand::ROWS];
+    Command::ROWS.iter().chain(families.into_iter().flatten())
 }
 
 #[test]
@@ -25,7 +26,7 @@ fn every_command_has_a_name_of_its_own_and_is_written_as_records_that_exist() {
             assert_ne!(intent, "UNKNOWN", "{}: {value_type:?}", row.name);
         }
     }
-    assert_eq!(names.len(), 34 + 7);
+    assert_eq!(names.len(), 34 + 7 + 26);
 }
 
 /// The number of a variant is its place in the table: nodes of other versions have the same.
@@ -51,6 +52,12 @@ fn commands_keep_their_numbers_between_nodes() {
                 limit: 1,
             },
         ),
+        (
+            35,
+            Command::Identity(IdentityCommand::DeleteUser {
+                username: "anna".into(),
+            }),
+        ),
     ];
     for (number, command) in numbered {
         assert_eq!(encode(&command)[0], number, "{command:?}");
@@ -59,6 +66,8 @@ fn commands_keep_their_numbers_between_nodes() {
         batch_operation_key: key,
     };
     assert_eq!(encode(&resume)[0], 3);
+    let setup = IdentityCommand::SetUp(Box::default());
+    assert_eq!(encode(&setup)[0], 25);
 }
 
 fn completion(job_key: Key) -> Command {
@@ -92,6 +101,16 @@ fn what_finishes_work_or_stops_what_makes_it_is_never_refused_for_lack_of_room()
         "ChangeExporting",
         "Cancel",
         "Suspend",
+        "DeleteUser",
+        "DeleteGroup",
+        "RemoveFromGroup",
+        "DeleteRole",
+        "RemoveFromRole",
+        "DeleteTenant",
+        "RemoveFromTenant",
+        "DeleteMappingRule",
+        "DeleteAuthorization",
+        "SetUp",
     ];
     assert_eq!(finishing, expected);
     let polling: Vec<_> = rows().filter(|row| row.class == Class::Polling).collect();

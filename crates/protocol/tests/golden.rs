@@ -152,7 +152,14 @@ macro_rules! all_samples {
             conditional_evaluation,
             condition_check,
             cluster_variable,
-            exporting
+            exporting,
+            user,
+            group,
+            role,
+            tenant,
+            mapping_rule,
+            authorization,
+            identity_setup
         )
     };
 }
@@ -196,7 +203,7 @@ fn batch() -> Vec<u8> {
     for intent in [ElementActivating, ElementActivated] {
         writer.event(Key::new(2, 78), intent, &process_instance());
     }
-    writer.command(Key::new(3, 9), ValueType::Job, 1, &Origin::default());
+    writer.command(Key::new(3, 9), ValueType::Job, 1, &Origin::internal());
     let rejection = Rejection::new(RejectionType::NotFound, "COMPLETE", "no such job");
     writer.rejection(Key::new(3, 9), ValueType::Job, 1, &rejection);
     writer.take().unwrap()
@@ -359,6 +366,31 @@ const FIELDS: &[(&str, &str)] = &[
         "compensableActivityId compensableActivityInstanceKey compensableActivityScopeKey compensationHandlerId compensationHandlerInstanceKey processDefinitionKey processInstanceKey tenantId throwEventId throwEventInstanceKey variables",
     ),
     ("CLOCK", "time"),
+    ("USER", "email name password userKey username"),
+    (
+        "GROUP",
+        "description entityId entityType groupId groupKey name",
+    ),
+    (
+        "ROLE",
+        "description entityId entityType name roleId roleKey",
+    ),
+    (
+        "TENANT",
+        "description entityId entityType name tenantId tenantKey",
+    ),
+    (
+        "MAPPING_RULE",
+        "claimName claimValue mappingRuleId mappingRuleKey name",
+    ),
+    (
+        "AUTHORIZATION",
+        "authorizationKey ownerId ownerType permissionTypes resourceId resourceMatcher resourcePropertyName resourceType",
+    ),
+    (
+        "IDENTITY_SETUP",
+        "authorizations defaultTenant groupMembers groups mappingRules roleMembers roles tenantMembers tenants users",
+    ),
     (
         "PROCESS_INSTANCE_BATCH",
         "batchElementInstanceKey index processDefinitionKey processInstanceKey tenantId",
@@ -610,4 +642,25 @@ fn tags_and_business_id_of_the_creation_stand_at_every_element_of_the_instance()
     });
     assert_eq!(values[0]["tags"], serde_json::json!(["red"]));
     assert_eq!(values[0]["businessId"], "o-1");
+}
+
+#[test]
+fn a_password_is_shown_nowhere() {
+    let setup = identity_setup();
+    for debug in [format!("{:?}", user()), format!("{setup:?}")] {
+        assert!(
+            debug.contains("anna") && !debug.contains("argon2"),
+            "{debug}"
+        );
+    }
+    let users = rendered().into_iter().filter(|record| {
+        let value_type = record["valueType"].as_str();
+        matches!(value_type, Some("USER" | "IDENTITY_SETUP"))
+    });
+    let shown: Vec<String> = users.map(|record| record["value"].to_string()).collect();
+    assert_eq!(shown.len(), 2);
+    for json in shown {
+        assert!(json.contains(r#""password":"""#), "{json}");
+        assert!(!json.contains("argon2"), "{json}");
+    }
 }

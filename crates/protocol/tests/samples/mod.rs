@@ -2,9 +2,11 @@
 
 mod batch_operations;
 mod definitions;
+mod identity;
 
 pub use batch_operations::*;
 pub use definitions::*;
+pub use identity::*;
 use std::sync::Arc;
 
 use skep_protocol::document::JsonText;
