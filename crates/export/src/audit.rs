@@ -72,6 +72,8 @@ impl Audit {
             Claims::User(_) => self.user,
             Claims::Client(_) => self.client,
             Claims::Anonymous => self.unknown,
+            // Nobody did it.
+            Claims::Internal => return false,
         };
         // Most callers are told nothing of, and nothing is looked up for them.
         audited.categories != 0
@@ -117,6 +119,7 @@ mod tests {
             "DEPLOYED_RESOURCES",
             "BATCH"
         ));
+        assert!(!tells(&config, &Claims::Internal, "ADMIN", "USER"));
         config.user.excludes = "BATCH".to_string();
         assert!(!tells(&config, &user, "DEPLOYED_RESOURCES", "BATCH"));
         config.enabled = false;

@@ -80,7 +80,7 @@ macro_rules! resource_types {
             pub const ALL: &'static [ResourceType] = &[$(ResourceType::$variant),+];
 
             /// As the API names it.
-            pub fn name(self) -> &'static str {
+            pub const fn name(self) -> &'static str {
                 match self { $(ResourceType::$variant => $name),+ }
             }
 

@@ -17,7 +17,7 @@ pub struct Entity {
     pub items: &'static [(&'static str, &'static str, Kind)],
     /// Columns of indices beside the key's.
     pub indices: &'static [&'static [&'static str]],
-    /// Every partition has the same rows, so that one of them is asked.
+    /// Every partition has the same rows, or the first one has all of them: that one is asked.
     pub everywhere: bool,
     pub leaves: Leaves,
 }

@@ -4,7 +4,9 @@
 //! An event alone does not tell whether somebody asked for it: variables are set by commands and by processes. So the command
 //! before it in its batch counts as well.
 
-use skep_protocol::command::{Audit, BatchCommand, RecordName};
+mod identity;
+
+use skep_protocol::command::{Audit, BatchCommand, IdentityCommand, RecordName};
 use skep_protocol::intent::*;
 use skep_protocol::origin::{Claims, Origin};
 use skep_protocol::record::{DecodeError, Record, RecordType};
@@ -68,6 +70,12 @@ fn event(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError
             batch_operation(to, record)
         }
         ValueType::UserTask => user_task(to, record),
+        ValueType::User
+        | ValueType::Group
+        | ValueType::Role
+        | ValueType::Tenant
+        | ValueType::MappingRule
+        | ValueType::Authorization => identity::event(to, record),
         _ => Ok(()),
     }
 }
@@ -96,6 +104,7 @@ fn entry(
     let row = Key::new(to.partition, record.position);
     let (actor_type, actor) = match &origin.claims {
         Claims::Anonymous => ("ANONYMOUS", Value::Null),
+        Claims::Internal => ("UNKNOWN", Value::Null),
         Claims::User(principal) => ("USER", Value::Text(principal.id.clone())),
         Claims::Client(principal) => ("CLIENT", Value::Text(principal.id.clone())),
     };
@@ -466,7 +475,8 @@ fn user_task(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeE
 
 /// What the table of commands says of those that are written as this record.
 fn audit_of(value_type: ValueType, intent: u8) -> Audit {
-    let mut rows = Command::ROWS.iter().chain(BatchCommand::ROWS);
+    let families = [Command::ROWS, BatchCommand::ROWS, IdentityCommand::ROWS];
+    let mut rows = families.into_iter().flatten();
     let row = rows.find(|row| row.records.contains(&RecordName(value_type, intent)));
     row.map_or(Audit::None, |row| row.audit)
 }

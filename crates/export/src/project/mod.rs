@@ -8,6 +8,7 @@ mod decision_instance;
 mod element_instance;
 mod event_wait;
 mod global_task_listener;
+mod identity;
 mod incident;
 mod job;
 mod job_statistics;
@@ -97,6 +98,12 @@ impl Projection<'_> {
             ValueType::HistoryDeletion => batch_operation::history_deleted(self, record),
             ValueType::ClusterVariable => cluster_variable::changed(self, record),
             ValueType::GlobalListener => global_task_listener::changed(self, record),
+            ValueType::User
+            | ValueType::Group
+            | ValueType::Role
+            | ValueType::Tenant
+            | ValueType::MappingRule
+            | ValueType::Authorization => identity::changed(self, record),
             // They tell of nothing that these entities show.
             _ => Ok(()),
         }

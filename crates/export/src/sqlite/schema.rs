@@ -7,7 +7,9 @@ use super::{DatabaseFile, SqliteError, room};
 use crate::sql::{Dialect, table_script};
 
 /// Format of the file: another one is not touched.
-const FORMAT: i64 = 8;
+const FORMAT: i64 = 9;
+/// It lacks the tables of users and of what they may do.
+const WITHOUT_IDENTITY: i64 = 8;
 
 /// Bytes of a page. Larger ones are written with fewer calls while rows are added, but a row that changes alone takes its whole
 /// page along.
@@ -44,6 +46,10 @@ pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), S
         .map_err(at)?;
     match found {
         FORMAT => return room::make_anew(connection).map_err(at),
+        WITHOUT_IDENTITY => {
+            add_tables(connection).map_err(at)?;
+            return room::make_anew(connection).map_err(at);
+        }
         0 => {}
         found => {
             return Err(SqliteError::Format {
@@ -60,6 +66,18 @@ pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), S
     script.push_str(OWN_TABLES);
     script.push_str(&format!("PRAGMA user_version = {FORMAT};\nCOMMIT;\n"));
     connection.execute_batch(&script).map_err(at)
+}
+
+/// Adds the tables that an earlier version did not know. They are empty as they would be: no record told of their entities.
+fn add_tables(connection: &Connection) -> rusqlite::Result<()> {
+    let mut script = String::from("BEGIN;\n");
+    for entity in entities::ALL {
+        if !connection.table_exists(None, entity.table)? {
+            script.push_str(&table_script(Dialect::Sqlite, "", entity));
+        }
+    }
+    script.push_str(&format!("PRAGMA user_version = {FORMAT};\nCOMMIT;\n"));
+    connection.execute_batch(&script)
 }
 
 /// Beside those of the entities: how many instances of each element ended, the bodies of PROCESS records, and how far the file

@@ -21,6 +21,7 @@ mod embedded {
     mod entities;
     mod fuzz;
     mod history;
+    mod identity;
     mod job_statistics;
     mod limits;
     mod property;
@@ -39,6 +40,7 @@ mod postgres {
     mod entities;
     mod fuzz;
     mod history;
+    mod identity;
     mod job_statistics;
     mod limits;
     mod outage;
@@ -61,6 +63,7 @@ mod opensearch {
     mod fuzz;
     mod history;
     mod https;
+    mod identity;
     mod job_statistics;
     mod limits;
     mod outage;
@@ -82,6 +85,7 @@ mod elasticsearch {
     mod entities;
     mod fuzz;
     mod history;
+    mod identity;
     mod job_statistics;
     mod limits;
     mod outage;

@@ -11,6 +11,7 @@ mod element_instance;
 mod event_wait;
 mod form;
 mod global_task_listener;
+mod identity;
 mod incident;
 mod job;
 mod job_statistics;
@@ -33,6 +34,10 @@ pub use element_instance::{ELEMENT_INSTANCE, ELEMENT_TYPES};
 pub use event_wait::EVENT_WAIT;
 pub use form::FORM;
 pub use global_task_listener::GLOBAL_TASK_LISTENER;
+pub use identity::{
+    AUTHORIZATION, GROUP, MAPPING_RULE, MEMBER, MEMBER_CLIENT, MEMBER_GROUP, MEMBER_USER, ROLE,
+    TENANT, USER,
+};
 pub use incident::INCIDENT;
 pub use job::JOB;
 pub use job_statistics::{JOB_STATISTICS, JOB_STATISTICS_SPAN};
@@ -47,7 +52,7 @@ pub use variable::{PREVIEW, VARIABLE};
 use crate::entity::{Entity, same};
 
 /// All of them, in the order of their numbers in a store.
-pub static ALL: [&Entity; 22] = [
+pub static ALL: [&Entity; 29] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
     &ELEMENT_INSTANCE,
@@ -70,6 +75,13 @@ pub static ALL: [&Entity; 22] = [
     &AUDIT_LOG,
     &USAGE,
     &GLOBAL_TASK_LISTENER,
+    &USER,
+    &GROUP,
+    &ROLE,
+    &TENANT,
+    &MAPPING_RULE,
+    &AUTHORIZATION,
+    &MEMBER,
 ];
 
 /// The place of an entity in [`ALL`]; for one that is not there the code does not compile.
