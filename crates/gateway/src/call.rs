@@ -12,6 +12,7 @@ use skep_service::{Broker, JobReceiver, Timings};
 
 use crate::admission::Gate;
 use crate::config::GatewayConfig;
+use crate::door::passwords::Passwords;
 use crate::metrics::broker_requests::{self, RequestKind};
 use crate::metrics::{GatewayMetrics, Protocol};
 use crate::stop::Stop;
@@ -25,6 +26,7 @@ pub struct FrontEnd {
     /// Answers what is searched for.
     pub storage: Arc<dyn Storage>,
     pub documents: Arc<Stores>,
+    pub passwords: Arc<Passwords>,
     pub metrics: Arc<GatewayMetrics>,
     pub gate: Gate,
     pub stop: Stop,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use skep_protocol::json::API_VERSION;
 use skep_tls::ServerTls;
 
+use crate::door::who::Who;
 use crate::pages::Pages;
 use crate::trace::SpanListener;
 
@@ -60,6 +61,8 @@ pub struct GatewayConfig {
     pub spans: Option<Arc<dyn SpanListener>>,
     /// Asked for paths that REST does not have.
     pub pages: Option<Arc<dyn Pages>>,
+    /// Asked who somebody is; without it nobody is known.
+    pub who: Option<Arc<dyn Who>>,
 }
 
 /// Limits of deployments and documents over REST (`spring.servlet.multipart.*`, `server.tomcat.max-part-count`).
@@ -145,6 +148,7 @@ impl Default for GatewayConfig {
             counts_jobs: true,
             spans: None,
             pages: None,
+            who: None,
         }
     }
 }

@@ -29,6 +29,7 @@ mod call;
 mod check;
 mod config;
 mod connection;
+pub mod door;
 mod failure_text;
 mod grpc;
 mod json_errors;

@@ -18,6 +18,7 @@ use crate::admission::Gate;
 use crate::call::FrontEnd;
 use crate::config::GatewayConfig;
 use crate::connection::serve;
+use crate::door::passwords::Passwords;
 use crate::grpc::GrpcServices;
 use crate::metrics::{GatewayMetrics, Protocol};
 use crate::rest;
@@ -57,6 +58,7 @@ impl Gateway {
         let partitions = broker.topology().partitions_count;
         metrics.broker_requests.partitions_are(partitions);
         let (stopper, stop) = stop_signal();
+        let passwords = Arc::new(Passwords::start()?);
         let front = |protocol| {
             Arc::new(FrontEnd {
                 protocol,
@@ -64,6 +66,7 @@ impl Gateway {
                 broker: Arc::clone(&broker),
                 storage: Arc::clone(&storage),
                 documents: Arc::clone(&documents),
+                passwords: Arc::clone(&passwords),
                 metrics: Arc::clone(&metrics),
                 gate: Gate::new(&config),
                 stop: stop.clone(),

@@ -29,6 +29,7 @@ pub fn created(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
         Claims::Anonymous => ("ANONYMOUS", Value::Null),
         Claims::User(principal) => ("USER", Value::Text(principal.id.clone())),
         Claims::Client(principal) => ("CLIENT", Value::Text(principal.id.clone())),
+        Claims::Internal => ("UNKNOWN", Value::Null),
     };
     let kind = word(value.kind.as_str());
     set!(to.changes, BATCH_OPERATION, record.key, {

@@ -117,12 +117,27 @@ fn everything(rig: &mut Rig) {
         ("sales", MappingRule, "r-1"),
         ("night", User, "anna"),
     ] {
-        done(rig, IdentityCommand::AddToGroup(membership(parent, kind, id)));
+        done(
+            rig,
+            IdentityCommand::AddToGroup(membership(parent, kind, id)),
+        );
     }
-    done(rig, IdentityCommand::AddToRole(membership("clerk", Group, "sales")));
-    done(rig, IdentityCommand::AddToRole(membership("guard", User, "anna")));
-    done(rig, IdentityCommand::AddToTenant(membership("acme", Role, "clerk")));
-    done(rig, IdentityCommand::AddToTenant(membership("acme", Group, "sales")));
+    done(
+        rig,
+        IdentityCommand::AddToRole(membership("clerk", Group, "sales")),
+    );
+    done(
+        rig,
+        IdentityCommand::AddToRole(membership("guard", User, "anna")),
+    );
+    done(
+        rig,
+        IdentityCommand::AddToTenant(membership("acme", Role, "clerk")),
+    );
+    done(
+        rig,
+        IdentityCommand::AddToTenant(membership("acme", Group, "sales")),
+    );
     authorize(rig, "anna", ResourceMatcher::Any);
     authorize(rig, "anna", ResourceMatcher::Id("order".into()));
     authorize(rig, "bert", ResourceMatcher::Property("assignee".into()));
@@ -144,7 +159,9 @@ fn everything(rig: &mut Rig) {
 /// As the gateway asks: without what was deleted.
 fn there(store: &Filled, mut search: Search) -> Vec<Vec<Value>> {
     let entity = search.entity;
-    search.filter.push(is(entity, "isDeleted", Op::Eq(Value::from(false))));
+    search
+        .filter
+        .push(is(entity, "isDeleted", Op::Eq(Value::from(false))));
     match store.ask(Query::Search(search)) {
         Answer::Found(found) => {
             assert_eq!(found.total, found.rows.len() as u64);
@@ -216,7 +233,10 @@ fn authorizations_are_found_by_whose_they_are_and_on_what() {
         let rows = store.find(&AUTHORIZATION, filter);
         let shown = |row: Json| {
             assert!(row["authorizationKey"].is_string(), "{row}");
-            (row["resourceId"].clone(), row["resourcePropertyName"].clone())
+            (
+                row["resourceId"].clone(),
+                row["resourcePropertyName"].clone(),
+            )
         };
         rows.into_iter().map(shown).collect()
     };
@@ -290,7 +310,12 @@ fn members_are_found_until_they_leave() {
     );
     let rules = [("parentType", "GROUP"), ("parentId", "sales")];
     assert_eq!(
-        belonging(&store, (&MAPPING_RULE, "mappingRuleId"), "mappingRuleId", &rules),
+        belonging(
+            &store,
+            (&MAPPING_RULE, "mappingRuleId"),
+            "mappingRuleId",
+            &rules
+        ),
         ["r-1"]
     );
     let of_tenant = [("parentType", "TENANT"), ("parentId", "acme")];
@@ -321,7 +346,10 @@ fn what_all_partitions_write_stands_there_once() {
     let stores = [1, 2].map(|partition| Filled::at(location.clone(), partition, window));
     let batches = std::mem::take(&mut rig.batches);
     let of_second = batches.iter().filter(|(partition, _)| *partition == 2);
-    assert!(of_second.count() > 10, "the second partition writes as well");
+    assert!(
+        of_second.count() > 10,
+        "the second partition writes as well"
+    );
     for store in &stores {
         store.follow(&batches);
     }
@@ -332,7 +360,10 @@ fn what_all_partitions_write_stands_there_once() {
     let [first, _] = &stores;
     assert_eq!(ids(first, &USER, "username"), ["anna", "bert"]);
     assert_eq!(first.find(&USER, "{}").len(), 3);
-    assert_eq!(first.one(&USER, r#"{"username": "anna"}"#)["name"], "Name of anna");
+    assert_eq!(
+        first.one(&USER, r#"{"username": "anna"}"#)["name"],
+        "Name of anna"
+    );
     assert_eq!(first.find(&AUTHORIZATION, "{}").len(), 3);
     assert_eq!(first.find(&MEMBER, "{}").len(), 10);
 }

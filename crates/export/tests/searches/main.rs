@@ -72,7 +72,10 @@ fn a_file_of_the_format_before_gets_the_tables_that_it_lacks() {
     let connection = rusqlite::Connection::open(&file).expect("a database");
     let there = tables(&connection);
     assert!(there.contains(&"identity_member".to_string()), "{there:?}");
-    for table in there.iter().filter(|name| !name.starts_with("sqlite") && name.matches('_').count() < 3) {
+    for table in there
+        .iter()
+        .filter(|name| !name.starts_with("sqlite") && name.matches('_').count() < 3)
+    {
         let _ = connection.execute_batch(&format!("DROP TABLE IF EXISTS {table}"));
     }
     connection

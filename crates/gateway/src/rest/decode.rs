@@ -9,6 +9,7 @@ pub(super) mod deployments;
 pub(super) mod documents;
 mod fields;
 pub(super) mod global_listeners;
+pub(super) mod identity;
 mod job_result;
 pub(super) mod jobs;
 pub(super) mod messages;
@@ -22,7 +23,8 @@ pub(super) mod user_tasks;
 use std::time::Duration;
 
 use serde::Deserialize;
-use skep_protocol::command::{ActivateJobs, Command, Draft};
+use skep_protocol::command::{ActivateJobs, Command, Draft, IdentityCommand};
+use skep_protocol::value::PasswordHash;
 use skep_protocol::{Failure, Key};
 use skep_query::Entity;
 
@@ -32,6 +34,7 @@ use super::encode::Echo;
 use super::queries::QueryRequest;
 use crate::call::FrontEnd;
 use crate::check::invalid;
+use crate::door::secret::Secret;
 use crate::json_errors;
 
 /// What a request asks of the broker.
@@ -57,8 +60,49 @@ pub enum Decoded {
         key: Key,
         command: Box<Decoded>,
     },
+    /// A command that needs the hash of a password.
+    Hashed {
+        hashed: Hashed,
+        timeout: Duration,
+        echo: Echo,
+    },
     /// Answered from secondary storage.
     Query(Box<QueryRequest>),
+}
+
+/// A command, and the password whose hash it is to carry.
+pub struct Hashed {
+    pub password: Secret,
+    pub command: IdentityCommand,
+}
+
+impl Hashed {
+    fn decoded(self, echo: Echo, front: &FrontEnd) -> Decoded {
+        Decoded::Hashed {
+            hashed: self,
+            timeout: front.config.request_timeout,
+            echo,
+        }
+    }
+
+    /// The command with the hash.
+    pub fn with(mut command: IdentityCommand, hash: PasswordHash) -> Draft {
+        match &mut command {
+            IdentityCommand::CreateUser(user) | IdentityCommand::CreateInitialAdmin(user) => {
+                user.password = hash;
+            }
+            IdentityCommand::UpdateUser(update) => update.password = hash,
+            _ => debug_assert!(false, "only users have passwords"),
+        }
+        Command::Identity(command).into()
+    }
+}
+
+/// Without the password.
+impl std::fmt::Debug for Hashed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.command.fmt(f)
+    }
 }
 
 fn command(command: Command, front: &FrontEnd) -> Decoded {

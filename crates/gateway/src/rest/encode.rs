@@ -2,6 +2,9 @@
 
 mod decisions;
 mod deployments;
+mod identity;
+
+pub use identity::me;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -9,8 +12,10 @@ use http::{HeaderValue, Response as HttpResponse, StatusCode};
 use skep_protocol::response::{ConditionalsEvaluated, ProcessInstanceCreated};
 use skep_protocol::user_task::UserTaskProperties;
 use skep_protocol::value::BatchOperationType;
-use skep_protocol::value::{ClusterVariableValue, GlobalListenerValue};
-use skep_protocol::{ActivatedJob, DEFAULT_TENANT, Failure, Key, Response};
+use skep_protocol::value::{ClusterVariableValue, GlobalListenerValue, ParentType};
+use skep_protocol::{
+    ActivatedJob, DEFAULT_TENANT, Failure, Key, Rejection, RejectionType, Response,
+};
 use skep_query::entities::JOB_STATISTICS_SPAN;
 use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 
@@ -28,6 +33,34 @@ pub enum Echo {
     Expression(String),
     /// The answer says that something is new.
     Created,
+    /// The first user who may do everything. Whatever the broker has against it, it must not be done any more.
+    InitialAdmin,
+    /// What was made or changed.
+    Parent {
+        kind: ParentType,
+        created: bool,
+    },
+}
+
+impl Echo {
+    /// What the client is told where the broker has refused.
+    pub fn failure(&self, failure: Failure) -> Failure {
+        match (self, failure) {
+            (Echo::InitialAdmin, Failure::Rejected(rejection)) => Failure::Rejected(Rejection {
+                kind: RejectionType::Forbidden,
+                ..rejection
+            }),
+            (_, failure) => failure,
+        }
+    }
+
+    fn is_creation(&self) -> bool {
+        match self {
+            Echo::Created | Echo::InitialAdmin => true,
+            Echo::Parent { created, .. } => *created,
+            Echo::Nothing | Echo::Resource(_) | Echo::Expression(_) => false,
+        }
+    }
 }
 
 pub fn json(body: impl Into<Bytes>) -> HttpResponse<RestBody> {
@@ -81,11 +114,31 @@ pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>
         }
         Response::GlobalListener(listener) => {
             global_listener(&mut body, &listener);
-            let mut response = json(body);
-            if echo == Echo::Created {
-                *response.status_mut() = StatusCode::CREATED;
+            return Ok(made(body, &echo));
+        }
+        Response::User(user) => {
+            identity::user(&mut body, &user);
+            return Ok(made(body, &echo));
+        }
+        Response::Parent(parent) => {
+            let Echo::Parent { kind, .. } = echo else {
+                return Err(Failure::Internal(
+                    "A group, role or tenant was changed that nobody asked for.".into(),
+                ));
+            };
+            identity::parent(&mut body, kind, &parent);
+            return Ok(made(body, &echo));
+        }
+        Response::MappingRule(rule) => {
+            identity::mapping_rule(&mut body, &rule);
+            return Ok(made(body, &echo));
+        }
+        Response::AuthorizationCreated { authorization_key } => {
+            if !echo.is_creation() {
+                return Ok(status(StatusCode::NO_CONTENT));
             }
-            return Ok(response);
+            identity::authorization(&mut body, authorization_key);
+            return Ok(made(body, &echo));
         }
         Response::BatchOperationCreated { key, kind } => match echo {
             Echo::Resource(resource) => {
@@ -121,6 +174,15 @@ pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>
         }
     }
     Ok(json(body))
+}
+
+/// 201 for what is new.
+fn made(body: String, echo: &Echo) -> HttpResponse<RestBody> {
+    let mut response = json(body);
+    if echo.is_creation() {
+        *response.status_mut() = StatusCode::CREATED;
+    }
+    response
 }
 
 fn batch_operation(key: Key, kind: BatchOperationType) -> String {

@@ -17,6 +17,7 @@ mod stream;
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -33,7 +34,8 @@ use skep_service::Timings;
 use self::body::Received;
 pub use body::RestBody;
 
-use self::decode::Decoded;
+use self::decode::{Decoded, Hashed};
+use self::encode::Echo;
 use self::operations::path::Texts;
 use self::operations::{Call, Does, OPERATIONS, Operation, Takes};
 use self::problem::Problem;
@@ -101,6 +103,7 @@ async fn answer(
     match operation.does {
         Does::NotYet => Err(Problem::not_yet(operation.id)),
         Does::Tell(tell) => Ok(tell(front)),
+        Does::TellCaller(tell) => Ok(tell((front, &Claims::Anonymous))),
         // Boxed: what few requests need must not make the future of each larger.
         Does::Document(does) => {
             Box::pin(documents::answer(front, does, path.first(), parts, body)).await
@@ -159,11 +162,13 @@ fn decoded(
             let asked = QueryRequest::new(decode(&call)?, &parts.headers)?;
             Ok(Decoded::Query(Box::new(asked)))
         }
-        Does::Tell(_) | Does::Document(_) | Does::NotYet => Err(Failure::Internal(format!(
-            "The operation {} is not one of the broker.",
-            operation.id
-        ))
-        .into()),
+        Does::Tell(_) | Does::TellCaller(_) | Does::Document(_) | Does::NotYet => {
+            Err(Failure::Internal(format!(
+                "The operation {} is not one of the broker.",
+                operation.id
+            ))
+            .into())
+        }
     }
 }
 
@@ -215,7 +220,7 @@ async fn carry_out(
             let (result, timings) = front.execute(request, timeout, watch).await;
             let answer = match result {
                 Ok(response) => encode::response(response, echo),
-                Err(failure) => Err(failure),
+                Err(failure) => Err(echo.failure(failure)),
             };
             drop(held);
             front.book(watch, &timings);
@@ -245,6 +250,11 @@ async fn carry_out(
             key,
             command,
         } => about(front, (entity, by, key), command, claims, held, watch).await,
+        Decoded::Hashed {
+            hashed,
+            timeout,
+            echo,
+        } => hash_first(front, hashed, (timeout, echo), claims, held, watch).await,
         Decoded::Activate { command, wait } => {
             drop(held);
             let jobs = front.activate(command, wait).await?;
@@ -277,6 +287,27 @@ fn about<'a>(
     Box::pin(async move {
         queries::must_exist(front, entity, by, key).await?;
         carry_out(front, *command, claims, held, watch).await
+    })
+}
+
+/// Has the hash of a password made, and then carries out the command. Boxed, likewise.
+fn hash_first<'a>(
+    front: &'a Arc<FrontEnd>,
+    Hashed { password, command }: Hashed,
+    (timeout, echo): (Duration, Echo),
+    claims: Claims,
+    held: (Slot, Share),
+    watch: &'a mut Stopwatch,
+) -> BoxFuture<'a, Result<Response<RestBody>, Problem>> {
+    Box::pin(async move {
+        let hash = front.passwords.hash(password).await?;
+        let decoded = Decoded::Command {
+            request: Hashed::with(command, hash),
+            timeout,
+            waits: false,
+            echo,
+        };
+        carry_out(front, decoded, claims, held, watch).await
     })
 }
 

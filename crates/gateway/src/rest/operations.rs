@@ -6,6 +6,7 @@ use http::Response;
 use http::request::Parts;
 use skep_protocol::command::Need;
 use skep_protocol::command::Row;
+use skep_protocol::origin::Claims;
 use skep_query::Entity;
 
 use self::path::{MAX_PARAMETERS, Parameter, Texts};
@@ -16,6 +17,8 @@ use super::queries::What;
 use crate::call::FrontEnd;
 
 mod audit_log;
+mod authentication;
+mod authorizations;
 mod batch_operations;
 mod clock;
 mod cluster;
@@ -27,18 +30,24 @@ mod documents;
 mod element_instances;
 mod expressions;
 mod forms;
+mod groups;
 mod incidents;
 mod jobs;
+mod mapping_rules;
 mod messages;
 mod missing;
 pub mod path;
 mod process_definitions;
 mod process_instances;
 mod resources;
+mod roles;
 mod rows;
+mod setup;
 mod signals;
 mod system;
+mod tenants;
 mod user_tasks;
+mod users;
 mod variables;
 
 /// The tables, in the order in which documents show them.
@@ -65,6 +74,14 @@ const TABLES: &[&[Operation]] = &[
     expressions::ROWS,
     audit_log::ROWS,
     clock::ROWS,
+    authentication::ROWS,
+    setup::ROWS,
+    users::ROWS,
+    groups::ROWS,
+    roles::ROWS,
+    tenants::ROWS,
+    mapping_rules::ROWS,
+    authorizations::ROWS,
     missing::ROWS,
 ];
 
@@ -121,6 +138,8 @@ pub struct Operation {
 pub enum Does {
     /// The gateway tells what it knows.
     Tell(fn(&FrontEnd) -> Response<RestBody>),
+    /// It tells who asks what it knows of him.
+    TellCaller(fn((&FrontEnd, &Claims)) -> Response<RestBody>),
     /// The broker carries a command out: that of this row.
     Command {
         row: Row,
@@ -191,7 +210,7 @@ impl Operation {
         match self.does {
             Does::Command { takes, .. } => takes,
             Does::Document(document) => document.takes(),
-            Does::Tell(_) | Does::Query { .. } | Does::NotYet => Takes::Json,
+            Does::Tell(_) | Does::TellCaller(_) | Does::Query { .. } | Does::NotYet => Takes::Json,
         }
     }
 

@@ -24,6 +24,7 @@ use super::problem::Problem;
 use super::{RestBody, encode};
 use crate::call::FrontEnd;
 
+pub mod identity;
 pub mod job_statistics;
 pub mod related;
 pub mod statistics;
@@ -77,6 +78,8 @@ pub enum What {
     StartForm(Key),
     UserTaskForm(Key),
     UserTaskVariables(TaskVariables),
+    /// One of what people name by ids.
+    Identified(identity::Identified),
     /// One of what is known by a name.
     Named(Search),
     Statistics(Statistics),
@@ -325,6 +328,7 @@ pub async fn respond(front: &FrontEnd, asked: QueryRequest) -> Result<Response<R
         What::Usage(asked) => encode::json(ask.usage(asked).await?),
         What::UserTaskVariables(asked) => encode::json(ask.task_variables(asked).await?),
         What::Named(search) => encode::json(ask.named(search).await?),
+        What::Identified(asked) => encode::json(ask.identified(asked).await?),
         What::CallHierarchy(key) => encode::json(ask.call_hierarchy(key).await?),
         What::SequenceFlows(process_instance_key) => {
             let query = Query::SequenceFlows {

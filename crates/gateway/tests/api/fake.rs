@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
-use skep_protocol::command::{ActivateJobs, Held, Request};
+use skep_protocol::command::{ActivateJobs, Held, IdentityCommand, Request};
 use skep_protocol::response::{JobActivation, ProcessInstanceCreated};
-use skep_protocol::value::JobKind;
+use skep_protocol::value::{JobKind, ParentValue, PasswordHash, UserValue};
 use skep_protocol::{ActivatedJob, Command, Failure, Key, Rejection, RejectionType, Response};
 use skep_query::entities::DECISION_INSTANCE;
 use skep_query::{
@@ -274,6 +274,47 @@ fn natural_answer(command: &Command) -> Response {
         Command::EvaluateExpression { .. } => Response::ExpressionEvaluated {
             result: "[1, 2.50]".to_string(),
             warnings: vec!["no variable 'x'".to_string()],
+        },
+        Command::Identity(command) => of_identity(command),
+        _ => Response::Empty,
+    }
+}
+
+fn of_identity(command: &IdentityCommand) -> Response {
+    let parent = |id: &Arc<str>, name: &Arc<str>, description: &str| {
+        Response::Parent(ParentValue {
+            key: KEY,
+            id: id.clone(),
+            name: name.clone(),
+            description: description.into(),
+            member: None,
+        })
+    };
+    match command {
+        IdentityCommand::CreateUser(user) | IdentityCommand::CreateInitialAdmin(user) => {
+            Response::User(user.clone())
+        }
+        IdentityCommand::UpdateUser(update) => Response::User(UserValue {
+            user_key: KEY,
+            username: update.username.clone(),
+            name: update.name.clone().unwrap_or_else(|| "Anna".into()),
+            email: update.email.clone().unwrap_or_default(),
+            password: PasswordHash::default(),
+        }),
+        IdentityCommand::CreateGroup(new)
+        | IdentityCommand::CreateRole(new)
+        | IdentityCommand::CreateTenant(new) => parent(&new.id, &new.name, &new.description),
+        IdentityCommand::UpdateGroup(update)
+        | IdentityCommand::UpdateRole(update)
+        | IdentityCommand::UpdateTenant(update) => {
+            let description = update.description.as_deref().unwrap_or("as it was");
+            parent(&update.id, &update.name, description)
+        }
+        IdentityCommand::CreateMappingRule(rule) | IdentityCommand::UpdateMappingRule(rule) => {
+            Response::MappingRule(rule.clone())
+        }
+        IdentityCommand::CreateAuthorization(_) => Response::AuthorizationCreated {
+            authorization_key: KEY,
         },
         _ => Response::Empty,
     }

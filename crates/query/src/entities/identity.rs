@@ -140,12 +140,7 @@ const fn members(title: &'static str, fields: &'static [Field]) -> Entity {
         title,
         table: "identity_member",
         fields,
-        indices: &[
-            &["parentId"],
-            &["groupId"],
-            &["roleId"],
-            &["mappingRuleId"],
-        ],
+        indices: &[&["parentId"], &["groupId"], &["roleId"], &["mappingRuleId"]],
         ..TABLE
     }
 }

@@ -116,6 +116,19 @@ impl<'p> FromPath<'p> for Name<'p> {
     }
 }
 
+/// The id of somebody or something that people name: a user, a group, a tenant. What it may be says the decoder, together with what else is
+/// wrong; whoever only asks for it learns that there is none.
+#[derive(Clone, Copy, Debug)]
+pub struct Id<'p>(pub &'p str);
+
+impl<'p> FromPath<'p> for Id<'p> {
+    const KIND: Kind = Kind::Name;
+
+    fn read(_: &'static str, text: &'p str) -> Result<Id<'p>, Failure> {
+        Ok(Id(text))
+    }
+}
+
 pub type Text<'p> = &'p str;
 
 impl<'p> FromPath<'p> for Text<'p> {

@@ -57,6 +57,17 @@ macro_rules! operations {
             },
         }
     };
+    (@does ($($path:tt)*) IdentityCommand($command:ident) = $call:pat_param, $body:expr) => {
+        $crate::rest::operations::Does::Command {
+            row: $crate::rest::operations::row(IdentityCommand::ROWS, stringify!($command)),
+            takes: operations!(@takes),
+            decode: |call| {
+                operations!(@read call $($path)*);
+                let $call = call;
+                Ok($body?)
+            },
+        }
+    };
     (@does ($($path:tt)*) Query($entity:ident) = $call:pat_param, $body:expr) => {
         $crate::rest::operations::Does::Query {
             entity: &$entity,
@@ -85,6 +96,9 @@ macro_rules! operations {
     (@does () Tell = $front:pat_param, $body:expr) => {
         $crate::rest::operations::Does::Tell(|$front| $body)
     };
+    (@does () TellCaller = $asked:pat_param, $body:expr) => {
+        $crate::rest::operations::Does::TellCaller(|$asked| $body)
+    };
     (@does ($($path:tt)*) Document($document:ident)) => {
         $crate::rest::operations::Does::Document(documents::Operation::$document)
     };
@@ -102,6 +116,7 @@ macro_rules! operations {
     (@takes Files) => { $crate::rest::operations::Takes::Files };
 
     (@needs Command) => { $crate::rest::operations::Needs::OfCommand };
+    (@needs IdentityCommand) => { $crate::rest::operations::Needs::OfCommand };
     (@needs BatchCommand) => { $crate::rest::operations::Needs::OfCommand };
     (@needs $does:ident $needs:expr) => { $crate::rest::operations::Needs::Stated(&$needs) };
     (@needs $does:ident) => { compile_error!("an operation says what its caller needs") };

@@ -1,0 +1,5 @@
+//! Who comes in: passwords, and who somebody is.
+
+pub mod passwords;
+pub mod secret;
+pub mod who;

@@ -1,0 +1,216 @@
+//! The hashes of passwords, made on threads of their own: one takes tens of milliseconds and 19 MiB, on purpose.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::{io, thread};
+
+use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
+use argon2::{Algorithm, Argon2, Params, Version};
+use parking_lot::Mutex;
+use skep_protocol::Failure;
+use skep_protocol::value::PasswordHash;
+use tokio::sync::oneshot;
+
+use super::secret::Secret;
+
+/// Computations that may wait for a thread.
+const MAX_WAITING: usize = 64;
+
+/// What a hash costs (Argon2id): KiB of memory, passes over it, lanes.
+const MEMORY_KIB: u32 = 19 * 1024;
+const PASSES: u32 = 2;
+const LANES: u32 = 1;
+
+/// Computes hashes of passwords, and compares passwords with them.
+#[derive(Debug)]
+pub struct Passwords {
+    work: SyncSender<Work>,
+}
+
+/// What a thread is to do, and who waits for it.
+enum Work {
+    Hash {
+        password: Secret,
+        answer: oneshot::Sender<Result<PasswordHash, Failure>>,
+    },
+    Verify {
+        password: Secret,
+        hash: PasswordHash,
+        answer: oneshot::Sender<Result<bool, Failure>>,
+    },
+}
+
+impl Passwords {
+    /// Starts a thread for every four processors, at least one. They end when this is dropped.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn start() -> io::Result<Passwords> {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        Passwords::with_threads((processors / 4).max(1))
+    }
+
+    fn with_threads(threads: usize) -> io::Result<Passwords> {
+        let (work, queue) = sync_channel(MAX_WAITING);
+        let queue = Arc::new(Mutex::new(queue));
+        for number in 0..threads {
+            let queue = Arc::clone(&queue);
+            thread::Builder::new()
+                .name(format!("passwords-{number}"))
+                .spawn(move || carry_out(&queue))?;
+        }
+        Ok(Passwords { work })
+    }
+
+    /// The hash of a new password, with a salt of its own.
+    ///
+    /// # Errors
+    /// [`Failure::ResourceExhausted`] while too many wait.
+    pub async fn hash(&self, password: Secret) -> Result<PasswordHash, Failure> {
+        let (answer, answered) = oneshot::channel();
+        self.give(Work::Hash { password, answer })?;
+        answered.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    /// Whether the password is the one of the hash. Without a hash, which nobody has the password of, it takes as long to say so.
+    ///
+    /// # Errors
+    /// [`Failure::ResourceExhausted`] while too many wait.
+    pub async fn verify(&self, password: Secret, hash: &PasswordHash) -> Result<bool, Failure> {
+        let (answer, answered) = oneshot::channel();
+        let hash = hash.clone();
+        self.give(Work::Verify {
+            password,
+            hash,
+            answer,
+        })?;
+        answered.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    fn give(&self, work: Work) -> Result<(), Failure> {
+        self.work.try_send(work).map_err(|refused| match refused {
+            TrySendError::Full(_) => Failure::ResourceExhausted(format!(
+                "More than {MAX_WAITING} passwords wait to be hashed or compared. Send the request again later."
+            )),
+            TrySendError::Disconnected(_) => gone(),
+        })
+    }
+}
+
+fn gone() -> Failure {
+    Failure::Unavailable("The server is stopping. Send the request again when it is back.".into())
+}
+
+/// Does what comes, one after the other, until nobody can ask any more.
+fn carry_out(queue: &Mutex<Receiver<Work>>) {
+    loop {
+        // One of the threads waits in the queue, the others for that one.
+        let taken = queue.lock().recv();
+        match taken {
+            // Who asked may have gone away, before or after.
+            Ok(Work::Hash { answer, password }) if !answer.is_closed() => {
+                let _ = answer.send(hash(&password));
+            }
+            Ok(Work::Verify {
+                answer,
+                password,
+                hash,
+            }) if !answer.is_closed() => {
+                let _ = answer.send(verify(&password, &hash));
+            }
+            Ok(_) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn argon2() -> Result<Argon2<'static>, Failure> {
+    let params = Params::new(MEMORY_KIB, PASSES, LANES, None).map_err(failed)?;
+    Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
+}
+
+fn failed(error: impl std::fmt::Display) -> Failure {
+    Failure::Internal(format!(
+        "The hash of a password could not be computed: {error}"
+    ))
+}
+
+fn hash(password: &Secret) -> Result<PasswordHash, Failure> {
+    let hash = argon2()?
+        .hash_password(password.reveal().as_bytes())
+        .map_err(failed)?;
+    Ok(PasswordHash::new(&hash.to_string()))
+}
+
+fn verify(password: &Secret, given: &PasswordHash) -> Result<bool, Failure> {
+    if given.is_empty() {
+        return hash(password).map(|_| false);
+    }
+    // Parameters are those of the hash, which is one of ours.
+    let verified = argon2()?.verify_password(password.reveal().as_bytes(), given.reveal());
+    match verified {
+        Ok(()) => Ok(true),
+        Err(argon2::password_hash::Error::PasswordInvalid) => Ok(false),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(text: &str) -> Secret {
+        Secret::new(text.to_string())
+    }
+
+    #[tokio::test]
+    async fn a_password_is_recognized_by_its_hash_and_another_one_is_not() {
+        let passwords = Passwords::start().unwrap();
+        let hash = passwords.hash(secret("hush")).await.unwrap();
+        let parameters = "$argon2id$v=19$m=19456,t=2,p=1$";
+        assert!(hash.reveal().starts_with(parameters), "{}", hash.reveal());
+        assert_eq!(passwords.verify(secret("hush"), &hash).await, Ok(true));
+        assert_eq!(passwords.verify(secret("Hush"), &hash).await, Ok(false));
+        let again = passwords.hash(secret("hush")).await.unwrap();
+        assert_ne!(hash.reveal(), again.reveal(), "the salt is another one");
+    }
+
+    #[tokio::test]
+    async fn nobody_has_the_password_of_no_hash() {
+        let passwords = Passwords::start().unwrap();
+        let none = PasswordHash::default();
+        assert_eq!(passwords.verify(secret(""), &none).await, Ok(false));
+    }
+
+    #[tokio::test]
+    async fn more_than_can_wait_are_refused_and_the_others_are_answered() {
+        let passwords = Passwords::with_threads(0).unwrap();
+        // Nothing takes them: the queue is gone with the last thread that there could be.
+        assert!(matches!(
+            passwords.hash(secret("hush")).await,
+            Err(Failure::Unavailable(_))
+        ));
+        let (work, queue) = sync_channel(MAX_WAITING);
+        let passwords = Passwords { work };
+        let waiting: Vec<_> = (0..MAX_WAITING)
+            .map(|_| {
+                let (answer, answered) = oneshot::channel();
+                let password = secret("hush");
+                passwords.give(Work::Hash { password, answer }).unwrap();
+                answered
+            })
+            .collect();
+        let refused = passwords.hash(secret("hush")).await;
+        assert!(
+            matches!(&refused, Err(Failure::ResourceExhausted(text)) if text.contains("64")),
+            "{refused:?}"
+        );
+        // Those who still wait get their answers; the others cost nothing.
+        let mut waiting = waiting.into_iter();
+        let (first, rest) = (waiting.next().unwrap(), waiting);
+        drop(rest);
+        drop(passwords);
+        carry_out(&Mutex::new(queue));
+        assert!(first.await.unwrap().is_ok());
+    }
+}

@@ -1,0 +1,84 @@
+//! Passwords as clients send them.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use zeroize::Zeroizing;
+
+/// A password in plain text. Nothing shows it, and its bytes are overwritten when it goes.
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    pub fn new(text: String) -> Secret {
+        Secret(Zeroizing::new(text))
+    }
+
+    /// Nothing but blanks.
+    pub fn is_blank(&self) -> bool {
+        self.0.trim().is_empty()
+    }
+
+    /// For the computation of a hash, and for nothing else.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Errors do not say what stands there instead of a string: it may be the password all the same.
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Strings;
+
+        const WRONG: &str = "it must be a string";
+
+        impl<'de> Visitor<'de> for Strings {
+            type Value = Secret;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Secret, E> {
+                Ok(Secret::new(text.to_string()))
+            }
+
+            fn visit_string<E: Error>(self, text: String) -> Result<Secret, E> {
+                Ok(Secret::new(text))
+            }
+
+            fn visit_bool<E: Error>(self, _: bool) -> Result<Secret, E> {
+                Err(E::custom(WRONG))
+            }
+
+            fn visit_i64<E: Error>(self, _: i64) -> Result<Secret, E> {
+                Err(E::custom(WRONG))
+            }
+
+            fn visit_u64<E: Error>(self, _: u64) -> Result<Secret, E> {
+                Err(E::custom(WRONG))
+            }
+
+            fn visit_f64<E: Error>(self, _: f64) -> Result<Secret, E> {
+                Err(E::custom(WRONG))
+            }
+        }
+
+        deserializer.deserialize_str(Strings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_read_and_an_error_does_not_tell_it() {
+        let secret: Secret = serde_json::from_str(r#""h\u0075sh""#).unwrap();
+        assert_eq!(secret.reveal(), "hush");
+        for wrong in ["4711", "-4711", "47.11", "true", "[4711]", r#"{"a":4711}"#] {
+            let error = serde_json::from_str::<Secret>(wrong).err().unwrap();
+            let error = error.to_string();
+            assert!(!error.contains("47") && !error.contains("true"), "{error}");
+        }
+    }
+}

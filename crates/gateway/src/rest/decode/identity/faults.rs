@@ -1,0 +1,172 @@
+//! What is wrong with a request about users and what they may do: all of it is told at once.
+
+use std::sync::Arc;
+
+use skep_protocol::{DEFAULT_TENANT, Failure};
+
+use crate::check::invalid;
+
+/// Characters of ids and names at most.
+const MAX_LENGTH: usize = 256;
+/// What an id may be, as texts say it; [`fits`] is the same.
+const PATTERN: &str = "^[a-zA-Z0-9_~@.+-]+$";
+
+fn fits(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_~@.+-".contains(c)
+}
+
+#[derive(Debug, Default)]
+pub struct Faults(Vec<String>);
+
+impl Faults {
+    /// Fails if something was wrong.
+    pub fn none(self) -> Result<(), Failure> {
+        match self.0.is_empty() {
+            true => Ok(()),
+            false => invalid(format!("{}.", self.0.join(". "))),
+        }
+    }
+
+    pub fn tell(&mut self, fault: String) {
+        self.0.push(fault);
+    }
+
+    /// A text that has to be there and to say something.
+    pub fn said(&mut self, field: &str, text: Option<&str>) -> Arc<str> {
+        let text = text.unwrap_or_default();
+        if text.trim().is_empty() {
+            self.tell(format!("No {field} provided"));
+        }
+        text.into()
+    }
+
+    /// A name, likewise.
+    pub fn name(&mut self, field: &str, text: Option<&str>) -> Arc<str> {
+        let text = self.said(field, text);
+        self.length(field, &text);
+        text
+    }
+
+    /// An id, likewise.
+    pub fn id(&mut self, field: &str, text: Option<&str>) -> Arc<str> {
+        let text = self.name(field, text);
+        if !text.trim().is_empty() && !text.chars().all(fits) {
+            self.tell(format!(
+                "The provided {field} '{text}' contains illegal characters. It must match the pattern '{PATTERN}'"
+            ));
+        }
+        text
+    }
+
+    /// The id of a tenant, which is also that of the first one.
+    pub fn tenant_id(&mut self, field: &str, text: Option<&str>) -> Arc<str> {
+        match text {
+            Some(DEFAULT_TENANT) => DEFAULT_TENANT.into(),
+            text => self.id(field, text),
+        }
+    }
+
+    /// The name of a user, which need not be there.
+    pub fn optional_name(&mut self, field: &str, text: &str) -> Arc<str> {
+        self.length(field, text);
+        text.into()
+    }
+
+    /// An address, or nothing.
+    pub fn email(&mut self, text: &str) -> Arc<str> {
+        if !text.is_empty() && !is_address(text) {
+            self.tell(format!("The provided email '{text}' is not valid"));
+        }
+        text.into()
+    }
+
+    fn length(&mut self, field: &str, text: &str) {
+        if text.chars().count() > MAX_LENGTH {
+            self.tell(format!(
+                "The provided {field} exceeds the limit of {MAX_LENGTH} characters"
+            ));
+        }
+    }
+}
+
+/// `local@domain`, whose domain has at least two labels. Whether mail arrives there only a mail tells.
+fn is_address(text: &str) -> bool {
+    const MAX_LOCAL: usize = 64;
+    let Some((local, domain)) = text.rsplit_once('@') else {
+        return false;
+    };
+    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !"()<>[],;:\\\"@".contains(c);
+    let of_label = |c: char| c.is_alphanumeric() || c == '-';
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+            && label.chars().all(of_label)
+    };
+    let dotted = |text: &str| !text.starts_with('.') && !text.ends_with('.');
+    (1..=MAX_LOCAL).contains(&local.chars().count())
+        && local.chars().all(plain)
+        && dotted(local)
+        && !local.contains("..")
+        && domain.contains('.')
+        && domain.split('.').all(is_label)
+        && text.len() <= MAX_LENGTH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_faults_are_told_at_once() {
+        let mut faults = Faults::default();
+        faults.id("username", Some(" "));
+        faults.id("groupId", Some("a b"));
+        faults.name("name", Some(&"n".repeat(257)));
+        faults.said("claimName", None);
+        faults.email("nobody");
+        assert_eq!(
+            faults.none().unwrap_err().to_string(),
+            "No username provided. The provided groupId 'a b' contains illegal characters. It must match the pattern \
+             '^[a-zA-Z0-9_~@.+-]+$'. The provided name exceeds the limit of 256 characters. No claimName provided. \
+             The provided email 'nobody' is not valid."
+        );
+    }
+
+    #[test]
+    fn what_is_right_is_taken_as_it_is() {
+        let mut faults = Faults::default();
+        assert_eq!(&*faults.id("id", Some("a.B_9~@+-")), "a.B_9~@+-");
+        assert_eq!(&*faults.id("id", Some(&"i".repeat(256))), "i".repeat(256));
+        assert_eq!(
+            &*faults.tenant_id("tenantId", Some("<default>")),
+            "<default>"
+        );
+        assert_eq!(&*faults.name("name", Some("Ännchen ✓")), "Ännchen ✓");
+        assert_eq!(&*faults.email(""), "");
+        assert!(faults.none().is_ok());
+    }
+
+    #[test]
+    fn addresses_have_a_local_part_and_a_domain_of_labels() {
+        for (text, valid) in [
+            ("anna@example.org", true),
+            ("anna.wolf+x@mail.example.org", true),
+            ("änna@exämple.org", true),
+            ("anna", false),
+            ("anna@", false),
+            ("@example.org", false),
+            ("anna@example", false),
+            ("anna@example.", false),
+            ("anna@.org", false),
+            ("anna@-a.org", false),
+            ("an na@example.org", false),
+            ("a@b@example.org", false),
+            (".anna@example.org", false),
+            ("an..na@example.org", false),
+            ("anna@exa mple.org", false),
+        ] {
+            assert_eq!(is_address(text), valid, "{text}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Users, and the first one who may do everything.
+
+use serde::Deserialize;
+use skep_protocol::command::{IdentityCommand, UpdateUser};
+use skep_protocol::value::{PasswordHash, UserValue};
+use skep_protocol::{Failure, Key};
+
+use super::faults::Faults;
+use super::{decoded, takes_nothing};
+use crate::call::FrontEnd;
+use crate::door::secret::Secret;
+use crate::rest::decode::fields::Text;
+use crate::rest::decode::{Decoded, Hashed, required};
+use crate::rest::encode::Echo;
+use crate::rest::operations::path::Id;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Creation<'a> {
+    #[serde(borrow)]
+    username: Option<Text<'a>>,
+    password: Option<Secret>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    email: Option<Text<'a>>,
+}
+
+/// The user, and the password that is to be hashed.
+fn user(text: &str) -> Result<(UserValue, Secret), Failure> {
+    let body: Creation = required(text)?;
+    let mut faults = Faults::default();
+    let username = faults.id("username", body.username.as_deref());
+    let password = body.password.filter(|password| !password.is_blank());
+    if password.is_none() {
+        faults.tell("No password provided".to_string());
+    }
+    let name = faults.optional_name("name", body.name.as_deref().unwrap_or_default());
+    let email = faults.email(body.email.as_deref().unwrap_or_default());
+    faults.none()?;
+    let user = UserValue {
+        user_key: Key::NONE,
+        username,
+        name,
+        email,
+        password: PasswordHash::default(),
+    };
+    let password = password.unwrap_or_else(|| Secret::new(String::new()));
+    Ok((user, password))
+}
+
+pub fn create(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let (user, password) = user(text)?;
+    let command = IdentityCommand::CreateUser(user);
+    let hashed = Hashed { password, command };
+    Ok(hashed.decoded(Echo::Created, front))
+}
+
+pub fn create_initial_admin(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let (user, password) = user(text)?;
+    let command = IdentityCommand::CreateInitialAdmin(user);
+    let hashed = Hashed { password, command };
+    Ok(hashed.decoded(Echo::InitialAdmin, front))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Update<'a> {
+    password: Option<Secret>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    email: Option<Text<'a>>,
+}
+
+/// What is left out stays as it is; a blank password counts as left out.
+pub fn update(Id(username): Id, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let body: Update = required(text)?;
+    let mut faults = Faults::default();
+    let username = faults.id("username", Some(username));
+    let name = body.name.map(|name| faults.optional_name("name", &name));
+    let email = body.email.map(|email| faults.email(&email));
+    faults.none()?;
+    let command = IdentityCommand::UpdateUser(UpdateUser {
+        username,
+        name,
+        email,
+        password: PasswordHash::default(),
+    });
+    let password = body.password.filter(|password| !password.is_blank());
+    Ok(match password {
+        Some(password) => Hashed { password, command }.decoded(Echo::Nothing, front),
+        None => decoded(command, Echo::Nothing, front),
+    })
+}
+
+pub fn delete(Id(username): Id, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    takes_nothing(text)?;
+    let mut faults = Faults::default();
+    let username = faults.id("username", Some(username));
+    faults.none()?;
+    let delete = IdentityCommand::DeleteUser { username };
+    Ok(decoded(delete, Echo::Nothing, front))
+}

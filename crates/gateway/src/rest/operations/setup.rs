@@ -1,0 +1,12 @@
+//! The first user who may do everything.
+
+use skep_protocol::command::IdentityCommand;
+
+use super::rows::operations;
+use crate::rest::decode::identity::users;
+
+operations! { "Setup":
+    POST "/v2/setup/user" () createAdminUser {
+        does: IdentityCommand(CreateInitialAdmin) = |call| users::create_initial_admin(call.text, call.front),
+    }
+}

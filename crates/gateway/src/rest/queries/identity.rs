@@ -1,0 +1,222 @@
+//! Users, groups, roles, tenants, mapping rules and authorizations, and who belongs to what.
+
+use http::StatusCode;
+use http::request::Parts;
+use serde_json::{Map, Value as Json};
+use skep_protocol::Key;
+use skep_protocol::value::ParentType;
+use skep_query::entities::{AUTHORIZATION, GROUP, MAPPING_RULE, MEMBER, ROLE, TENANT, USER};
+use skep_query::{Condition, Entity, Op, Related, Search, Sort, Value, answer};
+
+use super::statistics::members as members_of;
+use super::{Ask, What, invalid, read};
+use crate::rest::operations::path::Id;
+use crate::rest::problem::Problem;
+
+/// Ids in a filter at most.
+const MAX_LISTED: usize = 1_000;
+
+/// What is asked for by its id.
+#[derive(Debug)]
+pub struct Identified {
+    search: Search,
+    id: String,
+}
+
+fn is(entity: &Entity, field: &str, op: Op) -> Condition {
+    let field = entity.index_of(field).unwrap_or_default();
+    debug_assert!(field > 0, "the code names a column that is there");
+    Condition::Field { field, op }
+}
+
+fn equals(entity: &Entity, field: &str, text: &str) -> Condition {
+    is(entity, field, Op::Eq(Value::text(text)))
+}
+
+/// Rows of what was deleted stay, for those who page through them.
+fn is_there(entity: &Entity) -> Condition {
+    is(entity, "isDeleted", Op::Eq(Value::from(false)))
+}
+
+/// Those that there are.
+pub fn all(entity: &'static Entity, body: &str, parts: &Parts) -> Result<Search, Problem> {
+    let mut search = read(entity, body, parts)?;
+    search.filter.push(is_there(entity));
+    Ok(search)
+}
+
+fn identified(entity: &'static Entity, field: &str, Id(id): &Id) -> Result<What, Problem> {
+    let filter = vec![is_there(entity), equals(entity, field, id)];
+    Ok(What::Identified(Identified {
+        search: Search::all(entity, filter, 1),
+        id: id.to_string(),
+    }))
+}
+
+pub fn user(id: &Id) -> Result<What, Problem> {
+    identified(&USER, "username", id)
+}
+
+pub fn group(id: &Id) -> Result<What, Problem> {
+    identified(&GROUP, "groupId", id)
+}
+
+pub fn role(id: &Id) -> Result<What, Problem> {
+    identified(&ROLE, "roleId", id)
+}
+
+pub fn tenant(id: &Id) -> Result<What, Problem> {
+    identified(&TENANT, "tenantId", id)
+}
+
+pub fn mapping_rule(id: &Id) -> Result<What, Problem> {
+    identified(&MAPPING_RULE, "mappingRuleId", id)
+}
+
+pub fn authorization(key: Key) -> Result<What, Problem> {
+    let has_key = Condition::Field {
+        field: 0,
+        op: Op::Eq(Value::Int(key.0)),
+    };
+    Ok(What::Identified(Identified {
+        search: Search::all(&AUTHORIZATION, vec![is_there(&AUTHORIZATION), has_key], 1),
+        id: key.to_string(),
+    }))
+}
+
+/// Filters of authorizations that hold for any of a list of texts, and the fields that they compare.
+const LISTS: [(&str, &str); 2] = [
+    ("resourceIds", "resourceId"),
+    ("resourcePropertyNames", "resourcePropertyName"),
+];
+
+pub fn authorizations(body: &str, parts: &Parts) -> Result<Search, Problem> {
+    let mut asked = members_of(body)?;
+    let mut conditions = Vec::new();
+    if let Some(Json::Object(filter)) = asked.get_mut("filter") {
+        for (name, field) in LISTS {
+            if let Some(texts) = listed(filter, name)? {
+                conditions.push(is(&AUTHORIZATION, field, Op::In(texts)));
+            }
+        }
+    }
+    let body = match conditions.is_empty() {
+        true => body.to_string(),
+        false => Json::Object(asked).to_string(),
+    };
+    let mut search = all(&AUTHORIZATION, &body, parts)?;
+    search.filter.append(&mut conditions);
+    Ok(search)
+}
+
+/// The texts of this filter, which is taken out.
+fn listed(filter: &mut Map<String, Json>, name: &str) -> Result<Option<Vec<Value>>, Problem> {
+    let texts = match filter.remove(name) {
+        None | Some(Json::Null) => return Ok(None),
+        Some(Json::Array(texts)) => texts,
+        Some(_) => {
+            return Err(invalid(format!(
+                "The field 'filter.{name}' must be a list of strings."
+            )));
+        }
+    };
+    if texts.len() > MAX_LISTED {
+        return Err(invalid(format!(
+            "The field 'filter.{name}' has {} items, but at most {MAX_LISTED} are allowed. Ask for less at a time.",
+            texts.len()
+        )));
+    }
+    let texts = texts.iter().map(|text| match text {
+        Json::String(text) => Ok(Value::text(text)),
+        _ => Err(invalid(format!(
+            "The items of 'filter.{name}' must be strings."
+        ))),
+    });
+    texts.collect::<Result<_, _>>().map(Some)
+}
+
+/// Who belongs to a group, role or tenant; nobody to one that there is not. `kind` says of which kind they are: one of those views of
+/// [`MEMBER`] that show one column.
+pub fn members(
+    kind: &'static Entity,
+    (parent_type, Id(parent)): (ParentType, Id),
+    body: &str,
+    parts: &Parts,
+) -> Result<Search, Problem> {
+    let mut search = all(kind, body, parts)?;
+    search.filter.extend(belongs(parent_type, parent));
+    let shown = kind.fields.iter().position(|field| field.shown);
+    let shown = shown.unwrap_or_default();
+    search.filter.push(Condition::Field {
+        field: shown,
+        op: Op::Exists(true),
+    });
+    // The keys of these rows say nothing to anybody.
+    if search.sort.is_empty() {
+        search.sort.push(Sort {
+            field: shown,
+            descending: false,
+        });
+    }
+    Ok(search)
+}
+
+fn belongs(parent_type: ParentType, parent: &str) -> [Condition; 2] {
+    [
+        equals(&MEMBER, "parentType", parent_type.name()),
+        equals(&MEMBER, "parentId", parent),
+    ]
+}
+
+/// Roles, or mapping rules, that belong to a group, role or tenant. `id` is what they are named by, here and as members.
+pub fn belonging(
+    (entity, id): (&'static Entity, &'static str),
+    (parent_type, Id(parent)): (ParentType, Id),
+    body: &str,
+    parts: &Parts,
+) -> Result<Search, Problem> {
+    let mut conditions = vec![is_there(&MEMBER)];
+    conditions.extend(belongs(parent_type, parent));
+    let mut search = all(entity, body, parts)?;
+    search.filter.push(Condition::Related(Box::new(Related {
+        entity: &MEMBER,
+        own: id,
+        link: id,
+        conditions,
+    })));
+    Ok(search)
+}
+
+/// The roles that a group has, as one of its members.
+pub fn roles_of_group(Id(group): Id, body: &str, parts: &Parts) -> Result<Search, Problem> {
+    let conditions = vec![
+        is_there(&MEMBER),
+        equals(&MEMBER, "parentType", ParentType::Role.name()),
+        equals(&MEMBER, "groupId", group),
+    ];
+    let mut search = all(&ROLE, body, parts)?;
+    search.filter.push(Condition::Related(Box::new(Related {
+        entity: &MEMBER,
+        own: "roleId",
+        link: "parentId",
+        conditions,
+    })));
+    Ok(search)
+}
+
+impl Ask<'_> {
+    pub(super) async fn identified(&mut self, asked: Identified) -> Result<String, Problem> {
+        let entity = asked.search.entity;
+        match self.found(asked.search).await?.pop() {
+            Some(row) => Ok(answer::row(entity, &row)),
+            None => {
+                let by = match std::ptr::eq(entity, &AUTHORIZATION) {
+                    true => "key",
+                    false => "id",
+                };
+                let text = format!("{} with {by} '{}' not found", entity.title, asked.id);
+                Err(Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", text))
+            }
+        }
+    }
+}
