@@ -304,11 +304,8 @@ fn exports_as(shared: &Shared, handle: &PartitionHandle, kept: &KeptExporting) -
             change: change.clone(),
         };
         // What comes of it is seen the next time.
-        drop(
-            shared
-                .local
-                .submit(partition, command.into(), Instant::now()),
-        );
+        let request = Request::internal(command);
+        drop(shared.local.submit(partition, request, Instant::now()));
     }
     changes.is_empty()
 }

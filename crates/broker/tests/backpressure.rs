@@ -36,7 +36,11 @@ async fn beyond_the_limit_creations_are_refused_and_completions_are_not() {
     let mut accepted = Vec::new();
     let mut refused = Vec::new();
     for _ in 0..5 {
-        let mut reply = rig.broker.execute(create("one-task", "{}", None).into());
+        let mut reply = rig
+            .broker
+            .execute(skep_protocol::command::Request::internal(create(
+                "one-task", "{}", None,
+            )));
         match reply.take_arrived_or_pending().await {
             Some(answer) => refused.push(answer.result.unwrap_err()),
             None => accepted.push(reply),
@@ -61,7 +65,8 @@ async fn beyond_the_limit_creations_are_refused_and_completions_are_not() {
                 variables,
                 result: None,
             };
-            rig.broker.execute(command.into())
+            rig.broker
+                .execute(skep_protocol::command::Request::internal(command))
         })
         .collect();
     status.processing_paused.store(false, Ordering::Relaxed);
@@ -173,19 +178,33 @@ async fn commands_whose_clients_have_gone_are_not_carried_out_and_hold_no_place(
         &paused.status().limit,
         paused.status().inbox_capacity.clone(),
     );
-    let patient = rig.broker.execute(create("one-task", "{}", None).into());
+    let patient = rig
+        .broker
+        .execute(skep_protocol::command::Request::internal(create(
+            "one-task", "{}", None,
+        )));
     // What the gateway holds for a request is free once the partition no longer has it.
     let slot = Arc::new(());
     let held = Request {
         held: Held::new(slot.clone()),
-        ..complete(job, 100).into()
+        ..Request::internal(complete(job, 100))
     };
     let reply = rig.broker.execute(held);
     assert_eq!(Arc::strong_count(&slot), 2);
     drop(reply);
     for _ in 0..3 {
-        drop(rig.broker.execute(complete(job, 100).into()));
-        drop(rig.broker.execute(create("one-task", "{}", None).into()));
+        drop(
+            rig.broker
+                .execute(skep_protocol::command::Request::internal(complete(
+                    job, 100,
+                ))),
+        );
+        drop(
+            rig.broker
+                .execute(skep_protocol::command::Request::internal(create(
+                    "one-task", "{}", None,
+                ))),
+        );
     }
     until("only the patient client holds a place", || {
         (
@@ -196,7 +215,12 @@ async fn commands_whose_clients_have_gone_are_not_carried_out_and_hold_no_place(
     })
     .await;
     // One that goes away and is not looked for before the partition goes on.
-    drop(rig.broker.execute(complete(job, 100).into()));
+    drop(
+        rig.broker
+            .execute(skep_protocol::command::Request::internal(complete(
+                job, 100,
+            ))),
+    );
     paused.go_on();
     patient.await.result.unwrap();
     rig.complete(job).await.unwrap();

@@ -257,7 +257,10 @@ async fn the_number_of_partitions_and_the_owner_of_a_directory_are_fixed() {
 
 impl Rig {
     fn broker_reply(&self, command: Command) -> skep_service::Reply {
-        skep_service::Broker::execute(&*self.broker, command.into())
+        skep_service::Broker::execute(skep_protocol::command::Request::internal(
+            &*self.broker,
+            command,
+        ))
     }
 }
 

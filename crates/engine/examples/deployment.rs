@@ -29,7 +29,7 @@ fn deployment(content: String) -> Request {
         content: content.into(),
     };
     let resources = vec![resource];
-    Command::Deploy(Deploy { resources }).into()
+    Request::internal(Command::Deploy(Deploy { resources }))
 }
 
 fn main() {

@@ -5,7 +5,7 @@ use skep_protocol::command::{Command, Head};
 use crate::processing::deployment::{create as deploy, delete_resource, distribution};
 use crate::processing::message::{correlate, message_side, process_side, publish};
 use crate::processing::{
-    Context, Outcome, ad_hoc, banning, batch_operation, clock, cluster_variable,
+    Context, Outcome, ad_hoc, authorization, banning, batch_operation, clock, cluster_variable,
     conditional_evaluation, decision, exporting, expression, global_listener, identity,
     incident_commands, job, process_instance, signal, user_task, variable,
 };
@@ -19,8 +19,9 @@ pub(crate) fn carry_out(cx: &mut Context<'_>, command: &Command) -> Outcome {
         intent,
     } = command.record();
     cx.out.command(key, value_type, intent, &cx.origin);
-    let outcome = cx
-        .begin_command(command, value_type.intent_name(intent))
+    let intent_name = value_type.intent_name(intent);
+    let outcome = authorization::check(cx, command, intent_name)
+        .and_then(|()| cx.begin_command(command, intent_name))
         .and_then(|()| dispatch(cx, command));
     if let Err(rejection) = &outcome {
         cx.out.rejection(key, value_type, intent, rejection);

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use skep_identity::Directory;
+use skep_protocol::origin::Claims;
 use skep_protocol::{ActivatedJob, Key, Rejection, Response, TenantId, Tenants};
 
 use crate::noted::Noted;
@@ -25,6 +27,8 @@ pub struct Effects {
     pub jobs_available: Vec<Arc<str>>,
     /// Batch operations whose items are to be chosen.
     pub to_choose: Vec<Key>,
+    /// Who there is and what each may do after this batch, if it has changed that.
+    pub directory: Option<Directory>,
     /// What the records of the batch say about the work, for the metrics.
     pub noted: Noted,
 }
@@ -54,8 +58,14 @@ pub struct Reservation {
 
 /// The open job streams of the node, as far as the engine needs them: who has room for a job of this type?
 pub trait JobStreams {
-    /// Takes one credit of a stream that waits for jobs of `job_type` of this tenant; `None` when no stream has room.
-    fn reserve(&mut self, job_type: &str, tenant: &TenantId) -> Option<Reservation>;
+    /// Takes one credit of a stream that waits for jobs of `job_type` of this tenant, and that was opened by somebody who may take them;
+    /// `None` when no such stream has room.
+    fn reserve(
+        &mut self,
+        job_type: &str,
+        tenant: &TenantId,
+        may: &mut dyn FnMut(&Claims) -> bool,
+    ) -> Option<Reservation>;
 
     /// Gives a credit back for which there was no job.
     fn release(&mut self, reservation: Reservation);
@@ -66,7 +76,12 @@ pub trait JobStreams {
 pub struct NoStreams;
 
 impl JobStreams for NoStreams {
-    fn reserve(&mut self, _job_type: &str, _tenant: &TenantId) -> Option<Reservation> {
+    fn reserve(
+        &mut self,
+        _job_type: &str,
+        _tenant: &TenantId,
+        _may: &mut dyn FnMut(&Claims) -> bool,
+    ) -> Option<Reservation> {
         None
     }
 

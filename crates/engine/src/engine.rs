@@ -143,6 +143,8 @@ pub struct Engine {
     last_retry: Option<i64>,
     /// The instance whose work was begun last.
     working_for: Key,
+    /// The version of the directory that a batch has handed out last.
+    directory: u64,
 }
 
 impl Engine {
@@ -164,6 +166,7 @@ impl Engine {
             was_batch: false,
             last_retry: None,
             working_for: Key::NONE,
+            directory: 0,
         }
     }
 
@@ -415,6 +418,11 @@ impl Engine {
             batch
         });
         self.state.begin_batch(self.out.next_position());
+        let directory = &self.state.identity.directory;
+        if directory.version() != self.directory {
+            self.directory = directory.version();
+            effects.directory = Some(directory.clone());
+        }
         (batch, effects)
     }
 

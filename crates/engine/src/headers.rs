@@ -68,7 +68,8 @@ pub(crate) fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) 
                 },
                 Distributed::PinClock { .. }
                 | Distributed::ResetClock
-                | Distributed::Signal { .. } => distribution_key,
+                | Distributed::Signal { .. }
+                | Distributed::ClientSignal { .. } => distribution_key,
             };
             let value_type = distribution::value_type_of(command);
             (*key, value_type, distribution::intent_of(command))

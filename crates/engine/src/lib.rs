@@ -25,7 +25,7 @@ pub mod remote;
 pub use appliers::state;
 
 pub use effects::{Effects, JobStreams, NoStreams, Pushed, RequestId, Reservation, StreamId};
-pub use engine::{Due, Engine, EngineConfig, TurnTime};
+pub use engine::{Due, Engine, EngineConfig, IdentityConfig, TurnTime};
 pub use noted::{Note, Noted, NotedBatch, NotedElement};
 pub use prepared::Prepared;
 pub use processing::banning::Ban;

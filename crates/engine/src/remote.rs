@@ -176,6 +176,11 @@ pub enum Distributed {
     },
     /// Of users, groups, roles, tenants, mapping rules and authorizations: what the first partition has decided.
     Identity(Vec<IdentityEvent>),
+    /// SIGNAL BROADCAST of a client whose permissions are checked on each partition.
+    ClientSignal {
+        name: Arc<str>,
+        variables: Variables,
+    },
 }
 
 /// One new thing of a deployment.

@@ -191,8 +191,8 @@ impl Grants {
         &self,
         permission: Permission,
         assignee: &str,
-        candidate_users: &[String],
-        candidate_groups: &[String],
+        candidate_users: &[Arc<str>],
+        candidate_groups: &[Arc<str>],
     ) -> bool {
         let Some(on) = self.on.get(&permission.on) else {
             return false;
@@ -204,10 +204,12 @@ impl Grants {
         let user = self.user.as_deref();
         granted.into_iter().any(|(property, _)| match &**property {
             "assignee" => user.is_some_and(|user| user == assignee),
-            "candidateUsers" => user.is_some_and(|user| candidate_users.iter().any(|c| c == user)),
+            "candidateUsers" => {
+                user.is_some_and(|user| candidate_users.iter().any(|c| **c == *user))
+            }
             "candidateGroups" => candidate_groups
                 .iter()
-                .any(|candidate| self.groups.contains(candidate.as_str())),
+                .any(|candidate| self.groups.contains(candidate)),
             _ => false,
         })
     }

@@ -345,8 +345,9 @@ impl AssignUserTask {
         let others = grants![ProcessDefinition: UpdateUserTask, UserTask: Update];
         let gives_back = self.assignee.is_empty();
         Need::OfTask {
-            any_of: if self.claim { own } else { others },
+            any_of: others,
             or_assignee: if gives_back { own } else { &[] },
+            or_for: self.claim.then_some((&*self.assignee, own)),
         }
     }
 }

@@ -10,6 +10,7 @@ use skep_model::builder::Bpmn;
 use skep_protocol::command::{
     Command, CreateProcessInstance, Deploy, ProcessRef, Request, Resource,
 };
+use skep_protocol::origin::Claims;
 use skep_protocol::{Document, Key, TenantId, Tenants};
 
 /// The id of the process, where one is enough.
@@ -38,7 +39,7 @@ pub fn deployment(process: &str) -> Request {
         content: xml.into(),
     };
     let resources = vec![resource];
-    Command::Deploy(Deploy { resources }).into()
+    Request::internal(Command::Deploy(Deploy { resources }))
 }
 
 /// Creates an instance with these variables, a JSON object.
@@ -59,7 +60,7 @@ pub fn creation(process: &str, variables: &str) -> Request {
         business_id: None,
         await_result: None,
     });
-    create.into()
+    Request::internal(create)
 }
 
 /// Completes the job of an instance, which ends with it.
@@ -70,7 +71,7 @@ pub fn completion(job_key: Key) -> Request {
         variables: Document::new(),
         result: None,
     };
-    complete.into()
+    Request::internal(complete)
 }
 
 /// A worker with room for every job.
@@ -90,7 +91,12 @@ impl Default for Worker {
 }
 
 impl JobStreams for Worker {
-    fn reserve(&mut self, _job_type: &str, _tenant: &TenantId) -> Option<Reservation> {
+    fn reserve(
+        &mut self,
+        _job_type: &str,
+        _tenant: &TenantId,
+        _may: &mut dyn FnMut(&Claims) -> bool,
+    ) -> Option<Reservation> {
         Some(Reservation {
             stream: 1,
             worker: self.name.clone(),

@@ -71,7 +71,7 @@ impl World {
     /// Within a burst of commands, some of which are not proposed yet.
     fn panic(&mut self) {
         let (request, command) = self.clients.command(&mut self.random);
-        let command = command.into();
+        let command = skep_protocol::command::Request::internal(command);
         for id in self.ids() {
             let now = self.millis(id);
             if let Some(running) = self.leading(id) {

@@ -32,6 +32,7 @@ impl JobStreams for Streams {
         &mut self,
         job_type: &str,
         _tenant: &skep_protocol::TenantId,
+        _may: &mut dyn FnMut(&skep_protocol::origin::Claims) -> bool,
     ) -> Option<Reservation> {
         if job_type != super::clients::JOB_TYPE {
             return None;

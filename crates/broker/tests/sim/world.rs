@@ -506,7 +506,7 @@ impl World {
             let Some(running) = self.leading(id) else {
                 break;
             };
-            let command = command.into();
+            let command = skep_protocol::command::Request::internal(command);
             running
                 .core
                 .process(now, Some(request), &command, &mut running.streams);

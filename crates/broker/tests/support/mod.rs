@@ -61,7 +61,10 @@ impl Rig {
     }
 
     pub async fn send(&self, command: Command) -> Result<Response, Failure> {
-        self.broker.execute(command.into()).await.result
+        self.broker
+            .execute(skep_protocol::command::Request::internal(command))
+            .await
+            .result
     }
 
     pub async fn deploy(&self, process: &Bpmn) {

@@ -9,6 +9,7 @@ use skep_protocol::intent::Intent;
 use skep_protocol::origin::Origin;
 use skep_protocol::{Key, Rejection, Response, TenantId};
 
+use super::authorization::GrantsCache;
 use super::bpmn::{Budget, Steps};
 use crate::appliers::Event;
 use crate::effects::{Effects, JobStreams, RequestId};
@@ -20,6 +21,7 @@ use crate::state::State;
 /// What the leader remembers of waiting clients. It is no state: a client whose leader is gone asks again.
 #[derive(Debug, Default)]
 pub struct Volatile {
+    pub(crate) grants: GrantsCache,
     /// Creations that wait for the end of their instance.
     pub awaiting_results: HashMap<Key, (RequestId, AwaitResult)>,
     /// Deployments and deletions that wait for all partitions.

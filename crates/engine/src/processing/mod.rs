@@ -2,6 +2,7 @@
 //! leaves no trace but its rejection.
 
 pub(crate) mod ad_hoc;
+pub(crate) mod authorization;
 pub(crate) mod banning;
 pub mod batch_operation;
 pub(crate) mod bpmn;

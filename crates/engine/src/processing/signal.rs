@@ -11,7 +11,7 @@ use skep_protocol::{Key, RejectionType, Response};
 use super::bpmn::subscriptions::start;
 use super::bpmn::{Subject, triggers};
 use super::deployment::distribution;
-use super::{Context, Outcome, reject};
+use super::{Context, Outcome, authorization, reject};
 use crate::remote::{Distributed, Variables};
 use crate::state::table::weight_of;
 
@@ -23,12 +23,29 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &BroadcastSignal) -> Outcom
             "Expected to broadcast a signal with a name, but the name is empty",
         ));
     }
-    let variables = command.variables.entries().to_vec();
-    let signal_key = broadcast(cx, &command.signal_name, variables);
+    let (name, variables) = (
+        command.signal_name.clone(),
+        command.variables.entries().to_vec(),
+    );
+    let signal_key = arrived(cx, &name, &variables);
+    // Each partition asks for itself whether the client may reach what waits there.
+    let command = match cx.config.identity.authorizations {
+        true => Distributed::ClientSignal { name, variables },
+        false => Distributed::Signal { name, variables },
+    };
+    let distribution_key = cx.next_key();
+    distribution::spread(cx, distribution_key, command);
     Ok(Some(Response::SignalBroadcast { signal_key }))
 }
 
-/// Nobody waits for the other partitions: a signal is for those that listen.
+/// A client's signal on another partition than the first: all that wait there get it, or none if the client may not reach them.
+pub(crate) fn arrived_of_client(cx: &mut Context<'_>, name: &Arc<str>, variables: &Variables) {
+    if authorization::may_signal(cx, name) {
+        arrived(cx, name, variables);
+    }
+}
+
+/// A signal that an instance throws. Nobody waits for the other partitions: a signal is for those that listen.
 pub(crate) fn broadcast(cx: &mut Context<'_>, name: &Arc<str>, variables: Variables) -> Key {
     let key = arrived(cx, name, &variables);
     let command = Distributed::Signal {

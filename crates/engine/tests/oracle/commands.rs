@@ -8,7 +8,7 @@ use skep_protocol::command::*;
 use skep_protocol::value::*;
 use skep_protocol::{Document, Key};
 
-use crate::{batch_operations, user_tasks};
+use crate::{batch_operations, identity, user_tasks};
 
 /// Why a scenario cannot be played to its end.
 #[derive(Debug)]
@@ -178,6 +178,7 @@ pub fn command(
         "command" if a.text("valueType").starts_with("BATCH_OPERATION") => {
             batch_operations::command(a)?
         }
+        "command" if identity::has(a.text("valueType")) => identity::command(a)?,
         "command" => {
             let (value_type, intent) = (a.text("valueType"), a.text("intent"));
             return Err(Stop::NotYet(format!("the command {value_type} {intent}")));

@@ -14,6 +14,7 @@ mod batch_operations;
 mod commands;
 mod compare;
 mod deployments;
+mod identity;
 mod keys;
 mod normalize;
 mod player;

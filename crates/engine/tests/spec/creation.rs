@@ -356,7 +356,7 @@ fn the_operation_reference_stands_in_the_command_record() {
     let (mut rig, ..) = versions();
     let request = Request {
         operation_reference: Some(4711),
-        ..with(|_| {}).into_command().into()
+        ..Request::internal(with(|_| {}).into_command())
     };
     let now = rig.now;
     rig.partitions[0]

@@ -145,7 +145,12 @@ fn every_partition_evaluates_and_goes_on_after_a_restart() {
     let state = State::open(2, Arc::new(store)).unwrap();
     let mut engine = Engine::new(config(2, 2), state, position);
     let again = command(by_id("fee"), r#"{"x":2}"#);
-    engine.process(START, Some(1), &again.into(), &mut NoStreams);
+    engine.process(
+        START,
+        Some(1),
+        &skep_protocol::command::Request::internal(again),
+        &mut NoStreams,
+    );
     let (_, effects) = engine.take_batch();
     match &effects.responses[..] {
         [(_, Ok(Response::DecisionEvaluated { evaluation, .. }))] => {

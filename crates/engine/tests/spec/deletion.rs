@@ -130,7 +130,12 @@ fn a_restart_in_between_changes_nothing() {
     let state = State::open(1, Arc::new(store.clone())).unwrap();
     let mut engine = Engine::new(config(1, 1), state, position);
     let refused = by_key(key);
-    engine.process(START, None, &refused.into(), &mut NoStreams);
+    engine.process(
+        START,
+        None,
+        &skep_protocol::command::Request::internal(refused),
+        &mut NoStreams,
+    );
     assert!(engine.state.processes.get(key).is_some());
     assert_eq!(engine.state.elements.running_of(key), 1);
     let complete = Command::CompleteJob {
@@ -138,7 +143,12 @@ fn a_restart_in_between_changes_nothing() {
         variables: Document::new(),
         result: None,
     };
-    engine.process(START, None, &complete.into(), &mut NoStreams);
+    engine.process(
+        START,
+        None,
+        &skep_protocol::command::Request::internal(complete),
+        &mut NoStreams,
+    );
     assert!(engine.state.elements.get(instance).is_none());
     assert!(engine.state.processes.get(key).is_none());
     let mut pending = Pending::default();

@@ -4,6 +4,7 @@
 mod support;
 
 mod ad_hoc;
+mod authorization;
 mod banning;
 mod batch_operations;
 mod batch_operations_large;
@@ -38,6 +39,7 @@ mod exporting;
 mod expression;
 mod findings;
 mod global_listeners;
+mod identity;
 mod incidents;
 mod inclusive_gateway;
 mod interleaving;

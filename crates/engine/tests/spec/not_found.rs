@@ -67,7 +67,7 @@ fn commands() -> Vec<Command> {
 #[test]
 fn a_key_of_no_partition_is_answered_as_a_partition_answers_a_key_that_it_does_not_have() {
     for command in commands() {
-        let request: Request = command.clone().into();
+        let request = Request::internal(command.clone());
         let refusal = key_not_found(&request).expect("it is refused");
         assert_eq!(refusal.kind, RejectionType::NotFound, "{refusal:?}");
         assert!(refusal.reason.contains(&KEY.to_string()), "{refusal:?}");
@@ -79,6 +79,6 @@ fn a_key_of_no_partition_is_answered_as_a_partition_answers_a_key_that_it_does_n
 
 #[test]
 fn a_command_that_names_no_key_has_no_such_refusal() {
-    let request: Request = Command::ResetClock.into();
+    let request = Request::internal(Command::ResetClock);
     assert_eq!(key_not_found(&request), None);
 }

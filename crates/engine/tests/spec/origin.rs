@@ -4,7 +4,7 @@
 use serde_json::json;
 use skep_engine::RemoteCommand;
 use skep_model::builder::Bpmn;
-use skep_protocol::command::{BroadcastSignal, Command, Request};
+use skep_protocol::command::{BroadcastSignal, Command, Draft, Request};
 use skep_protocol::origin::{Claims, Principal};
 use skep_protocol::{Document, Key};
 
@@ -23,8 +23,7 @@ fn request(claims: Claims) -> Request {
     Request {
         operation_reference: Some(4711),
         batch_operation_reference: Key::new(1, 99),
-        claims,
-        ..Rig::creation("p", "{}").into_command().into()
+        ..Draft::from(Rig::creation("p", "{}").into_command()).by(claims)
     }
 }
 
@@ -41,7 +40,7 @@ fn references_stay_with_work_that_is_put_off() {
     let mut rig = Rig::with(fork(6));
     rig.turn_steps(1);
     let from = rig.seen.len();
-    process(&mut rig, &request(Claims::default()));
+    process(&mut rig, &request(Claims::Anonymous));
     while rig.run_work() {}
     let records = &rig.seen[from..];
     let turns = records.iter().filter(|r| r.intent == "CONTINUE").count();
@@ -71,7 +70,7 @@ fn the_work_of_others_has_their_references() {
     let mut rig = Rig::with(fork(6));
     rig.turn_steps(1);
     rig.interrupted = true;
-    process(&mut rig, &request(Claims::default()));
+    process(&mut rig, &request(Claims::Anonymous));
     let from = rig.seen.len();
     rig.create("p", "{}");
     let records = &rig.seen[from..];
@@ -172,9 +171,8 @@ fn a_distributed_command_says_it_to_every_partition_also_when_it_is_repeated() {
         variables: Document::new(),
     });
     let asked = Request {
-        claims: anna(),
         operation_reference: Some(4711),
-        ..signal.into()
+        ..Draft::from(signal).by(anna())
     };
     process(&mut rig, &asked);
     assert_eq!(elsewhere(&rig, from), []);
@@ -199,11 +197,9 @@ fn a_subscription_is_opened_in_the_name_of_who_began_the_instance() {
         .unwrap();
     let from = rig.seen.len();
     let asked = Request {
-        claims: anna(),
         operation_reference: Some(4711),
-        ..Rig::creation("p", &json!({"key": key}).to_string())
-            .into_command()
-            .into()
+        ..Draft::from(Rig::creation("p", &json!({"key": key}).to_string()).into_command())
+            .by(anna())
     };
     process(&mut rig, &asked);
     let who = json!({"authorized_username": "anna"});

@@ -182,7 +182,12 @@ fn a_process_that_doubles_without_end_is_stopped_by_incidents_and_can_be_cancell
     };
     let mut engine = Engine::new(config, state, 1);
     let run = |engine: &mut Engine, command: Command| {
-        engine.process(START, Some(1), &command.into(), &mut NoStreams);
+        engine.process(
+            START,
+            Some(1),
+            &skep_protocol::command::Request::internal(command),
+            &mut NoStreams,
+        );
         let mut answer = engine.take_batch().1.responses.pop();
         while engine.has_work() {
             engine.run_work(START, &mut NoStreams);

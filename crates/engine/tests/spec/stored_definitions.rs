@@ -169,7 +169,12 @@ fn an_instance_waits_with_an_incident_until_its_definition_can_be_read() {
         variables: Document::new(),
         result: None,
     };
-    engine.process(START, None, &complete.into(), &mut NoStreams);
+    engine.process(
+        START,
+        None,
+        &skep_protocol::command::Request::internal(complete),
+        &mut NoStreams,
+    );
     let incidents: Vec<Key> = engine.state.incidents.after(Key::NONE).collect();
     let incident = engine.state.incidents.get(incidents[0]).unwrap();
     assert!(
@@ -187,7 +192,12 @@ fn an_instance_waits_with_an_incident_until_its_definition_can_be_read() {
     let resolve = Command::ResolveIncident {
         incident_key: incidents[0],
     };
-    engine.process(START, None, &resolve.into(), &mut NoStreams);
+    engine.process(
+        START,
+        None,
+        &skep_protocol::command::Request::internal(resolve),
+        &mut NoStreams,
+    );
     assert!(
         engine.state.elements.get(instance).is_none(),
         "it went on to its end"

@@ -167,7 +167,7 @@ impl Rig {
             keep_batches: false,
             interrupted: false,
             tenant: TenantId::default(),
-            claims: Claims::default(),
+            claims: Claims::Anonymous,
             prepares: true,
         }
     }
@@ -236,8 +236,7 @@ impl Rig {
         let target = &mut self.partitions[partition as usize - 1];
         let command = Request {
             tenant: self.tenant.clone(),
-            claims: self.claims.clone(),
-            ..command.into()
+            ..Draft::from(command).by(self.claims.clone())
         };
         if self.prepares {
             let prepared = Prepared::of_command(&command.command);

@@ -4,14 +4,28 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use skep_engine::{JobStreams, Reservation, StreamId};
+use skep_protocol::origin::Claims;
 use skep_protocol::{ActivatedJob, TenantId, Tenants};
 
-#[derive(Default)]
 pub struct Streams {
+    /// Who has opened them.
+    pub claims: Claims,
     pub credit: HashMap<String, usize>,
     pub pushed: Vec<(StreamId, ActivatedJob)>,
     pub fetch_variables: Vec<Arc<str>>,
     pub tenants: Tenants,
+}
+
+impl Default for Streams {
+    fn default() -> Streams {
+        Streams {
+            claims: Claims::Anonymous,
+            credit: HashMap::new(),
+            pushed: Vec::new(),
+            fetch_variables: Vec::new(),
+            tenants: Tenants::default(),
+        }
+    }
 }
 
 impl Streams {
@@ -25,8 +39,13 @@ impl Streams {
 }
 
 impl JobStreams for Streams {
-    fn reserve(&mut self, job_type: &str, tenant: &TenantId) -> Option<Reservation> {
-        if !self.tenants.contains(tenant) {
+    fn reserve(
+        &mut self,
+        job_type: &str,
+        tenant: &TenantId,
+        may: &mut dyn FnMut(&Claims) -> bool,
+    ) -> Option<Reservation> {
+        if !self.tenants.contains(tenant) || !may(&self.claims) {
             return None;
         }
         let credit = self.credit.get_mut(job_type).filter(|c| **c > 0)?;

@@ -60,7 +60,7 @@ async fn serve(stream: std::net::TcpStream, broker: Arc<dyn Broker>) {
             variables: Document::new(),
             result: None,
         };
-        broker.execute(Request::from(complete)).await;
+        broker.execute(Request::internal(complete)).await;
         if stream.write_all(ANSWER).await.is_err() {
             return;
         }

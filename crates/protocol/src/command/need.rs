@@ -11,10 +11,12 @@ use crate::permission::Permission;
 pub enum Need<'c> {
     /// Any one of these, on this resource.
     AnyOf(&'static [Permission], On<'c>),
-    /// Any one of `any_of` on the user task that the command is about, or on its process; who has the task now needs only one of `or_assignee`.
+    /// Any one of `any_of` on the user task that the command is about, or on its process. One of `or_assignee` is enough for who has the task
+    /// now, and one of the second part of `or_for` for who is its first: whom the task goes to.
     OfTask {
         any_of: &'static [Permission],
         or_assignee: &'static [Permission],
+        or_for: Option<(&'c str, &'static [Permission])>,
     },
     /// One of the permissions to delete resources, which depends on what the key names.
     ToDelete(Key),
@@ -58,13 +60,20 @@ impl fmt::Display for Need<'_> {
             Need::OfTask {
                 any_of,
                 or_assignee,
+                or_for,
             } => {
                 one_of(f, any_of)?;
-                if or_assignee.is_empty() {
-                    return Ok(());
+                if !or_assignee.is_empty() {
+                    f.write_str("; of the assignee ")?;
+                    one_of(f, or_assignee)?;
                 }
-                f.write_str("; of the assignee ")?;
-                one_of(f, or_assignee)
+                match or_for {
+                    Some((_, permissions)) => {
+                        f.write_str("; for oneself ")?;
+                        one_of(f, permissions)
+                    }
+                    None => Ok(()),
+                }
             }
             Need::ToDelete(_) => f.write_str("to delete what the key names"),
             Need::OfEachReached => {

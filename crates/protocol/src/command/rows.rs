@@ -252,6 +252,7 @@ pub enum Command {
         needs: Need::OfTask {
             any_of: grants![ProcessDefinition: UpdateUserTask, UserTask: Update],
             or_assignee: &[],
+            or_for: None,
         },
         audit: Audit::tasks("UPDATE"),
         weight: update.changes.weight() + update.action.len(),
@@ -266,6 +267,7 @@ pub enum Command {
                 ProcessDefinition: UpdateUserTask, ProcessDefinition: CompleteUserTask, UserTask: Update, UserTask: Complete
             ],
             or_assignee: &[],
+            or_for: None,
         },
         audit: Audit::tasks("COMPLETE"),
         weight: complete.variables.weight() + complete.action.len(),

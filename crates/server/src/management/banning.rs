@@ -48,7 +48,7 @@ async fn ban(broker: &Broker, key: &str) -> Handled {
     let command = Command::BanInstance {
         process_instance_key: Key(key),
     };
-    match broker.execute(command.into()).await.result {
+    match broker.execute(skep_protocol::command::Request::internal(command)).await.result {
         Ok(_) => Ok(no_content()),
         Err(Failure::Rejected(rejection)) if rejection.kind == RejectionType::NotFound => {
             Err(message(StatusCode::NOT_FOUND, rejection.reason))

@@ -352,7 +352,7 @@ async fn send(broker: &Broker, change: &ExportingChange) -> Result<(), (StatusCo
             partition,
             change: change.clone(),
         };
-        let failure = match broker.execute(command.into()).await.result {
+        let failure = match broker.execute(skep_protocol::command::Request::internal(command)).await.result {
             Ok(_) => continue,
             Err(failure) => failure,
         };

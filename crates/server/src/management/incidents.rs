@@ -41,7 +41,7 @@ pub async fn list(broker: &Broker, parameters: Option<&str>) -> Handled {
             // With no room left it is only asked whether there are more.
             limit: left.max(1),
         };
-        match broker.execute(command.into()).await.result {
+        match broker.execute(skep_protocol::command::Request::internal(command)).await.result {
             Ok(Response::IncidentsListed {
                 incidents,
                 more: some,

@@ -272,7 +272,7 @@ async fn paused_partitions_take_commands_up_when_they_are_resumed() {
     let path = |operation: &str| format!("/actuator/partitions/{operation}");
     let paused = server.json("POST", &path("pauseProcessing"), "").await;
     assert_eq!(paused["1"]["streamProcessorPhase"], "PAUSED");
-    let reply = server.broker().execute(Command::ResetClock.into());
+    let reply = server.broker().execute(skep_protocol::command::Request::internal(Command::ResetClock));
     let resumed = server.json("POST", &path("resumeProcessing"), "").await;
     assert_eq!(resumed["2"]["streamProcessorPhase"], "PROCESSING");
     assert!(reply.await.result.is_ok());
@@ -281,7 +281,7 @@ async fn paused_partitions_take_commands_up_when_they_are_resumed() {
 #[tokio::test]
 async fn a_snapshot_is_taken_when_it_is_asked_for() {
     let server = Server::started().await;
-    let reply = server.broker().execute(Command::ResetClock.into());
+    let reply = server.broker().execute(skep_protocol::command::Request::internal(Command::ResetClock));
     assert!(reply.await.result.is_ok());
     let taken = server
         .json("POST", "/actuator/partitions/takeSnapshot", "")
@@ -600,7 +600,7 @@ async fn an_instance_is_banned_and_shown_with_the_reason() {
         content: bytes::Bytes::from_static(xml.as_bytes()),
     }];
     let deploy = Command::Deploy(skep_protocol::command::Deploy { resources });
-    server.broker().execute(deploy.into()).await.result.unwrap();
+    server.broker().execute(skep_protocol::command::Request::internal(deploy)).await.result.unwrap();
     let create = Command::CreateProcessInstance(skep_protocol::command::CreateProcessInstance {
         process: skep_protocol::command::ProcessRef::Id {
             bpmn_process_id: "p".into(),
@@ -613,7 +613,7 @@ async fn an_instance_is_banned_and_shown_with_the_reason() {
         business_id: None,
         await_result: None,
     });
-    let created = server.broker().execute(create.into()).await.result;
+    let created = server.broker().execute(skep_protocol::command::Request::internal(create)).await.result;
     let Ok(skep_protocol::Response::ProcessInstanceCreated(created)) = created else {
         panic!("{created:?}")
     };
@@ -662,7 +662,7 @@ async fn open_incidents_are_listed_page_by_page_with_what_resolves_them() {
         content: bytes::Bytes::from_static(xml.as_bytes()),
     }];
     let deploy = Command::Deploy(skep_protocol::command::Deploy { resources });
-    server.broker().execute(deploy.into()).await.result.unwrap();
+    server.broker().execute(skep_protocol::command::Request::internal(deploy)).await.result.unwrap();
     assert_eq!(
         server.json("GET", "/actuator/incidents", "").await,
         json!({ "items": [], "hasMore": false })
@@ -681,7 +681,7 @@ async fn open_incidents_are_listed_page_by_page_with_what_resolves_them() {
                 business_id: None,
                 await_result: None,
             });
-        server.broker().execute(create.into()).await.result.unwrap();
+        server.broker().execute(skep_protocol::command::Request::internal(create)).await.result.unwrap();
     }
     let mut seen = Vec::new();
     let mut path = "/actuator/incidents?limit=2".to_string();
@@ -708,7 +708,7 @@ async fn open_incidents_are_listed_page_by_page_with_what_resolves_them() {
     };
     server
         .broker()
-        .execute(resolve.into())
+        .execute(skep_protocol::command::Request::internal(resolve))
         .await
         .result
         .unwrap();
@@ -748,7 +748,7 @@ async fn every_metric_that_the_documentation_promises_is_in_a_scrape() {
             resource("one.dmn", ONE_DECISION),
         ],
     });
-    let answer = server.broker().execute(deploy.into()).await;
+    let answer = server.broker().execute(skep_protocol::command::Request::internal(deploy)).await;
     assert!(answer.result.is_ok(), "{answer:?}");
     let evaluate = "{\"decisionDefinitionId\": \"d\"}";
     let path = "/v2/decision-definitions/evaluation";

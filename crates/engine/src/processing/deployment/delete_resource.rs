@@ -2,6 +2,8 @@
 //!
 //! A process definition is kept until its last instance has ended: each partition lets go of it for itself.
 
+use std::sync::Arc;
+
 use skep_protocol::command::CreateBatchOperation;
 use skep_protocol::intent::{
     DecisionIntent, DecisionRequirementsIntent, FormIntent, ProcessIntent, ResourceDeletionIntent,
@@ -115,6 +117,11 @@ fn find(cx: &Context<'_>, key: Key) -> Option<Found> {
             let pin = state.resources.pin(key);
             pin.map(|pin| found(ResourceType::Unknown, pin))
         })
+}
+
+/// What a key names that can be deleted, and its id.
+pub(crate) fn named(cx: &Context<'_>, key: Key) -> Option<(ResourceType, Arc<str>)> {
+    find(cx, key).map(|found| (found.kind, found.pin.id))
 }
 
 pub(crate) fn delete(

@@ -82,7 +82,7 @@ pub(crate) fn value_type_of(command: &Distributed) -> ValueType {
         Distributed::SetGlobalListener { .. } | Distributed::DeleteGlobalListener { .. } => {
             ValueType::GlobalListener
         }
-        Distributed::Signal { .. } => ValueType::Signal,
+        Distributed::Signal { .. } | Distributed::ClientSignal { .. } => ValueType::Signal,
         Distributed::Identity(events) => command_of(events).0,
         Distributed::BatchOperation { .. } => ValueType::BatchOperationCreation,
         Distributed::ManageBatchOperation { .. } => ValueType::BatchOperationLifecycleManagement,
@@ -100,7 +100,9 @@ pub(crate) fn intent_of(command: &Distributed) -> u8 {
         Distributed::ResetClock => ClockIntent::Reset.id(),
         Distributed::SetGlobalListener { .. } => GlobalListenerIntent::Update.id(),
         Distributed::DeleteGlobalListener { .. } => GlobalListenerIntent::Delete.id(),
-        Distributed::Signal { .. } => SignalIntent::Broadcast.id(),
+        Distributed::Signal { .. } | Distributed::ClientSignal { .. } => {
+            SignalIntent::Broadcast.id()
+        }
         Distributed::Identity(events) => command_of(events).1,
         Distributed::BatchOperation { .. } => BatchOperationIntent::Create.id(),
         Distributed::ManageBatchOperation { event, .. } => *event,
@@ -171,6 +173,9 @@ fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
         Distributed::PinClock { time } => clock::pinned(cx, *time),
         Distributed::Signal { name, variables } => {
             signal::arrived(cx, name, variables);
+        }
+        Distributed::ClientSignal { name, variables } => {
+            signal::arrived_of_client(cx, name, variables);
         }
         Distributed::Identity(events) => identity::arrived(cx, events),
         Distributed::ResetClock => clock::resetted(cx),

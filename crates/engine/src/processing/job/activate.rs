@@ -1,5 +1,7 @@
 //! JOB_BATCH ACTIVATE: jobs go to workers, on request or pushed into open streams. Oldest first.
 
+mod for_caller;
+
 use std::sync::Arc;
 
 use skep_model::Element;
@@ -55,8 +57,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
         // Jobs that are too large are no longer activatable afterwards: the next round sees those behind them.
         let (mut seen, mut again) = (0, true);
         while std::mem::take(&mut again) && !truncated {
-            let waiting = cx.state.jobs.activatable(&command.job_type, &tenant);
-            let keys: Vec<Key> = waiting.skip(seen).take(max_jobs - jobs.len()).collect();
+            let keys = for_caller::waiting(cx, command, &tenant, seen, max_jobs - jobs.len());
             for key in keys {
                 match offer(cx, key, &command.worker, deadline, &names) {
                     Offer::Job(_, size) if bytes + size > max_bytes && !jobs.is_empty() => {
@@ -95,6 +96,9 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
 /// Offers the jobs that became activatable to the open streams, as many as leave in one turn; what no stream takes is
 /// announced.
 pub(crate) fn push_new(cx: &mut Context<'_>) {
+    if cx.config.identity.authorizations {
+        return for_caller::push_new(cx);
+    }
     let mut new_jobs = std::mem::take(cx.new_jobs);
     let (mut pushed_bytes, mut done) = (0, 0);
     for key in &new_jobs {
@@ -109,7 +113,7 @@ pub(crate) fn push_new(cx: &mut Context<'_>) {
                 break;
             }
             let (job_type, tenant) = (job.job_type.clone(), job.tenant());
-            let Some(reservation) = cx.streams.reserve(&job_type, &tenant) else {
+            let Some(reservation) = cx.streams.reserve(&job_type, &tenant, &mut |_| true) else {
                 if !cx.effects.jobs_available.contains(&job_type) {
                     cx.effects.jobs_available.push(job_type);
                 }
@@ -130,13 +134,16 @@ const MAX_PUSHED_BYTES: usize = 4 << 20;
 
 /// Pushes up to `limit` waiting jobs of a type into streams that have room again.
 pub(crate) fn push_waiting(cx: &mut Context<'_>, job_type: &str, limit: usize) -> Pushed {
+    if cx.config.identity.authorizations {
+        return for_caller::push_waiting(cx, job_type, limit);
+    }
     let (mut jobs, mut bytes) = (0, 0);
     let mut tenants = cx.state.jobs.tenants_waiting(job_type);
     while jobs < limit && bytes < MAX_PUSHED_BYTES {
         // Tenants take turns, so that none waits for another one's backlog to end.
         tenants.retain(|tenant| {
             let waits = oldest(cx, job_type, tenant).is_some();
-            let reserved = waits.then(|| cx.streams.reserve(job_type, tenant));
+            let reserved = waits.then(|| cx.streams.reserve(job_type, tenant, &mut |_| true));
             let pushed = reserved
                 .flatten()
                 .and_then(|to| push_oldest(cx, job_type, tenant, to));
@@ -163,30 +170,47 @@ fn push_oldest(
     tenant: &TenantId,
     to: Reservation,
 ) -> Option<usize> {
-    let deadline = cx.now.saturating_add(to.timeout);
     while let Some(key) = oldest(cx, job_type, tenant) {
-        let (job, bytes) = match offer(cx, key, &to.worker, deadline, &to.fetch_variables) {
-            Offer::Job(job, bytes) => (*job, bytes),
-            Offer::Refused => continue,
-            Offer::Unreadable => break,
-        };
-        let value = JobBatchValue {
-            job_type: job.job_type.clone(),
-            worker: to.worker.clone(),
-            timeout: to.timeout,
-            deadline,
-            max_jobs_to_activate: 1,
-            job_keys: vec![key],
-            truncated: false,
-            tenants: to.tenants.clone(),
-        };
-        let batch_key = cx.next_key();
-        cx.event(batch_key, JobBatchIntent::Activated, &value);
-        cx.effects.pushes.push((to.stream, job));
-        return Some(bytes);
+        match push(cx, key, &to) {
+            Sent::Bytes(bytes) => return Some(bytes),
+            Sent::Refused => continue,
+            Sent::Unreadable => break,
+        }
     }
     cx.streams.release(to);
     None
+}
+
+/// What became of a job that was to be pushed.
+enum Sent {
+    Bytes(usize),
+    /// As [`Offer::Refused`].
+    Refused,
+    Unreadable,
+}
+
+/// Pushes this job.
+fn push(cx: &mut Context<'_>, key: Key, to: &Reservation) -> Sent {
+    let deadline = cx.now.saturating_add(to.timeout);
+    let (job, bytes) = match offer(cx, key, &to.worker, deadline, &to.fetch_variables) {
+        Offer::Job(job, bytes) => (*job, bytes),
+        Offer::Refused => return Sent::Refused,
+        Offer::Unreadable => return Sent::Unreadable,
+    };
+    let value = JobBatchValue {
+        job_type: job.job_type.clone(),
+        worker: to.worker.clone(),
+        timeout: to.timeout,
+        deadline,
+        max_jobs_to_activate: 1,
+        job_keys: vec![key],
+        truncated: false,
+        tenants: to.tenants.clone(),
+    };
+    let batch_key = cx.next_key();
+    cx.event(batch_key, JobBatchIntent::Activated, &value);
+    cx.effects.pushes.push((to.stream, job));
+    Sent::Bytes(bytes)
 }
 
 enum Offer {

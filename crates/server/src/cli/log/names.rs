@@ -101,7 +101,7 @@ mod tests {
         let deploy = Command::Deploy(Deploy {
             resources: vec![resource],
         });
-        let answer = broker.execute(deploy.into()).await;
+        let answer = broker.execute(skep_protocol::command::Request::internal(deploy)).await;
         tokio::task::spawn_blocking(move || broker.stop())
             .await
             .unwrap();

@@ -86,14 +86,21 @@ async fn try_create(broker: &Broker, id: &str) -> Result<Response, Failure> {
         await_result: None,
     };
     let command = Command::CreateProcessInstance(command);
-    broker.execute(command.into()).await.result
+    broker
+        .execute(skep_protocol::command::Request::internal(command))
+        .await
+        .result
 }
 
 async fn cancel(broker: &Broker, process_instance_key: Key) -> Failure {
     let command = Command::CancelProcessInstance {
         process_instance_key,
     };
-    broker.execute(command.into()).await.result.unwrap_err()
+    broker
+        .execute(skep_protocol::command::Request::internal(command))
+        .await
+        .result
+        .unwrap_err()
 }
 
 async fn until(what: &str, condition: impl Fn() -> bool) {
@@ -112,7 +119,11 @@ async fn what_panics_again_and_again_is_banned_and_the_partition_goes_on() {
     let deploy = Command::Deploy(Deploy {
         resources: vec![process(PANICS), process("fine")],
     });
-    broker.execute(deploy.into()).await.result.unwrap();
+    broker
+        .execute(skep_protocol::command::Request::internal(deploy))
+        .await
+        .result
+        .unwrap();
     let mut panicking = Vec::new();
     for _ in 0..MANY {
         panicking.push(create(&broker, PANICS).await);
@@ -183,7 +194,11 @@ async fn a_job_that_was_given_back_right_before_a_panic_goes_back() {
     let deploy = Command::Deploy(Deploy {
         resources: vec![resource],
     });
-    broker.execute(deploy.into()).await.result.unwrap();
+    broker
+        .execute(skep_protocol::command::Request::internal(deploy))
+        .await
+        .result
+        .unwrap();
     create(&broker, "job").await;
     let activation = ActivateJobs {
         job_type: "work".into(),
@@ -200,7 +215,9 @@ async fn a_job_that_was_given_back_right_before_a_panic_goes_back() {
     let paused = &partition.status.processing_paused;
     paused.store(true, Ordering::Relaxed);
     broker.give_back(vec![job]);
-    let panics = broker.execute(message(PANICS, "").into());
+    let panics = broker.execute(skep_protocol::command::Request::internal(message(
+        PANICS, "",
+    )));
     paused.store(false, Ordering::Relaxed);
     partition.inbox.send(Report::Wake);
     assert!(matches!(panics.await.result, Err(Failure::Internal(_))));
@@ -215,7 +232,11 @@ async fn a_command_of_another_partition_that_panics_bans_its_instance() {
     let deploy = Command::Deploy(Deploy {
         resources: vec![listener("panic-at-message")],
     });
-    broker.execute(deploy.into()).await.result.unwrap();
+    broker
+        .execute(skep_protocol::command::Request::internal(deploy))
+        .await
+        .result
+        .unwrap();
     // The answer that the subscription is open meets the bug; without a ban it would come again until it is taken. The panic
     // that follows may take the creation with it, if that was not committed: another one is made then.
     let deadline = Instant::now() + Duration::from_secs(180);
@@ -269,7 +290,10 @@ async fn open_with(directory: &tempfile::TempDir, partitions: u32) -> Arc<Broker
 }
 
 async fn publish(broker: &Broker, name: &str, id: &str) -> Result<Response, Failure> {
-    broker.execute(message(name, id).into()).await.result
+    broker
+        .execute(skep_protocol::command::Request::internal(message(name, id)))
+        .await
+        .result
 }
 
 /// Publishes until the partition answers for sure: a rebuild aborts what came in between.

@@ -1,0 +1,221 @@
+//! May the caller do this? Asked once for each command of a client, before its first record: a command that is refused leaves its
+//! rejection and nothing else.
+//!
+//! What is not there is left to the processor, whose "not found" comes before any question of rights. Commands of the engine itself
+//! and of callers whom nobody asks for a name ([`Claims::Anonymous`]) pass.
+//!
+//! [`Claims::Anonymous`]: skep_protocol::origin::Claims::Anonymous
+
+mod cache;
+mod reached;
+
+use std::sync::Arc;
+
+pub(crate) use cache::GrantsCache;
+pub(crate) use reached::signal as may_signal;
+use skep_identity::Grants;
+use skep_protocol::command::{About, Command, DecisionRef, Need, On, ProcessRef};
+use skep_protocol::permission::{Permission, ResourceType};
+use skep_protocol::value::ResourceType as Deployed;
+use skep_protocol::{Key, Rejection, RejectionType, grants};
+
+use super::deployment::delete_resource;
+use super::{Context, reject};
+
+/// Refuses the command if its caller may not do it.
+pub(crate) fn check(
+    cx: &mut Context<'_>,
+    command: &Command,
+    intent: &'static str,
+) -> Result<(), Rejection> {
+    let Some(grants) = grants_of_caller(cx) else {
+        return Ok(());
+    };
+    let asked = Asked {
+        grants: &grants,
+        intent,
+    };
+    match command.needs() {
+        Need::Nothing | Need::Filters(_) => Ok(()),
+        Need::AnyOf(permissions, On::Any) => asked.any(permissions),
+        Need::AnyOf(permissions, on) => match resource_of(cx, command, &on) {
+            Some(id) => asked.on(permissions, &id),
+            None => Ok(()),
+        },
+        Need::OfTask {
+            any_of,
+            or_assignee,
+            or_for,
+        } => of_task(cx, &asked, command, any_of, or_assignee, or_for),
+        Need::ToDelete(key) => to_delete(cx, &asked, key),
+        Need::OfEachReached | Need::OfEachStarted(_) => reached::check(cx, &asked, command),
+        Need::Internal => Err(reject(
+            RejectionType::Forbidden,
+            intent,
+            "Expected a command of a client, but this is one of the engine's own",
+        )),
+    }
+}
+
+/// What the caller may do; `None`: nobody asks.
+pub(crate) fn grants_of_caller(cx: &mut Context<'_>) -> Option<Arc<Grants>> {
+    if !cx.config.identity.authorizations {
+        return None;
+    }
+    let directory = &cx.state.identity.directory;
+    cx.volatile.grants.of(directory, &cx.origin.claims)
+}
+
+/// A caller with what he may do, and what he asked for.
+pub(super) struct Asked<'a> {
+    grants: &'a Grants,
+    intent: &'static str,
+}
+
+impl Asked<'_> {
+    /// One of the permissions is granted for all resources of its type.
+    fn any(&self, permissions: &[Permission]) -> Result<(), Rejection> {
+        match permissions.iter().any(|p| self.grants.allows_any(*p)) {
+            true => Ok(()),
+            false => Err(self.refusal(permissions, None)),
+        }
+    }
+
+    /// One of the permissions is granted on this resource.
+    fn on(&self, permissions: &[Permission], id: &str) -> Result<(), Rejection> {
+        match permissions.iter().any(|p| self.grants.allows(*p, id)) {
+            true => Ok(()),
+            false => Err(self.refusal(permissions, Some(id))),
+        }
+    }
+
+    fn refusal(&self, permissions: &[Permission], id: Option<&str>) -> Rejection {
+        let each = permissions.iter().map(|Permission { on, to }| {
+            let what = format!(
+                "Insufficient permissions to perform operation '{}' on resource '{}'",
+                to.name(),
+                on.name()
+            );
+            match id {
+                None => what,
+                Some(id) => {
+                    format!("{what}, required resource identifiers are one of '[*, {id}]'")
+                }
+            }
+        });
+        let reason = each.collect::<Vec<_>>().join("; and ");
+        reject(RejectionType::Forbidden, self.intent, reason)
+    }
+}
+
+/// The id of the resource on which a permission is needed; `None`: what it is about is not there.
+fn resource_of(cx: &mut Context<'_>, command: &Command, on: &On<'_>) -> Option<Arc<str>> {
+    match on {
+        On::Any => Some("*".into()),
+        On::Id(id) => Some((*id).into()),
+        On::Process(process) => {
+            let processes = &cx.state.processes;
+            let found = match process {
+                ProcessRef::Key(key) => processes.get(*key),
+                ProcessRef::Id {
+                    bpmn_process_id,
+                    version: -1,
+                } => processes.latest(&cx.tenant, bpmn_process_id),
+                ProcessRef::Id {
+                    bpmn_process_id,
+                    version,
+                } => processes.version(&cx.tenant, bpmn_process_id, *version),
+            };
+            found.map(|process| process.bpmn_process_id.clone())
+        }
+        On::Decision(decision) => {
+            let decisions = &mut cx.state.decisions.decisions;
+            let key = match decision {
+                DecisionRef::Key(key) => *key,
+                DecisionRef::Id(id) => decisions.latest(&cx.tenant, id)?,
+            };
+            decisions.get(key).map(|decision| decision.id.clone())
+        }
+        On::ItsProcess => process_of(cx, command.about()),
+        // What has ended is not here: the gateway finds it, and asks there.
+        On::Found | On::DecisionOf(_) => None,
+    }
+}
+
+/// The id of the process to whose instance a thing belongs.
+fn process_of(cx: &mut Context<'_>, about: About) -> Option<Arc<str>> {
+    let state = &mut *cx.state;
+    let definition = match about {
+        About::ProcessInstance(key) | About::ElementInstance(key) => {
+            state.elements.get(key)?.process_definition_key
+        }
+        About::Job(key) => state.jobs.get(key)?.process_definition_key,
+        About::Incident(key) => state.incidents.get(key)?.process_definition_key,
+        About::UserTask(key) => state.user_tasks.get(key)?.process_definition_key,
+        About::Nothing | About::BatchOperation(_) | About::Ended(_) => return None,
+    };
+    let process = state.processes.get(definition)?;
+    Some(process.bpmn_process_id.clone())
+}
+
+fn of_task(
+    cx: &mut Context<'_>,
+    asked: &Asked<'_>,
+    command: &Command,
+    any_of: &[Permission],
+    or_assignee: &[Permission],
+    or_for: Option<(&str, &[Permission])>,
+) -> Result<(), Rejection> {
+    let About::UserTask(key) = command.about() else {
+        return asked.any(any_of);
+    };
+    let Some(task) = cx.state.user_tasks.get(key) else {
+        return Ok(());
+    };
+    let attributes = task.attributes.clone();
+    let Some(process) = process_of(cx, About::UserTask(key)) else {
+        return Ok(());
+    };
+    let caller = asked.grants.user();
+    let is_caller = |name: &str| caller.is_some_and(|caller| **caller == *name);
+    let mut enough: Vec<Permission> = any_of.to_vec();
+    if is_caller(&attributes.assignee) {
+        enough.extend(or_assignee);
+    }
+    if let Some((goes_to, permissions)) = or_for
+        && is_caller(goes_to)
+    {
+        enough.extend(permissions);
+    }
+    let task_id = key.to_string();
+    let granted = enough.iter().any(|permission| {
+        let id = match permission.on {
+            ResourceType::UserTask => &task_id,
+            _ => &*process,
+        };
+        asked.grants.allows(*permission, id)
+            || asked.grants.allows_by_property(
+                *permission,
+                &attributes.assignee,
+                &attributes.candidate_users,
+                &attributes.candidate_groups,
+            )
+    });
+    match granted {
+        true => Ok(()),
+        false => Err(asked.refusal(&enough, Some(&process))),
+    }
+}
+
+fn to_delete(cx: &Context<'_>, asked: &Asked<'_>, key: Key) -> Result<(), Rejection> {
+    let Some((kind, id)) = delete_resource::named(cx, key) else {
+        return Ok(());
+    };
+    let permissions: &[Permission] = match kind {
+        Deployed::ProcessDefinition => grants![Resource: DeleteProcess],
+        Deployed::DecisionRequirements => grants![Resource: DeleteDrd],
+        Deployed::Form => grants![Resource: DeleteForm],
+        Deployed::Unknown => grants![Resource: DeleteResource],
+    };
+    asked.on(permissions, &id)
+}

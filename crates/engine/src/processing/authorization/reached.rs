@@ -1,0 +1,159 @@
+//! Messages, signals and conditions reach processes that the caller does not name: he must be allowed to start, or to go on with, each
+//! of them. One that he may not refuses all of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use skep_feel::{Evaluation, Value};
+use skep_protocol::command::{Command, CorrelateMessage, EvaluateConditionals};
+use skep_protocol::permission::Permission;
+use skep_protocol::{Key, Rejection, RejectionType, grants};
+
+use super::{Asked, grants_of_caller};
+use crate::processing::bpmn::subscriptions::conditional;
+use crate::processing::{Context, expression, reject};
+
+const START: &[Permission] = grants![ProcessDefinition: CreateProcessInstance];
+const GO_ON: &[Permission] = grants![ProcessDefinition: UpdateProcessInstance];
+
+/// Subscriptions that are looked at for a caller who was not granted all processes: as many as one command may reach.
+const MAX_LOOKED_AT: usize = 10_000;
+
+pub(super) fn check(
+    cx: &mut Context<'_>,
+    asked: &Asked<'_>,
+    command: &Command,
+) -> Result<(), Rejection> {
+    match command {
+        Command::CorrelateMessage(message) => correlate(cx, asked, message),
+        Command::BroadcastSignal(signal) => reach(cx, asked, &signal.signal_name),
+        Command::EvaluateConditionals(evaluate) => evaluate_conditionals(cx, asked, evaluate),
+        other => {
+            cx.broken(format_args!("{other:?} says that it reaches processes"));
+            Ok(())
+        }
+    }
+}
+
+fn correlate(
+    cx: &mut Context<'_>,
+    asked: &Asked<'_>,
+    message: &CorrelateMessage,
+) -> Result<(), Rejection> {
+    let tenant = cx.tenant.clone();
+    let state = &mut *cx.state;
+    let waiting = &state.message_subscriptions;
+    for key in waiting.takers(&tenant, &message.name, &message.correlation_key) {
+        if let Some(row) = state.message_subscriptions.get(key) {
+            asked.on(GO_ON, &row.bpmn_process_id)?;
+        }
+    }
+    for key in state.message_starts.named(&tenant, &message.name) {
+        if let Some(row) = state.message_starts.get(key) {
+            asked.on(START, &row.bpmn_process_id)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a client's signal may be delivered on this partition, to which another one has sent it.
+pub(crate) fn signal(cx: &mut Context<'_>, name: &str) -> bool {
+    let Some(grants) = grants_of_caller(cx) else {
+        return true;
+    };
+    let asked = Asked {
+        grants: &grants,
+        intent: "BROADCAST",
+    };
+    reach(cx, &asked, name).is_ok()
+}
+
+fn reach(cx: &mut Context<'_>, asked: &Asked<'_>, name: &str) -> Result<(), Rejection> {
+    if asked.any(START).is_ok() && asked.any(GO_ON).is_ok() {
+        return Ok(());
+    }
+    let Some(last) = cx.state.signals.newest(name) else {
+        return Ok(());
+    };
+    let mut seen: BTreeSet<(bool, Arc<str>)> = BTreeSet::new();
+    let mut after = Key::NONE;
+    for _ in 0..MAX_LOOKED_AT {
+        let Some(next) = cx.state.signals.next(name, after, last) else {
+            return Ok(());
+        };
+        after = next;
+        let Some(row) = cx.state.signals.get(next) else {
+            continue;
+        };
+        let reached = (row.is_of_definition(), row.bpmn_process_id.clone());
+        if seen.contains(&reached) {
+            continue;
+        }
+        let permissions = if reached.0 { START } else { GO_ON };
+        asked.on(permissions, &reached.1)?;
+        seen.insert(reached);
+    }
+    Err(too_many(asked, "subscriptions wait for the signal"))
+}
+
+/// Of the conditions whose processes the caller may not start, none may hold.
+fn evaluate_conditionals(
+    cx: &mut Context<'_>,
+    asked: &Asked<'_>,
+    evaluate: &EvaluateConditionals,
+) -> Result<(), Rejection> {
+    if asked.any(START).is_ok() {
+        return Ok(());
+    }
+    let tenant = cx.tenant.clone();
+    if let Some(key) = evaluate.process_definition_key {
+        let process = cx.state.processes.startable(key);
+        let id = process.map(|process| process.bpmn_process_id.clone());
+        return id.map_or(Ok(()), |id| asked.on(START, &id));
+    }
+    let variables = expression::given(cx, evaluate.variables.entries(), &tenant);
+    let last = cx.state.conditions.newest_start(&tenant, Key::NONE);
+    let mut after = Key::NONE;
+    for _ in 0..MAX_LOOKED_AT {
+        let conditions = &cx.state.conditions;
+        let Some(next) = conditions.next_start(&tenant, Key::NONE, after, last) else {
+            return Ok(());
+        };
+        if cx.is_spent() {
+            break;
+        }
+        after = next;
+        let Some(row) = cx.state.conditions.get(next) else {
+            continue;
+        };
+        let (definition, event) = (row.process_definition_key, row.catch_event);
+        let Some(process) = cx.process(definition) else {
+            continue;
+        };
+        let Err(refusal) = asked.on(START, &process.bpmn_process_id) else {
+            continue;
+        };
+        let event = process.graph.elements.get(event as usize);
+        let Some(condition) = event.and_then(conditional::condition_of) else {
+            continue;
+        };
+        let context = expression::eval_context(cx);
+        let Evaluation { value, steps, .. } = condition.expression.evaluate(&variables, &context);
+        cx.budget.take_evaluation(steps);
+        if matches!(value, Value::Boolean(true)) {
+            return Err(refusal);
+        }
+    }
+    Err(too_many(asked, "conditions are waited for"))
+}
+
+fn too_many(asked: &Asked<'_>, what: &str) -> Rejection {
+    reject(
+        RejectionType::Forbidden,
+        asked.intent,
+        format!(
+            "Expected to check the permissions on all processes that are reached, but too many {what} for a caller who was not granted \
+             CREATE_PROCESS_INSTANCE and UPDATE_PROCESS_INSTANCE on all of them"
+        ),
+    )
+}

@@ -1,0 +1,142 @@
+//! Jobs for callers who may take those of some processes only: the others are passed over, and stay for whoever may.
+
+use rustc_hash::FxHashMap;
+use skep_identity::Grants;
+use skep_protocol::command::ActivateJobs;
+use skep_protocol::permission::Permission;
+use skep_protocol::{Key, TenantId, grants};
+
+use super::{MAX_PUSHED_BYTES, Sent, push};
+use crate::effects::{Pushed, Reservation};
+use crate::processing::Context;
+use crate::processing::authorization::grants_of_caller;
+use crate::state::{Job, JobState};
+
+const TAKE: Permission = grants![ProcessDefinition: UpdateProcessInstance][0];
+
+/// Waiting jobs that are looked at for one request or one turn. Who may take none of the oldest so many of a type gets none of it.
+const MAX_LOOKED_AT: usize = 50_000;
+
+/// Up to `most` waiting jobs that the caller may take, oldest first, without the first `seen`.
+pub(super) fn waiting(
+    cx: &mut Context<'_>,
+    command: &ActivateJobs,
+    tenant: &TenantId,
+    seen: usize,
+    most: usize,
+) -> Vec<Key> {
+    let grants = grants_of_caller(cx).filter(|grants| !grants.allows_any(TAKE));
+    let waiting = cx.state.jobs.activatable(&command.job_type, tenant);
+    let Some(grants) = grants else {
+        return waiting.skip(seen).take(most).collect();
+    };
+    let keys: Vec<Key> = waiting.take(MAX_LOOKED_AT).collect();
+    let mut known = FxHashMap::default();
+    let may = |key: &Key| may_take(cx, &grants, *key, &mut known);
+    keys.into_iter().filter(may).skip(seen).take(most).collect()
+}
+
+/// Whether the job is of a process whose jobs may be taken. Few definitions have many jobs: each is asked for once.
+fn may_take(
+    cx: &mut Context<'_>,
+    grants: &Grants,
+    job: Key,
+    known: &mut FxHashMap<Key, bool>,
+) -> bool {
+    let Some(job) = cx.state.jobs.get(job) else {
+        return false;
+    };
+    let definition = job.process_definition_key;
+    let processes = &cx.state.processes;
+    *known.entry(definition).or_insert_with(|| {
+        let process = processes.get(definition);
+        process.is_some_and(|process| grants.allows(TAKE, &process.bpmn_process_id))
+    })
+}
+
+/// Offers the jobs that became activatable to streams whose clients may take them.
+pub(super) fn push_new(cx: &mut Context<'_>) {
+    let mut new_jobs = std::mem::take(cx.new_jobs);
+    let (mut bytes, mut done) = (0, 0);
+    for key in &new_jobs {
+        if bytes >= MAX_PUSHED_BYTES {
+            break;
+        }
+        done += 1;
+        let Some(job) = activatable(cx, *key) else {
+            continue;
+        };
+        match reserve(cx, &job) {
+            Some(to) => bytes += pushed(cx, *key, to).unwrap_or_default(),
+            None if !cx.effects.jobs_available.contains(&job.job_type) => {
+                cx.effects.jobs_available.push(job.job_type);
+            }
+            None => {}
+        }
+    }
+    new_jobs.drain(..done);
+    *cx.new_jobs = new_jobs;
+}
+
+/// Pushes up to `limit` waiting jobs of a type into streams that have room again.
+pub(super) fn push_waiting(cx: &mut Context<'_>, job_type: &str, limit: usize) -> Pushed {
+    let (mut jobs, mut bytes) = (0, 0);
+    for tenant in cx.state.jobs.tenants_waiting(job_type) {
+        let waiting = cx.state.jobs.activatable(job_type, &tenant);
+        let keys: Vec<Key> = waiting.take(MAX_LOOKED_AT).collect();
+        // No stream has room for jobs of these processes.
+        let mut without_room: FxHashMap<Key, ()> = FxHashMap::default();
+        for key in keys {
+            if jobs >= limit || bytes >= MAX_PUSHED_BYTES {
+                return Pushed { jobs, more: true };
+            }
+            let Some(job) = activatable(cx, key) else {
+                continue;
+            };
+            if without_room.contains_key(&job.process_definition_key) {
+                continue;
+            }
+            match reserve(cx, &job) {
+                None => {
+                    without_room.insert(job.process_definition_key, ());
+                }
+                Some(to) => {
+                    if let Some(size) = pushed(cx, key, to) {
+                        jobs += 1;
+                        bytes += size;
+                    }
+                }
+            }
+        }
+    }
+    Pushed { jobs, more: false }
+}
+
+fn activatable(cx: &mut Context<'_>, key: Key) -> Option<Job> {
+    let job = cx.state.jobs.get(key)?;
+    (job.state == JobState::Activatable).then(|| job.clone())
+}
+
+/// Room in a stream whose client may take the job at this moment.
+fn reserve(cx: &mut Context<'_>, job: &Job) -> Option<Reservation> {
+    let process = cx.state.processes.get(job.process_definition_key)?;
+    let id = process.bpmn_process_id.clone();
+    let directory = &cx.state.identity.directory;
+    let callers = &mut cx.volatile.grants;
+    let mut may = |claims: &_| {
+        let grants = callers.of(directory, claims);
+        grants.is_none_or(|grants| grants.allows(TAKE, &id))
+    };
+    cx.streams.reserve(&job.job_type, &job.tenant(), &mut may)
+}
+
+/// Pushes the job, and returns its bytes. What cannot be sent gives its room back.
+fn pushed(cx: &mut Context<'_>, key: Key, to: Reservation) -> Option<usize> {
+    match push(cx, key, &to) {
+        Sent::Bytes(bytes) => Some(bytes),
+        Sent::Refused | Sent::Unreadable => {
+            cx.streams.release(to);
+            None
+        }
+    }
+}

@@ -1,0 +1,493 @@
+//! May the caller do this? Asked before the first record of a command.
+
+use skep_engine::{EngineConfig, IdentityConfig};
+use skep_model::builder::Bpmn;
+use skep_protocol::command::*;
+use skep_protocol::origin::{Claims, Principal};
+use skep_protocol::permission::{PermissionType, ResourceType};
+use skep_protocol::record::RecordType;
+use skep_protocol::value::*;
+use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
+
+use super::identity::{authorization, member, new, user};
+use crate::support::*;
+
+/// A rig that asks who calls, with the users anna and bert, who may do nothing.
+fn asking(partitions: u32) -> Rig {
+    let mut rig = Rig::with_configs(partitions, |partition| EngineConfig {
+        partition,
+        routing: std::sync::Arc::new(skep_protocol::Routing::new(partitions)),
+        identity: IdentityConfig {
+            authorizations: true,
+            ..IdentityConfig::default()
+        },
+        ..EngineConfig::default()
+    });
+    rig.claims = Claims::Internal;
+    for name in ["anna", "bert"] {
+        identity(&mut rig, IdentityCommand::CreateUser(user(name))).unwrap();
+    }
+    rig
+}
+
+fn identity(rig: &mut Rig, command: IdentityCommand) -> Result<Response, Rejection> {
+    rig.send(Command::Identity(command))
+}
+
+fn is(name: &str) -> Claims {
+    let principal = Principal {
+        id: name.into(),
+        ..Principal::default()
+    };
+    Claims::User(principal.into())
+}
+
+fn client(name: &str) -> Claims {
+    let principal = Principal {
+        id: name.into(),
+        ..Principal::default()
+    };
+    Claims::Client(principal.into())
+}
+
+/// Gives a user permissions on one resource, or on all.
+fn grant(
+    rig: &mut Rig,
+    name: &str,
+    on: ResourceType,
+    id: &str,
+    permissions: &[PermissionType],
+) -> Key {
+    let matcher = match id {
+        "*" => ResourceMatcher::Any,
+        id => ResourceMatcher::Id(id.into()),
+    };
+    let value = authorization((OwnerType::User, name), on, matcher, permissions);
+    let before = std::mem::replace(&mut rig.claims, Claims::Internal);
+    let answer = identity(rig, IdentityCommand::CreateAuthorization(value)).unwrap();
+    rig.claims = before;
+    let Response::AuthorizationCreated { authorization_key } = answer else {
+        panic!("{answer:?}");
+    };
+    authorization_key
+}
+
+fn on_process(rig: &mut Rig, name: &str, id: &str, permissions: &[PermissionType]) -> Key {
+    grant(rig, name, ResourceType::ProcessDefinition, id, permissions)
+}
+
+/// Refused for lack of rights, with one record beside the command: the rejection.
+fn forbidden(rig: &mut Rig, claims: Claims, command: Command) -> String {
+    rig.claims = claims;
+    let from = rig.seen.len();
+    let rejection = rig.send(command.clone()).expect_err("it is refused");
+    assert_eq!(
+        rejection.kind,
+        RejectionType::Forbidden,
+        "{command:?}: {rejection:?}"
+    );
+    let records: Vec<_> = rig.seen[from..].iter().map(|r| r.record_type).collect();
+    let expected = [RecordType::Command, RecordType::CommandRejection];
+    assert_eq!(records, expected, "{command:?}");
+    rejection.reason.to_string()
+}
+
+fn allowed(rig: &mut Rig, claims: Claims, command: Command) -> Response {
+    rig.claims = claims;
+    rig.send(command).expect("it is allowed")
+}
+
+fn process(id: &str) -> Bpmn {
+    Bpmn::process(id)
+        .start("s")
+        .service_task("t", "work")
+        .end("e")
+}
+
+fn deploy(rig: &mut Rig, model: Bpmn) {
+    rig.claims = Claims::Internal;
+    rig.deploy(model);
+}
+
+/// The key of the last thing of this type that was created.
+fn last(rig: &Rig, value_type: &str) -> Key {
+    let created = rig
+        .events(value_type)
+        .filter(|r| r.intent == "CREATED")
+        .last();
+    created.expect("one was created").key
+}
+
+fn create(id: &str) -> Command {
+    Rig::creation(id, "{}").into_command()
+}
+
+fn created(rig: &mut Rig, claims: Claims, id: &str) -> Key {
+    match allowed(rig, claims, create(id)) {
+        Response::ProcessInstanceCreated(created) => created.process_instance_key,
+        other => panic!("{other:?}"),
+    }
+}
+
+use PermissionType as P;
+
+#[test]
+fn who_was_granted_nothing_may_do_nothing_and_internal_callers_everything() {
+    let mut rig = asking(1);
+    deploy(&mut rig, process("order"));
+    let text = forbidden(&mut rig, is("anna"), create("order"));
+    assert_eq!(
+        text,
+        "Insufficient permissions to perform operation 'CREATE_PROCESS_INSTANCE' on resource 'PROCESS_DEFINITION', required resource \
+         identifiers are one of '[*, order]'"
+    );
+    // A client of the same name is another caller.
+    on_process(&mut rig, "anna", "order", &[P::CreateProcessInstance]);
+    forbidden(&mut rig, client("anna"), create("order"));
+    created(&mut rig, is("anna"), "order");
+    created(&mut rig, Claims::Anonymous, "order");
+    created(&mut rig, Claims::Internal, "order");
+    forbidden(&mut rig, is("nobody"), create("order"));
+}
+
+#[test]
+fn what_is_not_there_is_not_found_whoever_asks() {
+    let mut rig = asking(1);
+    rig.claims = is("anna");
+    let nothing = Key::new(1, 4711);
+    for command in [
+        create("nothing"),
+        Command::CancelProcessInstance {
+            process_instance_key: nothing,
+        },
+        Command::ResolveIncident {
+            incident_key: nothing,
+        },
+        Command::CompleteJob {
+            job_key: nothing,
+            variables: Document::new(),
+            result: None,
+        },
+    ] {
+        let rejection = rig.send(command.clone()).unwrap_err();
+        assert_eq!(rejection.kind, RejectionType::NotFound, "{command:?}");
+    }
+}
+
+#[test]
+fn each_command_asks_for_its_permission_on_the_process_of_what_it_is_about() {
+    let mut rig = asking(1);
+    deploy(&mut rig, process("order"));
+    deploy(&mut rig, process("other"));
+    let instance = created(&mut rig, Claims::Internal, "order");
+    let job = rig.jobs("work")[0].key;
+    let complete = Command::CompleteJob {
+        job_key: job,
+        variables: Document::new(),
+        result: None,
+    };
+    let set = Command::SetVariables {
+        element_instance_key: instance,
+        variables: Document::parse(r#"{"a":1}"#).unwrap(),
+        local: false,
+    };
+    let cancel = Command::CancelProcessInstance {
+        process_instance_key: instance,
+    };
+    for (command, permission) in [
+        (set, P::UpdateProcessInstance),
+        (complete, P::UpdateProcessInstance),
+    ] {
+        forbidden(&mut rig, is("anna"), command.clone());
+        let other = on_process(&mut rig, "anna", "other", &[permission]);
+        forbidden(&mut rig, is("anna"), command.clone());
+        let own = on_process(&mut rig, "anna", "order", &[permission]);
+        allowed(&mut rig, is("anna"), command);
+        revoke(&mut rig, own);
+        revoke(&mut rig, other);
+    }
+    let instance = created(&mut rig, Claims::Internal, "order");
+    let again = Command::CancelProcessInstance {
+        process_instance_key: instance,
+    };
+    drop(cancel);
+    forbidden(&mut rig, is("anna"), again.clone());
+    on_process(&mut rig, "anna", "*", &[P::CancelProcessInstance]);
+    allowed(&mut rig, is("anna"), again);
+}
+
+fn revoke(rig: &mut Rig, authorization_key: Key) {
+    rig.claims = Claims::Internal;
+    let gone = IdentityCommand::DeleteAuthorization { authorization_key };
+    identity(rig, gone).unwrap();
+}
+
+#[test]
+fn a_right_that_was_taken_is_gone_with_the_answer_on_every_partition() {
+    let mut rig = asking(3);
+    deploy(&mut rig, process("order"));
+    let right = on_process(&mut rig, "anna", "order", &[P::CreateProcessInstance]);
+    for partition in 1..=3 {
+        rig.claims = is("anna");
+        let request = rig.send_to(partition, create("order"));
+        assert!(rig.answer(request).unwrap().is_ok());
+    }
+    revoke(&mut rig, right);
+    for partition in 1..=3 {
+        rig.claims = is("anna");
+        let request = rig.send_to(partition, create("order"));
+        let refused = rig.answer(request).unwrap().unwrap_err();
+        assert_eq!(refused.kind, RejectionType::Forbidden);
+    }
+}
+
+#[test]
+fn a_poll_gets_the_jobs_of_processes_that_the_caller_may_update() {
+    let mut rig = asking(1);
+    deploy(&mut rig, process("order"));
+    deploy(&mut rig, process("other"));
+    for id in ["other", "order", "other", "order"] {
+        created(&mut rig, Claims::Internal, id);
+    }
+    rig.claims = is("anna");
+    assert!(rig.jobs("work").is_empty());
+    on_process(&mut rig, "anna", "order", &[P::UpdateProcessInstance]);
+    rig.claims = is("anna");
+    let jobs = rig.jobs("work");
+    let of: Vec<&str> = jobs.iter().map(|job| &*job.bpmn_process_id).collect();
+    assert_eq!(of, ["order", "order"]);
+    rig.claims = Claims::Internal;
+    assert_eq!(rig.jobs("work").len(), 2, "the others stay");
+}
+
+#[test]
+fn a_push_asks_for_the_rights_of_its_moment() {
+    let mut rig = asking(1);
+    deploy(&mut rig, process("order"));
+    deploy(&mut rig, process("other"));
+    rig.streams.claims = is("anna");
+    rig.streams.open("work", 10);
+    created(&mut rig, Claims::Internal, "order");
+    assert!(rig.streams.take().is_empty());
+    let right = on_process(&mut rig, "anna", "order", &[P::UpdateProcessInstance]);
+    created(&mut rig, Claims::Internal, "other");
+    created(&mut rig, Claims::Internal, "order");
+    let pushed: Vec<String> = (rig.streams.take().iter())
+        .map(|job| job.bpmn_process_id.to_string())
+        .collect();
+    assert_eq!(pushed, ["order"]);
+    revoke(&mut rig, right);
+    created(&mut rig, Claims::Internal, "order");
+    assert!(rig.streams.take().is_empty(), "revoked");
+}
+
+fn waits_for_message(id: &str) -> Bpmn {
+    Bpmn::process(id)
+        .start("s")
+        .catch_message("c", "paid", "=key")
+        .end("e")
+}
+
+#[test]
+fn a_message_is_correlated_by_who_may_go_on_with_all_that_wait() {
+    let mut rig = asking(1);
+    deploy(&mut rig, waits_for_message("order"));
+    deploy(&mut rig, waits_for_message("other"));
+    rig.claims = Claims::Internal;
+    for id in ["order", "other"] {
+        rig.create(id, r#"{"key":"k"}"#);
+    }
+    let correlate = Command::CorrelateMessage(CorrelateMessage {
+        name: "paid".into(),
+        correlation_key: "k".into(),
+        variables: Document::new(),
+    });
+    on_process(&mut rig, "anna", "order", &[P::UpdateProcessInstance]);
+    forbidden(&mut rig, is("anna"), correlate.clone());
+    on_process(&mut rig, "anna", "other", &[P::UpdateProcessInstance]);
+    allowed(&mut rig, is("anna"), correlate);
+}
+
+#[test]
+fn a_signal_reaches_all_or_nothing_of_each_partition() {
+    let mut rig = asking(2);
+    let waits = |id| {
+        Bpmn::process(id)
+            .start("s")
+            .catch_signal("c", "go")
+            .end("e")
+    };
+    deploy(&mut rig, waits("order"));
+    deploy(&mut rig, waits("other"));
+    rig.claims = Claims::Internal;
+    let request = rig.send_to(1, create("order"));
+    assert!(rig.answer(request).unwrap().is_ok());
+    let request = rig.send_to(2, create("other"));
+    assert!(rig.answer(request).unwrap().is_ok());
+    let signal = Command::BroadcastSignal(BroadcastSignal {
+        signal_name: "go".into(),
+        variables: Document::new(),
+    });
+    forbidden(&mut rig, is("anna"), signal.clone());
+    on_process(&mut rig, "anna", "order", &[P::UpdateProcessInstance]);
+    allowed(&mut rig, is("anna"), signal.clone());
+    assert_eq!(rig.open_instances().len(), 1, "the other partition refused");
+    on_process(&mut rig, "anna", "other", &[P::UpdateProcessInstance]);
+    allowed(&mut rig, is("anna"), signal);
+    assert_eq!(rig.open_instances().len(), 0);
+}
+
+#[test]
+fn conditions_of_processes_that_may_not_be_started_must_not_hold() {
+    let mut rig = asking(1);
+    let starts = |id, condition: &str| Bpmn::process(id).start_condition("s", condition).end("e");
+    deploy(&mut rig, starts("small", "=amount < 10"));
+    deploy(&mut rig, starts("large", "=amount > 100"));
+    on_process(&mut rig, "anna", "small", &[P::CreateProcessInstance]);
+    let evaluate = |amount: i64| {
+        Command::EvaluateConditionals(EvaluateConditionals {
+            process_definition_key: None,
+            variables: Document::parse(&format!(r#"{{"amount":{amount}}}"#)).unwrap(),
+        })
+    };
+    let Response::ConditionalsEvaluated(evaluated) = allowed(&mut rig, is("anna"), evaluate(1))
+    else {
+        panic!("conditions are evaluated");
+    };
+    assert_eq!(evaluated.started.len(), 1);
+    forbidden(&mut rig, is("anna"), evaluate(1000));
+}
+
+fn task() -> Bpmn {
+    Bpmn::process("order").start("s").user_task("ask").end("e")
+}
+
+fn assign(user_task_key: Key, assignee: &str, claim: bool) -> Command {
+    Command::AssignUserTask(AssignUserTask {
+        user_task_key,
+        assignee: assignee.into(),
+        action: "".into(),
+        claim,
+    })
+}
+
+#[test]
+fn to_claim_for_oneself_takes_less_than_to_give_to_others() {
+    let mut rig = asking(1);
+    deploy(&mut rig, task());
+    created(&mut rig, Claims::Internal, "order");
+    let key = last(&rig, "USER_TASK");
+    forbidden(&mut rig, is("anna"), assign(key, "anna", true));
+    on_process(&mut rig, "anna", "order", &[P::ClaimUserTask]);
+    forbidden(&mut rig, is("anna"), assign(key, "bert", true));
+    forbidden(&mut rig, is("anna"), assign(key, "anna", false));
+    allowed(&mut rig, is("anna"), assign(key, "anna", true));
+    // Who has it gives it back.
+    let give_back = assign(key, "", false);
+    forbidden(&mut rig, is("bert"), give_back.clone());
+    allowed(&mut rig, is("anna"), give_back);
+}
+
+#[test]
+fn whom_a_property_of_the_task_names_may_do_what_was_granted_by_it() {
+    let mut rig = asking(1);
+    deploy(&mut rig, task());
+    created(&mut rig, Claims::Internal, "order");
+    let key = last(&rig, "USER_TASK");
+    rig.claims = Claims::Internal;
+    let value = authorization(
+        (OwnerType::User, "anna"),
+        ResourceType::UserTask,
+        ResourceMatcher::Property("assignee".into()),
+        &[P::Complete],
+    );
+    identity(&mut rig, IdentityCommand::CreateAuthorization(value)).unwrap();
+    let complete = Command::CompleteUserTask(CompleteUserTask {
+        user_task_key: key,
+        action: "".into(),
+        variables: Document::new(),
+    });
+    forbidden(&mut rig, is("anna"), complete.clone());
+    allowed(&mut rig, Claims::Internal, assign(key, "anna", false));
+    allowed(&mut rig, is("anna"), complete);
+}
+
+#[test]
+fn the_items_of_a_batch_operation_are_done_by_the_rights_of_who_made_it() {
+    let mut rig = asking(1);
+    deploy(&mut rig, process("order"));
+    deploy(&mut rig, process("other"));
+    let own = created(&mut rig, Claims::Internal, "order");
+    let foreign = created(&mut rig, Claims::Internal, "other");
+    let create = Command::Batch(BatchCommand::Create(Box::new(CreateBatchOperation {
+        kind: BatchOperationType::CancelProcessInstance,
+        filter: "{}".into(),
+        plan: BatchPlan::None,
+        follow_up: None,
+    })));
+    forbidden(&mut rig, is("anna"), create.clone());
+    let cancels = [P::CreateBatchCancelProcessInstance];
+    grant(&mut rig, "anna", ResourceType::Batch, "*", &cancels);
+    on_process(&mut rig, "anna", "order", &[P::CancelProcessInstance]);
+    let Response::BatchOperationCreated { key, .. } = allowed(&mut rig, is("anna"), create) else {
+        panic!("a batch operation is created");
+    };
+    let item = |process_instance_key| BatchOperationItem {
+        item_key: process_instance_key,
+        process_instance_key,
+        root_process_instance_key: process_instance_key,
+    };
+    let add = Command::Batch(BatchCommand::Add(AddBatchItems {
+        batch_operation_key: key,
+        items: vec![item(own), item(foreign)],
+        after: Key::NONE,
+        last: true,
+    }));
+    allowed(&mut rig, Claims::Internal, add);
+    while rig.run_work() {}
+    assert_eq!(rig.open_instances(), [foreign]);
+}
+
+#[test]
+fn identity_asks_for_its_own_permissions() {
+    let mut rig = asking(1);
+    let create = Command::Identity(IdentityCommand::CreateRole(new("clerk")));
+    forbidden(&mut rig, is("anna"), create.clone());
+    grant(&mut rig, "anna", ResourceType::Role, "*", &[P::Create]);
+    allowed(&mut rig, is("anna"), create);
+    // Who may create roles may not give one to himself.
+    let add = member("clerk", EntityType::User, "anna");
+    let add = Command::Identity(IdentityCommand::AddToRole(add));
+    forbidden(&mut rig, is("anna"), add.clone());
+    grant(&mut rig, "anna", ResourceType::Role, "clerk", &[P::Update]);
+    allowed(&mut rig, is("anna"), add);
+    let setup = Command::Identity(IdentityCommand::SetUp(Box::default()));
+    forbidden(&mut rig, is("anna"), setup);
+}
+
+#[test]
+fn a_resource_is_deleted_by_who_may_delete_its_kind() {
+    let mut rig = asking(1);
+    deploy(&mut rig, process("order"));
+    let resource_key = last(&rig, "PROCESS");
+    let delete = Command::DeleteResource {
+        resource_key,
+        delete_history: false,
+    };
+    grant(
+        &mut rig,
+        "anna",
+        ResourceType::Resource,
+        "order",
+        &[P::DeleteForm],
+    );
+    forbidden(&mut rig, is("anna"), delete.clone());
+    grant(
+        &mut rig,
+        "bert",
+        ResourceType::Resource,
+        "order",
+        &[P::DeleteProcess],
+    );
+    allowed(&mut rig, is("bert"), delete);
+}

@@ -1,0 +1,347 @@
+//! Who there is: users, groups, roles, tenants, mapping rules, and what each was granted.
+
+use skep_identity::{Grants, defaults};
+use skep_protocol::command::*;
+use skep_protocol::grants;
+use skep_protocol::origin::{Claims, Principal};
+use skep_protocol::permission::{PermissionType, ResourceType};
+use skep_protocol::record::RecordType;
+use skep_protocol::value::*;
+use skep_protocol::{Key, Rejection, RejectionType, Response};
+
+use crate::support::*;
+
+pub fn send(rig: &mut Rig, command: IdentityCommand) -> Result<Response, Rejection> {
+    rig.send(Command::Identity(command))
+}
+
+pub fn user(name: &str) -> UserValue {
+    UserValue {
+        user_key: Key::NONE,
+        username: name.into(),
+        name: format!("The name of {name}").into(),
+        email: format!("{name}@example.org").into(),
+        password: PasswordHash::new("$argon2id$secret"),
+    }
+}
+
+pub fn new(id: &str) -> NewParent {
+    NewParent {
+        id: id.into(),
+        name: id.into(),
+        description: "".into(),
+    }
+}
+
+pub fn member(parent: &str, kind: EntityType, id: &str) -> Membership {
+    Membership {
+        parent: parent.into(),
+        member: Member::new(kind, id),
+    }
+}
+
+pub fn authorization(
+    owner: (OwnerType, &str),
+    on: ResourceType,
+    matcher: ResourceMatcher,
+    permissions: &[PermissionType],
+) -> AuthorizationValue {
+    AuthorizationValue {
+        authorization_key: Key::NONE,
+        owner_type: owner.0,
+        owner_id: owner.1.into(),
+        resource_type: on,
+        matcher,
+        permissions: permissions.to_vec(),
+    }
+}
+
+fn set_up() -> IdentityCommand {
+    IdentityCommand::SetUp(Box::new(defaults::setup()))
+}
+
+fn rejected(answer: Result<Response, Rejection>) -> (RejectionType, String) {
+    let rejection = answer.expect_err("it is refused");
+    (rejection.kind, rejection.reason.to_string())
+}
+
+fn grants_of(rig: &Rig, partition: usize, name: &str) -> Grants {
+    let principal = Principal {
+        id: name.into(),
+        ..Principal::default()
+    };
+    let directory = &rig.partitions[partition - 1]
+        .engine
+        .state
+        .identity
+        .directory;
+    Grants::of(directory, &Claims::User(principal.into())).expect("a user has grants")
+}
+
+const CREATE: &[skep_protocol::permission::Permission] =
+    grants![ProcessDefinition: CreateProcessInstance];
+
+#[test]
+fn a_user_reads_himself_and_what_he_has_goes_with_him() {
+    let mut rig = Rig::new();
+    let created = send(&mut rig, IdentityCommand::CreateUser(user("anna"))).unwrap();
+    let Response::User(shown) = created else {
+        panic!("{created:?}");
+    };
+    assert!(shown.password.is_empty(), "an answer shows no password");
+    send(&mut rig, IdentityCommand::CreateGroup(new("sales"))).unwrap();
+    let anna = member("sales", EntityType::User, "anna");
+    send(&mut rig, IdentityCommand::AddToGroup(anna)).unwrap();
+    assert!(grants_of(&rig, 1, "anna").allows(grants![User: Read][0], "anna"));
+    assert!(!grants_of(&rig, 1, "anna").allows(grants![User: Read][0], "bert"));
+    let from = rig.seen.len();
+    let username = "anna".into();
+    send(&mut rig, IdentityCommand::DeleteUser { username }).unwrap();
+    let told: Vec<String> = (rig.seen[from..].iter())
+        .filter(|record| record.record_type == RecordType::Event)
+        .map(|record| format!("{} {}", record.value_type, record.intent))
+        .collect();
+    let expected = [
+        "GROUP ENTITY_REMOVED",
+        "AUTHORIZATION DELETED",
+        "USER DELETED",
+    ];
+    assert_eq!(told, expected);
+    let state = &rig.partitions[0].engine.state;
+    assert_eq!(state.identity.table.len(), 1, "the group is left");
+}
+
+#[test]
+fn no_record_shows_a_password() {
+    let mut rig = Rig::new();
+    send(&mut rig, IdentityCommand::CreateUser(user("anna"))).unwrap();
+    for record in &rig.seen {
+        assert!(
+            !record.json.to_string().contains("secret"),
+            "{}",
+            record.json
+        );
+    }
+    let stored = format!("{:?}", rig.partitions[0].engine.state.identity.directory);
+    assert!(!stored.contains("secret"), "{stored}");
+}
+
+#[test]
+fn what_the_first_partition_decides_all_know_but_for_passwords_and_mails() {
+    let mut rig = Rig::with_partitions(3);
+    send(&mut rig, set_up()).unwrap();
+    send(&mut rig, IdentityCommand::CreateUser(user("anna"))).unwrap();
+    let anna = member("admin", EntityType::User, "anna");
+    send(&mut rig, IdentityCommand::AddToRole(anna)).unwrap();
+    for partition in 1..=3 {
+        assert!(grants_of(&rig, partition, "anna").allows(CREATE[0], "any"));
+    }
+    let known = |partition: usize| {
+        let directory = &rig.partitions[partition].engine.state.identity.directory;
+        directory.user("anna").unwrap().clone()
+    };
+    assert_eq!(known(0).password.reveal(), "$argon2id$secret");
+    for partition in [1, 2] {
+        let user = known(partition);
+        assert!(user.password.is_empty() && user.email.is_empty() && user.name.is_empty());
+        assert_eq!(user.user_key, known(0).user_key);
+    }
+}
+
+#[test]
+fn the_set_up_makes_what_is_not_there_and_the_next_one_nothing() {
+    let mut rig = Rig::with_partitions(2);
+    let mut setup = defaults::setup();
+    setup.users.push(user("anna"));
+    setup.role_members.push((
+        defaults::ADMIN.into(),
+        Member::new(EntityType::User, "anna"),
+    ));
+    let setup = IdentityCommand::SetUp(Box::new(setup));
+    send(&mut rig, setup.clone()).unwrap();
+    assert!(grants_of(&rig, 2, "anna").allows_any(grants![User: Create][0]));
+    assert_eq!(grants_of(&rig, 1, "anna").roles().len(), 1);
+    let from = rig.seen.len();
+    send(&mut rig, setup).unwrap();
+    let again: Vec<_> = rig.seen[from..].iter().map(|r| &r.intent).collect();
+    assert!(again.is_empty(), "{again:?}");
+}
+
+#[test]
+fn a_set_up_that_cannot_be_made_whole_changes_nothing() {
+    let mut rig = Rig::new();
+    let mut setup = defaults::setup();
+    setup.users.push(user("anna"));
+    setup.authorizations.push(authorization(
+        (OwnerType::User, "anna"),
+        ResourceType::Document,
+        ResourceMatcher::Any,
+        &[PermissionType::Update],
+    ));
+    let refused = send(&mut rig, IdentityCommand::SetUp(Box::new(setup)));
+    assert_eq!(rejected(refused).0, RejectionType::InvalidArgument);
+    assert_eq!(rig.partitions[0].engine.state.identity.table.len(), 0);
+}
+
+#[test]
+fn the_first_administrator_is_made_once() {
+    let mut rig = Rig::new();
+    let first = IdentityCommand::CreateInitialAdmin(user("anna"));
+    let early = send(&mut rig, first.clone());
+    assert_eq!(rejected(early).0, RejectionType::InvalidState);
+    send(&mut rig, set_up()).unwrap();
+    send(&mut rig, first).unwrap();
+    assert!(grants_of(&rig, 1, "anna").allows_any(grants![Role: Delete][0]));
+    let second = send(&mut rig, IdentityCommand::CreateInitialAdmin(user("bert")));
+    assert_eq!(rejected(second).0, RejectionType::Forbidden);
+}
+
+#[test]
+fn default_roles_and_the_default_tenant_stay_as_they_are() {
+    let mut rig = Rig::new();
+    send(&mut rig, set_up()).unwrap();
+    let id = || "admin".into();
+    let update = UpdateParent {
+        id: "admin".into(),
+        name: "x".into(),
+        description: None,
+    };
+    let tenant = "<default>".into();
+    let more = authorization(
+        (OwnerType::Role, "rpa"),
+        ResourceType::Message,
+        ResourceMatcher::Any,
+        &[PermissionType::Create],
+    );
+    let first = {
+        let directory = &rig.partitions[0].engine.state.identity.directory;
+        let admin = id();
+        let mut all = directory.authorizations_of(OwnerType::Role, &admin);
+        all.next().expect("the admin may do something").0
+    };
+    for command in [
+        IdentityCommand::DeleteRole { id: id() },
+        IdentityCommand::UpdateRole(update),
+        IdentityCommand::DeleteTenant { id: tenant },
+        IdentityCommand::CreateAuthorization(more),
+        IdentityCommand::DeleteAuthorization {
+            authorization_key: first,
+        },
+    ] {
+        let (kind, reason) = rejected(send(&mut rig, command));
+        assert_eq!(kind, RejectionType::Forbidden, "{reason}");
+    }
+}
+
+#[test]
+fn a_member_must_be_there_unless_only_the_provider_knows() {
+    let mut rig = Rig::new();
+    send(&mut rig, IdentityCommand::CreateRole(new("clerk"))).unwrap();
+    for kind in [EntityType::User, EntityType::Group, EntityType::MappingRule] {
+        let add = IdentityCommand::AddToRole(member("clerk", kind, "nobody"));
+        assert_eq!(rejected(send(&mut rig, add)).0, RejectionType::NotFound);
+    }
+    let app = member("clerk", EntityType::Client, "app");
+    send(&mut rig, IdentityCommand::AddToRole(app.clone())).unwrap();
+    let again = send(&mut rig, IdentityCommand::AddToRole(app));
+    assert_eq!(rejected(again).0, RejectionType::AlreadyExists);
+}
+
+#[test]
+fn an_authorization_is_about_what_can_be_granted_to_somebody_who_is_there_once() {
+    let mut rig = Rig::new();
+    send(&mut rig, IdentityCommand::CreateUser(user("anna"))).unwrap();
+    let anna = (OwnerType::User, "anna");
+    let create = [PermissionType::CreateProcessInstance];
+    let on = |matcher| authorization(anna, ResourceType::ProcessDefinition, matcher, &create);
+    let one = on(ResourceMatcher::Id("order".into()));
+    let answer = send(&mut rig, IdentityCommand::CreateAuthorization(one.clone())).unwrap();
+    let Response::AuthorizationCreated { authorization_key } = answer else {
+        panic!("{answer:?}");
+    };
+    assert!(grants_of(&rig, 1, "anna").allows(CREATE[0], "order"));
+    assert!(!grants_of(&rig, 1, "anna").allows(CREATE[0], "other"));
+    let nobody = AuthorizationValue {
+        owner_id: "nobody".into(),
+        ..one.clone()
+    };
+    let other = AuthorizationValue {
+        permissions: vec![PermissionType::Claim],
+        ..on(ResourceMatcher::Any)
+    };
+    let property = on(ResourceMatcher::Property("assignee".into()));
+    for (value, expected) in [
+        (one, RejectionType::AlreadyExists),
+        (nobody, RejectionType::NotFound),
+        (other, RejectionType::InvalidArgument),
+        (property, RejectionType::InvalidArgument),
+    ] {
+        let refused = send(&mut rig, IdentityCommand::CreateAuthorization(value));
+        assert_eq!(rejected(refused).0, expected);
+    }
+    let widened = AuthorizationValue {
+        authorization_key,
+        ..on(ResourceMatcher::Any)
+    };
+    send(&mut rig, IdentityCommand::UpdateAuthorization(widened)).unwrap();
+    assert!(grants_of(&rig, 1, "anna").allows(CREATE[0], "other"));
+    let gone = IdentityCommand::DeleteAuthorization { authorization_key };
+    send(&mut rig, gone.clone()).unwrap();
+    assert!(!grants_of(&rig, 1, "anna").allows(CREATE[0], "order"));
+    assert_eq!(rejected(send(&mut rig, gone)).0, RejectionType::NotFound);
+}
+
+#[test]
+fn rights_come_by_way_of_groups_their_roles_and_the_roles_of_the_user() {
+    let mut rig = Rig::new();
+    send(&mut rig, IdentityCommand::CreateUser(user("anna"))).unwrap();
+    send(&mut rig, IdentityCommand::CreateGroup(new("sales"))).unwrap();
+    send(&mut rig, IdentityCommand::CreateRole(new("clerk"))).unwrap();
+    send(&mut rig, IdentityCommand::CreateTenant(new("acme"))).unwrap();
+    let grant = authorization(
+        (OwnerType::Role, "clerk"),
+        ResourceType::ProcessDefinition,
+        ResourceMatcher::Any,
+        &[PermissionType::CreateProcessInstance],
+    );
+    send(&mut rig, IdentityCommand::CreateAuthorization(grant)).unwrap();
+    let in_group = member("sales", EntityType::User, "anna");
+    let in_role = member("clerk", EntityType::Group, "sales");
+    let in_tenant = member("acme", EntityType::Role, "clerk");
+    send(&mut rig, IdentityCommand::AddToGroup(in_group.clone())).unwrap();
+    send(&mut rig, IdentityCommand::AddToRole(in_role)).unwrap();
+    send(&mut rig, IdentityCommand::AddToTenant(in_tenant)).unwrap();
+    let grants = grants_of(&rig, 1, "anna");
+    assert!(grants.allows(CREATE[0], "order"));
+    let tenants: Vec<&str> = grants.tenants().iter().map(|t| t.as_str()).collect();
+    assert_eq!(tenants, ["acme"]);
+    send(&mut rig, IdentityCommand::RemoveFromGroup(in_group)).unwrap();
+    let grants = grants_of(&rig, 1, "anna");
+    assert!(!grants.allows(CREATE[0], "order") && grants.tenants().is_empty());
+}
+
+#[test]
+fn what_belongs_to_very_many_is_not_deleted_at_once() {
+    let mut rig = Rig::new();
+    let all = ParentValue {
+        key: Key::NONE,
+        id: "all".into(),
+        name: "All".into(),
+        description: "".into(),
+        member: None,
+    };
+    let app = |n| Member::new(EntityType::Client, &format!("app-{n}"));
+    let setup = IdentitySetupValue {
+        groups: vec![all],
+        group_members: (0..5_001).map(|n| ("all".into(), app(n))).collect(),
+        ..IdentitySetupValue::default()
+    };
+    send(&mut rig, IdentityCommand::SetUp(Box::new(setup))).unwrap();
+    let delete = IdentityCommand::DeleteGroup { id: "all".into() };
+    let (kind, reason) = rejected(send(&mut rig, delete.clone()));
+    assert_eq!(kind, RejectionType::InvalidState, "{reason}");
+    let one = member("all", EntityType::Client, "app-7");
+    send(&mut rig, IdentityCommand::RemoveFromGroup(one)).unwrap();
+    send(&mut rig, delete).unwrap();
+    assert_eq!(rig.partitions[0].engine.state.identity.table.len(), 0);
+}
