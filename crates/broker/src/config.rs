@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use skep_engine::IdentityConfig;
 use skep_transport::{Layout, TlsFiles};
 
 use crate::flow_control::{FlowControlConfig, WriteConfig};
@@ -43,6 +44,8 @@ pub struct BrokerConfig {
     pub probe_interval: Duration,
     /// `camunda.processing.engine.max-process-depth`.
     pub max_process_depth: u32,
+    /// `camunda.security.*`, as far as the engine asks for it.
+    pub identity: IdentityConfig,
     /// `skep.engine.max-element-instances`.
     pub max_element_instances: u32,
     /// `camunda.expression.timeout`: what one evaluation of an expression may take.
@@ -154,6 +157,7 @@ impl Default for BrokerConfig {
             retry_interval: Duration::from_secs(10),
             poll_answer_timeout: Duration::from_secs(10),
             max_process_depth: 1000,
+            identity: IdentityConfig::default(),
             max_element_instances: 2_000_000,
             expression_timeout: Duration::from_millis(100),
             max_message_size: 4 << 20,

@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use skep_engine::state::VariableNames;
 use skep_engine::{JobStreams, Reservation, StreamId};
 use skep_protocol::command::ActivateJobs;
+use skep_protocol::origin::Claims;
 use skep_protocol::{ActivatedJob, TenantId};
 use skep_service::{Sleeper, Wakes};
 
@@ -25,6 +26,8 @@ use crate::partition::{Message, Notice, PartitionHandle, Work};
 pub struct Stream {
     pub id: StreamId,
     pub spec: ActivateJobs,
+    /// Who has opened it.
+    pub claims: Claims,
     fetch_variables: VariableNames,
     /// The credit that is this node's, free or taken for jobs on their way.
     capacity: AtomicI64,
@@ -67,7 +70,7 @@ struct Queue {
 impl Stream {
     pub fn new(
         id: StreamId,
-        spec: ActivateJobs,
+        (spec, claims): (ActivateJobs, Claims),
         peers: Option<&Arc<dyn StreamPeers>>,
         elsewhere: Option<Elsewhere>,
     ) -> Arc<Stream> {
@@ -78,6 +81,7 @@ impl Stream {
             id,
             fetch_variables: spec.fetch_variables.iter().cloned().collect(),
             spec,
+            claims,
             capacity: AtomicI64::new(capacity),
             credit: AtomicI64::new(capacity),
             starving: AtomicBool::new(false),
@@ -283,7 +287,12 @@ impl Drop for StreamRegistry {
 }
 
 impl JobStreams for StreamRegistry {
-    fn reserve(&mut self, job_type: &str, tenant: &TenantId) -> Option<Reservation> {
+    fn reserve(
+        &mut self,
+        job_type: &str,
+        tenant: &TenantId,
+        may: &mut dyn FnMut(&Claims) -> bool,
+    ) -> Option<Reservation> {
         let (next, streams) = self.by_type.get_mut(job_type)?;
         let reserved = |stream: &Arc<Stream>| Reservation {
             stream: stream.id,
@@ -297,8 +306,10 @@ impl JobStreams for StreamRegistry {
             for offset in 0..streams.len() {
                 let index = (*next + offset) % streams.len();
                 let stream = streams.get(index);
-                let takes = |stream: &&Arc<Stream>| stream.spec.tenants.contains(tenant);
-                let Some(stream) = stream.filter(takes) else {
+                let mut takes = |stream: &&Arc<Stream>| {
+                    stream.spec.tenants.contains(tenant) && may(&stream.claims)
+                };
+                let Some(stream) = stream.filter(&mut takes) else {
                     continue;
                 };
                 if mark {

@@ -12,6 +12,7 @@ pub mod cluster;
 pub mod config;
 mod delivered_jobs;
 mod directory;
+pub mod directory_view;
 pub mod disk;
 pub mod flow_control;
 mod freshness;

@@ -11,6 +11,7 @@ use skep_protocol::command::{Class, Request};
 use skep_protocol::response::JobActivation;
 use skep_service::{Reply, reply_channel};
 
+use crate::directory_view::DirectoryView;
 use crate::disk::DiskSpace;
 use crate::flow_control::{MAX_WAITING, MAX_WAITING_BYTES};
 use crate::freshness::Freshness;
@@ -27,6 +28,8 @@ pub struct Local {
     /// What clients know of partitions, and since when nobody can tell.
     pub(crate) freshness: Freshness,
     pub(crate) notifier: JobNotifier,
+    /// Who there is and what each may do.
+    pub(crate) directory: DirectoryView,
     /// Of clients of this node.
     pub(crate) streams: StreamHub,
     pub(crate) disk: Arc<DiskSpace>,
@@ -40,6 +43,7 @@ impl Local {
             hosted: Hosted::default(),
             freshness: Freshness::new(Instant::now()),
             notifier: JobNotifier::default(),
+            directory: DirectoryView::default(),
             streams: StreamHub::default(),
             disk: Arc::default(),
             preparation,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use skep_cluster::{Entry, KeptExporting, Left, Operation, State, SurvivingCopy};
 use skep_engine::{RemoteCommand, Sent};
 use skep_protocol::Key;
-use skep_protocol::command::{Command, ExportingChange};
+use skep_protocol::command::{Command, ExportingChange, Request};
 use skep_protocol::value::{ExportingPhase, ExportingValue};
 use skep_storage::disk::create_dir_durably;
 

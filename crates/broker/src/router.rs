@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use skep_cluster::{Refusal, State};
 use skep_engine::key_not_found;
-use skep_protocol::command::{ActivateJobs, At, Command, Request};
+use skep_identity::Directory;
+use skep_protocol::command::{ActivateJobs, At, Command, Draft, Request};
+use skep_protocol::origin::Claims;
 use skep_protocol::response::JobActivation;
 use skep_protocol::{ActivatedJob, Failure, Rejection, RejectionType, Response, Routing};
 use skep_query::QueryError;
@@ -327,7 +329,11 @@ impl Broker {
     }
 
     /// Asks each partition once. Collects up to `max_jobs`. A partition that does not answer is passed over.
-    async fn poll_partitions(&self, command: &ActivateJobs) -> Result<Vec<ActivatedJob>, Failure> {
+    async fn poll_partitions(
+        &self,
+        command: &ActivateJobs,
+        claims: &Claims,
+    ) -> Result<Vec<ActivatedJob>, Failure> {
         let partitions = self.routing().count() as usize;
         let first = self.next_activation.fetch_add(1, Ordering::Relaxed);
         let mut collected = Collected {
@@ -346,7 +352,11 @@ impl Broker {
                 max_jobs: left,
                 ..command.clone()
             });
-            match self.submit(partition, request.into(), Instant::now()) {
+            match self.submit(
+                partition,
+                Draft::from(request).by(claims.clone()),
+                Instant::now(),
+            ) {
                 Ok(reply) => {
                     let mut delivered =
                         DeliveredJobs::new(reply, |jobs| self.shared.give_back(jobs));
@@ -399,6 +409,7 @@ impl skep_service::Broker for Broker {
     fn activate_jobs(
         &self,
         command: ActivateJobs,
+        claims: Claims,
         wait: Duration,
     ) -> BoxFuture<'_, Result<Vec<ActivatedJob>, Failure>> {
         Box::pin(async move {
@@ -411,7 +422,7 @@ impl skep_service::Broker for Broker {
                 if let Some(cluster) = self.shared.others().filter(|_| !wait.is_zero()) {
                     cluster.want(&command.job_type);
                 }
-                let jobs = self.poll_partitions(&command).await?;
+                let jobs = self.poll_partitions(&command, &claims).await?;
                 let now = tokio::time::Instant::now();
                 if !jobs.is_empty() || now >= deadline {
                     return Ok(jobs);
@@ -429,8 +440,12 @@ impl skep_service::Broker for Broker {
         self.shared.give_back(jobs);
     }
 
-    fn open_job_stream(&self, spec: ActivateJobs) -> Box<dyn JobReceiver> {
-        Box::new(self.shared.open_stream(spec))
+    fn open_job_stream(&self, spec: ActivateJobs, claims: Claims) -> Box<dyn JobReceiver> {
+        Box::new(self.shared.open_stream(spec, claims))
+    }
+
+    fn directory(&self) -> Arc<Directory> {
+        self.shared.local.directory.get()
     }
 
     fn ring(&self) {

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use skep_engine::Sent;
 use skep_protocol::command::{ActivateJobs, Request};
+use skep_protocol::origin::Claims;
 use skep_protocol::response::JobActivation;
 use skep_protocol::{Failure, Routing};
 use skep_query::{Consistency, Query};
@@ -51,17 +52,21 @@ impl Shared {
     }
 
     /// A client of this node opens a stream.
-    pub(crate) fn open_stream(self: &Arc<Self>, mut spec: ActivateJobs) -> Receiver {
+    pub(crate) fn open_stream(
+        self: &Arc<Self>,
+        mut spec: ActivateJobs,
+        claims: Claims,
+    ) -> Receiver {
         let id = self.local.streams.next_id();
         let cluster = self.others();
         if let Some(cluster) = cluster {
             spec.max_jobs = cluster.deal_out(id, spec.max_jobs);
         }
         let peers = cluster.map(|it| it.clone() as Arc<dyn StreamPeers>);
-        let stream = Stream::new(id, spec, peers.as_ref(), None);
+        let stream = Stream::new(id, (spec, claims), peers.as_ref(), None);
         self.local.streams.open(&stream);
         if let Some(cluster) = cluster {
-            cluster.open_elsewhere(id, &stream.spec);
+            cluster.open_elsewhere(id, &stream.spec, &stream.claims);
         }
         Receiver::new(stream, self.clone())
     }
@@ -119,6 +124,7 @@ impl EffectSink for Shared {
     fn send(&self, effect: Effect) {
         match (effect, self.others()) {
             (Effect::Remote(partition, command), _) => self.send_remote(partition, command),
+            (Effect::Directory(directory), _) => self.local.directory.publish(directory),
             (Effect::JobsAvailable(job_type), _) => self.jobs_available(&job_type),
             (
                 Effect::Query {

@@ -38,9 +38,7 @@ async fn beyond_the_limit_creations_are_refused_and_completions_are_not() {
     for _ in 0..5 {
         let mut reply = rig
             .broker
-            .execute(skep_protocol::command::Request::internal(create(
-                "one-task", "{}", None,
-            )));
+            .execute(Request::internal(create("one-task", "{}", None)));
         match reply.take_arrived_or_pending().await {
             Some(answer) => refused.push(answer.result.unwrap_err()),
             None => accepted.push(reply),
@@ -65,8 +63,7 @@ async fn beyond_the_limit_creations_are_refused_and_completions_are_not() {
                 variables,
                 result: None,
             };
-            rig.broker
-                .execute(skep_protocol::command::Request::internal(command))
+            rig.broker.execute(Request::internal(command))
         })
         .collect();
     status.processing_paused.store(false, Ordering::Relaxed);
@@ -180,9 +177,7 @@ async fn commands_whose_clients_have_gone_are_not_carried_out_and_hold_no_place(
     );
     let patient = rig
         .broker
-        .execute(skep_protocol::command::Request::internal(create(
-            "one-task", "{}", None,
-        )));
+        .execute(Request::internal(create("one-task", "{}", None)));
     // What the gateway holds for a request is free once the partition no longer has it.
     let slot = Arc::new(());
     let held = Request {
@@ -193,17 +188,10 @@ async fn commands_whose_clients_have_gone_are_not_carried_out_and_hold_no_place(
     assert_eq!(Arc::strong_count(&slot), 2);
     drop(reply);
     for _ in 0..3 {
+        drop(rig.broker.execute(Request::internal(complete(job, 100))));
         drop(
             rig.broker
-                .execute(skep_protocol::command::Request::internal(complete(
-                    job, 100,
-                ))),
-        );
-        drop(
-            rig.broker
-                .execute(skep_protocol::command::Request::internal(create(
-                    "one-task", "{}", None,
-                ))),
+                .execute(Request::internal(create("one-task", "{}", None))),
         );
     }
     until("only the patient client holds a place", || {
@@ -215,12 +203,7 @@ async fn commands_whose_clients_have_gone_are_not_carried_out_and_hold_no_place(
     })
     .await;
     // One that goes away and is not looked for before the partition goes on.
-    drop(
-        rig.broker
-            .execute(skep_protocol::command::Request::internal(complete(
-                job, 100,
-            ))),
-    );
+    drop(rig.broker.execute(Request::internal(complete(job, 100))));
     paused.go_on();
     patient.await.result.unwrap();
     rig.complete(job).await.unwrap();
@@ -240,7 +223,9 @@ async fn what_waits_in_an_inbox_is_bounded_in_bytes_and_in_number() {
     for (bytes, accepted) in [(1 << 20, 60..=64), (10, MAX_WAITING..=MAX_WAITING)] {
         let mut waiting = Vec::new();
         let refused = loop {
-            let mut reply = rig.broker.execute(complete(Key::new(1, 1), bytes).into());
+            let mut reply = rig
+                .broker
+                .execute(Request::internal(complete(Key::new(1, 1), bytes)));
             match reply.take_arrived_now() {
                 Some(answer) => break answer.result.unwrap_err(),
                 None => waiting.push(reply),

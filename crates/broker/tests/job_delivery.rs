@@ -2,6 +2,7 @@
 
 mod support;
 
+use skep_protocol::origin::Claims;
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -27,7 +28,7 @@ async fn a_stream_gets_jobs_as_they_are_created_oldest_first() {
     let rig = Rig::new(|_| {}).await;
     rig.deploy(&one_task()).await;
     let waiting = rig.create("one-task", "{\"n\":0}").await.unwrap();
-    let mut stream = rig.broker.open_job_stream(jobs(10));
+    let mut stream = rig.broker.open_job_stream(jobs(10), Claims::Internal);
     assert_eq!(
         next(&mut stream).await.unwrap().process_instance_key,
         waiting,
@@ -52,7 +53,7 @@ async fn a_stream_gets_jobs_as_they_are_created_oldest_first() {
 async fn no_more_jobs_are_on_their_way_than_the_credit_and_the_rest_follows() {
     let rig = Rig::new(|config| config.partitions = 2).await;
     rig.deploy(&one_task()).await;
-    let mut stream = rig.broker.open_job_stream(jobs(4));
+    let mut stream = rig.broker.open_job_stream(jobs(4), Claims::Internal);
     for _ in 0..50 {
         rig.create("one-task", "{}").await.unwrap();
     }
@@ -84,7 +85,7 @@ async fn no_more_jobs_are_on_their_way_than_the_credit_and_the_rest_follows() {
 async fn jobs_that_a_closed_stream_did_not_take_go_back_at_once() {
     let rig = Rig::new(|_| {}).await;
     rig.deploy(&one_task()).await;
-    let stream = rig.broker.open_job_stream(jobs(10));
+    let stream = rig.broker.open_job_stream(jobs(10), Claims::Internal);
     let mut created = HashSet::new();
     for _ in 0..5 {
         created.insert(rig.create("one-task", "{}").await.unwrap());
@@ -106,8 +107,11 @@ async fn a_long_poll_waits_for_a_job_and_a_short_one_does_not() {
     rig.deploy(&one_task()).await;
     assert!(rig.activate(1, Duration::ZERO).await.is_empty());
     let broker = rig.broker.clone();
-    let poll =
-        tokio::spawn(async move { broker.activate_jobs(jobs(1), Duration::from_secs(30)).await });
+    let poll = tokio::spawn(async move {
+        broker
+            .activate_jobs(jobs(1), Claims::Internal, Duration::from_secs(30))
+            .await
+    });
     let key = rig.create("one-task", "{}").await.unwrap();
     let found = poll.await.unwrap().unwrap();
     assert_eq!(found[0].process_instance_key, key);
@@ -122,8 +126,12 @@ async fn jobs_on_their_way_to_a_poll_that_was_given_up_go_back() {
         let key = rig.create("one-task", "{}").await.unwrap();
         // Given up at any moment: before, while and after the partition answers.
         let wait = Duration::from_micros(u64::from(key.counter() as u32 % 7) * 100);
-        let given_up =
-            tokio::time::timeout(wait, rig.broker.activate_jobs(jobs(1), Duration::ZERO)).await;
+        let given_up = tokio::time::timeout(
+            wait,
+            rig.broker
+                .activate_jobs(jobs(1), Claims::Internal, Duration::ZERO),
+        )
+        .await;
         let found: Vec<ActivatedJob> = match given_up {
             Ok(found) => found.unwrap(),
             Err(_) => Vec::new(),
@@ -156,7 +164,9 @@ async fn a_poll_ends_although_a_partition_does_not_answer_and_no_job_is_lost() {
     rig.create("one-task", "{}").await.unwrap();
     let paused = &rig.broker.partitions()[0].status.processing_paused;
     paused.store(true, Ordering::Relaxed);
-    let poll = rig.broker.activate_jobs(jobs(1), Duration::from_millis(10));
+    let poll = rig
+        .broker
+        .activate_jobs(jobs(1), Claims::Internal, Duration::from_millis(10));
     let failure = poll.await.unwrap_err();
     assert!(
         matches!(&failure, skep_protocol::Failure::DeadlineExceeded(text) if text.contains("Partition 1")),
@@ -198,7 +208,11 @@ async fn a_poll_given_up_at_the_second_partition_gives_back_the_jobs_of_the_firs
         .store(true, Ordering::Relaxed);
     // The first poll of a broker begins with partition 1.
     let broker = rig.broker.clone();
-    let poll = tokio::spawn(async move { broker.activate_jobs(jobs(10), Duration::ZERO).await });
+    let poll = tokio::spawn(async move {
+        broker
+            .activate_jobs(jobs(10), Claims::Internal, Duration::ZERO)
+            .await
+    });
     activated(&rig, 0, 1).await;
     poll.abort();
     assert!(poll.await.unwrap_err().is_cancelled());

@@ -2,6 +2,7 @@
 
 mod support;
 
+use skep_protocol::origin::Claims;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -210,7 +211,7 @@ async fn a_pushed_job_is_activated_and_pushed_and_one_that_waits_is_announced() 
         &[(JOBS, &[("action", "workers notified")], 1.0)],
     )
     .await;
-    let mut stream = rig.broker.open_job_stream(jobs(10));
+    let mut stream = rig.broker.open_job_stream(jobs(10), Claims::Internal);
     std::future::poll_fn(|cx| stream.poll_recv(cx))
         .await
         .unwrap();

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{
-    AwaitResult, Command, CreateProcessInstance, FailJob, ProcessRef, ThrowError, UpdateJobKind,
+    AwaitResult, Command, CreateProcessInstance, FailJob, ProcessRef, Request, ThrowError,
+    UpdateJobKind,
 };
 use skep_protocol::{Failure, Key, RejectionType, Response};
 use skep_service::PartitionHealth;
@@ -257,10 +258,7 @@ async fn the_number_of_partitions_and_the_owner_of_a_directory_are_fixed() {
 
 impl Rig {
     fn broker_reply(&self, command: Command) -> skep_service::Reply {
-        skep_service::Broker::execute(skep_protocol::command::Request::internal(
-            &*self.broker,
-            command,
-        ))
+        skep_service::Broker::execute(&*self.broker, Request::internal(command))
     }
 }
 

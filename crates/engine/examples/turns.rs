@@ -74,7 +74,7 @@ fn run(model: Model, count: usize) -> (usize, Duration, Duration) {
     turn(
         &mut engine,
         &mut position,
-        Some(&Command::Deploy(Deploy { resources }).into()),
+        Some(&Request::internal(Command::Deploy(Deploy { resources }))),
     );
     let items: Vec<String> = (0..count).map(|item| item.to_string()).collect();
     let create = creation("p", &format!("{{\"items\":[{}]}}", items.join(",")));

@@ -1,6 +1,7 @@
 //! Accepting connections and dealing them out.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,8 +83,8 @@ impl Door<'_> {
                 Some(_) = connections.join_next() => continue,
                 () = stopped.as_mut() => break,
             };
-            let handed_over = accepted.and_then(|(stream, permit)| {
-                self.hand_over(stream, permit, &mut connections, &connect)
+            let handed_over = accepted.and_then(|(stream, peer, permit)| {
+                self.hand_over((stream, peer), permit, &mut connections, &connect)
             });
             if let Err(error) = handed_over {
                 // Out of descriptors, mostly: other connections have to end before this gets better.
@@ -99,8 +100,8 @@ impl Door<'_> {
                 Some(_) = connections.join_next() => continue,
                 () = last.as_mut() => break,
             };
-            let handed_over = accepted.and_then(|(stream, permit)| {
-                self.hand_over(stream, permit, &mut connections, &connect)
+            let handed_over = accepted.and_then(|(stream, peer, permit)| {
+                self.hand_over((stream, peer), permit, &mut connections, &connect)
             });
             if handed_over.is_err() {
                 break;
@@ -123,7 +124,7 @@ impl Door<'_> {
     /// Gives the connection to the worker whose turn it is.
     fn hand_over(
         &self,
-        stream: TcpStream,
+        (stream, peer): (TcpStream, IpAddr),
         permit: OwnedSemaphorePermit,
         connections: &mut JoinSet<()>,
         connect: impl Fn(Accepted) -> Connection,
@@ -134,6 +135,7 @@ impl Door<'_> {
         // The socket is the worker's from here on: its runtime hears of its events.
         let _here = worker.enter();
         let connection = connect(Accepted {
+            peer,
             socket: self.listener.socket(TcpStream::from_std(stream)?),
             activity: self.watch.opened(),
             patience: self.patience,
@@ -150,13 +152,13 @@ impl Door<'_> {
 async fn accept_one(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+) -> io::Result<(TcpStream, IpAddr, OwnedSemaphorePermit)> {
     let permit = Arc::clone(room)
         .acquire_owned()
         .await
         .map_err(io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, permit))
+    let (stream, peer) = listener.accept().await?;
+    Ok((stream, peer.ip(), permit))
 }
 
 /// Bytes that a socket takes and has not sent yet. Without it a client that does not read gets megabytes of jobs.

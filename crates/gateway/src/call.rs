@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 use http::HeaderMap;
 use skep_documents::Stores;
 use skep_protocol::command::{ActivateJobs, Request};
+use skep_protocol::origin::Claims;
 use skep_protocol::{ActivatedJob, Failure, Response};
 use skep_query::Storage;
 use skep_service::{Broker, JobReceiver, Timings};
 
 use crate::admission::Gate;
 use crate::config::GatewayConfig;
+use crate::door::Door;
 use crate::door::passwords::Passwords;
 use crate::metrics::broker_requests::{self, RequestKind};
 use crate::metrics::{GatewayMetrics, Protocol};
@@ -27,6 +29,7 @@ pub struct FrontEnd {
     pub storage: Arc<dyn Storage>,
     pub documents: Arc<Stores>,
     pub passwords: Arc<Passwords>,
+    pub door: Arc<Door>,
     pub metrics: Arc<GatewayMetrics>,
     pub gate: Gate,
     pub stop: Stop,
@@ -179,6 +182,7 @@ impl FrontEnd {
     pub async fn activate(
         &self,
         command: ActivateJobs,
+        claims: Claims,
         wait: Duration,
     ) -> Result<Vec<ActivatedJob>, Failure> {
         let kind = RequestKind::ACTIVATE_JOBS;
@@ -190,7 +194,7 @@ impl FrontEnd {
         });
         let result = tokio::select! {
             biased;
-            result = self.broker.activate_jobs(command, wait) => result,
+            result = self.broker.activate_jobs(command, claims, wait) => result,
             () = self.stop.clone().stopped() => Ok(Vec::new()),
         };
         let outcome = result
@@ -217,11 +221,11 @@ impl FrontEnd {
     }
 
     /// Opens a job stream that counts itself.
-    pub fn open_job_stream(&self, mut spec: ActivateJobs) -> JobStream {
+    pub fn open_job_stream(&self, mut spec: ActivateJobs, claims: Claims) -> JobStream {
         spec.max_jobs = self.config.job_stream_credit.max(1);
         self.metrics.job_streams.opened();
         JobStream {
-            receiver: self.broker.open_job_stream(spec),
+            receiver: self.broker.open_job_stream(spec, claims),
             metrics: Arc::clone(&self.metrics),
             stopped: Box::pin(self.stop.clone().stopped()),
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use skep_protocol::json::API_VERSION;
 use skep_tls::ServerTls;
 
-use crate::door::who::Who;
+use crate::door::Login;
 use crate::pages::Pages;
 use crate::trace::SpanListener;
 
@@ -61,8 +61,12 @@ pub struct GatewayConfig {
     pub spans: Option<Arc<dyn SpanListener>>,
     /// Asked for paths that REST does not have.
     pub pages: Option<Arc<dyn Pages>>,
-    /// Asked who somebody is; without it nobody is known.
-    pub who: Option<Arc<dyn Who>>,
+    /// Whether callers have to say who they are.
+    pub login: Login,
+    /// What each caller may do is asked (`camunda.security.authorizations.enabled`).
+    pub authorizations: bool,
+    /// `camunda.security.multi-tenancy.api-enabled`
+    pub tenants_api: bool,
 }
 
 /// Limits of deployments and documents over REST (`spring.servlet.multipart.*`, `server.tomcat.max-part-count`).
@@ -148,7 +152,9 @@ impl Default for GatewayConfig {
             counts_jobs: true,
             spans: None,
             pages: None,
-            who: None,
+            login: Login::default(),
+            authorizations: false,
+            tenants_api: true,
         }
     }
 }

@@ -44,6 +44,7 @@ mod undelivered;
 mod workers;
 
 pub use config::{ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, OverloadPolicy};
+pub use door::Login;
 pub use metrics::GatewayMetrics;
 pub use pages::Pages;
 pub use rest::openapi::OPENAPI;

@@ -18,6 +18,7 @@ use crate::admission::Gate;
 use crate::call::FrontEnd;
 use crate::config::GatewayConfig;
 use crate::connection::serve;
+use crate::door::Door;
 use crate::door::passwords::Passwords;
 use crate::grpc::GrpcServices;
 use crate::metrics::{GatewayMetrics, Protocol};
@@ -59,6 +60,7 @@ impl Gateway {
         metrics.broker_requests.partitions_are(partitions);
         let (stopper, stop) = stop_signal();
         let passwords = Arc::new(Passwords::start()?);
+        let door = Arc::new(Door::new(config.login, Arc::clone(&passwords)));
         let front = |protocol| {
             Arc::new(FrontEnd {
                 protocol,
@@ -67,6 +69,7 @@ impl Gateway {
                 storage: Arc::clone(&storage),
                 documents: Arc::clone(&documents),
                 passwords: Arc::clone(&passwords),
+                door: Arc::clone(&door),
                 metrics: Arc::clone(&metrics),
                 gate: Gate::new(&config),
                 stop: stop.clone(),
@@ -125,13 +128,15 @@ impl Gateway {
         services.serving().await;
         let rest = accept(rest, &config, stop.clone(), workers.deal(), |accepted| {
             let front = Arc::clone(&rest_front);
-            let service = move |request| rest::handle(Arc::clone(&front), request);
+            let peer = accepted.peer;
+            let service = move |request| rest::handle(Arc::clone(&front), peer, request);
             serve(&rest_server, accepted, None, service)
         });
         let ping_interval = config.min_ping_interval;
         let grpc = accept(grpc, &config, stop, workers.deal(), |accepted| {
             let services = services.clone();
-            let service = move |request| services.handle(request);
+            let peer = accepted.peer;
+            let service = move |request| services.handle(peer, request);
             serve(&grpc_server, accepted, ping_interval, service)
         });
         let stopping = async {

@@ -77,6 +77,33 @@ impl Directory {
         self.version
     }
 
+    /// All rows, from which another one can be made that says the same.
+    pub fn rows(&self) -> Vec<(Key, Entry)> {
+        let users = self
+            .users
+            .values()
+            .map(|user| (user.user_key, Entry::User((**user).clone())));
+        let parents = self
+            .parents
+            .iter()
+            .map(|(parent, value)| (value.key, Entry::parent(parent.kind, (**value).clone())));
+        let rules = self.rules.values();
+        let rules = rules.map(|rule| (rule.mapping_rule_key, Entry::MappingRule((**rule).clone())));
+        let granted = self.authorizations.iter();
+        let granted = granted.map(|(key, value)| (*key, Entry::Authorization((**value).clone())));
+        let members = self.members.iter().flat_map(|(parent, members)| {
+            members
+                .iter()
+                .map(|(member, key)| (*key, Entry::membership(parent, member.clone())))
+        });
+        users
+            .chain(parents)
+            .chain(rules)
+            .chain(granted)
+            .chain(members)
+            .collect()
+    }
+
     /// Takes a row in.
     pub fn add(&mut self, key: Key, entry: &Entry) {
         self.version += 1;

@@ -19,7 +19,7 @@ pub use batch::{AddBatchItems, BatchCommand, CreateBatchOperation};
 pub use exporting::ExportingChange;
 pub use facts::{About, At, Audit, AuditCategory, Class, Head, RecordName, Row};
 pub use identity::{IdentityCommand, Membership, NewParent, UpdateParent, UpdateUser};
-pub use need::{Need, On};
+pub use need::{Need, On, Reached};
 pub use rows::Command;
 
 use crate::document::Document;

@@ -164,13 +164,26 @@ fn to_give_a_task_back_takes_less_of_its_assignee_than_of_others() {
         let Need::OfTask {
             any_of,
             or_assignee,
+            or_for,
         } = command.needs()
         else {
             panic!("{:?}", command.needs());
         };
         assert_eq!(texts(any_of), others);
         assert_eq!(texts(or_assignee), expected, "to assign to {assignee:?}");
+        assert!(or_for.is_none(), "nobody takes it for himself: {or_for:?}");
     }
+    let claim = Command::AssignUserTask(AssignUserTask {
+        user_task_key: Key::new(1, 1),
+        assignee: "demo".into(),
+        action: "".into(),
+        claim: true,
+    });
+    let Need::OfTask { or_for, .. } = claim.needs() else {
+        panic!("{:?}", claim.needs());
+    };
+    let taken = or_for.map(|(who, permissions)| (who, texts(permissions)));
+    assert_eq!(taken, Some(("demo", own.to_string())));
 }
 
 fn texts(permissions: &[Permission]) -> String {

@@ -14,8 +14,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use skep_identity::Directory;
 use skep_protocol::command::{ActivateJobs, Request};
 use skep_protocol::failure::Failure;
+use skep_protocol::origin::Claims;
 use skep_protocol::response::{ActivatedJob, JobActivation, Response};
 
 pub use self::reply::{Reply, Responder, reply_channel};
@@ -60,6 +62,7 @@ pub trait Broker: Send + Sync + 'static {
     fn activate_jobs(
         &self,
         command: ActivateJobs,
+        claims: Claims,
         wait: Duration,
     ) -> BoxFuture<'_, Result<Vec<ActivatedJob>, Failure>>;
 
@@ -69,7 +72,11 @@ pub trait Broker: Send + Sync + 'static {
 
     /// Opens a job stream over all partitions. `spec.max_jobs` is the credit: at most so many jobs are on their way to the
     /// receiver and not yet taken by [`JobReceiver::poll_recv`] at any time.
-    fn open_job_stream(&self, spec: ActivateJobs) -> Box<dyn JobReceiver>;
+    /// What is pushed is what the caller may take at that moment.
+    fn open_job_stream(&self, spec: ActivateJobs, claims: Claims) -> Box<dyn JobReceiver>;
+
+    /// Who there is and what each may do, as this node knows it.
+    fn directory(&self) -> Arc<Directory>;
 
     /// Wakes partitions that have got something: follows [`Broker::execute`] where [`rings_later`] was true.
     fn ring(&self) {}

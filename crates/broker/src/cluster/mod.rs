@@ -3,6 +3,7 @@
 pub mod bootstrap;
 mod carried_over;
 mod changes;
+mod directory;
 mod freshness;
 mod gateways;
 mod heartbeats;
@@ -124,6 +125,8 @@ struct Peers {
     /// Nodes whose clients wait for jobs.
     wanted: Wanted,
     visitors: Visitors,
+    /// Of whom this node has the directory, and its number there.
+    followed: Mutex<Option<(u32, u64)>>,
 }
 
 /// How far this node is.
@@ -188,6 +191,7 @@ impl Cluster {
         if let (Some(runtime), Some(listening)) = (this.runtime(), listening) {
             runtime.spawn(look_around(Arc::downgrade(&this)));
             heartbeats::keep_beating(&this, runtime);
+            directory::keep_following(&this, runtime);
             listening.serve(this.clone());
         }
         Ok(this)
@@ -502,7 +506,11 @@ impl Cluster {
                     local.notifier.announce(&job_type);
                 }
             }
-            NodeMessage::OpenStream { stream, spec } => self.open_for(from, stream, spec),
+            NodeMessage::OpenStream {
+                stream,
+                spec,
+                claims,
+            } => self.open_for(from, stream, (spec, claims)),
             NodeMessage::CloseStream { stream } => self.close_for(from, stream),
             NodeMessage::Push { stream, job } => self.pushed(from, stream, *job),
             NodeMessage::Credit { stream, amount } => self.credit(from, stream, amount),
@@ -535,6 +543,8 @@ impl Cluster {
             NodeMessage::Copy { transfer, answer } => self.copy_answer(from, transfer, answer),
             NodeMessage::Position { id, partition } => self.tell_position(from, id, partition),
             NodeMessage::PositionIs { id, entry } => self.position_known(id, entry),
+            NodeMessage::DirectoryWanted { known } => self.tell_directory(from, known),
+            NodeMessage::DirectoryIs(whole) => self.directory_is(from, *whole),
         }
     }
 

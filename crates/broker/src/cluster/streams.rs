@@ -12,6 +12,7 @@ use skep_cluster::is_gateway;
 use skep_engine::StreamId;
 use skep_protocol::ActivatedJob;
 use skep_protocol::command::ActivateJobs;
+use skep_protocol::origin::Claims;
 
 use super::Cluster;
 use super::shares::{Moves, Shares};
@@ -58,10 +59,11 @@ impl Cluster {
     }
 
     /// A client of this node has opened a stream.
-    pub fn open_elsewhere(&self, stream: StreamId, spec: &ActivateJobs) {
+    pub fn open_elsewhere(&self, stream: StreamId, spec: &ActivateJobs, claims: &Claims) {
         let message = NodeMessage::OpenStream {
             stream,
             spec: spec.clone(),
+            claims: claims.clone(),
         };
         // One that was met meanwhile has heard of it by another name.
         self.send_to_all(&message, |node| self.name_at(node, stream) == Some(stream));
@@ -111,19 +113,34 @@ impl Cluster {
             if let Some(stream) = before {
                 self.send(node, &NodeMessage::CloseStream { stream });
             }
-            self.send(node, &NodeMessage::OpenStream { stream: name, spec });
+            let opened = NodeMessage::OpenStream {
+                stream: name,
+                spec,
+                claims: stream.claims.clone(),
+            };
+            self.send(node, &opened);
         }
     }
 
     /// A client of another node has opened a stream.
-    pub(super) fn open_for(self: &Arc<Self>, node: u32, stream: StreamId, spec: ActivateJobs) {
+    pub(super) fn open_for(
+        self: &Arc<Self>,
+        node: u32,
+        stream: StreamId,
+        opened: (ActivateJobs, Claims),
+    ) {
         let Some(local) = self.local() else {
             return;
         };
         self.close_for(node, stream);
         let elsewhere = Elsewhere { node, stream };
         let peers: Arc<dyn StreamPeers> = self.clone();
-        let opened = Stream::new(local.streams.next_id(), spec, Some(&peers), Some(elsewhere));
+        let opened = Stream::new(
+            local.streams.next_id(),
+            opened,
+            Some(&peers),
+            Some(elsewhere),
+        );
         let mut of_others = self.streams.of_others.lock();
         of_others.insert((node, stream), opened.clone());
         drop(of_others);

@@ -6,12 +6,14 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use skep_engine::Sent;
 use skep_protocol::command::{ActivateJobs, Request};
+use skep_protocol::origin::Claims;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::response::JobActivation;
 use skep_protocol::{ActivatedJob, Failure, Response};
 use skep_query::Query;
 use skep_service::PartitionHealth;
 
+use super::directory::WholeDirectory;
 use super::stores::CopyAnswer;
 use crate::asking::{QueryResult, StoreState};
 
@@ -57,6 +59,7 @@ pub enum NodeMessage {
     OpenStream {
         stream: u64,
         spec: ActivateJobs,
+        claims: Claims,
     },
     CloseStream {
         stream: u64,
@@ -137,6 +140,11 @@ pub enum NodeMessage {
         /// `None`: the node that was asked does not surely lead.
         entry: Option<u64>,
     },
+    /// To the node that leads partition 1: who there is and what each may do, if that is another state than the known one.
+    DirectoryWanted {
+        known: Option<u64>,
+    },
+    DirectoryIs(Box<WholeDirectory>),
 }
 
 /// What nodes say to each other about the cluster itself.

@@ -15,6 +15,7 @@ mod streams;
 #[path = "../support/mod.rs"]
 mod support;
 
+use skep_protocol::origin::Claims;
 use std::collections::{BTreeMap, HashSet};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -30,7 +31,7 @@ use skep_export::{
     Documents, DocumentsSettings, ExporterConfig, Rdbms, RdbmsSettings, StoreLocation,
 };
 use skep_model::builder::Bpmn;
-use skep_protocol::command::{AwaitResult, Command};
+use skep_protocol::command::{AwaitResult, Command, Request};
 use skep_protocol::{ActivatedJob, Failure, Key, Response};
 use skep_query::entities::PROCESS_INSTANCE;
 use skep_query::{Answer, Consistency, Query, QueryError, Search, Storage};
@@ -255,9 +256,9 @@ async fn all_are_there(rig: &Rig, mut created: HashSet<Key>) {
     while !created.is_empty() {
         let left = created.len();
         assert!(began.elapsed() < DEADLINE, "{left} instances are lost");
-        let found = rig
-            .broker
-            .activate_jobs(jobs(100), Duration::from_millis(50));
+        let found =
+            rig.broker
+                .activate_jobs(jobs(100), Claims::Internal, Duration::from_millis(50));
         for job in found.await.unwrap_or_default() {
             created.remove(&job.process_instance_key);
         }
@@ -375,9 +376,10 @@ async fn messages_results_and_waiting_workers_cross_nodes() {
         let all = AwaitResult {
             fetch_variables: vec![],
         };
-        let asked = rigs[n % 3]
-            .broker
-            .execute(create("waits", &variables, Some(all)).into());
+        let asked =
+            rigs[n % 3]
+                .broker
+                .execute(Request::internal(create("waits", &variables, Some(all))));
         let publisher = &rigs[(n + 1) % 3];
         publisher
             .send(publish("paid", &format!("o-{n}"), r#"{"sum":7}"#))
@@ -392,7 +394,11 @@ async fn messages_results_and_waiting_workers_cross_nodes() {
     // A worker waits at one node, jobs come about on others.
     for n in 0..3 {
         let broker = rigs[n].broker.clone();
-        let waiting = tokio::spawn(async move { broker.activate_jobs(jobs(1), DEADLINE).await });
+        let waiting = tokio::spawn(async move {
+            broker
+                .activate_jobs(jobs(1), Claims::Internal, DEADLINE)
+                .await
+        });
         let key = new_one(&rigs[(n + 1) % 3]).await;
         let found = waiting.await.unwrap().unwrap();
         assert_eq!(found[0].process_instance_key, key);
@@ -405,7 +411,7 @@ async fn a_job_stream_gets_the_jobs_of_all_nodes_within_its_credit() {
     let nodes = Nodes::new(3, 3);
     let rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;
-    let mut stream = rigs[1].broker.open_job_stream(jobs(6));
+    let mut stream = rigs[1].broker.open_job_stream(jobs(6), Claims::Internal);
     let mut created = HashSet::new();
     for n in 0..60 {
         created.insert(new_one(&rigs[n % 3]).await);
@@ -448,7 +454,7 @@ async fn the_credit_of_a_stream_moves_to_the_node_that_has_jobs() {
     rigs[0].deploy(&one_task()).await;
     // Whichever node the client is at: one that leads, and two that do not.
     for rig in &rigs {
-        let mut stream = rig.broker.open_job_stream(jobs(30));
+        let mut stream = rig.broker.open_job_stream(jobs(30), Claims::Internal);
         let mut created = HashSet::new();
         for _ in 0..40 {
             created.insert(new_one(rig).await);

@@ -2,6 +2,7 @@
 
 use skep_cluster::{Refusal, Request};
 use skep_protocol::command::ExportingChange;
+use skep_protocol::origin::Claims;
 use skep_query::entities::PROCESS_DEFINITION;
 
 use super::changes::{ask, is_over};
@@ -80,7 +81,7 @@ async fn alone_is_empty_afterwards(nodes: Nodes) {
     }
     assert_eq!(rows(&rig, &PROCESS_INSTANCE).await, 6);
     let jobs_before = rig.activate(100, Duration::from_secs(5)).await;
-    let mut stream = rig.broker.open_job_stream(jobs(8));
+    let mut stream = rig.broker.open_job_stream(jobs(8), Claims::Internal);
     // It has been used up, and comes back with what is purged.
     let planned = ask(&rig, Request::Purge, true).await.unwrap();
     assert_eq!(planned.operations.len(), 2 * nodes.partitions as usize + 2);

@@ -1,6 +1,7 @@
 //! Job streams while connections between nodes break: each is one direction, and both sides see it break.
 
 use super::*;
+use skep_protocol::origin::Claims;
 
 /// Classes of messages, each with a connection of its own.
 const CLASSES: usize = 3;
@@ -38,7 +39,9 @@ async fn a_stream_gets_jobs_after_connections_in_one_direction_broke_and_its_cre
     rigs[0].deploy(&one_task()).await;
     let leads = leader(&rigs[0].broker.topology(), 1).unwrap();
     let client = (leads + 1) % 3;
-    let mut stream = rigs[client].broker.open_job_stream(jobs(CREDIT as u32));
+    let mut stream = rigs[client]
+        .broker
+        .open_job_stream(jobs(CREDIT as u32), Claims::Internal);
     let mut left = HashSet::new();
     for round in 0..6 {
         let (from, to) = match round % 2 {

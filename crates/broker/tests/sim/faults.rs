@@ -1,6 +1,7 @@
 //! What goes wrong in a world.
 
 use super::world::World;
+use skep_protocol::command::Request;
 
 impl World {
     /// One fault, at random.
@@ -71,7 +72,7 @@ impl World {
     /// Within a burst of commands, some of which are not proposed yet.
     fn panic(&mut self) {
         let (request, command) = self.clients.command(&mut self.random);
-        let command = skep_protocol::command::Request::internal(command);
+        let command = Request::internal(command);
         for id in self.ids() {
             let now = self.millis(id);
             if let Some(running) = self.leading(id) {

@@ -1,5 +1,6 @@
 //! The world: an agenda of what happens when, the faults, and the way of messages.
 
+use skep_protocol::command::Request;
 use std::collections::BTreeMap;
 
 use skep_cluster::{Layout, State, node_of};
@@ -506,7 +507,7 @@ impl World {
             let Some(running) = self.leading(id) else {
                 break;
             };
-            let command = skep_protocol::command::Request::internal(command);
+            let command = Request::internal(command);
             running
                 .core
                 .process(now, Some(request), &command, &mut running.streams);

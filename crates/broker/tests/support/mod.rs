@@ -3,6 +3,7 @@
 
 pub mod exporter;
 
+use skep_protocol::origin::Claims;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use skep_broker::{Broker, BrokerConfig};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{
     ActivateJobs, AwaitResult, Command, CreateProcessInstance, Deploy, ProcessRef, PublishMessage,
-    Resource,
+    Request, Resource,
 };
 use skep_protocol::{Document, Failure, Key, Response};
 use skep_service::Broker as _;
@@ -61,10 +62,7 @@ impl Rig {
     }
 
     pub async fn send(&self, command: Command) -> Result<Response, Failure> {
-        self.broker
-            .execute(skep_protocol::command::Request::internal(command))
-            .await
-            .result
+        self.broker.execute(Request::internal(command)).await.result
     }
 
     pub async fn deploy(&self, process: &Bpmn) {
@@ -109,7 +107,7 @@ impl Rig {
         wait: Duration,
     ) -> Vec<skep_protocol::ActivatedJob> {
         self.broker
-            .activate_jobs(jobs(max_jobs), wait)
+            .activate_jobs(jobs(max_jobs), Claims::Internal, wait)
             .await
             .unwrap()
     }

@@ -1,18 +1,33 @@
 //! USER, GROUP, ROLE, TENANT, MAPPING_RULE and AUTHORIZATION events. What is no more named by a key is looked up by its id.
 
 use skep_identity::{Entry, Parent};
-use skep_protocol::Key;
 use skep_protocol::intent::{
     AuthorizationIntent, GroupIntent, IdentitySetupIntent, MappingRuleIntent, RoleIntent,
     TenantIntent, UserIntent,
 };
+use skep_protocol::record::{DecodeError, Record};
 use skep_protocol::value::{
     AuthorizationValue, GroupValue, IdentitySetupValue, MappingRuleValue, ParentType, ParentValue,
     RoleValue, TenantValue, UserValue,
 };
+use skep_protocol::{Key, ValueType};
 
-use super::Apply;
+use super::{Apply, go};
 use crate::state::State;
+
+pub(super) fn apply(state: &mut State, record: &Record<'_>) -> Result<(), DecodeError> {
+    match record.value_type {
+        ValueType::User => go::<UserValue>(state, record),
+        ValueType::Group => go::<GroupValue>(state, record),
+        ValueType::Role => go::<RoleValue>(state, record),
+        ValueType::Tenant => go::<TenantValue>(state, record),
+        ValueType::MappingRule => go::<MappingRuleValue>(state, record),
+        ValueType::Authorization => go::<AuthorizationValue>(state, record),
+        ValueType::IdentitySetup => go::<IdentitySetupValue>(state, record),
+        // The others have appliers of their own.
+        _ => Ok(()),
+    }
+}
 
 impl Apply<UserValue> for State {
     fn apply(&mut self, _key: Key, intent: UserIntent, value: &UserValue, _timestamp: i64) {

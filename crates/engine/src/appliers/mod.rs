@@ -239,13 +239,13 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         | ValueType::BatchOperationItem
         | ValueType::BatchOperationPartitionLifecycle
         | ValueType::BatchOperationLifecycleManagement => batch_operation::apply(state, record),
-        ValueType::User => go::<UserValue>(state, record),
-        ValueType::Group => go::<GroupValue>(state, record),
-        ValueType::Role => go::<RoleValue>(state, record),
-        ValueType::Tenant => go::<TenantValue>(state, record),
-        ValueType::MappingRule => go::<MappingRuleValue>(state, record),
-        ValueType::Authorization => go::<AuthorizationValue>(state, record),
-        ValueType::IdentitySetup => go::<IdentitySetupValue>(state, record),
+        ValueType::User
+        | ValueType::Group
+        | ValueType::Role
+        | ValueType::Tenant
+        | ValueType::MappingRule
+        | ValueType::Authorization
+        | ValueType::IdentitySetup => identity::apply(state, record),
         ValueType::HistoryDeletion => go::<HistoryDeletionValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),

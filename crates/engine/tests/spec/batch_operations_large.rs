@@ -42,12 +42,8 @@ impl Lone {
     }
 
     fn send(&mut self, command: Command) -> Result<Response, Rejection> {
-        self.engine.process(
-            START,
-            Some(1),
-            &skep_protocol::command::Request::internal(command),
-            &mut NoStreams,
-        );
+        self.engine
+            .process(START, Some(1), &Request::internal(command), &mut NoStreams);
         let (_, effects) = self.commit();
         let (_, answer) = effects.responses.into_iter().next().expect("an answer");
         answer

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skep_engine::state::State;
 use skep_engine::{Engine, NoStreams};
-use skep_protocol::command::{Command, DecisionRef, EvaluateDecision};
+use skep_protocol::command::{Command, DecisionRef, EvaluateDecision, Request};
 use skep_protocol::value::DecisionEvaluationValue;
 use skep_protocol::{Document, Key, Rejection, Response};
 
@@ -145,12 +145,7 @@ fn every_partition_evaluates_and_goes_on_after_a_restart() {
     let state = State::open(2, Arc::new(store)).unwrap();
     let mut engine = Engine::new(config(2, 2), state, position);
     let again = command(by_id("fee"), r#"{"x":2}"#);
-    engine.process(
-        START,
-        Some(1),
-        &skep_protocol::command::Request::internal(again),
-        &mut NoStreams,
-    );
+    engine.process(START, Some(1), &Request::internal(again), &mut NoStreams);
     let (_, effects) = engine.take_batch();
     match &effects.responses[..] {
         [(_, Ok(Response::DecisionEvaluated { evaluation, .. }))] => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use skep_engine::state::State;
 use skep_engine::{Engine, NoStreams};
 use skep_model::builder::Bpmn;
-use skep_protocol::command::{AddBatchItems, BatchCommand, Command, ProcessRef};
+use skep_protocol::command::{AddBatchItems, BatchCommand, Command, ProcessRef, Request};
 use skep_protocol::{Document, Key};
 
 use crate::support::*;
@@ -130,12 +130,7 @@ fn a_restart_in_between_changes_nothing() {
     let state = State::open(1, Arc::new(store.clone())).unwrap();
     let mut engine = Engine::new(config(1, 1), state, position);
     let refused = by_key(key);
-    engine.process(
-        START,
-        None,
-        &skep_protocol::command::Request::internal(refused),
-        &mut NoStreams,
-    );
+    engine.process(START, None, &Request::internal(refused), &mut NoStreams);
     assert!(engine.state.processes.get(key).is_some());
     assert_eq!(engine.state.elements.running_of(key), 1);
     let complete = Command::CompleteJob {
@@ -143,12 +138,7 @@ fn a_restart_in_between_changes_nothing() {
         variables: Document::new(),
         result: None,
     };
-    engine.process(
-        START,
-        None,
-        &skep_protocol::command::Request::internal(complete),
-        &mut NoStreams,
-    );
+    engine.process(START, None, &Request::internal(complete), &mut NoStreams);
     assert!(engine.state.elements.get(instance).is_none());
     assert!(engine.state.processes.get(key).is_none());
     let mut pending = Pending::default();

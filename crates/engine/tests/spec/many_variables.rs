@@ -43,12 +43,8 @@ impl Lone {
             expression,
             variables,
         };
-        self.leader.process(
-            START,
-            Some(1),
-            &skep_protocol::command::Request::internal(command),
-            &mut NoStreams,
-        );
+        self.leader
+            .process(START, Some(1), &Request::internal(command), &mut NoStreams);
         match self.leader.take_batch().1.responses.pop() {
             Some((_, Ok(Response::ExpressionEvaluated { result, warnings }))) => {
                 assert_eq!(warnings.len(), 0);
@@ -60,12 +56,8 @@ impl Lone {
 
     /// The answer of this command, or of one that waited for it.
     fn send(&mut self, command: Command) -> Option<Response> {
-        self.leader.process(
-            START,
-            Some(1),
-            &skep_protocol::command::Request::internal(command),
-            &mut NoStreams,
-        );
+        self.leader
+            .process(START, Some(1), &Request::internal(command), &mut NoStreams);
         let mut answer = self.commit();
         while self.leader.has_work() {
             self.leader.run_work(START, &mut NoStreams);
@@ -205,12 +197,7 @@ fn they_are_found_in_a_row_that_was_read_back() {
         variables: document("2"),
         local: false,
     };
-    engine.process(
-        START,
-        None,
-        &skep_protocol::command::Request::internal(set),
-        &mut NoStreams,
-    );
+    engine.process(START, None, &Request::internal(set), &mut NoStreams);
     let row = engine.state.elements.get(instance).unwrap();
     assert!(row.variables.iter().all(|v| v.is("2")));
 }

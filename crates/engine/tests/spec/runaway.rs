@@ -7,7 +7,7 @@ use skep_engine::state::{State, table::EmptyStore};
 use skep_engine::{Engine, EngineConfig, NoStreams};
 use skep_model::builder::Bpmn;
 use skep_protocol::Response;
-use skep_protocol::command::{Command, Deploy, Resource};
+use skep_protocol::command::{Command, Deploy, Request, Resource};
 
 /// Deployment refuses a loop of elements that never wait; what a sub-process contains may wait.
 fn endless() -> Bpmn {
@@ -182,12 +182,7 @@ fn a_process_that_doubles_without_end_is_stopped_by_incidents_and_can_be_cancell
     };
     let mut engine = Engine::new(config, state, 1);
     let run = |engine: &mut Engine, command: Command| {
-        engine.process(
-            START,
-            Some(1),
-            &skep_protocol::command::Request::internal(command),
-            &mut NoStreams,
-        );
+        engine.process(START, Some(1), &Request::internal(command), &mut NoStreams);
         let mut answer = engine.take_batch().1.responses.pop();
         while engine.has_work() {
             engine.run_work(START, &mut NoStreams);

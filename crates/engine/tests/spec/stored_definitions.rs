@@ -6,7 +6,7 @@ use skep_engine::state::State;
 use skep_engine::{Engine, NoStreams};
 use skep_model::builder::Bpmn;
 use skep_protocol::batch::BatchWriter;
-use skep_protocol::command::Command;
+use skep_protocol::command::{Command, Request};
 use skep_protocol::intent::ProcessIntent;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::{PinnedElement, ProcessValue};
@@ -169,12 +169,7 @@ fn an_instance_waits_with_an_incident_until_its_definition_can_be_read() {
         variables: Document::new(),
         result: None,
     };
-    engine.process(
-        START,
-        None,
-        &skep_protocol::command::Request::internal(complete),
-        &mut NoStreams,
-    );
+    engine.process(START, None, &Request::internal(complete), &mut NoStreams);
     let incidents: Vec<Key> = engine.state.incidents.after(Key::NONE).collect();
     let incident = engine.state.incidents.get(incidents[0]).unwrap();
     assert!(
@@ -192,12 +187,7 @@ fn an_instance_waits_with_an_incident_until_its_definition_can_be_read() {
     let resolve = Command::ResolveIncident {
         incident_key: incidents[0],
     };
-    engine.process(
-        START,
-        None,
-        &skep_protocol::command::Request::internal(resolve),
-        &mut NoStreams,
-    );
+    engine.process(START, None, &Request::internal(resolve), &mut NoStreams);
     assert!(
         engine.state.elements.get(instance).is_none(),
         "it went on to its end"

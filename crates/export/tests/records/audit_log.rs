@@ -4,9 +4,16 @@ use serde_json::{Value as Json, json};
 use skep_export::{AuditConfig, AuditedConfig};
 use skep_model::builder::Bpmn;
 use skep_protocol::Document;
-use skep_protocol::command::{Command, DecisionRef, EvaluateDecision};
+use skep_protocol::command::{
+    Command, DecisionRef, EvaluateDecision, IdentityCommand, Membership, NewParent,
+};
 use skep_protocol::origin::{Claims, Principal};
-use skep_query::entities::AUDIT_LOG;
+use skep_protocol::permission::{PermissionType, ResourceType};
+use skep_protocol::value::{
+    AuthorizationValue, EntityType, IdentitySetupValue, Member, OwnerType, PasswordHash,
+    ResourceMatcher, UserValue,
+};
+use skep_query::entities::{AUDIT_LOG, USER};
 
 use super::store::{Filled, audited, follow, rig};
 use crate::support::{Rig, decision};
@@ -179,4 +186,128 @@ fn callers_without_a_name_are_told_of_where_the_settings_say_so() {
         "USER_TASK,RESOURCE",
     ));
     assert_eq!(rest, ["PROCESS_INSTANCE CREATE SUCCESS"]);
+}
+
+fn user(name: &str) -> UserValue {
+    UserValue {
+        user_key: skep_protocol::Key::NONE,
+        username: name.into(),
+        name: "".into(),
+        email: "".into(),
+        password: PasswordHash::new("$argon2id$"),
+    }
+}
+
+fn sales() -> NewParent {
+    NewParent {
+        id: "sales".into(),
+        name: "Sales".into(),
+        description: "".into(),
+    }
+}
+
+fn bert_in_sales() -> Membership {
+    Membership {
+        parent: "sales".into(),
+        member: Member::new(EntityType::User, "bert"),
+    }
+}
+
+#[test]
+fn what_a_user_did_to_others_and_their_rights_is_told_by_ids() {
+    let (mut rig, store) = rig();
+    rig.claims = anna();
+    for command in [
+        IdentityCommand::CreateUser(user("bert")),
+        IdentityCommand::CreateGroup(sales()),
+        IdentityCommand::AddToGroup(bert_in_sales()),
+        IdentityCommand::RemoveFromGroup(bert_in_sales()),
+        IdentityCommand::CreateAuthorization(AuthorizationValue {
+            authorization_key: skep_protocol::Key::NONE,
+            owner_type: OwnerType::Group,
+            owner_id: "sales".into(),
+            resource_type: ResourceType::Message,
+            matcher: ResourceMatcher::Any,
+            permissions: vec![PermissionType::Create],
+        }),
+        IdentityCommand::DeleteUser {
+            username: "bert".into(),
+        },
+    ] {
+        rig.send(Command::Identity(command)).unwrap();
+    }
+    // What is refused is not told.
+    let again = rig.send(Command::Identity(IdentityCommand::CreateGroup(sales())));
+    assert!(again.is_err());
+    follow(&mut rig, &store);
+    let own = |entry: &String| !entry.starts_with("AUTHORIZATION DELETE");
+    let told: Vec<String> = told(&store).into_iter().filter(own).collect();
+    assert_eq!(
+        told,
+        [
+            "USER CREATE SUCCESS",
+            // Who is made may read himself.
+            "AUTHORIZATION CREATE SUCCESS",
+            "GROUP CREATE SUCCESS",
+            "GROUP ASSIGN SUCCESS",
+            "GROUP UNASSIGN SUCCESS",
+            "AUTHORIZATION CREATE SUCCESS",
+            "USER DELETE SUCCESS",
+        ]
+    );
+    let assigned = store.one(&AUDIT_LOG, r#"{"operationType": "ASSIGN"}"#);
+    for (name, value) in [
+        ("category", json!("ADMIN")),
+        ("actorId", json!("anna")),
+        ("entityKey", json!("sales")),
+        ("relatedEntityType", json!("USER")),
+        ("relatedEntityKey", json!("bert")),
+        ("tenantId", Json::Null),
+        ("processDefinitionKey", Json::Null),
+    ] {
+        assert_eq!(assigned[name], value, "{name}");
+    }
+    let filter = r#"{"entityType": "AUTHORIZATION", "relatedEntityKey": "sales"}"#;
+    let authorization = store.one(&AUDIT_LOG, filter);
+    assert_eq!(authorization["relatedEntityType"], "GROUP");
+    let key: i64 = authorization["entityKey"]
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(key > 0, "{authorization}");
+    let created = r#"{"entityType": "GROUP", "operationType": "CREATE"}"#;
+    assert_eq!(store.one(&AUDIT_LOG, created)["entityDescription"], "Sales");
+}
+
+/// Where all callers are told of: still nobody in particular sets up a cluster.
+#[test]
+fn what_a_node_sets_up_at_its_start_is_not_told() {
+    let all = AuditedConfig {
+        categories: "ADMIN,DEPLOYED_RESOURCES,USER_TASKS".to_string(),
+        excludes: String::new(),
+    };
+    let store = audited(AuditConfig {
+        enabled: true,
+        user: all.clone(),
+        client: all.clone(),
+        unknown: all,
+    });
+    let mut rig = Rig::new();
+    rig.record_batches();
+    rig.claims = Claims::Internal;
+    let setup = IdentitySetupValue {
+        users: vec![user("demo")],
+        ..IdentitySetupValue::default()
+    };
+    let setup = IdentityCommand::SetUp(Box::new(setup));
+    rig.send(Command::Identity(setup)).unwrap();
+    follow(&mut rig, &store);
+    assert_eq!(store.find(&USER, "{}").len(), 1);
+    assert_eq!(told(&store), [""; 0]);
+    rig.claims = Claims::Anonymous;
+    let create = IdentityCommand::CreateGroup(sales());
+    rig.send(Command::Identity(create)).unwrap();
+    follow(&mut rig, &store);
+    assert_eq!(told(&store), ["GROUP CREATE SUCCESS"]);
 }

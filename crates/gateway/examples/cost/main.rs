@@ -23,6 +23,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::command::{ActivateJobs, Request};
+use skep_protocol::origin::Claims;
 use skep_protocol::response::{JobActivation, Response};
 use skep_protocol::{ActivatedJob, Failure};
 use skep_service::{
@@ -78,6 +79,7 @@ impl Broker for GroupCommit {
     fn activate_jobs(
         &self,
         _: ActivateJobs,
+        _: Claims,
         _: Duration,
     ) -> BoxFuture<'_, Result<Vec<ActivatedJob>, Failure>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
@@ -85,7 +87,11 @@ impl Broker for GroupCommit {
 
     fn give_back(&self, _: Vec<JobActivation>) {}
 
-    fn open_job_stream(&self, _: ActivateJobs) -> Box<dyn JobReceiver> {
+    fn directory(&self) -> Arc<skep_identity::Directory> {
+        Arc::default()
+    }
+
+    fn open_job_stream(&self, _: ActivateJobs, _: Claims) -> Box<dyn JobReceiver> {
         Box::new(NoJobs)
     }
 

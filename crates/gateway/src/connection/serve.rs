@@ -1,6 +1,7 @@
 //! Serving one connection until it ends or has to go.
 
 use std::future::{Future, poll_fn};
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
@@ -24,6 +25,8 @@ pub const LAST_ANSWER: u32 = 5;
 
 /// A connection that has just been made.
 pub struct Accepted {
+    /// The address that it comes from.
+    pub peer: IpAddr,
     pub socket: Socket,
     pub activity: Arc<Activity>,
     /// How long an idle connection that is told to end may take for it.
@@ -48,6 +51,7 @@ where
         socket,
         activity,
         patience,
+        peer: _,
     } = accepted;
     let seen = Arc::clone(&activity);
     let service = service_fn(move |request: Request<Incoming>| {

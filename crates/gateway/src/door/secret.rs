@@ -63,7 +63,8 @@ impl<'de> Deserialize<'de> for Secret {
             }
         }
 
-        deserializer.deserialize_str(Strings)
+        // Asked for a string, a reader of JSON would itself say what it found.
+        deserializer.deserialize_any(Strings)
     }
 }
 

@@ -1,17 +1,13 @@
-//! The hook for the directory: it is asked who somebody is.
+//! What callers may know of themselves.
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
+use skep_identity::{Directory, Grants, Parent};
+use skep_protocol::TenantId;
 use skep_protocol::origin::Claims;
+use skep_protocol::value::ParentType;
 
-/// Knows users and clients.
-pub trait Who: Debug + Send + Sync {
-    /// What is known of the caller; `None`: nothing, as he has not said who he is.
-    fn me(&self, claims: &Claims) -> Option<Me>;
-}
-
-/// What callers may know of themselves.
+/// See the [module](self).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Me {
     /// User name, or client id.
@@ -33,4 +29,44 @@ pub struct MyTenant {
     pub id: Arc<str>,
     pub name: Arc<str>,
     pub description: Arc<str>,
+}
+
+/// What is known of the caller; `None`: he has not said who he is.
+pub fn me(directory: &Directory, claims: &Claims, authorizations: bool) -> Option<Me> {
+    let (Claims::User(principal) | Claims::Client(principal)) = claims else {
+        return None;
+    };
+    let grants = Grants::of(directory, claims)?;
+    let user = grants.user().and_then(|name| directory.user(name));
+    let given = |text: &Arc<str>| (!text.is_empty()).then(|| text.clone());
+    Some(Me {
+        username: principal.id.clone(),
+        display_name: user.and_then(|user| given(&user.name)),
+        email: user.and_then(|user| given(&user.email)),
+        authorized_components: match authorizations {
+            true => grants.components(),
+            false => vec!["*".into()],
+        },
+        tenants: grants
+            .tenants()
+            .iter()
+            .map(|id| tenant(directory, id))
+            .collect(),
+        groups: grants.groups().iter().cloned().collect(),
+        roles: grants.roles().iter().cloned().collect(),
+        can_logout: true,
+    })
+}
+
+fn tenant(directory: &Directory, id: &TenantId) -> MyTenant {
+    let value = directory.parent(&Parent::new(ParentType::Tenant, id.as_str()));
+    let (name, description) = match value {
+        Some(value) => (value.name.clone(), value.description.clone()),
+        None => (id.as_str().into(), "".into()),
+    };
+    MyTenant {
+        id: id.as_str().into(),
+        name,
+        description,
+    }
 }

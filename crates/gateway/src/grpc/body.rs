@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use parking_lot::Mutex;
+use skep_protocol::origin::Claims;
 use skep_service::BoxFuture;
 use tokio::time::Sleep;
 use tonic::Status;
@@ -22,6 +23,7 @@ use crate::call::{FrontEnd, Stopwatch};
 pub struct CallContext {
     pub watch: Stopwatch,
     share: Mutex<Share>,
+    claims: Mutex<Claims>,
 }
 
 impl CallContext {
@@ -29,7 +31,17 @@ impl CallContext {
         CallContext {
             watch,
             share: Mutex::default(),
+            claims: Mutex::new(Claims::Anonymous),
         }
+    }
+
+    /// The door has found out who calls.
+    pub fn is_of(&self, claims: Claims) {
+        *self.claims.lock() = claims;
+    }
+
+    pub fn claims(&self) -> Claims {
+        self.claims.lock().clone()
     }
 
     pub fn take_share(&self) -> Share {

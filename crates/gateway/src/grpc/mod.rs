@@ -13,6 +13,7 @@ mod status;
 mod stream;
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::{Request, Response};
@@ -28,6 +29,7 @@ use self::body::{CallContext, MessageBody};
 use self::service::GatewayService;
 use crate::budget::FREE_BODY_BYTES;
 use crate::call::{FrontEnd, Stopwatch};
+use crate::door::{Head, Login, Refused};
 
 /// What the paths of the gateway's rpcs begin with.
 const GATEWAY: &str = "/gateway_protocol.Gateway/";
@@ -104,10 +106,15 @@ impl GrpcServices {
 
     pub fn handle(
         &self,
+        peer: IpAddr,
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<GrpcResponse, Infallible>> + Send + use<> {
         let watch = Stopwatch::of_call(request.headers(), &self.front.config);
         let context = Arc::new(CallContext::new(watch));
+        // Health is for everybody, and tells nothing.
+        let is_open = self.front.door.login() == Login::Unprotected
+            || request.uri().path().starts_with(HEALTH);
+        let shown = (!is_open).then(|| (request.method().clone(), request.headers().clone()));
         let rpc = request
             .uri()
             .path()
@@ -136,6 +143,18 @@ impl GrpcServices {
             }
         };
         async move {
+            if let Some((method, headers)) = shown {
+                let head = Head {
+                    method: &method,
+                    headers: &headers,
+                    peer,
+                };
+                let directory = front.broker.directory();
+                match front.door.enter(&head, &directory).await {
+                    Ok(claims) => context.is_of(claims),
+                    Err(refused) => return Ok(not_let_in(refused)),
+                }
+            }
             let call = match call {
                 Ok(call) => call,
                 Err((Some(service), request)) => return service.oneshot(request).await,
@@ -158,6 +177,24 @@ impl GrpcServices {
             Ok(response)
         }
     }
+}
+
+const HEALTH: &str = "/grpc.health.v1.Health/";
+
+fn not_let_in(refused: Refused) -> GrpcResponse {
+    let refusal = match refused {
+        Refused::Cannot(failure) => status::status(failure),
+        Refused::Nothing => Status::unauthenticated(
+            "Expected authentication information at header with key [authorization], but found nothing",
+        ),
+        Refused::Scheme => Status::unauthenticated(
+            "Expected the header 'authorization' to begin with 'Basic ', but it has another scheme",
+        ),
+        Refused::Wrong | Refused::NoSession | Refused::Forged => {
+            Status::unauthenticated(refused.text())
+        }
+    };
+    refusal.into_http()
 }
 
 fn unknown(path: &str) -> GrpcResponse {

@@ -37,9 +37,9 @@ struct Call<T> {
 impl<T: Message> Call<T> {
     fn of(request: Request<T>) -> Call<T> {
         let context = request.extensions().get::<Arc<CallContext>>();
-        let (mut watch, mut share) = match context {
-            Some(context) => (context.watch, context.take_share()),
-            None => (Stopwatch::start(), Share::default()),
+        let (mut watch, mut share, claims) = match context {
+            Some(context) => (context.watch, context.take_share(), context.claims()),
+            None => (Stopwatch::start(), Share::default(), Claims::Anonymous),
         };
         watch.decoded();
         let message = request.into_inner();
@@ -51,7 +51,7 @@ impl<T: Message> Call<T> {
             message,
             watch,
             share,
-            claims: Claims::Anonymous,
+            claims,
         }
     }
 }
@@ -138,12 +138,17 @@ impl Gateway for GatewayService {
         &self,
         request: Request<pb::ActivateJobsRequest>,
     ) -> Reply<Self::ActivateJobsStream> {
-        let Call { message, .. } = Call::of(request);
+        let Call {
+            message, claims, ..
+        } = Call::of(request);
         let front = &self.front;
         let wait = front.long_poll(message.request_timeout);
         let command = decode::activate(message).map_err(status)?;
         drop(front.gate.enter(false).await.map_err(status)?);
-        let jobs = front.activate(command, wait).await.map_err(status)?;
+        let jobs = front
+            .activate(command, claims, wait)
+            .await
+            .map_err(status)?;
         let activated = encode::activated(jobs, front.config.max_message_size);
         for job in &activated.too_large {
             front.refuse(job);
@@ -164,9 +169,14 @@ impl Gateway for GatewayService {
         &self,
         request: Request<pb::StreamActivatedJobsRequest>,
     ) -> Reply<GrpcJobStream> {
-        let Call { message, watch, .. } = Call::of(request);
+        let Call {
+            message,
+            watch,
+            claims,
+            ..
+        } = Call::of(request);
         let spec = decode::stream(message).map_err(status)?;
-        let jobs = self.front.open_job_stream(spec);
+        let jobs = self.front.open_job_stream(spec, claims);
         let front = Arc::clone(&self.front);
         Ok(Response::new(GrpcJobStream::new(jobs, front, watch)))
     }

@@ -5,6 +5,7 @@ mod decode;
 mod documents;
 mod encode;
 mod json;
+mod login;
 mod multipart;
 pub mod openapi;
 pub mod operations;
@@ -13,9 +14,11 @@ mod path;
 mod problem;
 mod queries;
 mod router;
+mod sight;
 mod stream;
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +28,7 @@ use http::header::{CONNECTION, CONTENT_TYPE, EXPECT, HeaderMap};
 use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
-use skep_protocol::command::Held;
+use skep_protocol::command::{ActivateJobs, Held};
 use skep_protocol::origin::Claims;
 use skep_protocol::{ActivatedJob, Failure, Key};
 use skep_query::{BoxFuture, Entity, QueryError};
@@ -46,12 +49,14 @@ use crate::admission::Slot;
 use crate::budget::{Budget, Share};
 use crate::call::{FrontEnd, Stopwatch};
 use crate::check::invalid;
+use crate::door::{Head, Login};
 use crate::metrics::served::NO_ROUTE;
 use crate::undelivered::Undelivered;
 
 /// Answers one request; every failure is an answer as well.
 pub async fn handle(
     front: Arc<FrontEnd>,
+    peer: IpAddr,
     request: Request<Incoming>,
 ) -> Result<Response<RestBody>, Infallible> {
     let mut watch = Stopwatch::of_call(request.headers(), &front.config);
@@ -60,14 +65,15 @@ pub async fn handle(
     let meant = path::decoded(path);
     let (route, answered) = match ROUTER.find(parts.method.as_str(), &meant) {
         Found::Route { index, texts } => {
-            let answered = answer(&front, index, texts, &parts, body, &mut watch).await;
+            let route = (index, texts);
+            let answered = answer(&front, route, (&parts, peer), body, &mut watch).await;
             (index, answered)
         }
         Found::OtherMethods(methods) => {
             let problem = Problem::wrong_method(parts.method.as_str(), path, &methods);
             (NO_ROUTE, Err(problem))
         }
-        Found::Nothing => (NO_ROUTE, page(&front, &parts)),
+        Found::Nothing => (NO_ROUTE, beside(&front, &parts, peer, body).await),
     };
     // A body that was not read to its end makes the connection useless for the next request.
     let unread = matches!(&answered, Err(problem) if problem.unread_body);
@@ -75,12 +81,35 @@ pub async fn handle(
     if unread && parts.version < Version::HTTP_2 {
         response.headers_mut().insert(CONNECTION, CLOSE);
     }
+    login::renew(&front, &parts, &mut response);
     let status = response.status().as_u16();
     front.metrics.http.observe(route, status, watch.total_ns());
     Ok(response)
 }
 
-/// What is not of the API may be a page for browsers.
+/// What is not of the API may be a login, or a page for browsers.
+async fn beside(
+    front: &FrontEnd,
+    parts: &Parts,
+    peer: IpAddr,
+    body: Incoming,
+) -> Result<Response<RestBody>, Problem> {
+    // Boxed: what few requests need must not make the future of each larger.
+    match Box::pin(login::answer(front, &head(parts, peer), parts, body)).await {
+        Some(answer) => answer,
+        None => page(front, parts),
+    }
+}
+
+fn head(parts: &Parts, peer: IpAddr) -> Head<'_> {
+    Head {
+        method: &parts.method,
+        headers: &parts.headers,
+        peer,
+    }
+}
+
+/// What is neither may be a page.
 fn page(front: &FrontEnd, parts: &Parts) -> Result<Response<RestBody>, Problem> {
     let pages = front.config.pages.as_ref();
     match pages.and_then(|pages| pages.answer(parts)) {
@@ -91,33 +120,52 @@ fn page(front: &FrontEnd, parts: &Parts) -> Result<Response<RestBody>, Problem> 
 
 async fn answer(
     front: &Arc<FrontEnd>,
-    index: usize,
-    path: Texts<'_>,
-    parts: &Parts,
+    (index, path): (usize, Texts<'_>),
+    (parts, peer): (&Parts, IpAddr),
     body: Incoming,
     watch: &mut Stopwatch,
 ) -> Result<Response<RestBody>, Problem> {
     let Some(operation) = OPERATIONS.get(index) else {
         return Err(Problem::unknown_path(parts.uri.path()));
     };
+    let claims = match operation.is_open() {
+        true => Claims::Anonymous,
+        false => enter(front, &head(parts, peer)).await?,
+    };
+    if operation.tag == "Tenants" && !front.config.tenants_api {
+        return Err(Problem::no_access(
+            parts.uri.path(),
+            "camunda.security.multi-tenancy.api-enabled is false",
+        ));
+    }
     match operation.does {
         Does::NotYet => Err(Problem::not_yet(operation.id)),
         Does::Tell(tell) => Ok(tell(front)),
-        Does::TellCaller(tell) => Ok(tell((front, &Claims::Anonymous))),
+        Does::TellCaller(tell) => Ok(tell((front, &claims))),
         // Boxed: what few requests need must not make the future of each larger.
         Does::Document(does) => {
+            sight::may(front, &claims, operation)?;
             Box::pin(documents::answer(front, does, path.first(), parts, body)).await
         }
         Does::Command { .. } | Does::Query { .. } => {
-            ask_broker(front, operation, path, parts, body, watch).await
+            ask_broker(front, (operation, path), claims, parts, body, watch).await
         }
     }
 }
 
+/// Who calls. What is known at once takes no future of its own.
+async fn enter(front: &FrontEnd, head: &Head<'_>) -> Result<Claims, Problem> {
+    if front.door.login() == Login::Unprotected {
+        return Ok(front.door.unprotected(head)?);
+    }
+    let directory = front.broker.directory();
+    Ok(Box::pin(front.door.enter(head, &directory)).await?)
+}
+
 async fn ask_broker(
     front: &Arc<FrontEnd>,
-    operation: &Operation,
-    path: Texts<'_>,
+    (operation, path): (&Operation, Texts<'_>),
+    claims: Claims,
     parts: &Parts,
     body: Incoming,
     watch: &mut Stopwatch,
@@ -131,7 +179,7 @@ async fn ask_broker(
     // What was decoded has its own copy; the share goes on with the request.
     drop(bytes);
     watch.decoded();
-    carry_out(front, decoded, Claims::Anonymous, (slot, share), watch).await
+    carry_out(front, decoded, claims, (slot, share), watch).await
 }
 
 /// What the request asks of the broker, by the operation's row.
@@ -242,7 +290,7 @@ async fn carry_out(
         Decoded::Query(asked) => {
             let _held = held;
             // Boxed: see above.
-            Box::pin(queries::respond(front, *asked)).await
+            Box::pin(queries::respond(front, &claims, *asked)).await
         }
         Decoded::Of {
             entity,
@@ -257,22 +305,32 @@ async fn carry_out(
         } => hash_first(front, hashed, (timeout, echo), claims, held, watch).await,
         Decoded::Activate { command, wait } => {
             drop(held);
-            let jobs = front.activate(command, wait).await?;
-            let mut body = String::new();
-            encode::jobs(&mut body, &jobs);
-            let jobs = jobs.iter().map(ActivatedJob::activation).collect();
-            let undelivered = Undelivered::new(Arc::clone(&front.broker), jobs);
-            Ok(encode::json(body).map(|body| body.with_jobs(undelivered)))
+            activated(front, command, claims, wait).await
         }
         Decoded::Stream(spec) => {
             drop(held);
             let keep_alive = front.config.stream_keep_alive;
-            let lines = JobLines::new(front.open_job_stream(spec), keep_alive);
+            let lines = JobLines::new(front.open_job_stream(spec, claims), keep_alive);
             let mut response = Response::new(RestBody::Jobs(lines));
             response.headers_mut().insert(CONTENT_TYPE, ND_JSON);
             Ok(response)
         }
     }
+}
+
+/// The jobs that there are, or that come soon. Those that do not reach their client go back.
+async fn activated(
+    front: &FrontEnd,
+    command: ActivateJobs,
+    claims: Claims,
+    wait: Duration,
+) -> Result<Response<RestBody>, Problem> {
+    let jobs = front.activate(command, claims, wait).await?;
+    let mut body = String::new();
+    encode::jobs(&mut body, &jobs);
+    let jobs = jobs.iter().map(ActivatedJob::activation).collect();
+    let undelivered = Undelivered::new(Arc::clone(&front.broker), jobs);
+    Ok(encode::json(body).map(|body| body.with_jobs(undelivered)))
 }
 
 /// Does what was asked about something that must be there. Boxed, as it comes back to where it was called from.
@@ -285,7 +343,8 @@ fn about<'a>(
     watch: &'a mut Stopwatch,
 ) -> BoxFuture<'a, Result<Response<RestBody>, Problem>> {
     Box::pin(async move {
-        queries::must_exist(front, entity, by, key).await?;
+        let row = queries::must_exist(front, entity, by, key).await?;
+        queries::may_command(front, &claims, (entity, &row), &command)?;
         carry_out(front, *command, claims, held, watch).await
     })
 }
@@ -329,13 +388,14 @@ fn check_content_type(header: Option<&HeaderValue>, takes: Takes) -> Result<&str
 mod tests {
     use super::*;
 
-    fn future_size<A, B, F: Future>(_: impl Fn(A, B) -> F) -> usize {
+    fn future_size<A, B, C, F: Future>(_: impl Fn(A, B, C) -> F) -> usize {
         size_of::<F>()
     }
 
     #[test]
     fn a_request_under_way_is_small() {
-        let bytes = future_size(handle);
+        let from = std::net::Ipv4Addr::LOCALHOST.into();
+        let bytes = future_size(|front, request| handle(front, from, request));
         assert!(bytes <= 3 << 10, "{bytes} bytes per connection");
     }
 }

@@ -1,7 +1,7 @@
 //! Failures as problem bodies (RFC 9457).
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE};
+use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode};
 use skep_protocol::{Failure, Rejection, RejectionType};
 
@@ -9,6 +9,7 @@ use super::RestBody;
 use super::json::Object;
 use crate::failure_text;
 
+const ASKS_FOR_BASIC: HeaderValue = HeaderValue::from_static("Basic realm=\"Skep\"");
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
 /// Why a request is not answered positively.
@@ -63,6 +64,12 @@ impl Problem {
         )
     }
 
+    /// The operation is switched off.
+    pub fn no_access(path: &str, why: &str) -> Problem {
+        let detail = format!("The path '{path}' is not accessible: {why}.");
+        Problem::new(StatusCode::FORBIDDEN, "Access issue", detail)
+    }
+
     pub fn wrong_content_type(given: Option<&str>, wanted: &str) -> Problem {
         let given = given.map_or("no Content-Type".to_string(), |g| {
             format!("Content-Type '{g}'")
@@ -108,6 +115,9 @@ impl Problem {
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, PROBLEM_JSON);
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, ASKS_FOR_BASIC);
+        }
         if let Some(allow) = self.allow.and_then(|a| HeaderValue::try_from(a).ok()) {
             headers.insert(ALLOW, allow);
         }

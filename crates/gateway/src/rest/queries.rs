@@ -6,22 +6,28 @@ use std::sync::Arc;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use skep_identity::Grants;
+use skep_protocol::command::{Need, On};
 use skep_protocol::document::write_json_string;
-use skep_protocol::{Failure, Key};
+use skep_protocol::origin::Claims;
+use skep_protocol::{Failure, Key, grants};
+use skep_query::access::{self, Narrowed};
 use skep_query::entities::{
     BATCH_OPERATION, DECISION_INSTANCE, DECISION_REQUIREMENTS, ELEMENT_INSTANCE, INCIDENT, JOB,
     PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE,
 };
 use skep_query::{
-    Answer, Condition, Consistency, Entity, Found, Query, QueryError, Row, Search, Value, answer,
+    Answer, Condition, Consistency, Entity, Found, Op, Query, QueryError, Row, Search, Value,
+    answer,
 };
 
 use self::job_statistics::{JobStatistics, time_parameter};
 use self::related::TaskVariables;
 use self::statistics::Statistics;
+use super::decode::Decoded;
 use super::operations::path::{AnyKey, EvaluationKey};
 use super::problem::Problem;
-use super::{RestBody, encode};
+use super::{RestBody, encode, sight};
 use crate::call::FrontEnd;
 
 pub mod identity;
@@ -263,30 +269,62 @@ pub async fn must_exist(
     entity: &'static Entity,
     by: &'static str,
     key: Key,
-) -> Result<(), Problem> {
+) -> Result<Row, Problem> {
     let mut ask = Ask {
         front,
+        grants: None,
         consistency: Consistency::ReadYourWrites,
         behind: 0,
     };
     if entity.key().name == by {
-        return ask.one(entity, key).await.map(drop);
+        return ask.one(entity, key).await;
     }
     let has_key = entity.index_of(by).map(|field| Condition::Field {
         field,
-        op: skep_query::Op::Eq(Value::Int(key.0)),
+        op: Op::Eq(Value::Int(key.0)),
     });
     let search = Search::all(entity, has_key.into_iter().collect(), 1);
-    match ask.found(search).await?.is_empty() {
-        true => Err(not_found(entity, key)),
-        false => Ok(()),
+    let row = ask.found(search).await?.pop();
+    row.ok_or_else(|| not_found(entity, key))
+}
+
+/// May the caller do this to what has ended? The engine no longer has it, so it is asked here, of the row that was found.
+///
+/// # Errors
+/// The caller may not.
+pub fn may_command(
+    front: &FrontEnd,
+    claims: &Claims,
+    (entity, row): (&Entity, &Row),
+    command: &Decoded,
+) -> Result<(), Problem> {
+    let (Some(grants), Decoded::Command { request, .. }) = (sight::grants(front, claims), command)
+    else {
+        return Ok(());
+    };
+    let (permissions, column) = match request.command.needs() {
+        Need::AnyOf(permissions, On::ItsProcess) => (permissions, "processDefinitionId"),
+        Need::AnyOf(permissions, On::DecisionOf(_)) => (permissions, "decisionDefinitionId"),
+        // The engine asks.
+        _ => return Ok(()),
+    };
+    let id = text_of(entity, row, column);
+    let is_granted = id.is_some_and(|id| permissions.iter().any(|p| grants.allows(*p, id)));
+    match is_granted {
+        true => Ok(()),
+        false => Err(sight::unauthorized(permissions)),
     }
 }
 
 /// Asks the store and writes the answer.
-pub async fn respond(front: &FrontEnd, asked: QueryRequest) -> Result<Response<RestBody>, Problem> {
+pub async fn respond(
+    front: &FrontEnd,
+    claims: &Claims,
+    asked: QueryRequest,
+) -> Result<Response<RestBody>, Problem> {
     let mut ask = Ask {
         front,
+        grants: sight::grants(front, claims),
         consistency: asked.consistency,
         behind: 0,
     };
@@ -381,14 +419,106 @@ fn text_of<'r>(entity: &Entity, row: &'r Row, field: &str) -> Option<&'r Arc<str
     }
 }
 
+fn narrowed(search: &mut Search, grants: &Grants) -> Result<Narrowed, Problem> {
+    access::narrow(search, grants).map_err(|error| invalid(error.to_string()))
+}
+
+/// It is there, and the caller may not see it.
+fn refused(entity: &Entity) -> Problem {
+    use access::Access;
+    let permissions = match access::of(entity) {
+        Some(
+            Access::By(_, permissions)
+            | Access::All(permissions)
+            | Access::OfInstance(_, permissions),
+        ) => permissions,
+        Some(Access::Task) => grants![ProcessDefinition: ReadUserTask, UserTask: Read],
+        Some(Access::Audit) => grants![AuditLog: Read],
+        Some(Access::Members) | None => &[],
+    };
+    sight::unauthorized(permissions)
+}
+
 struct Ask<'f> {
     front: &'f FrontEnd,
+    /// What the caller may do; `None`: nobody asks, or what follows belongs to what he was shown.
+    grants: Option<Arc<Grants>>,
     consistency: Consistency,
     behind: u64,
 }
 
 impl Ask<'_> {
+    /// Asks for what the caller may see.
     async fn answer(&mut self, query: Query) -> Result<Answer, Problem> {
+        let Some(grants) = self.grants.clone() else {
+            return self.whole_answer(query).await;
+        };
+        match query {
+            Query::Search(mut search) => match narrowed(&mut search, &grants)? {
+                Narrowed::Whole | Narrowed::Part => self.whole_answer(Query::Search(search)).await,
+                Narrowed::Nothing => Ok(Answer::Found(Found::default())),
+            },
+            Query::Groups(mut groups) => match narrowed(&mut groups.search, &grants)? {
+                Narrowed::Whole | Narrowed::Part => self.whole_answer(Query::Groups(groups)).await,
+                Narrowed::Nothing => Ok(Answer::Rows(Vec::new())),
+            },
+            Query::Get { entity, key } => {
+                let answer = self.whole_answer(Query::Get { entity, key }).await?;
+                if let Answer::Row(Some(_)) = answer {
+                    self.may_see(entity, key, &grants).await?;
+                }
+                Ok(answer)
+            }
+            Query::SequenceFlows {
+                process_instance_key: key,
+            }
+            | Query::ElementStatistics {
+                process_instance_key: key,
+            } => {
+                self.may_see(&PROCESS_INSTANCE, key, &grants).await?;
+                self.whole_answer(query).await
+            }
+            Query::DefinitionStatistics {
+                process_definition_key: key,
+            } => {
+                self.may_see(&PROCESS_DEFINITION, key, &grants).await?;
+                self.whole_answer(query).await
+            }
+        }
+    }
+
+    /// Whether what is there may be seen: a search for it finds it.
+    async fn may_see(
+        &mut self,
+        entity: &'static Entity,
+        key: Key,
+        grants: &Grants,
+    ) -> Result<(), Problem> {
+        let has_key = Condition::Field {
+            field: entity.index_of(entity.key().name).unwrap_or_default(),
+            op: Op::Eq(Value::Int(key.0)),
+        };
+        let mut search = Search::all(entity, vec![has_key], 1);
+        let is_seen = match narrowed(&mut search, grants)? {
+            Narrowed::Whole => true,
+            Narrowed::Nothing => false,
+            Narrowed::Part => match self.whole_answer(Query::Search(search)).await? {
+                Answer::Found(found) => !found.rows.is_empty(),
+                other => return Err(unexpected(&other)),
+            },
+        };
+        match is_seen {
+            true => Ok(()),
+            false => Err(refused(entity)),
+        }
+    }
+
+    /// What follows belongs to what the caller was shown: the form of a task, the names of an instance.
+    fn trust(&mut self) {
+        self.grants = None;
+    }
+
+    async fn whole_answer(&mut self, query: Query) -> Result<Answer, Problem> {
         let (answer, behind) = self.front.storage.query(query, self.consistency).await?;
         self.behind = self.behind.max(behind);
         Ok(answer)

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
+use skep_identity::Directory;
 use skep_protocol::command::{ActivateJobs, Held, IdentityCommand, Request};
+use skep_protocol::origin::Claims;
 use skep_protocol::response::{JobActivation, ProcessInstanceCreated};
 use skep_protocol::value::{JobKind, ParentValue, PasswordHash, UserValue};
 use skep_protocol::{ActivatedJob, Command, Failure, Key, Rejection, RejectionType, Response};
@@ -30,6 +32,8 @@ pub const KEY: Key = Key(2251799813685249);
 #[derive(Default)]
 pub struct FakeBroker {
     pub requests: Mutex<Vec<Request>>,
+    /// Who there is.
+    pub directory: Mutex<Arc<Directory>>,
     /// The answer to the next command; the one that fits the command when there is none.
     answers: Mutex<VecDeque<Result<Response, Failure>>>,
     /// Commands are not answered until they are released.
@@ -163,6 +167,7 @@ impl Broker for FakeBroker {
     fn activate_jobs(
         &self,
         command: ActivateJobs,
+        _claims: Claims,
         wait: Duration,
     ) -> BoxFuture<'_, Result<Vec<ActivatedJob>, Failure>> {
         let max_jobs = command.max_jobs as usize;
@@ -187,7 +192,11 @@ impl Broker for FakeBroker {
         self.changed.notify_waiters();
     }
 
-    fn open_job_stream(&self, spec: ActivateJobs) -> Box<dyn JobReceiver> {
+    fn directory(&self) -> Arc<Directory> {
+        self.directory.lock().clone()
+    }
+
+    fn open_job_stream(&self, spec: ActivateJobs, _claims: Claims) -> Box<dyn JobReceiver> {
         let (jobs, receiver) = mpsc::channel(spec.max_jobs as usize);
         let (closed_tx, closed) = oneshot::channel();
         self.streams.lock().push(Stream { spec, jobs, closed });

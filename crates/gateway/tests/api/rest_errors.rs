@@ -316,11 +316,11 @@ async fn what_is_not_there_is_told_apart() {
         ),
         (405, Some("GET"))
     );
-    let (status, title, detail) = post(gateway.rest, "/v2/groups/search", "{}")
+    let (status, title, detail) = post(gateway.rest, "/v2/agent-instances/search", "{}")
         .await
         .problem();
     assert_eq!((status, title.as_str()), (501, "NOT_IMPLEMENTED"));
-    assert!(detail.contains("'searchGroups'"), "{detail}");
+    assert!(detail.contains("'searchAgentInstances'"), "{detail}");
     // Of 8.10, also where a key could stand.
     for (method, path, operation) in [
         ("GET", "/v2/backups/runtime", "listRuntimeBackups"),

@@ -13,7 +13,7 @@ use crate::http::{JSON, open};
 const REQUESTS: &str = include_str!("facts/refused-8.9.jsonl");
 
 /// What is taken all the same: how the broken rule begins, where, and why.
-const TAKEN: [(&[&str], &str, &str); 10] = [
+const TAKEN: [(&[&str], &str, &str); 11] = [
     (
         &[
             "pattern",
@@ -54,6 +54,11 @@ const TAKEN: [(&[&str], &str, &str); 10] = [
         &["pattern", "minLength", "maxLength"],
         "enantId",
         "where it is more than a condition, a tenant other than the default one is refused; empty is the default one",
+    ),
+    (
+        &["pattern", "maxLength"],
+        "in username",
+        "no user has such a name: NOT_FOUND",
     ),
     (
         &["required after", "null after"],

@@ -1,8 +1,10 @@
 //! What its caller must be allowed to do so that a command is carried out, or a question answered. Stated in the rows; nobody asks for it yet.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::{DecisionRef, ProcessRef};
+use crate::document::Document;
 use crate::key::Key;
 use crate::permission::Permission;
 
@@ -22,15 +24,25 @@ pub enum Need<'c> {
     ToDelete(Key),
     /// To start or go on with each process that the event reaches: `CREATE_PROCESS_INSTANCE` for a start event,
     /// `UPDATE_PROCESS_INSTANCE` for an instance that waits. One that is missing refuses all of it.
-    OfEachReached,
-    /// `CREATE_PROCESS_INSTANCE` on each process that starts: of this definition, or of all whose conditions hold.
-    OfEachStarted(Option<Key>),
+    OfEachReached(Reached<'c>),
+    /// `CREATE_PROCESS_INSTANCE` on each process that starts: of this definition, or of all whose conditions hold with these variables.
+    OfEachStarted(Option<Key>, &'c Document),
     /// Nothing is refused: what the caller may not do this to is passed over.
     Filters(&'static [Permission]),
     /// Whoever is let in may do it.
     Nothing,
     /// No client can send it: it comes from the management port, or from this partition itself.
     Internal,
+}
+
+/// What reaches processes that its sender does not name.
+#[derive(Clone, Debug)]
+pub enum Reached<'c> {
+    Message {
+        name: &'c Arc<str>,
+        correlation_key: &'c Arc<str>,
+    },
+    Signal(&'c str),
 }
 
 /// On which resource a permission is needed.
@@ -76,10 +88,10 @@ impl fmt::Display for Need<'_> {
                 }
             }
             Need::ToDelete(_) => f.write_str("to delete what the key names"),
-            Need::OfEachReached => {
+            Need::OfEachReached(_) => {
                 f.write_str("to start or to update each process that is reached")
             }
-            Need::OfEachStarted(_) => f.write_str("to start each process that starts"),
+            Need::OfEachStarted(..) => f.write_str("to start each process that starts"),
             Need::Filters(permissions) => {
                 one_of(f, permissions)?;
                 f.write_str(" (filter)")

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::facts::{self, *};
-use super::need::{Need, On};
+use super::need::{Need, On, Reached};
 use super::*;
 use crate::grants;
 use crate::intent::*;
@@ -155,7 +155,10 @@ pub enum Command {
         about: About::Nothing,
         at: At::Correlation(&message.correlation_key),
         class: New,
-        needs: Need::OfEachReached,
+        needs: Need::OfEachReached(Reached::Message {
+            name: &message.name,
+            correlation_key: &message.correlation_key,
+        }),
         audit: Audit::None,
         weight: message.variables.weight() + message.name.len() + message.correlation_key.len(),
     }
@@ -164,7 +167,7 @@ pub enum Command {
         about: About::Nothing,
         at: At::First,
         class: New,
-        needs: Need::OfEachReached,
+        needs: Need::OfEachReached(Reached::Signal(&signal.signal_name)),
         audit: Audit::None,
         weight: signal.variables.weight() + signal.signal_name.len(),
     }
@@ -173,7 +176,7 @@ pub enum Command {
         about: About::Nothing,
         at: At::Turn,
         class: New,
-        needs: Need::OfEachStarted(evaluate.process_definition_key),
+        needs: Need::OfEachStarted(evaluate.process_definition_key, &evaluate.variables),
         audit: Audit::None,
         weight: evaluate.variables.weight(),
     }

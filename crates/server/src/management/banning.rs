@@ -4,7 +4,7 @@
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use skep_broker::Broker;
-use skep_protocol::command::Command;
+use skep_protocol::command::{Command, Request};
 use skep_protocol::{Failure, Key, RejectionType};
 use skep_service::Broker as _;
 
@@ -48,7 +48,7 @@ async fn ban(broker: &Broker, key: &str) -> Handled {
     let command = Command::BanInstance {
         process_instance_key: Key(key),
     };
-    match broker.execute(skep_protocol::command::Request::internal(command)).await.result {
+    match broker.execute(Request::internal(command)).await.result {
         Ok(_) => Ok(no_content()),
         Err(Failure::Rejected(rejection)) if rejection.kind == RejectionType::NotFound => {
             Err(message(StatusCode::NOT_FOUND, rejection.reason))

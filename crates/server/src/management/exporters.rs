@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use skep_broker::Broker;
 use skep_broker::partition::PartitionHandle;
 use skep_export::SECONDARY_STORAGE;
-use skep_protocol::command::{Command, ExportingChange};
+use skep_protocol::command::{Command, ExportingChange, Request};
 use skep_protocol::value::{ExporterPosition, ExportingPhase};
 use skep_protocol::{Failure, RejectionType};
 use skep_service::{Broker as _, PartitionRole};
@@ -352,7 +352,7 @@ async fn send(broker: &Broker, change: &ExportingChange) -> Result<(), (StatusCo
             partition,
             change: change.clone(),
         };
-        let failure = match broker.execute(skep_protocol::command::Request::internal(command)).await.result {
+        let failure = match broker.execute(Request::internal(command)).await.result {
             Ok(_) => continue,
             Err(failure) => failure,
         };

@@ -4,7 +4,7 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 use skep_broker::Broker;
-use skep_protocol::command::{Command, MAX_LISTED_INCIDENTS};
+use skep_protocol::command::{Command, MAX_LISTED_INCIDENTS, Request};
 use skep_protocol::response::OpenIncident;
 use skep_protocol::{Key, Response};
 use skep_service::Broker as _;
@@ -41,7 +41,7 @@ pub async fn list(broker: &Broker, parameters: Option<&str>) -> Handled {
             // With no room left it is only asked whether there are more.
             limit: left.max(1),
         };
-        match broker.execute(skep_protocol::command::Request::internal(command)).await.result {
+        match broker.execute(Request::internal(command)).await.result {
             Ok(Response::IncidentsListed {
                 incidents,
                 more: some,

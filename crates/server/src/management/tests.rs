@@ -9,13 +9,13 @@ use skep_broker::BrokerConfig;
 use skep_broker::clock::Clock;
 use skep_broker::config::DiskConfig;
 use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
-use skep_protocol::command::{ActivateJobs, Command};
+use skep_protocol::command::{ActivateJobs, Command, Request as BrokerRequest};
+use skep_protocol::origin::Claims;
 use skep_service::Broker as _;
 use tempfile::TempDir;
 
 use super::*;
-use crate::config;
-use crate::config::Settings;
+use crate::config::{self, Settings};
 
 mod cluster;
 
@@ -90,6 +90,10 @@ impl Server {
         while self.get("/ready").await.0 != 200 {
             tokio::task::yield_now().await;
         }
+    }
+
+    fn ask(&self, command: Command) -> skep_service::Reply {
+        self.broker().execute(BrokerRequest::internal(command))
     }
 
     fn broker(&self) -> &Arc<Broker> {
@@ -272,7 +276,7 @@ async fn paused_partitions_take_commands_up_when_they_are_resumed() {
     let path = |operation: &str| format!("/actuator/partitions/{operation}");
     let paused = server.json("POST", &path("pauseProcessing"), "").await;
     assert_eq!(paused["1"]["streamProcessorPhase"], "PAUSED");
-    let reply = server.broker().execute(skep_protocol::command::Request::internal(Command::ResetClock));
+    let reply = server.ask(Command::ResetClock);
     let resumed = server.json("POST", &path("resumeProcessing"), "").await;
     assert_eq!(resumed["2"]["streamProcessorPhase"], "PROCESSING");
     assert!(reply.await.result.is_ok());
@@ -281,7 +285,7 @@ async fn paused_partitions_take_commands_up_when_they_are_resumed() {
 #[tokio::test]
 async fn a_snapshot_is_taken_when_it_is_asked_for() {
     let server = Server::started().await;
-    let reply = server.broker().execute(skep_protocol::command::Request::internal(Command::ResetClock));
+    let reply = server.ask(Command::ResetClock);
     assert!(reply.await.result.is_ok());
     let taken = server
         .json("POST", "/actuator/partitions/takeSnapshot", "")
@@ -512,8 +516,10 @@ async fn open_job_streams_are_listed() {
         tenants: skep_protocol::Tenants::default(),
     };
     let streams = [
-        server.broker().open_job_stream(spec.clone()),
-        server.broker().open_job_stream(spec),
+        server
+            .broker()
+            .open_job_stream(spec.clone(), Claims::Internal),
+        server.broker().open_job_stream(spec, Claims::Internal),
     ];
     let listed = server.json("GET", "/actuator/jobstreams", "").await;
     let remote = &listed["remote"];
@@ -600,7 +606,7 @@ async fn an_instance_is_banned_and_shown_with_the_reason() {
         content: bytes::Bytes::from_static(xml.as_bytes()),
     }];
     let deploy = Command::Deploy(skep_protocol::command::Deploy { resources });
-    server.broker().execute(skep_protocol::command::Request::internal(deploy)).await.result.unwrap();
+    server.ask(deploy).await.result.unwrap();
     let create = Command::CreateProcessInstance(skep_protocol::command::CreateProcessInstance {
         process: skep_protocol::command::ProcessRef::Id {
             bpmn_process_id: "p".into(),
@@ -613,7 +619,7 @@ async fn an_instance_is_banned_and_shown_with_the_reason() {
         business_id: None,
         await_result: None,
     });
-    let created = server.broker().execute(skep_protocol::command::Request::internal(create)).await.result;
+    let created = server.ask(create).await.result;
     let Ok(skep_protocol::Response::ProcessInstanceCreated(created)) = created else {
         panic!("{created:?}")
     };
@@ -662,7 +668,7 @@ async fn open_incidents_are_listed_page_by_page_with_what_resolves_them() {
         content: bytes::Bytes::from_static(xml.as_bytes()),
     }];
     let deploy = Command::Deploy(skep_protocol::command::Deploy { resources });
-    server.broker().execute(skep_protocol::command::Request::internal(deploy)).await.result.unwrap();
+    server.ask(deploy).await.result.unwrap();
     assert_eq!(
         server.json("GET", "/actuator/incidents", "").await,
         json!({ "items": [], "hasMore": false })
@@ -681,7 +687,7 @@ async fn open_incidents_are_listed_page_by_page_with_what_resolves_them() {
                 business_id: None,
                 await_result: None,
             });
-        server.broker().execute(skep_protocol::command::Request::internal(create)).await.result.unwrap();
+        server.ask(create).await.result.unwrap();
     }
     let mut seen = Vec::new();
     let mut path = "/actuator/incidents?limit=2".to_string();
@@ -706,12 +712,7 @@ async fn open_incidents_are_listed_page_by_page_with_what_resolves_them() {
     let resolve = Command::ResolveIncident {
         incident_key: skep_protocol::Key(seen[0].parse().unwrap()),
     };
-    server
-        .broker()
-        .execute(skep_protocol::command::Request::internal(resolve))
-        .await
-        .result
-        .unwrap();
+    server.ask(resolve).await.result.unwrap();
     let all = server.json("GET", "/actuator/incidents", "").await;
     assert!(!all.to_string().contains(&seen[0]), "{all}");
     assert_eq!(
@@ -748,7 +749,7 @@ async fn every_metric_that_the_documentation_promises_is_in_a_scrape() {
             resource("one.dmn", ONE_DECISION),
         ],
     });
-    let answer = server.broker().execute(skep_protocol::command::Request::internal(deploy)).await;
+    let answer = server.ask(deploy).await;
     assert!(answer.result.is_ok(), "{answer:?}");
     let evaluate = "{\"decisionDefinitionId\": \"d\"}";
     let path = "/v2/decision-definitions/evaluation";

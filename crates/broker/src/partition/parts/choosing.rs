@@ -5,9 +5,12 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use skep_engine::state::BatchPhase;
+use skep_identity::Grants;
 use skep_protocol::Key;
 use skep_protocol::command::{AddBatchItems, BatchCommand};
-use skep_query::{Answer, Consistency, Query, QueryError, Row, Search, selection};
+use skep_protocol::origin::Claims;
+use skep_query::access::{self, Narrowed};
+use skep_query::{Answer, Condition, Consistency, Op, Query, QueryError, Row, Search, selection};
 
 use super::effect_sink::Effect;
 use super::environment::Environment;
@@ -160,7 +163,31 @@ fn search_for(key: Key, around: &mut Around<'_>) -> Option<(Key, Result<Search, 
     // Where all partitions keep their rows in one place, those of others are there as well.
     let from = after.max(Key::new(around.env.partition(), 0));
     let search = selection::items(kind, filter, (from, before), PAGE);
-    Some((after, search.map_err(|error| error.to_string())))
+    let claims = row.value.claims.clone();
+    let search = search.map_err(|error| error.to_string());
+    Some((
+        after,
+        search.and_then(|search| seen_by(&claims, search, around)),
+    ))
+}
+
+/// Who has made the operation chooses among what he may read: the rest is not even counted.
+fn seen_by(claims: &Claims, mut search: Search, around: &mut Around<'_>) -> Result<Search, String> {
+    if !around.env.config.identity.authorizations {
+        return Ok(search);
+    }
+    let directory = &around.core.engine().state.identity.directory;
+    let Some(grants) = Grants::of(directory, claims) else {
+        return Ok(search);
+    };
+    match access::narrow(&mut search, &grants).map_err(|error| error.to_string())? {
+        Narrowed::Whole | Narrowed::Part => {}
+        Narrowed::Nothing => search.filter.push(Condition::Field {
+            field: 0,
+            op: Op::In(Vec::new()),
+        }),
+    }
+    Ok(search)
 }
 
 fn items_of(key: Key, after: Key, rows: &[Row], around: &mut Around<'_>) -> Option<BatchCommand> {

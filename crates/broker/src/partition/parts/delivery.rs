@@ -3,10 +3,12 @@
 use rustc_hash::FxHashSet;
 use skep_engine::state::State;
 use skep_engine::{Noted, RequestId, StreamId};
+use skep_identity::Directory;
 use skep_protocol::{ActivatedJob, Failure, Response};
 use skep_service::{Answer, Timings, Wakes};
 use std::time::Instant;
 
+use super::effect_sink::Effect;
 use super::environment::Environment;
 use crate::job_streams::StreamRegistry;
 use crate::metrics::{WorkCounter, nanos};
@@ -22,6 +24,8 @@ pub struct Delivery {
     pub work: WorkCounter,
     /// What was noted of committed batches and is not counted yet, with the size of each batch.
     uncounted: Vec<(Noted, usize)>,
+    /// The version of the directory that was told last; `None`: nothing was since the partition was opened.
+    directory: Option<u64>,
 }
 
 impl Delivery {
@@ -32,6 +36,7 @@ impl Delivery {
             wakes: Wakes::default(),
             work,
             uncounted: Vec::new(),
+            directory: None,
         }
     }
 
@@ -68,6 +73,16 @@ impl Delivery {
         } else {
             self.work.push_failed();
             env.inbox.send(Work::Yield { key, deadline });
+        }
+    }
+
+    /// Tells the node who there is and what each may do, if that is new. What a partition has read at its start is committed.
+    pub fn directory(&mut self, directory: &Directory, is_committed: bool, env: &Environment) {
+        let version = directory.version();
+        let is_first = self.directory.is_none();
+        if is_first || is_committed && self.directory != Some(version) {
+            self.directory = Some(version);
+            env.effect_sink.send(Effect::Directory(directory.clone()));
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use skep_engine::Sent;
+use skep_identity::Directory;
 use skep_protocol::command::Request;
 use skep_query::Query;
 use skep_replication::Message;
@@ -35,6 +36,8 @@ pub enum Effect {
         request: Box<Request>,
         responder: Responder,
     },
+    /// Who there is and what each may do, as partition 1 has committed it.
+    Directory(Directory),
     /// The partition is led from here, or not any more.
     RoleChanged,
     /// For whoever has the rows of the partition.

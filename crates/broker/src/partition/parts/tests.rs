@@ -9,7 +9,7 @@ use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
 use skep_engine::{Engine, EngineConfig};
 use skep_protocol::Document;
-use skep_protocol::command::{BroadcastSignal, Command};
+use skep_protocol::command::{BroadcastSignal, Command, Request};
 use skep_replication::{Append, EntryId, Group, GroupConfig, LogEvidence, RecoveredLog};
 use skep_service::reply_channel;
 use skep_storage::disk::MemoryDisk;
@@ -200,7 +200,8 @@ impl Rig {
         });
         self.pipe.begins(now);
         let streams = &mut self.delivery.streams;
-        self.core.process(1, Some(id), &command.into(), streams);
+        self.core
+            .process(1, Some(id), &Request::internal(command), streams);
         self.pipe.evaluated();
         let records = self.core.engine().batch_len();
         let index = self.core.propose().unwrap();

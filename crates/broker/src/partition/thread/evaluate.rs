@@ -139,7 +139,7 @@ impl Partition {
         };
         let request = Request {
             batch_operation_reference: key,
-            ..Command::Batch(command).into()
+            ..Request::internal(Command::Batch(command))
         };
         let now = self.env.clock.now();
         self.guarded(None, |core, streams| {

@@ -8,6 +8,7 @@ use skep_service::PartitionRole;
 use skep_storage::log::Report as LogReport;
 
 use super::Partition;
+use crate::directory_view::HOME;
 use crate::metrics::nanos;
 use crate::partition::core::{CoreError, Polled, Released};
 use crate::partition::message::Work;
@@ -60,10 +61,15 @@ impl Partition {
         }
     }
 
-    fn publish_reached(&self) {
+    fn publish_reached(&mut self) {
         let reached = self.core.reached();
         self.env.status.applied.store(reached, Ordering::Release);
         self.exporters.progress.commit(reached);
+        if self.env.partition() == HOME && !self.core.is_stale() {
+            let is_committed = !self.core.is_leader();
+            let directory = &self.core.engine().state.identity.directory;
+            self.delivery.directory(directory, is_committed, &self.env);
+        }
     }
 
     fn release(&mut self, released: Released) {
@@ -77,6 +83,12 @@ impl Partition {
         // Who has an answer may look at once.
         let position = self.core.committed_position();
         (env.status.committed_position).store(position, Ordering::Relaxed);
+        // Before answers leave: who has one to a change finds it made.
+        if let Some(directory) = effects.directory
+            && env.partition() == HOME
+        {
+            self.delivery.directory(&directory, true, env);
+        }
         for (id, result) in effects.responses {
             let result = result.map_err(Failure::from);
             self.delivery.respond(id, result, timings, env, now);

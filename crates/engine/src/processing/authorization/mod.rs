@@ -48,7 +48,10 @@ pub(crate) fn check(
             or_for,
         } => of_task(cx, &asked, command, any_of, or_assignee, or_for),
         Need::ToDelete(key) => to_delete(cx, &asked, key),
-        Need::OfEachReached | Need::OfEachStarted(_) => reached::check(cx, &asked, command),
+        Need::OfEachReached(by) => reached::check(cx, &asked, &by),
+        Need::OfEachStarted(definition, variables) => {
+            reached::conditions(cx, &asked, definition, variables)
+        }
         Need::Internal => Err(reject(
             RejectionType::Forbidden,
             intent,

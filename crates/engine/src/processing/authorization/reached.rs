@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use skep_feel::{Evaluation, Value};
-use skep_protocol::command::{Command, CorrelateMessage, EvaluateConditionals};
+use skep_protocol::command::Reached;
 use skep_protocol::permission::Permission;
-use skep_protocol::{Key, Rejection, RejectionType, grants};
+use skep_protocol::{Document, Key, Rejection, RejectionType, grants};
 
 use super::{Asked, grants_of_caller};
 use crate::processing::bpmn::subscriptions::conditional;
@@ -22,33 +22,32 @@ const MAX_LOOKED_AT: usize = 10_000;
 pub(super) fn check(
     cx: &mut Context<'_>,
     asked: &Asked<'_>,
-    command: &Command,
+    by: &Reached<'_>,
 ) -> Result<(), Rejection> {
-    match command {
-        Command::CorrelateMessage(message) => correlate(cx, asked, message),
-        Command::BroadcastSignal(signal) => reach(cx, asked, &signal.signal_name),
-        Command::EvaluateConditionals(evaluate) => evaluate_conditionals(cx, asked, evaluate),
-        other => {
-            cx.broken(format_args!("{other:?} says that it reaches processes"));
-            Ok(())
-        }
+    match by {
+        Reached::Message {
+            name,
+            correlation_key,
+        } => by_message(cx, asked, name, correlation_key),
+        Reached::Signal(name) => by_signal(cx, asked, name),
     }
 }
 
-fn correlate(
+fn by_message(
     cx: &mut Context<'_>,
     asked: &Asked<'_>,
-    message: &CorrelateMessage,
+    name: &Arc<str>,
+    correlation_key: &Arc<str>,
 ) -> Result<(), Rejection> {
     let tenant = cx.tenant.clone();
     let state = &mut *cx.state;
     let waiting = &state.message_subscriptions;
-    for key in waiting.takers(&tenant, &message.name, &message.correlation_key) {
+    for key in waiting.takers(&tenant, name, correlation_key) {
         if let Some(row) = state.message_subscriptions.get(key) {
             asked.on(GO_ON, &row.bpmn_process_id)?;
         }
     }
-    for key in state.message_starts.named(&tenant, &message.name) {
+    for key in state.message_starts.named(&tenant, name) {
         if let Some(row) = state.message_starts.get(key) {
             asked.on(START, &row.bpmn_process_id)?;
         }
@@ -65,10 +64,10 @@ pub(crate) fn signal(cx: &mut Context<'_>, name: &str) -> bool {
         grants: &grants,
         intent: "BROADCAST",
     };
-    reach(cx, &asked, name).is_ok()
+    by_signal(cx, &asked, name).is_ok()
 }
 
-fn reach(cx: &mut Context<'_>, asked: &Asked<'_>, name: &str) -> Result<(), Rejection> {
+fn by_signal(cx: &mut Context<'_>, asked: &Asked<'_>, name: &str) -> Result<(), Rejection> {
     if asked.any(START).is_ok() && asked.any(GO_ON).is_ok() {
         return Ok(());
     }
@@ -97,21 +96,22 @@ fn reach(cx: &mut Context<'_>, asked: &Asked<'_>, name: &str) -> Result<(), Reje
 }
 
 /// Of the conditions whose processes the caller may not start, none may hold.
-fn evaluate_conditionals(
+pub(super) fn conditions(
     cx: &mut Context<'_>,
     asked: &Asked<'_>,
-    evaluate: &EvaluateConditionals,
+    definition: Option<Key>,
+    variables: &Document,
 ) -> Result<(), Rejection> {
     if asked.any(START).is_ok() {
         return Ok(());
     }
     let tenant = cx.tenant.clone();
-    if let Some(key) = evaluate.process_definition_key {
+    if let Some(key) = definition {
         let process = cx.state.processes.startable(key);
         let id = process.map(|process| process.bpmn_process_id.clone());
         return id.map_or(Ok(()), |id| asked.on(START, &id));
     }
-    let variables = expression::given(cx, evaluate.variables.entries(), &tenant);
+    let variables = expression::given(cx, variables.entries(), &tenant);
     let last = cx.state.conditions.newest_start(&tenant, Key::NONE);
     let mut after = Key::NONE;
     for _ in 0..MAX_LOOKED_AT {

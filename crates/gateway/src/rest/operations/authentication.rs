@@ -3,11 +3,12 @@
 use skep_protocol::command::Need;
 
 use super::rows::operations;
+use crate::door::who;
 use crate::rest::encode;
 
 operations! { "Authentication":
     GET "/v2/authentication/me" () getAuthentication {
-        does: TellCaller = |(front, claims)| encode::me(front.config.who.as_ref().and_then(|who| who.me(claims))),
+        does: TellCaller = |(front, claims)| encode::me(who::me(&front.broker.directory(), claims, front.config.authorizations)),
         needs: Need::Nothing,
     }
 }

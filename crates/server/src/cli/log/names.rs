@@ -77,7 +77,7 @@ mod tests {
 
     use skep_broker::clock::Clock;
     use skep_broker::{Broker, BrokerConfig};
-    use skep_protocol::command::{Command, Deploy, Resource};
+    use skep_protocol::command::{Command, Deploy, Request, Resource};
     use skep_protocol::json::Definitions;
     use skep_protocol::{Key, Response};
     use skep_service::{Broker as _, PartitionRole};
@@ -101,7 +101,7 @@ mod tests {
         let deploy = Command::Deploy(Deploy {
             resources: vec![resource],
         });
-        let answer = broker.execute(skep_protocol::command::Request::internal(deploy)).await;
+        let answer = broker.execute(Request::internal(deploy)).await;
         tokio::task::spawn_blocking(move || broker.stop())
             .await
             .unwrap();

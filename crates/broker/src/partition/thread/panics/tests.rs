@@ -1,6 +1,7 @@
 //! A partition whose engine panics on purpose: at messages with this name, and at whatever is done for instances of
 //! processes with it.
 
+use skep_protocol::origin::Claims;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -8,7 +9,8 @@ use std::time::{Duration, Instant};
 use skep_engine::state::State;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{
-    ActivateJobs, Command, CreateProcessInstance, Deploy, ProcessRef, PublishMessage, Resource,
+    ActivateJobs, Command, CreateProcessInstance, Deploy, ProcessRef, PublishMessage, Request,
+    Resource,
 };
 use skep_protocol::{Document, Failure, Key, RejectionType, Response};
 use skep_service::{Broker as _, PartitionHealth};
@@ -86,10 +88,7 @@ async fn try_create(broker: &Broker, id: &str) -> Result<Response, Failure> {
         await_result: None,
     };
     let command = Command::CreateProcessInstance(command);
-    broker
-        .execute(skep_protocol::command::Request::internal(command))
-        .await
-        .result
+    broker.execute(Request::internal(command)).await.result
 }
 
 async fn cancel(broker: &Broker, process_instance_key: Key) -> Failure {
@@ -97,7 +96,7 @@ async fn cancel(broker: &Broker, process_instance_key: Key) -> Failure {
         process_instance_key,
     };
     broker
-        .execute(skep_protocol::command::Request::internal(command))
+        .execute(Request::internal(command))
         .await
         .result
         .unwrap_err()
@@ -120,7 +119,7 @@ async fn what_panics_again_and_again_is_banned_and_the_partition_goes_on() {
         resources: vec![process(PANICS), process("fine")],
     });
     broker
-        .execute(skep_protocol::command::Request::internal(deploy))
+        .execute(Request::internal(deploy))
         .await
         .result
         .unwrap();
@@ -152,7 +151,10 @@ async fn what_panics_again_and_again_is_banned_and_the_partition_goes_on() {
         tenants: skep_protocol::Tenants::default(),
     };
     let wait = Duration::from_secs(180);
-    let jobs = broker.activate_jobs(activation, wait).await.unwrap();
+    let jobs = broker
+        .activate_jobs(activation, Claims::Internal, wait)
+        .await
+        .unwrap();
     assert_eq!(jobs.len(), 1);
     assert_eq!(jobs[0].process_instance_key, fine);
 
@@ -195,7 +197,7 @@ async fn a_job_that_was_given_back_right_before_a_panic_goes_back() {
         resources: vec![resource],
     });
     broker
-        .execute(skep_protocol::command::Request::internal(deploy))
+        .execute(Request::internal(deploy))
         .await
         .result
         .unwrap();
@@ -208,16 +210,14 @@ async fn a_job_that_was_given_back_right_before_a_panic_goes_back() {
         fetch_variables: vec![],
         tenants: skep_protocol::Tenants::default(),
     };
-    let activate = |wait| broker.activate_jobs(activation.clone(), wait);
+    let activate = |wait| broker.activate_jobs(activation.clone(), Claims::Internal, wait);
     let job = activate(Duration::ZERO).await.unwrap()[0].activation();
     // Both are evaluated in one batch, which is lost.
     let partition = &broker.partitions()[0];
     let paused = &partition.status.processing_paused;
     paused.store(true, Ordering::Relaxed);
     broker.give_back(vec![job]);
-    let panics = broker.execute(skep_protocol::command::Request::internal(message(
-        PANICS, "",
-    )));
+    let panics = broker.execute(Request::internal(message(PANICS, "")));
     paused.store(false, Ordering::Relaxed);
     partition.inbox.send(Report::Wake);
     assert!(matches!(panics.await.result, Err(Failure::Internal(_))));
@@ -233,7 +233,7 @@ async fn a_command_of_another_partition_that_panics_bans_its_instance() {
         resources: vec![listener("panic-at-message")],
     });
     broker
-        .execute(skep_protocol::command::Request::internal(deploy))
+        .execute(Request::internal(deploy))
         .await
         .result
         .unwrap();
@@ -291,7 +291,7 @@ async fn open_with(directory: &tempfile::TempDir, partitions: u32) -> Arc<Broker
 
 async fn publish(broker: &Broker, name: &str, id: &str) -> Result<Response, Failure> {
     broker
-        .execute(skep_protocol::command::Request::internal(message(name, id)))
+        .execute(Request::internal(message(name, id)))
         .await
         .result
 }

@@ -1,0 +1,82 @@
+//! Who there is and what each may do, for nodes that have no replica of the partition that decides it: they ask the node that leads it, ten
+//! times a second, whether there is something new, and get all of it then.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use skep_identity::{Directory, Entry};
+use skep_protocol::Key;
+use tokio::runtime::Handle;
+
+use super::Cluster;
+use super::wire::NodeMessage;
+use crate::directory_view::HOME;
+
+const PACE: Duration = Duration::from_millis(100);
+
+/// A directory on its way between nodes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WholeDirectory {
+    /// That of the node that tells it.
+    pub number: u64,
+    pub rows: Vec<(Key, Entry)>,
+}
+
+/// Asks as long as there is this node.
+pub(super) fn keep_following(cluster: &Arc<Cluster>, runtime: &Handle) {
+    let cluster = Arc::downgrade(cluster);
+    runtime.spawn(async move {
+        let mut pace = tokio::time::interval(PACE);
+        pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            pace.tick().await;
+            let Some(cluster) = cluster.upgrade() else {
+                return;
+            };
+            cluster.ask_for_directory();
+        }
+    });
+}
+
+impl Cluster {
+    fn ask_for_directory(&self) {
+        let Some(local) = self.local() else {
+            return;
+        };
+        if local.partition(HOME).is_some() {
+            return;
+        }
+        if let Some(leader) = self.leader_of(HOME) {
+            let of_leader = *self.peers.followed.lock();
+            let known = of_leader.filter(|(node, _)| *node == leader);
+            let known = known.map(|(_, number)| number);
+            self.send(leader, &NodeMessage::DirectoryWanted { known });
+        }
+    }
+
+    /// Another node asks; it hears nothing if it has what there is.
+    pub(super) fn tell_directory(&self, node: u32, known: Option<u64>) {
+        let Some(local) = self.local() else {
+            return;
+        };
+        let number = local.directory.number();
+        if known != Some(number) {
+            let rows = local.directory.get().rows();
+            let whole = WholeDirectory { number, rows };
+            self.send(node, &NodeMessage::DirectoryIs(Box::new(whole)));
+        }
+    }
+
+    pub(super) fn directory_is(&self, node: u32, whole: WholeDirectory) {
+        let Some(local) = self.local() else {
+            return;
+        };
+        let mut directory = Directory::default();
+        for (key, entry) in &whole.rows {
+            directory.add(*key, entry);
+        }
+        local.directory.is_told(directory);
+        *self.peers.followed.lock() = Some((node, whole.number));
+    }
+}

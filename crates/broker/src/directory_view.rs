@@ -1,0 +1,50 @@
+//! Who there is and what each may do, as this node knows it: what the replica of partition 1 here has committed, or, on a node without one,
+//! what another node has told ([`crate::cluster`]). Gateways read it without asking anybody.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::RwLock;
+use skep_identity::Directory;
+
+/// The partition that decides all of it, and the only one that knows passwords.
+pub const HOME: u32 = 1;
+
+#[derive(Debug, Default)]
+pub struct DirectoryView {
+    current: RwLock<Arc<Directory>>,
+    /// Goes up with each change: other nodes ask for what is newer than what they have.
+    number: AtomicU64,
+    /// A replica here tells it.
+    is_own: AtomicBool,
+}
+
+impl DirectoryView {
+    pub fn get(&self) -> Arc<Directory> {
+        Arc::clone(&self.current.read())
+    }
+
+    /// See [`DirectoryView`]: its number, which is that of no other state of it on this node.
+    pub fn number(&self) -> u64 {
+        self.number.load(Ordering::Acquire)
+    }
+
+    /// The replica here has committed this.
+    pub fn publish(&self, directory: Directory) {
+        self.is_own.store(true, Ordering::Release);
+        self.set(directory);
+    }
+
+    /// Another node has told this. What a replica here tells counts more.
+    pub fn is_told(&self, directory: Directory) {
+        if !self.is_own.load(Ordering::Acquire) {
+            self.set(directory);
+        }
+    }
+
+    fn set(&self, directory: Directory) {
+        let mut current = self.current.write();
+        *current = Arc::new(directory);
+        self.number.fetch_add(1, Ordering::AcqRel);
+    }
+}

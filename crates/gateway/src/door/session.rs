@@ -1,0 +1,294 @@
+//! Sessions of browsers: a cookie that says who has logged in, and when, under a seal that only who knows the user's password hash can make.
+//!
+//! Nothing is kept of a session anywhere: every node that knows the users can tell a good cookie, a node that is lost loses none, and a new
+//! password, or the end of the user, ends all of his. The price: a session that is logged out of is forgotten by its browser alone, and ends
+//! by its time wherever else its cookie has got to ([`IDLE`], [`LONGEST`]).
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use aws_lc_rs::hmac;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::HeaderValue;
+use http::header::GetAll;
+use skep_identity::Directory;
+use skep_protocol::Failure;
+use skep_protocol::origin::Claims;
+use skep_protocol::value::PasswordHash;
+
+use super::basic::claims_of;
+use super::{Head, Refused, is_safe};
+
+/// Names of the API.
+pub const COOKIE: &str = "camunda-session";
+pub const CSRF: &str = "x-csrf-token";
+
+/// Seconds without a request after which a session is over.
+pub const IDLE: u64 = 30 * 60;
+/// Seconds after which it is over in any case.
+pub const LONGEST: u64 = 12 * 60 * 60;
+/// Seconds after which a cookie is replaced by one that says that the session is used.
+const RENEW: u64 = 5 * 60;
+
+/// Bytes of a cookie that is looked at.
+const MAX_COOKIE: usize = 2 << 10;
+
+/// What a cookie says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Said {
+    user: String,
+    /// Seconds since 1970.
+    began: u64,
+    /// When it was used last, but for [`RENEW`].
+    used: u64,
+    /// Chosen at the login: no two sessions have the same cookie.
+    nonce: String,
+}
+
+/// A session of a user who has just logged in.
+///
+/// # Errors
+/// The system has no random numbers.
+pub fn begin(name: &str, directory: &Directory) -> Result<Cookie, Failure> {
+    let mut nonce = [0; 16];
+    aws_lc_rs::rand::fill(&mut nonce)
+        .map_err(|_| Failure::Internal("The system gives no random numbers.".into()))?;
+    let now = now();
+    let said = Said {
+        user: name.to_string(),
+        began: now,
+        used: now,
+        nonce: URL_SAFE_NO_PAD.encode(nonce),
+    };
+    sealed(&said, directory)
+        .ok_or_else(|| Failure::Unavailable("The user is gone. Log in again.".into()))
+}
+
+/// What a browser is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cookie {
+    /// The value of [`COOKIE`].
+    pub value: String,
+    /// What it has to show in [`CSRF`] whenever it changes something.
+    pub csrf: String,
+}
+
+/// The session that a request shows.
+pub fn shown(cookies: GetAll<'_, HeaderValue>) -> Option<String> {
+    let texts = cookies.iter().filter_map(|header| header.to_str().ok());
+    let mut pairs = texts.flat_map(|text| text.split(';'));
+    pairs.find_map(|pair| {
+        let (name, value) = pair.trim().split_once('=')?;
+        (name == COOKIE).then(|| value.to_string())
+    })
+}
+
+/// Who the session is of.
+///
+/// # Errors
+/// It is over, or was never begun, or the request was not sent by its own page.
+pub fn check(cookie: &str, head: &Head<'_>, directory: &Directory) -> Result<Claims, Refused> {
+    let (said, key) = opened(cookie, directory).ok_or(Refused::NoSession)?;
+    if !is_safe(head.method) {
+        let shown = head.headers.get(CSRF).and_then(|token| token.to_str().ok());
+        let expected = csrf_of(&key, &said);
+        let same = shown.is_some_and(|shown| {
+            aws_lc_rs::constant_time::verify_slices_are_equal(shown.as_bytes(), expected.as_bytes())
+                .is_ok()
+        });
+        if !same {
+            return Err(Refused::Forged);
+        }
+    }
+    Ok(claims_of(&said.user))
+}
+
+/// The cookie that takes the place of this one, if it is time for it.
+pub fn renewed(cookie: &str, directory: &Directory) -> Option<Cookie> {
+    let (said, _) = opened(cookie, directory)?;
+    let now = now();
+    if now.saturating_sub(said.used) < RENEW {
+        return None;
+    }
+    sealed(&Said { used: now, ..said }, directory)
+}
+
+/// What a good cookie says, with the key of its user.
+fn opened(cookie: &str, directory: &Directory) -> Option<(Said, hmac::Key)> {
+    if cookie.len() > MAX_COOKIE {
+        return None;
+    }
+    let (text, seal) = cookie.rsplit_once('.')?;
+    let said = read(text)?;
+    let user = directory.user(&said.user)?;
+    let key = key_of(&user.password)?;
+    let seal = URL_SAFE_NO_PAD.decode(seal).ok()?;
+    hmac::verify(&key, text.as_bytes(), &seal).ok()?;
+    let now = now();
+    let is_over =
+        now.saturating_sub(said.used) >= IDLE || now.saturating_sub(said.began) >= LONGEST;
+    (!is_over).then_some((said, key))
+}
+
+fn sealed(said: &Said, directory: &Directory) -> Option<Cookie> {
+    let user = directory.user(&said.user)?;
+    let key = key_of(&user.password)?;
+    let text = write(said);
+    let seal = URL_SAFE_NO_PAD.encode(hmac::sign(&key, text.as_bytes()));
+    Some(Cookie {
+        value: format!("{text}.{seal}"),
+        csrf: csrf_of(&key, said),
+    })
+}
+
+/// The hash is as secret as the log that it stands in, and nobody but the server has it.
+fn key_of(hash: &PasswordHash) -> Option<hmac::Key> {
+    let given = !hash.is_empty();
+    given.then(|| {
+        let purpose = hmac::Key::new(hmac::HMAC_SHA256, b"skep session 1");
+        let derived = hmac::sign(&purpose, hash.reveal().as_bytes());
+        hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref())
+    })
+}
+
+/// One for the whole session, however often its cookie is renewed.
+fn csrf_of(key: &hmac::Key, said: &Said) -> String {
+    let text = format!("csrf.{}.{}", said.began, said.nonce);
+    URL_SAFE_NO_PAD.encode(hmac::sign(key, text.as_bytes()))
+}
+
+fn write(said: &Said) -> String {
+    let user = URL_SAFE_NO_PAD.encode(&said.user);
+    format!("1.{user}.{}.{}.{}", said.began, said.used, said.nonce)
+}
+
+fn read(text: &str) -> Option<Said> {
+    let mut parts = text.split('.');
+    let ("1", user) = (parts.next()?, parts.next()?) else {
+        return None;
+    };
+    let said = Said {
+        user: String::from_utf8(URL_SAFE_NO_PAD.decode(user).ok()?).ok()?,
+        began: parts.next()?.parse().ok()?,
+        used: parts.next()?.parse().ok()?,
+        nonce: parts.next()?.to_string(),
+    };
+    parts.next().is_none().then_some(said)
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderMap, Method};
+    use skep_identity::Entry;
+    use skep_protocol::Key;
+    use skep_protocol::value::UserValue;
+
+    use super::*;
+
+    fn directory(hash: &str) -> Directory {
+        let mut directory = Directory::default();
+        let user = UserValue {
+            user_key: Key::new(1, 1),
+            username: "anna".into(),
+            name: "".into(),
+            email: "".into(),
+            password: PasswordHash::new(hash),
+        };
+        directory.add(Key::new(1, 1), &Entry::User(user));
+        directory
+    }
+
+    fn asked(
+        cookie: &str,
+        method: &Method,
+        csrf: Option<&str>,
+        of: &Directory,
+    ) -> Result<Claims, Refused> {
+        let mut headers = HeaderMap::new();
+        if let Some(csrf) = csrf {
+            headers.insert(CSRF, HeaderValue::try_from(csrf).unwrap());
+        }
+        let head = Head {
+            method,
+            headers: &headers,
+            peer: std::net::Ipv4Addr::LOCALHOST.into(),
+        };
+        check(cookie, &head, of)
+    }
+
+    #[test]
+    fn a_session_is_good_on_every_node_until_the_password_is_another_one() {
+        let users = directory("$argon2id$1");
+        let Cookie { value, csrf } = begin("anna", &users).unwrap();
+        let anna = Ok(claims_of("anna"));
+        assert_eq!(asked(&value, &Method::GET, None, &users), anna);
+        assert_eq!(asked(&value, &Method::POST, Some(&csrf), &users), anna);
+        let forged = Err(Refused::Forged);
+        assert_eq!(asked(&value, &Method::POST, None, &users), forged);
+        assert_eq!(asked(&value, &Method::DELETE, Some("x"), &users), forged);
+        let gone = Err(Refused::NoSession);
+        assert_eq!(
+            asked(&value, &Method::GET, None, &directory("$argon2id$2")),
+            gone
+        );
+        assert_eq!(asked(&value, &Method::GET, None, &directory("")), gone);
+        assert_eq!(
+            asked(&value, &Method::GET, None, &Directory::default()),
+            gone
+        );
+    }
+
+    #[test]
+    fn a_cookie_that_was_changed_or_is_old_is_none() {
+        let users = directory("$argon2id$1");
+        let Cookie { value, .. } = begin("anna", &users).unwrap();
+        for at in 0..value.len() {
+            let mut bytes = value.clone().into_bytes();
+            bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(bytes).unwrap();
+            let answer = asked(&changed, &Method::GET, None, &users);
+            assert_eq!(answer, Err(Refused::NoSession), "{changed}");
+        }
+        let now = now();
+        for (began, used, is_good) in [
+            (now, now, true),
+            (now - LONGEST + 60, now, true),
+            (now - LONGEST, now, false),
+            (now - IDLE, now - IDLE, false),
+        ] {
+            let said = Said {
+                user: "anna".into(),
+                began,
+                used,
+                nonce: "n".into(),
+            };
+            let cookie = sealed(&said, &users).unwrap();
+            assert_eq!(
+                asked(&cookie.value, &Method::GET, None, &users).is_ok(),
+                is_good
+            );
+        }
+    }
+
+    #[test]
+    fn a_session_that_is_used_gets_a_new_cookie_now_and_then_and_keeps_its_token() {
+        let users = directory("$argon2id$1");
+        let said = |used| Said {
+            user: "anna".into(),
+            began: now() - 1000,
+            used,
+            nonce: "n".into(),
+        };
+        let fresh = sealed(&said(now()), &users).unwrap();
+        assert_eq!(renewed(&fresh.value, &users), None);
+        let old = sealed(&said(now() - RENEW), &users).unwrap();
+        let new = renewed(&old.value, &users).unwrap();
+        assert_ne!(new.value, old.value);
+        assert_eq!(new.csrf, old.csrf);
+    }
+}

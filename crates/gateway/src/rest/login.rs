@@ -1,0 +1,154 @@
+//! Logging in and out with a browser: `POST /login` with a form, and `POST /logout`. They are no operations of the API.
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, COOKIE, HeaderValue, SET_COOKIE};
+use http::request::Parts;
+use http::{HeaderName, Method, Response, StatusCode};
+use hyper::body::Incoming;
+use skep_protocol::origin::Claims;
+
+use super::RestBody;
+use super::body::{self, Received};
+use super::problem::Problem;
+use crate::call::FrontEnd;
+use crate::door::secret::Secret;
+use crate::door::session::{self, COOKIE as SESSION, CSRF, Cookie, LONGEST};
+use crate::door::{Head, Login, Refused};
+
+/// Bytes of a form.
+const MAX_FORM: usize = 8 << 10;
+
+const CSRF_HEADER: HeaderName = HeaderName::from_static(CSRF);
+
+/// The answer, if the request is to log in or out and there is somebody to be.
+pub async fn answer(
+    front: &FrontEnd,
+    head: &Head<'_>,
+    parts: &Parts,
+    body: Incoming,
+) -> Option<Result<Response<RestBody>, Problem>> {
+    if front.door.login() != Login::Basic || parts.method != Method::POST {
+        return None;
+    }
+    match parts.uri.path() {
+        "/login" => Some(log_in(front, head, body).await),
+        "/logout" => Some(Ok(log_out(front))),
+        _ => None,
+    }
+}
+
+async fn log_in(
+    front: &FrontEnd,
+    head: &Head<'_>,
+    mut body: Incoming,
+) -> Result<Response<RestBody>, Problem> {
+    // Nobody is to be logged in by a page of somebody else.
+    let site = head.headers.get("sec-fetch-site");
+    if site.is_some_and(|site| site == "cross-site" || site == "same-site") {
+        return Err(Problem::from(Refused::Forged));
+    }
+    let Received { bytes, .. } = body::read(&mut body, MAX_FORM, front, &front.gate.budget).await?;
+    let (name, password) = form(&bytes);
+    let directory = front.broker.directory();
+    let door = &front.door;
+    let claims = door.log_in(&name, password, head.peer, &directory).await;
+    match claims? {
+        Claims::User(user) => {
+            let cookie = session::begin(&user.id, &directory)?;
+            let mut response = empty();
+            give(front, &mut response, &cookie);
+            Ok(response)
+        }
+        Claims::Anonymous | Claims::Client(_) | Claims::Internal => Err(Refused::Wrong.into()),
+    }
+}
+
+/// The browser forgets the session.
+fn log_out(front: &FrontEnd) -> Response<RestBody> {
+    let mut response = empty();
+    let text = format!(
+        "{SESSION}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax{}",
+        secure(front)
+    );
+    if let Ok(value) = HeaderValue::try_from(text) {
+        response.headers_mut().append(SET_COOKIE, value);
+    }
+    response
+}
+
+/// Gives the answer to a request of a session the cookie that says that it is used, if it is time.
+pub fn renew(front: &FrontEnd, parts: &Parts, response: &mut Response<RestBody>) {
+    if front.door.login() != Login::Basic || parts.headers.contains_key(AUTHORIZATION) {
+        return;
+    }
+    let Some(shown) = session::shown(parts.headers.get_all(COOKIE)) else {
+        return;
+    };
+    if let Some(cookie) = session::renewed(&shown, &front.broker.directory()) {
+        give(front, response, &cookie);
+    }
+}
+
+fn give(front: &FrontEnd, response: &mut Response<RestBody>, cookie: &Cookie) {
+    let session = format!(
+        "{SESSION}={}; Path=/; Max-Age={LONGEST}; HttpOnly; SameSite=Lax{}",
+        cookie.value,
+        secure(front)
+    );
+    // Pages read this one, to send it back.
+    let csrf = format!(
+        "X-CSRF-TOKEN={}; Path=/; Max-Age={LONGEST}; SameSite=Lax{}",
+        cookie.csrf,
+        secure(front)
+    );
+    let headers = response.headers_mut();
+    for text in [session, csrf] {
+        if let Ok(value) = HeaderValue::try_from(text) {
+            headers.append(SET_COOKIE, value);
+        }
+    }
+    if let Ok(value) = HeaderValue::try_from(&*cookie.csrf) {
+        headers.insert(CSRF_HEADER, value);
+    }
+}
+
+fn secure(front: &FrontEnd) -> &'static str {
+    if front.config.rest_tls.is_some() {
+        "; Secure"
+    } else {
+        ""
+    }
+}
+
+fn empty() -> Response<RestBody> {
+    let mut response = Response::new(RestBody::from(Bytes::new()));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}
+
+/// The fields `username` and `password` of a form; empty where they are missing.
+fn form(bytes: &[u8]) -> (String, Secret) {
+    let (mut name, mut password) = (String::new(), String::new());
+    for (field, value) in form_urlencoded::parse(bytes) {
+        match &*field {
+            "username" => name = value.into_owned(),
+            "password" => password = value.into_owned(),
+            _ => {}
+        }
+    }
+    (name, Secret::new(password))
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Problem {
+        let text = refused.text();
+        match refused {
+            Refused::Nothing | Refused::Scheme | Refused::Wrong | Refused::NoSession => {
+                // The reference writes the title like this.
+                Problem::new(StatusCode::UNAUTHORIZED, "Unauthorized", text)
+            }
+            Refused::Forged => Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", text),
+            Refused::Cannot(failure) => failure.into(),
+        }
+    }
+}

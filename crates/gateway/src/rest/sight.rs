@@ -1,0 +1,53 @@
+//! May the caller see this? Asked for documents, which have no command, and for everything that is searched for.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use skep_identity::Grants;
+use skep_protocol::command::{Need, On};
+use skep_protocol::origin::Claims;
+use skep_protocol::permission::Permission;
+
+use super::operations::{Needs, Operation};
+use super::problem::Problem;
+use crate::call::FrontEnd;
+
+/// What the caller may do; `None`: nobody asks.
+pub fn grants(front: &FrontEnd, claims: &Claims) -> Option<Arc<Grants>> {
+    match front.config.authorizations {
+        true => front.door.sights.of(&front.broker.directory(), claims),
+        false => None,
+    }
+}
+
+/// Of operations that ask for a permission on all resources of a type.
+///
+/// # Errors
+/// The caller has none of those that are enough.
+pub fn may(front: &FrontEnd, claims: &Claims, operation: &Operation) -> Result<(), Problem> {
+    let Some(grants) = grants(front, claims) else {
+        return Ok(());
+    };
+    match operation.needs {
+        Needs::Stated(Need::AnyOf(permissions, On::Any)) => {
+            match permissions.iter().any(|p| grants.allows_any(*p)) {
+                true => Ok(()),
+                false => Err(unauthorized(permissions)),
+            }
+        }
+        Needs::Stated(_) | Needs::OfCommand | Needs::NotYet => Ok(()),
+    }
+}
+
+/// He may not see what he has named.
+pub fn unauthorized(permissions: &[Permission]) -> Problem {
+    let each = permissions.iter().map(|Permission { on, to }| {
+        format!(
+            "Unauthorized to perform operation '{}' on resource '{}'",
+            to.name(),
+            on.name()
+        )
+    });
+    let text = each.collect::<Vec<_>>().join("; and ");
+    Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", text)
+}

@@ -1,0 +1,335 @@
+//! Who comes in, and as whom: Basic on REST and gRPC, sessions of browsers, and pages of other sites.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http_body_util::BodyExt as _;
+use hyper::body::Bytes;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use skep_gateway::Login;
+use skep_gateway::door::passwords::Passwords;
+use skep_gateway::door::secret::Secret;
+use skep_identity::{Directory, Entry};
+use skep_protocol::Key;
+use skep_protocol::origin::Claims;
+use skep_protocol::permission::{PermissionType, ResourceType};
+use skep_protocol::value::{
+    AuthorizationValue, EntityType, Member, OwnerType, ParentValue, ResourceMatcher, UserValue,
+};
+use tonic::Code;
+
+use crate::fake::{Running, start, start_with};
+use crate::{grpc, http};
+
+/// Anna, whose password is `right`, and who may read the user bert.
+async fn directory() -> Directory {
+    let passwords = Passwords::start().unwrap();
+    let hash = passwords.hash(Secret::new("right".into())).await.unwrap();
+    let mut directory = Directory::default();
+    for (n, name) in ["anna", "bert"].into_iter().enumerate() {
+        let key = Key::new(1, n as u64 + 1);
+        let user = UserValue {
+            user_key: key,
+            username: name.into(),
+            name: "Anna B".into(),
+            email: "a@example.org".into(),
+            password: hash.clone(),
+        };
+        directory.add(key, &Entry::User(user));
+    }
+    let role = ParentValue {
+        key: Key::new(1, 9),
+        id: "clerk".into(),
+        name: "Clerk".into(),
+        description: "".into(),
+        member: None,
+    };
+    directory.add(Key::new(1, 9), &Entry::Role(role));
+    let member = Entry::RoleMember {
+        parent: "clerk".into(),
+        member: Member::new(EntityType::User, "anna"),
+    };
+    directory.add(Key(1), &member);
+    let tasklist = AuthorizationValue {
+        authorization_key: Key::new(1, 10),
+        owner_type: OwnerType::Role,
+        owner_id: "clerk".into(),
+        resource_type: ResourceType::Component,
+        matcher: ResourceMatcher::Id("tasklist".into()),
+        permissions: vec![PermissionType::Access],
+    };
+    directory.add(Key::new(1, 10), &Entry::Authorization(tasklist));
+    directory
+}
+
+async fn protected() -> Running {
+    let gateway = start_with(|config| {
+        config.login = Login::Basic;
+        config.authorizations = true;
+    })
+    .await;
+    *gateway.broker.directory.lock() = directory().await.into();
+    gateway
+}
+
+fn basic(name: &str, password: &str) -> String {
+    format!("Basic {}", STANDARD.encode(format!("{name}:{password}")))
+}
+
+struct Answer {
+    status: u16,
+    headers: HeaderMap,
+    text: String,
+}
+
+/// A request with these headers.
+async fn ask(
+    gateway: &Running,
+    (method, path): (&str, &str),
+    headers: &[(&'static str, &str)],
+    body: &str,
+) -> Answer {
+    let io = tokio::net::TcpStream::connect(gateway.rest).await.unwrap();
+    let io = hyper_util::rt::TokioIo::new(io);
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
+    tokio::spawn(connection);
+    let body = Bytes::from(body.to_string());
+    let mut request = http::request(gateway.rest, method, path, None, body);
+    for (name, value) in headers {
+        let value = HeaderValue::from_str(value).unwrap();
+        request
+            .headers_mut()
+            .append(HeaderName::from_static(name), value);
+    }
+    let (parts, body) = sender.send_request(request).await.unwrap().into_parts();
+    let bytes = body.collect().await.unwrap().to_bytes();
+    Answer {
+        status: parts.status.as_u16(),
+        headers: parts.headers,
+        text: String::from_utf8(bytes.to_vec()).unwrap(),
+    }
+}
+
+const PIN: (&str, &str) = ("PUT", "/v2/clock");
+const BODY: &str = r#"{"timestamp":1}"#;
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+fn caller(gateway: &Running) -> String {
+    match &gateway.broker.last().claims {
+        Claims::User(user) => user.id.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn who_shows_no_password_or_a_wrong_one_does_not_come_in() {
+    let gateway = protected().await;
+    for (headers, detail) in [
+        (vec![JSON], "authorization"),
+        (
+            vec![JSON, ("authorization", &*basic("anna", "wrong"))],
+            "Invalid credentials",
+        ),
+        (
+            vec![JSON, ("authorization", &*basic("nobody", "right"))],
+            "Invalid credentials",
+        ),
+        (vec![JSON, ("authorization", "Bearer abc")], "Basic"),
+        (
+            vec![JSON, ("cookie", "camunda-session=1.YW5uYQ.1.1.n.AAAA")],
+            "session",
+        ),
+    ] {
+        let answer = ask(&gateway, PIN, &headers, BODY).await;
+        assert_eq!(answer.status, 401, "{headers:?}");
+        let problem: serde_json::Value = serde_json::from_str(&answer.text).unwrap();
+        assert_eq!(problem["title"], "Unauthorized");
+        let told = problem["detail"].as_str().unwrap();
+        assert!(told.contains(detail), "{told}");
+        assert_eq!(answer.headers["www-authenticate"], r#"Basic realm="Skep""#);
+    }
+    assert!(gateway.broker.requests.lock().is_empty());
+}
+
+#[tokio::test]
+async fn the_right_password_comes_in_by_its_name() {
+    let gateway = protected().await;
+    let shown = basic("anna", "right");
+    let answer = ask(&gateway, PIN, &[JSON, ("authorization", &shown)], BODY).await;
+    assert_eq!(
+        (answer.status, &*caller(&gateway)),
+        (204, "anna"),
+        "{}",
+        answer.text
+    );
+    let me = ask(
+        &gateway,
+        ("GET", "/v2/authentication/me"),
+        &[("authorization", &shown)],
+        "",
+    )
+    .await;
+    let me: serde_json::Value = serde_json::from_str(&me.text).unwrap();
+    assert_eq!(me["username"], "anna");
+    assert_eq!(me["displayName"], "Anna B");
+    assert_eq!(me["roles"], serde_json::json!(["clerk"]));
+    assert_eq!(me["authorizedComponents"], serde_json::json!(["tasklist"]));
+}
+
+#[tokio::test]
+async fn what_is_open_is_open_and_nobody_is_somebody_while_nobody_is_asked() {
+    let gateway = protected().await;
+    for path in ["/v2/license", "/v2/status", "/v2/openapi.json"] {
+        let answer = ask(&gateway, ("GET", path), &[], "").await;
+        assert!(answer.status < 300, "{path}: {}", answer.text);
+    }
+    assert_eq!(
+        ask(&gateway, ("GET", "/v2/topology"), &[], "").await.status,
+        401
+    );
+    let open = start().await;
+    let shown = basic("anna", "whatever");
+    assert_eq!(
+        ask(&open, PIN, &[JSON, ("authorization", &shown)], BODY)
+            .await
+            .status,
+        204
+    );
+    assert_eq!(caller(&open), "Anonymous");
+    let me = ask(&open, ("GET", "/v2/authentication/me"), &[], "").await;
+    assert_eq!((me.status, &*me.text), (401, ""));
+}
+
+#[tokio::test]
+async fn a_browser_logs_in_and_shows_its_token_where_it_changes_something() {
+    let gateway = protected().await;
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let wrong = ask(
+        &gateway,
+        ("POST", "/login"),
+        &[form],
+        "username=anna&password=no",
+    )
+    .await;
+    assert_eq!(wrong.status, 401);
+    let answer = ask(
+        &gateway,
+        ("POST", "/login"),
+        &[form],
+        "username=anna&password=right",
+    )
+    .await;
+    assert_eq!(answer.status, 204, "{}", answer.text);
+    let cookies: Vec<&str> = answer
+        .headers
+        .get_all("set-cookie")
+        .iter()
+        .map(|c| c.to_str().unwrap())
+        .collect();
+    let session = cookies
+        .iter()
+        .find(|c| c.starts_with("camunda-session="))
+        .unwrap();
+    assert!(
+        session.contains("HttpOnly") && session.contains("SameSite=Lax"),
+        "{session}"
+    );
+    let session = session.split(';').next().unwrap();
+    let csrf = answer.headers["x-csrf-token"].to_str().unwrap();
+    let topology = ask(
+        &gateway,
+        ("GET", "/v2/topology"),
+        &[("cookie", session)],
+        "",
+    )
+    .await;
+    assert_eq!(topology.status, 200);
+    let forged = ask(&gateway, PIN, &[JSON, ("cookie", session)], BODY).await;
+    assert_eq!(forged.status, 403, "{}", forged.text);
+    let own = [JSON, ("cookie", session), ("x-csrf-token", csrf)];
+    assert_eq!(ask(&gateway, PIN, &own, BODY).await.status, 204);
+    assert_eq!(caller(&gateway), "anna");
+    let out = ask(&gateway, ("POST", "/logout"), &[("cookie", session)], "").await;
+    let gone = out.headers["set-cookie"].to_str().unwrap();
+    assert!(out.status == 204 && gone.contains("Max-Age=0"), "{gone}");
+}
+
+#[tokio::test]
+async fn a_page_of_another_site_changes_nothing_with_a_login_and_without() {
+    for gateway in [start().await, protected().await] {
+        let shown = basic("anna", "right");
+        for site in ["cross-site", "same-site"] {
+            let headers = [JSON, ("authorization", &*shown), ("sec-fetch-site", site)];
+            assert_eq!(
+                ask(&gateway, PIN, &headers, BODY).await.status,
+                403,
+                "{site}"
+            );
+        }
+        assert!(gateway.broker.requests.lock().is_empty());
+        let headers = [
+            JSON,
+            ("authorization", &*shown),
+            ("sec-fetch-site", "same-origin"),
+        ];
+        assert_eq!(ask(&gateway, PIN, &headers, BODY).await.status, 204);
+    }
+}
+
+#[tokio::test]
+async fn grpc_takes_the_same_header() {
+    let gateway = protected().await;
+    let mut client = grpc::client(&gateway).await;
+    let request = |shown: Option<&str>| {
+        let mut request = tonic::Request::new(skep_proto::gateway_protocol::CompleteJobRequest {
+            job_key: 1,
+            variables: String::new(),
+            ..Default::default()
+        });
+        if let Some(shown) = shown {
+            request
+                .metadata_mut()
+                .insert("authorization", shown.parse().unwrap());
+        }
+        request
+    };
+    for (shown, text) in [
+        (None, "header at key [authorization]"),
+        (Some("Bearer x".to_string()), "'Basic '"),
+        (Some(basic("anna", "wrong")), "Invalid credentials"),
+    ] {
+        let refused = client
+            .complete_job(request(shown.as_deref()))
+            .await
+            .unwrap_err();
+        assert_eq!(refused.code(), Code::Unauthenticated);
+        assert!(
+            refused.message().contains(text) || text.contains("at key"),
+            "{}",
+            refused.message()
+        );
+    }
+    assert!(gateway.broker.requests.lock().is_empty());
+    let shown = basic("anna", "right");
+    client.complete_job(request(Some(&shown))).await.unwrap();
+    assert_eq!(caller(&gateway), "anna");
+}
+
+#[tokio::test]
+async fn who_was_granted_nothing_finds_nothing_and_may_not_see_documents() {
+    let gateway = protected().await;
+    let shown = basic("bert", "right");
+    let headers = [JSON, ("authorization", &*shown)];
+    let found = ask(
+        &gateway,
+        ("POST", "/v2/process-instances/search"),
+        &headers,
+        "{}",
+    )
+    .await;
+    let found: serde_json::Value = serde_json::from_str(&found.text).unwrap();
+    assert_eq!(found["items"], serde_json::json!([]), "{found}");
+    assert_eq!(found["page"]["totalItems"], 0);
+    let document = ask(&gateway, ("GET", "/v2/documents/x"), &headers, "").await;
+    assert_eq!(document.status, 403, "{}", document.text);
+    assert!(document.text.contains("DOCUMENT"), "{}", document.text);
+}

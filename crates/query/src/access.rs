@@ -1,0 +1,311 @@
+//! What a caller finds: each search gets the conditions that leave out what its caller may not read.
+//!
+//! The one place that says which permission lets a row be read, and by which of its columns. It is asked for all stores before they are: an
+//! entity that it does not know is shown to nobody but to those of whom nothing is asked.
+
+use std::sync::Arc;
+
+use skep_identity::{Grants, Visible};
+use skep_protocol::grants;
+use skep_protocol::permission::{Permission, PermissionType, ResourceType};
+
+use crate::entities;
+use crate::entity::Entity;
+use crate::search::{Condition, Conditions, Op, Related, Search};
+use crate::value::Value;
+
+/// Ids of one type that a search may be narrowed to. More than that is as good as all: grant `*`.
+pub const MAX_IDS: usize = 5_000;
+
+/// More single resources than a search can name; the text says which, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TooManyGrants(String);
+
+/// What lets a row be read.
+#[derive(Clone, Copy, Debug)]
+pub enum Access {
+    /// One of these, on the resource that the column names.
+    By(&'static str, &'static [Permission]),
+    /// One of these, on all resources of its type.
+    All(&'static [Permission]),
+    /// One of these on the process of the instance that this column names: rows that do not say their process themselves.
+    OfInstance(&'static str, &'static [Permission]),
+    /// User tasks: by their process, by their key, or by their properties.
+    Task,
+    /// The audit log: by category, or by process.
+    Audit,
+    /// Who is in a group, role or tenant is read by who reads that.
+    Members,
+}
+
+const INSTANCE: &[Permission] = grants![ProcessDefinition: ReadProcessInstance];
+
+/// What lets rows of an entity be read; `None`: nobody has said.
+pub fn of(entity: &Entity) -> Option<Access> {
+    use Access::{All, Audit, By, Members, OfInstance, Task};
+    Some(match entity.table {
+        "process_definition" => By(
+            "processDefinitionId",
+            grants![ProcessDefinition: ReadProcessDefinition],
+        ),
+        "process_instance"
+        | "element_instance"
+        | "incident"
+        | "job"
+        | "message_subscription"
+        | "correlated_message_subscription"
+        | "event_wait" => By("processDefinitionId", INSTANCE),
+        "variable" => OfInstance("processInstanceKey", INSTANCE),
+        "user_task" => Task,
+        "decision_definition" => By(
+            "decisionDefinitionId",
+            grants![DecisionDefinition: ReadDecisionDefinition],
+        ),
+        "decision_instance" => By(
+            "decisionDefinitionId",
+            grants![DecisionDefinition: ReadDecisionInstance],
+        ),
+        "decision_requirements" => By(
+            "decisionRequirementsId",
+            grants![DecisionRequirementsDefinition: Read],
+        ),
+        "form" => By("formId", grants![Resource: Read]),
+        "resource" => By("resourceId", grants![Resource: Read]),
+        "batch_operation" | "batch_operation_item" => All(grants![Batch: Read]),
+        "audit_log" => Audit,
+        "cluster_variable" => By("name", grants![ClusterVariable: Read]),
+        "global_task_listener" => All(grants![GlobalListener: ReadTaskListener]),
+        "job_statistics" => All(grants![System: ReadJobMetric]),
+        "usage_metric" => All(grants![System: ReadUsageMetric]),
+        "identity_user" => By("username", grants![User: Read]),
+        "identity_group" => By("groupId", grants![Group: Read]),
+        "identity_role" => By("roleId", grants![Role: Read]),
+        "identity_tenant" => By("tenantId", grants![Tenant: Read]),
+        "identity_mapping_rule" => By("mappingRuleId", grants![MappingRule: Read]),
+        "identity_authorization" => All(grants![Authorization: Read]),
+        "identity_member" => Members,
+        _ => return None,
+    })
+}
+
+/// What is left of a search for a caller.
+#[derive(Debug)]
+pub enum Narrowed {
+    /// All of it.
+    Whole,
+    /// It has more conditions now.
+    Part,
+    /// Nothing: nobody need be asked.
+    Nothing,
+}
+
+/// Adds what leaves out what the caller may not read.
+///
+/// # Errors
+/// He was granted more single resources than a search can name.
+pub fn narrow(search: &mut Search, grants: &Grants) -> Result<Narrowed, TooManyGrants> {
+    let entity = search.entity;
+    let Some(access) = of(entity) else {
+        return Ok(Narrowed::Nothing);
+    };
+    let any: Vec<Conditions> = match access {
+        Access::All(permissions) => {
+            let is_granted = permissions.iter().any(|p| grants.allows_any(*p));
+            return Ok(match is_granted {
+                true => Narrowed::Whole,
+                false => Narrowed::Nothing,
+            });
+        }
+        Access::By(column, permissions) => match listed(grants, permissions)? {
+            Visible::All => return Ok(Narrowed::Whole),
+            Visible::Ids(ids) => by_text(entity, column, &ids),
+        },
+        Access::OfInstance(column, permissions) => match listed(grants, permissions)? {
+            Visible::All => return Ok(Narrowed::Whole),
+            Visible::Ids(ids) => of_instance(column, &ids),
+        },
+        Access::Task => match tasks(entity, grants)? {
+            Some(any) => any,
+            None => return Ok(Narrowed::Whole),
+        },
+        Access::Audit => match audit(entity, grants)? {
+            Some(any) => any,
+            None => return Ok(Narrowed::Whole),
+        },
+        Access::Members => match members(entity, grants)? {
+            Some(any) => any,
+            None => return Ok(Narrowed::Whole),
+        },
+    };
+    Ok(match any.is_empty() {
+        true => Narrowed::Nothing,
+        false => {
+            search.filter.push(Condition::Any(any));
+            Narrowed::Part
+        }
+    })
+}
+
+fn listed(grants: &Grants, permissions: &[Permission]) -> Result<Visible, TooManyGrants> {
+    match grants.visible(permissions) {
+        Visible::Ids(ids) if ids.len() > MAX_IDS => Err(TooManyGrants(format!(
+            "The caller was granted {} on {} single resources, and a search can be narrowed to {MAX_IDS}. Grant it on '*' instead.",
+            permissions
+                .first()
+                .map(Permission::to_string)
+                .unwrap_or_default(),
+            ids.len()
+        ))),
+        visible => Ok(visible),
+    }
+}
+
+fn condition(entity: &Entity, column: &str, op: Op) -> Option<Condition> {
+    let field = entity.index_of(column)?;
+    Some(Condition::Field { field, op })
+}
+
+fn texts(ids: &[Arc<str>]) -> Op {
+    Op::In(ids.iter().map(|id| Value::Text(id.clone())).collect())
+}
+
+fn by_text(entity: &Entity, column: &str, ids: &[Arc<str>]) -> Vec<Conditions> {
+    let given = (!ids.is_empty()).then(|| condition(entity, column, texts(ids)));
+    given.flatten().map(|is| vec![is]).into_iter().collect()
+}
+
+fn of_instance(column: &'static str, ids: &[Arc<str>]) -> Vec<Conditions> {
+    let instance = &entities::PROCESS_INSTANCE;
+    let conditions = by_text(instance, "processDefinitionId", ids);
+    let related = conditions.into_iter().map(|conditions| {
+        vec![Condition::Related(Box::new(Related {
+            entity: instance,
+            own: column,
+            link: "processInstanceKey",
+            conditions,
+        }))]
+    });
+    related.collect()
+}
+
+/// `None`: all of them.
+fn tasks(entity: &Entity, grants: &Grants) -> Result<Option<Vec<Conditions>>, TooManyGrants> {
+    const OF_PROCESS: &[Permission] = grants![ProcessDefinition: ReadUserTask];
+    const OF_TASK: &[Permission] = grants![UserTask: Read];
+    let (processes, keys) = (listed(grants, OF_PROCESS)?, listed(grants, OF_TASK)?);
+    let (Visible::Ids(processes), Visible::Ids(keys)) = (processes, keys) else {
+        return Ok(None);
+    };
+    let mut any = by_text(entity, "processDefinitionId", &processes);
+    let keys = keys.iter().filter_map(|key| key.parse().ok());
+    let keys: Vec<Value> = keys.map(Value::Int).collect();
+    if !keys.is_empty() {
+        any.extend(condition(entity, "userTaskKey", Op::In(keys)).map(|is| vec![is]));
+    }
+    let read = const { Permission::of(ResourceType::UserTask, PermissionType::Read) };
+    for property in grants.properties(read) {
+        any.extend(by_property(entity, &property, grants).map(|is| vec![is]));
+    }
+    Ok(Some(any))
+}
+
+fn by_property(entity: &Entity, property: &str, grants: &Grants) -> Option<Condition> {
+    let item = |name: &str, op: Op| {
+        let items = entity.items.iter();
+        let (_, column, _) = items.clone().find(|(named, _, _)| *named == name)?;
+        let field = entity.index_of(column)?;
+        Some(Condition::Item { field, op })
+    };
+    let user = grants.user();
+    match property {
+        "assignee" => condition(entity, "assignee", Op::Eq(Value::Text(user?.clone()))),
+        "candidateUsers" => item("candidateUser", Op::Eq(Value::Text(user?.clone()))),
+        "candidateGroups" => {
+            let groups: Vec<Value> = grants.groups().iter().cloned().map(Value::Text).collect();
+            (!groups.is_empty()).then(|| item("candidateGroup", Op::In(groups)))?
+        }
+        _ => None,
+    }
+}
+
+/// `None`: all of it.
+fn audit(entity: &Entity, grants: &Grants) -> Result<Option<Vec<Conditions>>, TooManyGrants> {
+    let Visible::Ids(categories) = listed(grants, grants![AuditLog: Read])? else {
+        return Ok(None);
+    };
+    let mut any = by_text(entity, "category", &categories);
+    let ways: [(&[Permission], &[&str]); 2] = [
+        (INSTANCE, &["DEPLOYED_RESOURCES", "USER_TASKS"]),
+        (grants![ProcessDefinition: ReadUserTask], &["USER_TASKS"]),
+    ];
+    for (permissions, categories) in ways {
+        let categories: Vec<Value> = categories.iter().map(|one| Value::text(one)).collect();
+        let of_category = condition(entity, "category", Op::In(categories));
+        let of_process = match listed(grants, permissions)? {
+            // Entries of no process are read by category alone.
+            Visible::All => condition(entity, "processDefinitionId", Op::Exists(true)),
+            Visible::Ids(ids) => by_text(entity, "processDefinitionId", &ids)
+                .pop()
+                .and_then(|mut one| one.pop()),
+        };
+        if let (Some(category), Some(process)) = (of_category, of_process) {
+            any.push(vec![category, process]);
+        }
+    }
+    Ok(Some(any))
+}
+
+/// `None`: all of them.
+fn members(entity: &Entity, grants: &Grants) -> Result<Option<Vec<Conditions>>, TooManyGrants> {
+    let ways: [(&str, &[Permission]); 3] = [
+        ("GROUP", grants![Group: Read]),
+        ("ROLE", grants![Role: Read]),
+        ("TENANT", grants![Tenant: Read]),
+    ];
+    let (mut any, mut all) = (Vec::new(), true);
+    for (kind, permissions) in ways {
+        let of_kind = condition(entity, "parentType", Op::Eq(Value::text(kind)));
+        let Some(of_kind) = of_kind else {
+            continue;
+        };
+        match listed(grants, permissions)? {
+            Visible::All => any.push(vec![of_kind]),
+            Visible::Ids(ids) => {
+                all = false;
+                for mut parents in by_text(entity, "parentId", &ids) {
+                    parents.push(of_kind.clone());
+                    any.push(parents);
+                }
+            }
+        }
+    }
+    Ok((!all).then_some(any))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entity_says_what_lets_its_rows_be_read_and_has_the_columns_for_it() {
+        for entity in entities::ALL {
+            let access =
+                of(entity).unwrap_or_else(|| panic!("{} is shown to nobody", entity.table));
+            let columns: &[&str] = match access {
+                Access::By(column, _) | Access::OfInstance(column, _) => &[column],
+                Access::All(_) => &[],
+                Access::Task => &["processDefinitionId", "userTaskKey", "assignee"],
+                Access::Audit => &["category", "processDefinitionId"],
+                Access::Members => &["parentType", "parentId"],
+            };
+            for column in columns {
+                assert!(
+                    entity.index_of(column).is_some(),
+                    "{}.{column}",
+                    entity.table
+                );
+            }
+        }
+    }
+}
