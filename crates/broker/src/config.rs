@@ -9,6 +9,27 @@ use skep_transport::{Layout, TlsFiles};
 
 use crate::flow_control::{FlowControlConfig, WriteConfig};
 
+/// Settings of the engine that nobody else looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineSettings {
+    /// `camunda.processing.engine.max-process-depth`.
+    pub max_process_depth: u32,
+    /// `skep.engine.max-element-instances`.
+    pub max_element_instances: u32,
+    /// `camunda.security.*`, as far as the engine asks for it.
+    pub identity: IdentityConfig,
+}
+
+impl Default for EngineSettings {
+    fn default() -> EngineSettings {
+        EngineSettings {
+            max_process_depth: 1000,
+            max_element_instances: 2_000_000,
+            identity: IdentityConfig::default(),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct BrokerConfig {
     /// `camunda.cluster.node-id`.
@@ -42,12 +63,8 @@ pub struct BrokerConfig {
     pub poll_answer_timeout: Duration,
     /// `camunda.api.long-polling.probe-timeout`: a waiting activation looks for jobs this often, besides being woken.
     pub probe_interval: Duration,
-    /// `camunda.processing.engine.max-process-depth`.
-    pub max_process_depth: u32,
-    /// `camunda.security.*`, as far as the engine asks for it.
-    pub identity: IdentityConfig,
-    /// `skep.engine.max-element-instances`.
-    pub max_element_instances: u32,
+    /// What the engine is told beside the rest.
+    pub engine: EngineSettings,
     /// `camunda.expression.timeout`: what one evaluation of an expression may take.
     pub expression_timeout: Duration,
     /// `camunda.api.grpc.max-message-size`: a job that is larger gets an incident.
@@ -156,9 +173,7 @@ impl Default for BrokerConfig {
             probe_interval: Duration::from_secs(10),
             retry_interval: Duration::from_secs(10),
             poll_answer_timeout: Duration::from_secs(10),
-            max_process_depth: 1000,
-            identity: IdentityConfig::default(),
-            max_element_instances: 2_000_000,
+            engine: EngineSettings::default(),
             expression_timeout: Duration::from_millis(100),
             max_message_size: 4 << 20,
             advertised_host: "localhost".to_string(),

@@ -29,7 +29,7 @@
 //!   [`ClientConfig::stream_window`].
 //! * A client opens [`ClientConfig::connections`] connections (HTTP/2) or keeps that many idle
 //!   ones (HTTP/1.1, which opens one more for each request beyond them), and one per job stream.
-//! * TLS is not spoken; put a TLS-terminating proxy beside the client where it is needed.
+//! * Credentials ([`ClientConfig::authorization`]) travel with every request: as clear text unless the address is one of `https`.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 

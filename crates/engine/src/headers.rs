@@ -53,26 +53,9 @@ pub(crate) fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) 
             command,
             ..
         } => {
-            let key = match command {
-                Distributed::Deployment { deployment_key, .. } => deployment_key,
-                Distributed::ResourceDeletion { resource_key, .. } => resource_key,
-                Distributed::SetGlobalListener { key, .. }
-                | Distributed::DeleteGlobalListener { key, .. }
-                | Distributed::BatchOperation { key, .. }
-                | Distributed::ManageBatchOperation { key, .. }
-                | Distributed::SetClusterVariable { key, .. }
-                | Distributed::DeleteClusterVariable { key, .. } => key,
-                Distributed::Identity(events) => match events.first() {
-                    Some(event) => &event.key(),
-                    None => distribution_key,
-                },
-                Distributed::PinClock { .. }
-                | Distributed::ResetClock
-                | Distributed::Signal { .. }
-                | Distributed::ClientSignal { .. } => distribution_key,
-            };
+            let key = key_of(command, distribution_key);
             let value_type = distribution::value_type_of(command);
-            (*key, value_type, distribution::intent_of(command))
+            (key, value_type, distribution::intent_of(command))
         }
         RemoteCommand::AcknowledgeDistribution {
             distribution_key, ..
@@ -81,5 +64,27 @@ pub(crate) fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) 
             ValueType::CommandDistribution,
             CommandDistributionIntent::Acknowledge.id(),
         ),
+    }
+}
+
+/// What a distributed command is about.
+fn key_of(command: &Distributed, distribution_key: &Key) -> Key {
+    *match command {
+        Distributed::Deployment { deployment_key, .. } => deployment_key,
+        Distributed::ResourceDeletion { resource_key, .. } => resource_key,
+        Distributed::SetGlobalListener { key, .. }
+        | Distributed::DeleteGlobalListener { key, .. }
+        | Distributed::BatchOperation { key, .. }
+        | Distributed::ManageBatchOperation { key, .. }
+        | Distributed::SetClusterVariable { key, .. }
+        | Distributed::DeleteClusterVariable { key, .. } => key,
+        Distributed::Identity(events) => match events.first() {
+            Some(event) => return event.key(),
+            None => distribution_key,
+        },
+        Distributed::PinClock { .. }
+        | Distributed::ResetClock
+        | Distributed::Signal { .. }
+        | Distributed::ClientSignal { .. } => distribution_key,
     }
 }

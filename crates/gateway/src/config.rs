@@ -18,10 +18,7 @@ pub struct GatewayConfig {
     pub rest_addr: SocketAddr,
     /// Address of gRPC (`camunda.api.grpc.address`, `.port`). Port 0 takes a free one.
     pub grpc_addr: SocketAddr,
-    /// TLS of REST (`server.ssl.*`); without it, clear text.
-    pub rest_tls: Option<ServerTls>,
-    /// TLS of gRPC (`camunda.api.grpc.ssl.*`).
-    pub grpc_tls: Option<ServerTls>,
+    pub tls: Tls,
     /// Largest request, in bytes: a REST body or a gRPC message (`camunda.api.grpc.max-message-size`).
     pub max_message_size: usize,
     pub multipart: MultipartLimits,
@@ -61,12 +58,37 @@ pub struct GatewayConfig {
     pub spans: Option<Arc<dyn SpanListener>>,
     /// Asked for paths that REST does not have.
     pub pages: Option<Arc<dyn Pages>>,
+    pub security: Security,
+}
+
+/// TLS of the two ports; without it, clear text.
+#[derive(Clone, Debug, Default)]
+pub struct Tls {
+    /// `server.ssl.*`
+    pub rest: Option<ServerTls>,
+    /// `camunda.api.grpc.ssl.*`
+    pub grpc: Option<ServerTls>,
+}
+
+/// Who comes in, and what each may do (`camunda.security.*`).
+#[derive(Clone, Copy, Debug)]
+pub struct Security {
     /// Whether callers have to say who they are.
     pub login: Login,
     /// What each caller may do is asked (`camunda.security.authorizations.enabled`).
     pub authorizations: bool,
     /// `camunda.security.multi-tenancy.api-enabled`
     pub tenants_api: bool,
+}
+
+impl Default for Security {
+    fn default() -> Security {
+        Security {
+            login: Login::default(),
+            authorizations: false,
+            tenants_api: true,
+        }
+    }
 }
 
 /// Limits of deployments and documents over REST (`spring.servlet.multipart.*`, `server.tomcat.max-part-count`).
@@ -125,8 +147,7 @@ impl Default for GatewayConfig {
         GatewayConfig {
             rest_addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             grpc_addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 26500)),
-            rest_tls: None,
-            grpc_tls: None,
+            tls: Tls::default(),
             max_message_size: 4 << 20,
             multipart: MultipartLimits {
                 max_size: 10 << 20,
@@ -152,9 +173,7 @@ impl Default for GatewayConfig {
             counts_jobs: true,
             spans: None,
             pages: None,
-            login: Login::default(),
-            authorizations: false,
-            tenants_api: true,
+            security: Security::default(),
         }
     }
 }

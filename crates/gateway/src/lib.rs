@@ -43,10 +43,13 @@ mod trace;
 mod undelivered;
 mod workers;
 
-pub use config::{ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, OverloadPolicy};
+pub use config::{
+    ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, OverloadPolicy, Security, Tls,
+};
 pub use door::Login;
 pub use metrics::GatewayMetrics;
 pub use pages::Pages;
+pub use rest::Faults as IdentityFaults;
 pub use rest::openapi::OPENAPI;
 pub use rest::operations;
 pub use server::{Gateway, listen};

@@ -60,7 +60,7 @@ impl Gateway {
         metrics.broker_requests.partitions_are(partitions);
         let (stopper, stop) = stop_signal();
         let passwords = Arc::new(Passwords::start()?);
-        let door = Arc::new(Door::new(config.login, Arc::clone(&passwords)));
+        let door = Arc::new(Door::new(config.security.login, Arc::clone(&passwords)));
         let front = |protocol| {
             Arc::new(FrontEnd {
                 protocol,
@@ -86,11 +86,11 @@ impl Gateway {
             })?,
             rest: Listener {
                 sockets: rest,
-                tls: config.rest_tls.clone(),
+                tls: config.tls.rest.clone(),
             },
             grpc: Listener {
                 sockets: grpc,
-                tls: config.grpc_tls.clone(),
+                tls: config.tls.grpc.clone(),
             },
             config,
             stopper,

@@ -161,9 +161,10 @@ impl Directory {
                 let owner = (value.owner_type, value.owner_id.clone());
                 if let Some(owned) = self.by_owner.get(&owner) {
                     let left = owned.remove(&key);
-                    match left.is_empty() {
-                        true => drop(self.by_owner.remove_mut(&owner)),
-                        false => drop(self.by_owner.insert_mut(owner, left)),
+                    if left.is_empty() {
+                        self.by_owner.remove_mut(&owner);
+                    } else {
+                        self.by_owner.insert_mut(owner, left);
                     }
                 }
                 self.authorizations.remove_mut(&key);
@@ -208,16 +209,18 @@ impl Directory {
     fn remove_member(&mut self, key: Key, parent: &Parent, member: &Member) {
         if let Some(members) = self.members.get(parent) {
             let left = members.remove(member);
-            match left.is_empty() {
-                true => drop(self.members.remove_mut(parent)),
-                false => drop(self.members.insert_mut(parent.clone(), left)),
+            if left.is_empty() {
+                self.members.remove_mut(parent);
+            } else {
+                self.members.insert_mut(parent.clone(), left);
             }
         }
         if let Some(parents) = self.memberships.get(member) {
             let left = parents.remove(parent);
-            match left.is_empty() {
-                true => drop(self.memberships.remove_mut(member)),
-                false => drop(self.memberships.insert_mut(member.clone(), left)),
+            if left.is_empty() {
+                self.memberships.remove_mut(member);
+            } else {
+                self.memberships.insert_mut(member.clone(), left);
             }
         }
         self.rows.remove_mut(&key);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use skep_client::{Client, ClientConfig, Transport};
 
+use crate::cli;
 use crate::config::{self, ConfigError, Given, Loaded, node_number, source};
 
 /// Read when it exists.
@@ -164,7 +165,7 @@ impl ServerArgs {
         (self.transport == "rest").then_some(address)
     }
 
-    pub fn client(&self) -> Result<Client, skep_client::Error> {
+    pub fn client(&self) -> anyhow::Result<Client> {
         let (transport, default) = match self.transport.as_str() {
             "grpc" => (Transport::Grpc, "http://localhost:26500"),
             _ => (Transport::Rest, "http://localhost:8080"),
@@ -172,7 +173,8 @@ impl ServerArgs {
         let address = self.address.as_deref().unwrap_or(default);
         let mut config = ClientConfig::new(address);
         config.request_timeout = self.timeout();
-        config.authorities = crate::cli::fetch::authorities().map(Into::into);
-        Client::new(transport, config)
+        config.authorities = cli::fetch::authorities().map(Into::into);
+        config.authorization = cli::login::at(address)?;
+        Ok(Client::new(transport, config)?)
     }
 }

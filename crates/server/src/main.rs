@@ -9,6 +9,8 @@ mod config;
 mod documented_metrics;
 mod errors;
 mod expiry;
+mod exposure;
+mod identity;
 mod interface;
 mod logs;
 mod management;
@@ -43,6 +45,8 @@ struct Cli {
         value_name = "FILE"
     )]
     ca_certificate: Option<PathBuf>,
+    #[command(flatten)]
+    login: cli::login::LoginArgs,
     #[command(subcommand)]
     command: Command,
 }
@@ -88,6 +92,7 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     cli::fetch::believe(cli.ca_certificate);
+    cli::login::chosen(cli.login);
     let result = match cli.command {
         Command::Serve(args) => serve::run(&args),
         Command::Deploy(args) => cli::block_on(cli::deploy::run(args)),

@@ -16,6 +16,8 @@ use crate::args::ConfigArgs;
 use crate::config::tls::PortTls;
 use crate::config::{ConfigError, Loaded, Settings};
 use crate::errors::Coded;
+use crate::exposure::{self, Listening};
+use crate::identity;
 use crate::interface::ForBrowsers;
 use crate::logs::Logs;
 use crate::management::{self, Management};
@@ -94,8 +96,10 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     let process = ProcessMetrics::register(&mut registry, started);
     let node = NodeMetrics::register(&mut registry, settings.certificate_files());
     let mut gateway_config = settings.gateway_config();
-    gateway_config.rest_tls = tls.rest;
-    gateway_config.grpc_tls = tls.grpc;
+    gateway_config.tls = skep_gateway::Tls {
+        rest: tls.rest,
+        grpc: tls.grpc,
+    };
     let exporter = Exporter::start(&settings.trace).map_err(|e| ConfigError(vec![e]))?;
     gateway_config.spans = exporter.map(|exporter| exporter as Arc<dyn SpanListener>);
     let interface = skep_ui::Interface::new(&settings.ui_base_path);
@@ -113,6 +117,9 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     .await
     .map_err(cannot_listen)?;
     let (rest, grpc) = (gateway.rest_addr(), gateway.grpc_addr());
+    if !settings.is_gateway() {
+        identity::begin(broker.clone(), settings.security.initial.clone()).await?;
+    }
     management.started(broker.clone(), registry, process, node);
 
     say_started(&settings, started, rest, grpc, management_addr);
@@ -200,12 +207,12 @@ fn say_started(
         partitions = settings.broker.partitions,
         "started"
     );
-    let listening = [
-        ("REST", rest),
-        ("gRPC", grpc),
-        ("management", management_addr),
-    ];
-    if let Some(warning) = open_to_others(&listening) {
+    let listening = Listening {
+        rest,
+        grpc,
+        management: management_addr,
+    };
+    for warning in exposure::warnings(settings, &listening) {
         tracing::warn!("{warning}");
     }
 }
@@ -251,24 +258,6 @@ async fn open_broker(settings: &Settings) -> anyhow::Result<Arc<Broker>> {
     })
 }
 
-/// What an operator has to know when other machines reach a port: there is no authentication.
-fn open_to_others(listening: &[(&str, SocketAddr)]) -> Option<String> {
-    let open = listening
-        .iter()
-        .filter(|(_, addr)| !addr.ip().is_loopback());
-    let open: Vec<_> = open
-        .map(|(name, addr)| format!("{name} ({addr})"))
-        .collect();
-    (!open.is_empty()).then(|| {
-        format!(
-            "open to other machines without authentication: {}. Whoever reaches these ports can deploy and start processes, read \
-             and change their variables, and stop work. Let a firewall or a proxy decide who does, or listen on 127.0.0.1 \
-             (--address, or server.address, camunda.api.grpc.address, management.server.address)",
-            open.join(", ")
-        )
-    })
-}
-
 fn next_steps(scheme: &str, rest: SocketAddr) -> String {
     let address = match (rest.ip(), rest.port()) {
         // Certificates are made out to names.
@@ -310,39 +299,5 @@ impl Signals {
             _ = terminate.recv() => "SIGTERM",
             _ = interrupt.recv() => "SIGINT",
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Settings;
-
-    fn warning(rest: &str, management: &str) -> Option<String> {
-        let socket = |address: &str| SocketAddr::new(address.parse().unwrap(), 9);
-        open_to_others(&[("REST", socket(rest)), ("management", socket(management))])
-    }
-
-    #[test]
-    fn a_fresh_server_is_reached_from_its_own_machine_only() {
-        let settings = Settings::default();
-        for listen in [settings.rest, settings.grpc, settings.management] {
-            assert!(listen.address.is_loopback(), "{listen:?}");
-        }
-    }
-
-    #[test]
-    fn ports_that_others_reach_are_named() {
-        assert_eq!(warning("127.0.0.1", "::1"), None);
-        let all = warning("0.0.0.0", "192.168.0.7").unwrap();
-        assert!(
-            all.contains("REST (0.0.0.0:9), management (192.168.0.7:9)"),
-            "{all}"
-        );
-        let one = warning("127.0.0.1", "::").unwrap();
-        assert!(
-            !one.contains("REST (") && one.contains("management ([::]:9)"),
-            "{one}"
-        );
     }
 }

@@ -91,6 +91,10 @@ fn add_member(state: &mut State, kind: ParentType, value: &ParentValue) {
         .is_none()
     {
         let row = state.identity.directory.next_membership();
+        debug_assert!(
+            state.identity.table.get(row).is_none(),
+            "each membership has a row of its own"
+        );
         state.identity.set(row, Entry::membership(&parent, member));
     }
 }

@@ -232,6 +232,13 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::DecisionEvaluation => go::<DecisionEvaluationValue>(state, record),
         ValueType::Form => go::<FormValue>(state, record),
         ValueType::Resource => go::<ResourceValue>(state, record),
+        _ => apply_of_operators(state, record),
+    }
+}
+
+/// What operators and administrators do.
+fn apply_of_operators(state: &mut State, record: &Record<'_>) -> Result<(), DecodeError> {
+    match record.value_type {
         ValueType::BatchOperationCreation
         | ValueType::BatchOperationChunk
         | ValueType::BatchOperationInitialization
@@ -249,6 +256,10 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::HistoryDeletion => go::<HistoryDeletionValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),
+        other => {
+            debug_assert!(false, "{other:?} has an applier");
+            Ok(())
+        }
     }
 }
 

@@ -39,6 +39,7 @@ impl Identity {
         if let Some(IdentityRow(old)) = self.table.get(key) {
             self.directory.remove(key, old);
         }
+        debug_assert!(!key.is_none(), "a row has a key");
         self.directory.add(key, &entry);
         self.table.insert(key, IdentityRow(entry));
     }

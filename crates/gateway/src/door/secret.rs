@@ -6,6 +6,7 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use zeroize::Zeroizing;
 
 /// A password in plain text. Nothing shows it, and its bytes are overwritten when it goes.
+#[derive(Clone)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {

@@ -16,10 +16,11 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use http::{Request, Response};
+use http::{HeaderMap, Method, Request, Response};
 use hyper::body::Incoming;
 use skep_proto::FILE_DESCRIPTOR_SET;
 use skep_proto::gateway_protocol::gateway_server::GatewayServer;
+use skep_protocol::origin::Claims;
 use tonic::Status;
 use tonic_health::server::HealthReporter;
 use tower::util::BoxCloneSyncService;
@@ -144,13 +145,7 @@ impl GrpcServices {
         };
         async move {
             if let Some((method, headers)) = shown {
-                let head = Head {
-                    method: &method,
-                    headers: &headers,
-                    peer,
-                };
-                let directory = front.broker.directory();
-                match front.door.enter(&head, &directory).await {
+                match enter(&front, &method, &headers, peer).await {
                     Ok(claims) => context.is_of(claims),
                     Err(refused) => return Ok(not_let_in(refused)),
                 }
@@ -180,6 +175,21 @@ impl GrpcServices {
 }
 
 const HEALTH: &str = "/grpc.health.v1.Health/";
+
+/// Who calls.
+async fn enter(
+    front: &FrontEnd,
+    method: &Method,
+    headers: &HeaderMap,
+    peer: IpAddr,
+) -> Result<Claims, Refused> {
+    let head = Head {
+        method,
+        headers,
+        peer,
+    };
+    front.door.enter(&head, &front.broker.directory()).await
+}
 
 fn not_let_in(refused: Refused) -> GrpcResponse {
     let refusal = match refused {

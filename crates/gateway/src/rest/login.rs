@@ -113,7 +113,7 @@ fn give(front: &FrontEnd, response: &mut Response<RestBody>, cookie: &Cookie) {
 }
 
 fn secure(front: &FrontEnd) -> &'static str {
-    if front.config.rest_tls.is_some() {
+    if front.config.tls.rest.is_some() {
         "; Secure"
     } else {
         ""

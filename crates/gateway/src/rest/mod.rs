@@ -17,6 +17,8 @@ mod router;
 mod sight;
 mod stream;
 
+pub use self::decode::identity::Faults;
+
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -132,7 +134,7 @@ async fn answer(
         true => Claims::Anonymous,
         false => enter(front, &head(parts, peer)).await?,
     };
-    if operation.tag == "Tenants" && !front.config.tenants_api {
+    if operation.tag == "Tenants" && !front.config.security.tenants_api {
         return Err(Problem::no_access(
             parts.uri.path(),
             "camunda.security.multi-tenancy.api-enabled is false",
@@ -388,7 +390,7 @@ fn check_content_type(header: Option<&HeaderValue>, takes: Takes) -> Result<&str
 mod tests {
     use super::*;
 
-    fn future_size<A, B, C, F: Future>(_: impl Fn(A, B, C) -> F) -> usize {
+    fn future_size<A, B, F: Future>(_: impl Fn(A, B) -> F) -> usize {
         size_of::<F>()
     }
 

@@ -14,7 +14,7 @@ use crate::call::FrontEnd;
 
 /// What the caller may do; `None`: nobody asks.
 pub fn grants(front: &FrontEnd, claims: &Claims) -> Option<Arc<Grants>> {
-    match front.config.authorizations {
+    match front.config.security.authorizations {
         true => front.door.sights.of(&front.broker.directory(), claims),
         false => None,
     }

@@ -63,8 +63,8 @@ async fn directory() -> Directory {
 
 async fn protected() -> Running {
     let gateway = start_with(|config| {
-        config.login = Login::Basic;
-        config.authorizations = true;
+        config.security.login = Login::Basic;
+        config.security.authorizations = true;
     })
     .await;
     *gateway.broker.directory.lock() = directory().await.into();

@@ -30,9 +30,28 @@ pub(super) struct Created {
     pub(super) at: Instant,
 }
 
+/// Who is asked, and who asks.
+struct Address {
+    host: String,
+    /// The header with its end of line; nothing where nobody logs in.
+    authorization: String,
+}
+
 /// Looks until the slice ends.
 pub(super) async fn run(shared: Arc<Shared>) {
-    let address = shared.plan.args.rest();
+    let args = &shared.plan.args;
+    let authorization = match &args.authorization {
+        None => String::new(),
+        Some(authorization) => match authorization.header() {
+            Ok(value) => format!("authorization: {}\r\n", value.to_str().unwrap_or_default()),
+            // Creating instances has failed of it already.
+            Err(_) => return,
+        },
+    };
+    let address = Address {
+        host: args.rest(),
+        authorization,
+    };
     let mut newest = shared.newest.subscribe();
     let mut connection = None;
     loop {
@@ -59,7 +78,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
 /// False: it was not there in the time that an instance has.
 async fn seek(
     shared: &Shared,
-    address: &str,
+    address: &Address,
     connection: &mut Option<BufStream<TcpStream>>,
     created: Created,
 ) -> io::Result<bool> {
@@ -67,7 +86,7 @@ async fn seek(
     while created.at.elapsed() < limit {
         let open = match connection {
             Some(open) => open,
-            None => connection.insert(BufStream::new(TcpStream::connect(address).await?)),
+            None => connection.insert(BufStream::new(TcpStream::connect(&address.host).await?)),
         };
         match ask(open, address, created.key).await? {
             200 => return Ok(true),
@@ -84,9 +103,17 @@ async fn seek(
 }
 
 /// One exchange; the status of the answer.
-async fn ask(connection: &mut BufStream<TcpStream>, address: &str, key: i64) -> io::Result<u16> {
+async fn ask(
+    connection: &mut BufStream<TcpStream>,
+    address: &Address,
+    key: i64,
+) -> io::Result<u16> {
+    let Address {
+        host,
+        authorization,
+    } = address;
     let request = format!(
-        "GET /v2/process-instances/{key} HTTP/1.1\r\nHost: {address}\r\nskep-consistency: eventual\r\n\r\n"
+        "GET /v2/process-instances/{key} HTTP/1.1\r\nHost: {host}\r\n{authorization}skep-consistency: eventual\r\n\r\n"
     );
     connection.write_all(request.as_bytes()).await?;
     connection.flush().await?;
@@ -153,7 +180,11 @@ mod tests {
             "something else\r\n\r\n",
         ])
         .await;
-        let stream = TcpStream::connect(&address).await.unwrap();
+        let address = Address {
+            host: address,
+            authorization: String::new(),
+        };
+        let stream = TcpStream::connect(&address.host).await.unwrap();
         let mut connection = BufStream::new(stream);
         assert_eq!(ask(&mut connection, &address, 1).await.unwrap(), 404);
         assert_eq!(ask(&mut connection, &address, 1).await.unwrap(), 200);

@@ -12,6 +12,8 @@ use hyper_util::rt::TokioIo;
 use skep_tls::ClientTls;
 use tokio::net::TcpStream;
 
+use super::login;
+
 const MAX_ANSWER: usize = 64 << 20;
 
 static AUTHORITIES: OnceLock<PathBuf> = OnceLock::new();
@@ -96,6 +98,11 @@ async fn send(
         }
         _ => bail!("'{base}': give http://host:port or https://host:port"),
     };
+    // The management port asks nobody, and is told nothing.
+    let login = match path.starts_with("/v2/") {
+        true => login::at(base)?,
+        false => None,
+    };
     let host = uri.host().context("the address has no host")?;
     let port = uri.port_u16().unwrap_or(9600);
     let connection = async {
@@ -109,6 +116,9 @@ async fn send(
         tokio::spawn(connection);
         let mut request = Request::builder().method(method).uri(path);
         request = request.header(header::HOST, format!("{host}:{port}"));
+        if let Some(login) = &login {
+            request = request.header(header::AUTHORIZATION, login.header()?);
+        }
         if !body.is_empty() {
             request = request.header(header::CONTENT_TYPE, "application/json");
         }

@@ -12,6 +12,7 @@ pub mod instance;
 pub mod instances;
 pub mod jobs;
 pub mod log;
+pub mod login;
 mod near;
 pub mod profile;
 mod search;
@@ -37,6 +38,10 @@ pub fn block_on(command: impl Future<Output = anyhow::Result<()>>) -> anyhow::Re
 
 pub fn load(mut args: skep_load::LoadArgs) -> anyhow::Result<()> {
     args.authorities = fetch::authorities().map(Into::into);
+    if args.authorization.is_none() {
+        let named = args.rest_address.as_ref().or(args.grpc_address.as_ref());
+        args.authorization = login::at(named.unwrap_or(&args.address))?;
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(args.threads.max(1) as usize)
         .enable_all()
@@ -96,6 +101,9 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         eprintln!(
             "Start a server with `skep serve`, or name the address of a running one with --address."
         );
+    }
+    if code == "UNAUTHENTICATED" {
+        eprintln!("{}", login::advice());
     }
     eprintln!("`skep explain {code}` says what that means and what to do.");
     let usage = error.is::<Usage>() || error.is::<crate::config::ConfigError>();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value;
-use skep_client::{Code, CreateInstance, Error, Instance, ProcessRef, RetryPolicy};
+use skep_client::{Client, Code, CreateInstance, Error, Instance, ProcessRef, RetryPolicy};
 
 use super::near::nearest;
 use super::search::items;
@@ -49,7 +49,8 @@ pub async fn run(args: StartArgs) -> anyhow::Result<()> {
         Some(address) if args.r#await && end::is_visible(address).await => Some(address),
         _ => None,
     };
-    let (instance, variables) = match create_instance(&args, &request, watched).await {
+    let client = args.server.client()?;
+    let (instance, variables) = match create_instance(&args, &client, &request, watched).await {
         Ok(created) => created,
         Err(error) => {
             if let Some(near) = meant(&args, &error).await {
@@ -86,10 +87,10 @@ pub async fn run(args: StartArgs) -> anyhow::Result<()> {
 /// Creates the instance. With its variables where only the answer to the creation can tell of its end.
 async fn create_instance(
     args: &StartArgs,
+    client: &Client,
     request: &CreateInstance,
     watched: Option<&str>,
 ) -> Result<(Instance, Option<String>), Error> {
-    let client = args.server.client()?;
     // A server at its limit, or one that has just started, takes the request a moment later.
     let retry = RetryPolicy::default();
     if args.r#await && watched.is_none() {

@@ -1,6 +1,7 @@
 //! The table as text: docs/configuration.md, and what `skep config` prints.
 
 use super::exporters::ARGS;
+use super::security::List;
 use super::table::KEYS;
 use super::without_effect::WITHOUT_EFFECT;
 use super::{Effective, Settings};
@@ -35,31 +36,8 @@ does not start.
 
 /// docs/configuration.md.
 pub fn markdown() -> String {
-    let defaults = Settings::default();
     let mut text = INTRODUCTION.to_string();
-    for key in KEYS {
-        let default = match key.name {
-            // Depends on the machine.
-            "skep.runtime.worker-threads" => "processors".to_string(),
-            _ => match key.kind.show(&(key.get)(&defaults)) {
-                none if none.is_empty() => "–".to_string(),
-                value => format!("`{value}`"),
-            },
-        };
-        let others: Vec<String> = key
-            .old
-            .iter()
-            .chain(key.also)
-            .map(|name| format!("`{name}`"))
-            .collect();
-        text.push_str(&format!(
-            "| `{}` | {default} | {} Expects {}. | {} |\n",
-            key.name,
-            key.doc,
-            key.kind.expected(),
-            others.join(" ")
-        ));
-    }
+    settings(&mut text);
     text.push_str(EXPORTERS);
     for arg in ARGS {
         let default = match arg.default {
@@ -82,6 +60,7 @@ pub fn markdown() -> String {
             setting.kind.expected()
         ));
     }
+    initialization(&mut text);
     text.push_str(WITHOUT);
     for setting in WITHOUT_EFFECT {
         let names: Vec<String> = setting
@@ -92,6 +71,54 @@ pub fn markdown() -> String {
         text.push_str(&format!("| {} | {} |\n", names.join(" "), setting.reason));
     }
     text
+}
+
+/// The table of all settings.
+fn settings(text: &mut String) {
+    let defaults = Settings::default();
+    for key in KEYS {
+        let default = match key.name {
+            // Depends on the machine.
+            "skep.runtime.worker-threads" => "processors".to_string(),
+            name => {
+                let follows = defaults.security.shown(name);
+                match follows.unwrap_or_else(|| key.kind.show(&(key.get)(&defaults))) {
+                    none if none.is_empty() => "–".to_string(),
+                    value => format!("`{value}`"),
+                }
+            }
+        };
+        let others: Vec<String> = key
+            .old
+            .iter()
+            .chain(key.also)
+            .map(|name| format!("`{name}`"))
+            .collect();
+        text.push_str(&format!(
+            "| `{}` | {default} | {} Expects {}. | {} |\n",
+            key.name,
+            key.doc,
+            key.kind.expected(),
+            others.join(" ")
+        ));
+    }
+}
+
+/// The lists of who and what is made at a start.
+fn initialization(text: &mut String) {
+    text.push_str(INITIALIZATION);
+    for list in List::ALL {
+        let fields: Vec<String> = list
+            .fields()
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect();
+        text.push_str(&format!(
+            "| `{}[NUMBER]` | {} |\n",
+            list.name(),
+            fields.join(", ")
+        ));
+    }
 }
 
 const EXPORTERS: &str = "
@@ -119,6 +146,23 @@ in the environment, `camunda.document.store.ID.class` … in files. A server tha
 
 | Setting | What it does |
 |---|---|
+";
+
+const INITIALIZATION: &str = "
+## Users, roles and rights at the start
+
+Below `camunda.security.initialization` stands who and what is made at a start if it is not there: a list each, in YAML, or numbered in
+the environment: `CAMUNDA_SECURITY_INITIALIZATION_USERS_0_USERNAME`. What is there already stays as it is; what is taken out of the
+configuration is not deleted. An entry that cannot be stops the start. Passwords are shown nowhere. See [security.md](security.md).
+
+`users`, `clients`, `groups`, `roles`, `mapping-rules` and `permissions` within an entry are lists of ids: in YAML, with commas between
+them, or numbered. A group, role or tenant without a `name` has its id as its name. A list in a stronger source replaces one in a weaker
+source as a whole, unless it only adds to its entries: the users may stand in a file, and their passwords in
+`CAMUNDA_SECURITY_INITIALIZATION_USERS_0_PASSWORD` and so on.
+
+| Entry | Fields |
+|---|---|
+| `default-roles.ROLE` | `users`, `clients`, `groups`, `mapping-rules`: who has the role `admin`, `readonly-admin`, `connectors`, `rpa`, `app-integrations`, `task-worker`, or one out of `roles` |
 ";
 
 const WITHOUT: &str = "

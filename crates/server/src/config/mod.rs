@@ -7,7 +7,7 @@ mod lists;
 pub mod node_number;
 mod placeholders;
 mod profiles;
-mod protection;
+pub mod security;
 mod settings;
 pub mod source;
 mod table;
@@ -20,7 +20,7 @@ pub use profiles::select;
 pub use settings::{LogFormat, Settings, TraceSettings};
 pub use source::{Given, Source};
 
-use protection::Answer;
+use security::Answer;
 use table::{KEYS, Key};
 use value::{Kind, Value, squeeze};
 
@@ -104,7 +104,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
                 None if given.text.is_empty() => {}
                 None => problems.push(not_expected(given, key)),
             },
-            None if named.exporters.take(given) || named.documents.take(given) => {}
+            None if named.take(given) => {}
             None => not_there(given, &all, &mut warnings, &mut problems),
         }
     }
@@ -149,8 +149,8 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
     problems.extend(settings.contradictions());
     if problems.is_empty() {
         Ok(Loaded {
+            effective: settings.security.show(effective),
             settings,
-            effective,
             warnings,
         })
     } else {
@@ -163,15 +163,21 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
 struct Named<'g> {
     exporters: exporters::Exporters<'g>,
     documents: documents::Given<'g>,
+    initialization: security::Initialization<'g>,
 }
 
-impl Named<'_> {
+impl<'g> Named<'g> {
+    fn take(&mut self, given: &'g Given) -> bool {
+        self.exporters.take(given) || self.documents.take(given) || self.initialization.take(given)
+    }
+
     fn finish(
         self,
         settings: &mut Settings,
         warnings: &mut Vec<String>,
         problems: &mut Vec<String>,
     ) {
+        settings.security.initial = self.initialization.finish(problems);
         settings.document_stores = self.documents.finish(warnings, problems);
         settings.broker.exporters =
             self.exporters
@@ -208,7 +214,7 @@ const OURS: [&str; 7] = [
 
 /// What is no setting of this version.
 fn not_there(given: &Given, all: &[Given], warnings: &mut Vec<String>, problems: &mut Vec<String>) {
-    match protection::answer(given, all) {
+    match security::answer(given, all) {
         Some(Answer::Fine) => {}
         Some(Answer::Refused(problem)) => problems.push(problem),
         None => warnings.extend(unknown(given)),

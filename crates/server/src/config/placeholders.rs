@@ -19,11 +19,25 @@ pub fn fill(given: &mut [Given], variable: &dyn Fn(&str) -> Option<String>) -> V
             Ok(text) => one.text = text,
             Err(why) => problems.push(format!(
                 "{} = '{}' ({}): {why}",
-                one.name, one.text, one.source
+                one.name,
+                shown(one),
+                one.source
             )),
         }
     }
     problems
+}
+
+/// Its text, unless nobody is to read it.
+fn shown(given: &Given) -> &str {
+    let name = given.name.to_ascii_lowercase();
+    match ["password", "secret", "token"]
+        .iter()
+        .any(|word| name.contains(word))
+    {
+        true => "***",
+        false => &given.text,
+    }
 }
 
 struct Sources<'a> {

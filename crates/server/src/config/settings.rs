@@ -14,6 +14,7 @@ use skep_export::{Documents, DocumentsSettings, Rdbms, StoreLocation, Trust, Ver
 use skep_gateway::{GatewayConfig, OverloadPolicy};
 
 use super::documents;
+use super::security::{Method, Security};
 use super::tls::{ClientAuth, PortTls, Ports};
 use super::value::{Value, squeeze};
 
@@ -24,7 +25,7 @@ pub struct Listen {
 }
 
 impl Listen {
-    /// Only programs on the same machine reach it: there is no authentication yet.
+    /// Only programs on the same machine reach it, as nobody has to log in.
     fn local(port: u16) -> Listen {
         Listen {
             address: Ipv4Addr::LOCALHOST.into(),
@@ -250,6 +251,7 @@ pub struct Settings {
     pub default_document_store: Option<String>,
     pub documents_at_a_time: usize,
     pub gateway: GatewayConfig,
+    pub security: Security,
     pub rest: Listen,
     pub grpc: Listen,
     pub management: Listen,
@@ -300,6 +302,7 @@ impl Default for Settings {
             document_stores: Vec::new(),
             default_document_store: None,
             documents_at_a_time: skep_documents::Config::default().at_a_time,
+            security: Security::default(),
             rest: Listen::local(8080),
             grpc: Listen::local(26500),
             management: Listen::local(9600),
@@ -344,6 +347,11 @@ impl Settings {
             config.multipart.max_size = config.multipart.max_size.min(self.network_message_size);
         }
         config.counts_jobs = self.secondary_storage != SecondaryStorage::None;
+        config.security = skep_gateway::Security {
+            login: self.security.login(),
+            authorizations: self.security.authorizations(),
+            tenants_api: self.security.tenants_api,
+        };
         let interval = self.min_ping_interval;
         config.min_ping_interval = (!interval.is_zero()).then_some(interval);
         let largest = config.max_message_size.max(config.multipart.max_size);
@@ -430,6 +438,7 @@ impl Settings {
     pub fn broker_config(&self) -> BrokerConfig {
         let mut config = self.broker.clone();
         config.max_message_size = self.gateway.max_message_size;
+        config.engine.identity = self.security.identity();
         config.secondary_storage = match self.secondary_storage {
             SecondaryStorage::Embedded => Some(self.secondary.clone()),
             // Settings that cannot be used have stopped the start.
@@ -464,6 +473,12 @@ impl Settings {
 
     pub fn is_gateway(&self) -> bool {
         self.mode == Mode::Gateway
+    }
+
+    /// The port for other nodes, where there are any and whoever reaches it is believed.
+    pub fn internal_without_tls(&self) -> Option<SocketAddr> {
+        let listens = self.is_one_of_several() && !self.internal_tls.enabled;
+        listens.then(|| self.internal.socket())
     }
 
     /// There are other nodes.
@@ -548,6 +563,11 @@ impl Settings {
             Mode::Gateway => self.cluster.contradictions_of_gateway(node),
         });
         found.extend(self.internal_tls.contradiction());
+        let (rest, grpc) = (self.rest.address, self.grpc.address);
+        found.extend(
+            self.security
+                .contradictions(&[("server.address", rest), ("camunda.api.grpc.address", grpc)]),
+        );
         let mut ports = vec![
             ("server.port", self.rest),
             ("camunda.api.grpc.port", self.grpc),
@@ -649,6 +669,7 @@ texts! {
     Option<String>: |text| Some(Some(text.to_string())), |text| text.clone().unwrap_or_default();
     Mode: |text| one_of(MODES, text), |mode| word_of(MODES, mode);
     ClientAuth: |text| one_of(CLIENT_AUTH, text), |auth| word_of(CLIENT_AUTH, auth);
+    Option<Method>: |text| one_of(METHODS, text).map(Some), |method| word_of(METHODS, &method.unwrap_or(Method::Basic));
     LogFormat: |text| one_of(FORMATS, text), |format| word_of(FORMATS, format);
     OverloadPolicy: |text| one_of(POLICIES, text), |policy| word_of(POLICIES, policy);
     SecondaryStorage: |text| one_of(STORAGES, text), |storage| word_of(STORAGES, storage);
@@ -661,6 +682,7 @@ const CLIENT_AUTH: &[(&str, ClientAuth)] = &[
     ("want", ClientAuth::Want),
     ("need", ClientAuth::Need),
 ];
+const METHODS: &[(&str, Method)] = &[("basic", Method::Basic), ("oidc", Method::Oidc)];
 const FORMATS: &[(&str, LogFormat)] = &[("text", LogFormat::Text), ("json", LogFormat::Json)];
 const POLICIES: &[(&str, OverloadPolicy)] = &[
     ("caller-runs", OverloadPolicy::CallerRuns),

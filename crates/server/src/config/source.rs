@@ -105,9 +105,17 @@ const ENVIRONMENT_NAMES: [&str; 10] = [
     "OTEL_TRACES_SAMPLER_ARG",
 ];
 /// Settings of clients and of the command line.
-const CLIENT: [&str; 12] = [
+const CLIENT: [&str; 20] = [
     "CAMUNDA_CLIENT_",
     "CAMUNDA_OAUTH_",
+    "CAMUNDA_AUTH_STRATEGY",
+    "CAMUNDA_BASIC_AUTH_",
+    "CAMUNDA_CA_CERTIFICATE_PATH",
+    "CAMUNDA_REST_ADDRESS",
+    "CAMUNDA_TOKEN_AUDIENCE",
+    "CAMUNDA_DEFAULT_TENANT_ID",
+    "SKEP_AUTHORIZATION",
+    "SKEP_PASSWORD_FILE",
     "SKEP_ADDRESS",
     "SKEP_MANAGEMENT_ADDRESS",
     "SKEP_TEST_",
@@ -307,6 +315,8 @@ mod tests {
             "SERVER_PORT",
             "CAMUNDA_CLUSTER_NODEID",
             "CAMUNDA_CLIENT_ID",
+            "CAMUNDA_AUTH_STRATEGY",
+            "CAMUNDA_BASIC_AUTH_PASSWORD",
             "ZEEBE_ADDRESS",
             "ZEEBE_BROKER_DATA_DIRECTORY",
             "SKEP_ADDRESS",

@@ -52,7 +52,7 @@ keys! {
     "server.port" [] [] PORT => rest.port;
         "Port of REST. 0 takes a free one."
     "server.address" [] [] Kind::Ip => rest.address;
-        "Address that REST listens on; 0.0.0.0 opens it to other machines. It has no login: protect it by network."
+        "Address that REST listens on; 0.0.0.0 opens it to other machines, and then the settings below `camunda.security.authentication` have to say whether callers log in."
     "server.ssl.enabled" [] [] Kind::Flag => rest_tls.enabled;
         "TLS 1.2 and 1.3 for REST and the web interface. Default: on where a certificate is named. New connections see a changed certificate some seconds later."
     "server.ssl.certificate" [] [] Kind::Text => rest_tls.certificate;
@@ -68,7 +68,7 @@ keys! {
     "camunda.api.grpc.port" ["zeebe.broker.gateway.network.port"] [] PORT => grpc.port;
         "Port of gRPC. 0 takes a free one."
     "camunda.api.grpc.address" ["zeebe.broker.gateway.network.host"] [] Kind::Ip => grpc.address;
-        "Address that gRPC listens on; 0.0.0.0 opens it to other machines. It has no login: protect it by network."
+        "Address that gRPC listens on; 0.0.0.0 opens it to other machines, and then the settings below `camunda.security.authentication` have to say whether callers log in."
     "camunda.api.grpc.ssl.enabled" ["zeebe.broker.gateway.security.enabled"] [] Kind::Flag => grpc_tls.enabled;
         "TLS 1.2 and 1.3 for gRPC. Default: on where a certificate is named. New connections see a changed certificate some seconds later."
     "camunda.api.grpc.ssl.certificate" ["zeebe.broker.gateway.security.certificateChainPath"] [] Kind::Text => grpc_tls.certificate;
@@ -77,6 +77,14 @@ keys! {
         "File with its private key; PEM, without a password."
     "camunda.api.grpc.ssl.key-store.file-path" [] [] Kind::Text => grpc_tls.key_store;
         "Refused: key stores are not read. Give certificate and key in PEM format."
+    "camunda.security.authentication.method" [] [] Kind::Choice(&["basic", "oidc"]) => security.method;
+        "How callers say who they are: by name and password (`basic`). To give it protects REST, gRPC and the web interface, unless they are unprotected. `oidc` is refused: there is no login by an identity provider yet. See [security.md](security.md)."
+    "camunda.security.authentication.unprotected-api" ["camunda.security.authentication.basic.allow-unauthenticated-api-access"] [] Kind::Flag => security.unprotected_api;
+        "Nobody is asked who he is. Default: `true` until a method is given. Where REST or gRPC listen on other addresses than those of this machine, one of the two has to be given."
+    "camunda.security.authorizations.enabled" [] [] Kind::Flag => security.authorizations;
+        "Callers may do what they were granted, and nothing else. Default: on where the API is protected. Without a login nobody has a name, and whoever has none may do everything."
+    "camunda.security.multi-tenancy.api-enabled" [] [] Kind::Flag => security.tenants_api;
+        "The operations on tenants. Which tenants a caller belongs to is not asked yet: `camunda.security.multi-tenancy.checks-enabled: true` is refused."
     "management.server.port" [] [] PORT => management.port;
         "Port of health, metrics and management. 0 takes a free one."
     "management.server.address" [] [] Kind::Ip => management.address;
@@ -239,9 +247,9 @@ keys! {
         "How often job time-outs and message expiry are looked after. Timers are exact."
     "camunda.processing.engine.distribution.redistribution-interval" ["zeebe.broker.experimental.engine.distribution.redistributionInterval"] [] Kind::Time(10) => broker.retry_interval;
         "How often what other partitions did not acknowledge is sent again."
-    "camunda.processing.engine.max-process-depth" ["zeebe.broker.experimental.engine.maxProcessDepth"] [] COUNT => broker.max_process_depth;
+    "camunda.processing.engine.max-process-depth" ["zeebe.broker.experimental.engine.maxProcessDepth"] [] COUNT => broker.engine.max_process_depth;
         "Nesting of called processes at which an incident is raised."
-    "skep.engine.max-element-instances" [] [] Kind::Number(100, 100_000_000) => broker.max_element_instances;
+    "skep.engine.max-element-instances" [] [] Kind::Number(100, 100_000_000) => broker.engine.max_element_instances;
         "Element instances of one process instance that have not ended, at which an incident is raised."
     "camunda.expression.timeout" ["zeebe.broker.experimental.engine.expression.timeout"] [] Kind::Time(1) => broker.expression_timeout;
         "What one evaluation of an expression may take, in steps that stand for time. Others of the partition wait meanwhile."

@@ -523,19 +523,3 @@ fn a_search_server_is_secondary_storage_with_the_settings_of_its_type() {
     // Those of a type that is not chosen do no harm.
     assert!(with(&[("opensearch.url", "nowhere")]).is_ok());
 }
-
-#[test]
-fn a_server_that_is_asked_for_a_login_does_not_start_without_one() {
-    const AREA: &str = "camunda.security";
-    let asked = file(&format!("{AREA}.authorizations.enabled"), "true");
-    let refused = resolve(&[asked]).unwrap_err().to_string();
-    assert!(
-        refused.contains("permissions are not checked yet"),
-        "{refused}"
-    );
-    let open = [
-        file(&format!("{AREA}.authentication.unprotected-api"), "true"),
-        file(&format!("{AREA}.authorizations.enabled"), "false"),
-    ];
-    assert_eq!(resolve(&open).unwrap().warnings, Vec::<String>::new());
-}

@@ -11,6 +11,10 @@ pub struct WithoutEffect {
 
 pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
     WithoutEffect {
+        names: &["camunda.security.authentication.authentication-refresh-interval"],
+        reason: "what somebody may do is looked up for each request",
+    },
+    WithoutEffect {
         names: &[
             "camunda.api.rest.executor.core-pool-size-multiplier",
             "camunda.rest.api-executor.core-pool-size-multiplier",

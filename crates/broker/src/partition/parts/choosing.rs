@@ -173,7 +173,7 @@ fn search_for(key: Key, around: &mut Around<'_>) -> Option<(Key, Result<Search, 
 
 /// Who has made the operation chooses among what he may read: the rest is not even counted.
 fn seen_by(claims: &Claims, mut search: Search, around: &mut Around<'_>) -> Result<Search, String> {
-    if !around.env.config.identity.authorizations {
+    if !around.env.config.engine.identity.authorizations {
         return Ok(search);
     }
     let directory = &around.core.engine().state.identity.directory;

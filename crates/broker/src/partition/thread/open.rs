@@ -243,9 +243,9 @@ fn engine_config(
         partition,
         least_key,
         routing,
-        max_process_depth: config.max_process_depth,
-        max_element_instances: config.max_element_instances,
-        identity: config.identity,
+        max_process_depth: config.engine.max_process_depth,
+        max_element_instances: config.engine.max_element_instances,
+        identity: config.engine.identity,
         expression_timeout: u64::try_from(config.expression_timeout.as_millis())
             .unwrap_or(u64::MAX),
         max_message_size: config.max_message_size,

@@ -225,6 +225,11 @@ impl Decided {
 
     /// Tells the other partitions; the answer waits for them.
     pub fn spread(self, cx: &mut Context<'_>, answer: Response) -> Option<Response> {
+        debug_assert!(
+            !self.0.is_empty(),
+            "a change that changes nothing is refused"
+        );
+        debug_assert_eq!(cx.state.partition, 1, "the first partition decides");
         let distribution = cx.next_key();
         distribution::start(cx, distribution, Distributed::Identity(self.0), answer)
     }

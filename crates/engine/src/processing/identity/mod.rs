@@ -23,37 +23,37 @@ use super::{Context, Outcome, reject};
 const MAX_REMOVED: usize = 5_000;
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &IdentityCommand) -> Outcome {
-    use IdentityCommand as Command;
+    use IdentityCommand as Asked;
     use ParentType::{Group, Role, Tenant};
     match command {
-        Command::CreateUser(value) => user::create(cx, value),
-        Command::UpdateUser(update) => user::update(cx, update),
-        Command::DeleteUser { username } => user::delete(cx, username),
-        Command::CreateInitialAdmin(value) => user::create_initial_admin(cx, value),
-        Command::CreateGroup(new) => parent::create(cx, Group, new),
-        Command::CreateRole(new) => parent::create(cx, Role, new),
-        Command::CreateTenant(new) => parent::create(cx, Tenant, new),
-        Command::UpdateGroup(update) => parent::update(cx, Group, update),
-        Command::UpdateRole(update) => parent::update(cx, Role, update),
-        Command::UpdateTenant(update) => parent::update(cx, Tenant, update),
-        Command::DeleteGroup { id } => parent::delete(cx, Group, id),
-        Command::DeleteRole { id } => parent::delete(cx, Role, id),
-        Command::DeleteTenant { id } => parent::delete(cx, Tenant, id),
-        Command::AddToGroup(membership) => parent::add_member(cx, Group, membership),
-        Command::AddToRole(membership) => parent::add_member(cx, Role, membership),
-        Command::AddToTenant(membership) => parent::add_member(cx, Tenant, membership),
-        Command::RemoveFromGroup(membership) => parent::remove_member(cx, Group, membership),
-        Command::RemoveFromRole(membership) => parent::remove_member(cx, Role, membership),
-        Command::RemoveFromTenant(membership) => parent::remove_member(cx, Tenant, membership),
-        Command::CreateMappingRule(rule) => mapping_rule::create(cx, rule),
-        Command::UpdateMappingRule(rule) => mapping_rule::update(cx, rule),
-        Command::DeleteMappingRule { id } => mapping_rule::delete(cx, id),
-        Command::CreateAuthorization(value) => authorization::create(cx, value),
-        Command::UpdateAuthorization(value) => authorization::update(cx, value),
-        Command::DeleteAuthorization { authorization_key } => {
+        Asked::CreateUser(value) => user::create(cx, value),
+        Asked::UpdateUser(update) => user::update(cx, update),
+        Asked::DeleteUser { username } => user::delete(cx, username),
+        Asked::CreateInitialAdmin(value) => user::create_initial_admin(cx, value),
+        Asked::CreateGroup(new) => parent::create(cx, Group, new),
+        Asked::CreateRole(new) => parent::create(cx, Role, new),
+        Asked::CreateTenant(new) => parent::create(cx, Tenant, new),
+        Asked::UpdateGroup(update) => parent::update(cx, Group, update),
+        Asked::UpdateRole(update) => parent::update(cx, Role, update),
+        Asked::UpdateTenant(update) => parent::update(cx, Tenant, update),
+        Asked::DeleteGroup { id } => parent::delete(cx, Group, id),
+        Asked::DeleteRole { id } => parent::delete(cx, Role, id),
+        Asked::DeleteTenant { id } => parent::delete(cx, Tenant, id),
+        Asked::AddToGroup(membership) => parent::add_member(cx, Group, membership),
+        Asked::AddToRole(membership) => parent::add_member(cx, Role, membership),
+        Asked::AddToTenant(membership) => parent::add_member(cx, Tenant, membership),
+        Asked::RemoveFromGroup(membership) => parent::remove_member(cx, Group, membership),
+        Asked::RemoveFromRole(membership) => parent::remove_member(cx, Role, membership),
+        Asked::RemoveFromTenant(membership) => parent::remove_member(cx, Tenant, membership),
+        Asked::CreateMappingRule(rule) => mapping_rule::create(cx, rule),
+        Asked::UpdateMappingRule(rule) => mapping_rule::update(cx, rule),
+        Asked::DeleteMappingRule { id } => mapping_rule::delete(cx, id),
+        Asked::CreateAuthorization(value) => authorization::create(cx, value),
+        Asked::UpdateAuthorization(value) => authorization::update(cx, value),
+        Asked::DeleteAuthorization { authorization_key } => {
             authorization::delete(cx, *authorization_key)
         }
-        Command::SetUp(setup) => setup::process(cx, setup),
+        Asked::SetUp(setup) => setup::process(cx, setup),
     }
 }
 

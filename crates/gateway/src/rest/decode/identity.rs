@@ -11,6 +11,7 @@ use serde::Deserialize;
 use skep_protocol::Failure;
 use skep_protocol::command::{Command, IdentityCommand};
 
+pub use self::faults::Faults;
 use super::{Decoded, optional};
 use crate::call::FrontEnd;
 use crate::rest::encode::Echo;

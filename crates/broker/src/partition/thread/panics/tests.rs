@@ -88,18 +88,14 @@ async fn try_create(broker: &Broker, id: &str) -> Result<Response, Failure> {
         await_result: None,
     };
     let command = Command::CreateProcessInstance(command);
-    broker.execute(Request::internal(command)).await.result
+    ask(broker, command).await
 }
 
 async fn cancel(broker: &Broker, process_instance_key: Key) -> Failure {
     let command = Command::CancelProcessInstance {
         process_instance_key,
     };
-    broker
-        .execute(Request::internal(command))
-        .await
-        .result
-        .unwrap_err()
+    ask(broker, command).await.unwrap_err()
 }
 
 async fn until(what: &str, condition: impl Fn() -> bool) {
@@ -118,11 +114,7 @@ async fn what_panics_again_and_again_is_banned_and_the_partition_goes_on() {
     let deploy = Command::Deploy(Deploy {
         resources: vec![process(PANICS), process("fine")],
     });
-    broker
-        .execute(Request::internal(deploy))
-        .await
-        .result
-        .unwrap();
+    ask(&broker, deploy).await.unwrap();
     let mut panicking = Vec::new();
     for _ in 0..MANY {
         panicking.push(create(&broker, PANICS).await);
@@ -196,11 +188,7 @@ async fn a_job_that_was_given_back_right_before_a_panic_goes_back() {
     let deploy = Command::Deploy(Deploy {
         resources: vec![resource],
     });
-    broker
-        .execute(Request::internal(deploy))
-        .await
-        .result
-        .unwrap();
+    ask(&broker, deploy).await.unwrap();
     create(&broker, "job").await;
     let activation = ActivateJobs {
         job_type: "work".into(),
@@ -232,11 +220,7 @@ async fn a_command_of_another_partition_that_panics_bans_its_instance() {
     let deploy = Command::Deploy(Deploy {
         resources: vec![listener("panic-at-message")],
     });
-    broker
-        .execute(Request::internal(deploy))
-        .await
-        .result
-        .unwrap();
+    ask(&broker, deploy).await.unwrap();
     // The answer that the subscription is open meets the bug; without a ban it would come again until it is taken. The panic
     // that follows may take the creation with it, if that was not committed: another one is made then.
     let deadline = Instant::now() + Duration::from_secs(180);
@@ -289,11 +273,12 @@ async fn open_with(directory: &tempfile::TempDir, partitions: u32) -> Arc<Broker
     broker
 }
 
+async fn ask(broker: &Broker, command: Command) -> Result<Response, Failure> {
+    broker.execute(Request::internal(command)).await.result
+}
+
 async fn publish(broker: &Broker, name: &str, id: &str) -> Result<Response, Failure> {
-    broker
-        .execute(Request::internal(message(name, id)))
-        .await
-        .result
+    ask(broker, message(name, id)).await
 }
 
 /// Publishes until the partition answers for sure: a rebuild aborts what came in between.

@@ -15,6 +15,7 @@ fn fits(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_~@.+-".contains(c)
 }
 
+/// See the [module](self): what is wrong is collected, and told at the end.
 #[derive(Debug, Default)]
 pub struct Faults(Vec<String>);
 

@@ -1,0 +1,264 @@
+//! Who the commands say they are: the flags and variables of the official clients.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use clap::Args;
+use skep_client::Authorization;
+
+use super::Usage;
+
+/// Bytes of a file with a password.
+const MAX_PASSWORD: u64 = 4096;
+
+/// How a command logs in.
+#[derive(Args, Clone, Debug, Default)]
+pub struct LoginArgs {
+    /// How to log in: `basic` with a name and a password, or `none` [default: basic where a user is named].
+    #[arg(
+        long,
+        global = true,
+        env = "CAMUNDA_AUTH_STRATEGY",
+        value_name = "basic|none"
+    )]
+    auth: Option<String>,
+    /// Name to log in with. The password comes from --password-file or from CAMUNDA_BASIC_AUTH_PASSWORD.
+    #[arg(
+        long,
+        global = true,
+        env = "CAMUNDA_BASIC_AUTH_USERNAME",
+        value_name = "NAME"
+    )]
+    user: Option<String>,
+    /// File with the password, on its first line.
+    #[arg(long, global = true, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+}
+
+static LOGIN: OnceLock<LoginArgs> = OnceLock::new();
+static WARNED: OnceLock<()> = OnceLock::new();
+
+/// What the command line and the environment say: once, when the command begins. Commands that ask no server do not look at it.
+pub fn chosen(login: LoginArgs) {
+    LOGIN.get_or_init(|| login);
+}
+
+/// What a request to this address says of who sends it; a warning where others can read it on its way.
+///
+/// # Errors
+/// Settings that contradict each other, or a file that cannot be read.
+pub fn at(address: &str) -> Result<Option<Authorization>, Usage> {
+    let Some(login) = LOGIN.get() else {
+        return Ok(None);
+    };
+    let password = std::env::var("CAMUNDA_BASIC_AUTH_PASSWORD").ok();
+    let found = login.authorization(password)?;
+    if found.is_some() {
+        warn_of(address);
+    }
+    Ok(found)
+}
+
+/// Said once if a password goes to this address in clear text.
+pub fn warn_of(address: &str) {
+    if is_readable(address) && WARNED.set(()).is_ok() {
+        eprintln!(
+            "warning: the password goes to {address} without TLS, and whoever is in between reads it. Give an address of https://."
+        );
+    }
+}
+
+/// What to do where a server wants to know who calls.
+pub fn advice() -> &'static str {
+    let known = LOGIN.get().and_then(|login| login.user.as_ref());
+    match known {
+        None => {
+            "The server asks for a login: give --user NAME, and the password in CAMUNDA_BASIC_AUTH_PASSWORD or with --password-file FILE."
+        }
+        Some(_) => {
+            "The server does not know this user with this password. Both come from --user (CAMUNDA_BASIC_AUTH_USERNAME) and from \
+             --password-file or CAMUNDA_BASIC_AUTH_PASSWORD."
+        }
+    }
+}
+
+enum Strategy {
+    Basic,
+    None,
+}
+
+impl LoginArgs {
+    fn authorization(&self, password: Option<String>) -> Result<Option<Authorization>, Usage> {
+        let Strategy::Basic = self.strategy(password.as_deref())? else {
+            return Ok(None);
+        };
+        let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        let Some(user) = given(&self.user) else {
+            return Err(Usage(
+                "nobody is named to log in: give --user NAME or CAMUNDA_BASIC_AUTH_USERNAME, or --auth none".into(),
+            ));
+        };
+        let password = match &self.password_file {
+            Some(file) => Some(read(file)?),
+            None => given(&password),
+        };
+        let Some(password) = password else {
+            return Err(Usage(format!(
+                "there is no password for the user '{user}': set CAMUNDA_BASIC_AUTH_PASSWORD, or give --password-file FILE"
+            )));
+        };
+        let authorization = Authorization::basic(&user, &password);
+        authorization
+            .map(Some)
+            .map_err(|why| Usage(why.to_string()))
+    }
+
+    fn strategy(&self, password: Option<&str>) -> Result<Strategy, Usage> {
+        let is_given = |text: Option<&str>| text.is_some_and(|text| !text.is_empty());
+        match self.auth.as_deref().unwrap_or_default() {
+            "" if is_given(self.user.as_deref())
+                || is_given(password)
+                || self.password_file.is_some() =>
+            {
+                Ok(Strategy::Basic)
+            }
+            "" => Ok(Strategy::None),
+            text if text.eq_ignore_ascii_case("none") => Ok(Strategy::None),
+            text if text.eq_ignore_ascii_case("basic") => Ok(Strategy::Basic),
+            text if text.eq_ignore_ascii_case("oauth") || text.eq_ignore_ascii_case("oidc") => {
+                Err(Usage(format!(
+                    "--auth (CAMUNDA_AUTH_STRATEGY) is {text}: this command gets no tokens of an identity provider. Use basic or none"
+                )))
+            }
+            text => Err(Usage(format!(
+                "--auth (CAMUNDA_AUTH_STRATEGY) is '{text}': expected basic or none"
+            ))),
+        }
+    }
+}
+
+/// The first line of a file.
+fn read(file: &PathBuf) -> Result<String, Usage> {
+    let bad = |why: String| Usage(format!("--password-file {}: {why}", file.display()));
+    let size = std::fs::metadata(file).map_err(|error| bad(error.to_string()))?;
+    if size.len() > MAX_PASSWORD {
+        return Err(bad(format!(
+            "it has {} bytes, and a password at most {MAX_PASSWORD}",
+            size.len()
+        )));
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
+    match text.lines().next().unwrap_or_default() {
+        "" => Err(bad("its first line is empty".to_string())),
+        line => Ok(line.to_string()),
+    }
+}
+
+/// Others may read what is sent there: no TLS, and another machine.
+fn is_readable(address: &str) -> bool {
+    let (scheme, rest) = address.split_once("://").unwrap_or(("http", address));
+    if matches!(scheme, "https" | "grpcs") {
+        return false;
+    }
+    let authority: Option<http::uri::Authority> = rest.trim_end_matches('/').parse().ok();
+    let Some(authority) = authority else {
+        return true;
+    };
+    let host = authority.host().trim_matches(['[', ']']);
+    let ip: Option<std::net::IpAddr> = host.parse().ok();
+    match ip {
+        Some(ip) => !ip.is_loopback(),
+        None => host != "localhost" && !host.ends_with(".localhost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn login(auth: &str, user: &str) -> LoginArgs {
+        let given = |text: &str| (!text.is_empty()).then(|| text.to_string());
+        LoginArgs {
+            auth: given(auth),
+            user: given(user),
+            password_file: None,
+        }
+    }
+
+    fn header(login: &LoginArgs, password: Option<&str>) -> Result<Option<String>, String> {
+        let found = login.authorization(password.map(str::to_string));
+        let shown = |login: Authorization| {
+            let header = login.header().unwrap();
+            header.to_str().unwrap().to_string()
+        };
+        found
+            .map(|found| found.map(shown))
+            .map_err(|why| why.to_string())
+    }
+
+    const DEMO: &str = "Basic ZGVtbzpodXNo";
+
+    #[test]
+    fn a_user_with_a_password_logs_in() {
+        for auth in ["", "basic", "BASIC"] {
+            let sent = header(&login(auth, "demo"), Some("hush"));
+            assert_eq!(sent, Ok(Some(DEMO.to_string())), "{auth}");
+        }
+        assert_eq!(header(&login("NONE", "demo"), Some("hush")), Ok(None));
+        assert_eq!(header(&login("", ""), None), Ok(None));
+        assert_eq!(header(&login("", ""), Some("")), Ok(None));
+    }
+
+    #[test]
+    fn what_lacks_or_cannot_be_is_told() {
+        for (auth, user, password, said) in [
+            ("basic", "", Some("hush"), "nobody is named"),
+            ("", "", Some("hush"), "nobody is named"),
+            ("", "demo", None, "no password for the user 'demo'"),
+            (
+                "OAUTH",
+                "demo",
+                Some("hush"),
+                "no tokens of an identity provider",
+            ),
+            ("digest", "demo", Some("hush"), "expected basic or none"),
+            ("", "a:b", Some("hush"), "has a colon"),
+        ] {
+            let why = header(&login(auth, user), password).unwrap_err();
+            assert!(why.contains(said) && !why.contains("hush"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_password_may_stand_in_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("password");
+        std::fs::write(&file, "hush\n").unwrap();
+        let mut login = login("", "demo");
+        login.password_file = Some(file.clone());
+        assert_eq!(header(&login, Some("other")), Ok(Some(DEMO.to_string())));
+        std::fs::write(&file, "\nhush").unwrap();
+        assert!(header(&login, None).unwrap_err().contains("line is empty"));
+        std::fs::write(&file, "h".repeat(5000)).unwrap();
+        assert!(header(&login, None).unwrap_err().contains("5000 bytes"));
+        std::fs::remove_file(&file).unwrap();
+        assert!(header(&login, None).unwrap_err().contains("password-file"));
+    }
+
+    #[test]
+    fn passwords_are_readable_on_their_way_to_other_machines_without_tls() {
+        for (address, readable) in [
+            ("http://localhost:8080", false),
+            ("localhost:8080", false),
+            ("http://127.0.0.1", false),
+            ("http://[::1]:8080/", false),
+            ("https://skep.example.org", false),
+            ("http://skep.example.org", true),
+            ("skep.example.org:26500", true),
+            ("http://10.0.0.1:8080", true),
+            ("http://localhost.example.org", true),
+        ] {
+            assert_eq!(is_readable(address), readable, "{address}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Settings below `camunda.security`: whether callers say who they are, whether it is asked what they may do, and who is there at first.
+//!
+//! A server that is told nothing has no login and is reached from its own machine only. On any other address it does not start before
+//! somebody has chosen.
+
+mod entries;
+mod initialization;
+mod not_there;
+mod places;
+
+use std::net::IpAddr;
+
+use skep_engine::IdentityConfig;
+use skep_gateway::Login;
+
+use super::Effective;
+
+pub use initialization::{Initial, InitialUser, Initialization};
+pub use not_there::{Answer, answer};
+pub use places::List;
+
+/// How callers say who they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    Basic,
+    /// Refused while the API is protected.
+    Oidc,
+}
+
+/// See the [module](self). What nobody said is `None`.
+#[derive(Clone, Debug)]
+pub struct Security {
+    pub method: Option<Method>,
+    pub unprotected_api: Option<bool>,
+    pub authorizations: Option<bool>,
+    pub tenants_api: bool,
+    pub initial: Initial,
+}
+
+impl Default for Security {
+    fn default() -> Security {
+        Security {
+            method: None,
+            unprotected_api: None,
+            authorizations: None,
+            tenants_api: true,
+            initial: Initial::default(),
+        }
+    }
+}
+
+impl Security {
+    /// Callers have to say who they are.
+    pub fn is_protected(&self) -> bool {
+        match self.unprotected_api {
+            Some(unprotected) => !unprotected,
+            None => self.method.is_some(),
+        }
+    }
+
+    /// It is asked what each of them may do.
+    pub fn authorizations(&self) -> bool {
+        self.authorizations.unwrap_or_else(|| self.is_protected())
+    }
+
+    pub fn login(&self) -> Login {
+        match self.is_protected() {
+            true => Login::Basic,
+            false => Login::Unprotected,
+        }
+    }
+
+    /// What partitions are told.
+    pub fn identity(&self) -> IdentityConfig {
+        IdentityConfig {
+            authorizations: self.authorizations(),
+            manages_users: self.method != Some(Method::Oidc),
+            manages_groups: true,
+        }
+    }
+
+    /// The value of a setting that follows from others when nobody gives it.
+    pub fn shown(&self, name: &str) -> Option<String> {
+        match name {
+            "camunda.security.authentication.unprotected-api" => {
+                Some((!self.is_protected()).to_string())
+            }
+            "camunda.security.authorizations.enabled" => Some(self.authorizations().to_string()),
+            _ => None,
+        }
+    }
+
+    /// Likewise of all settings.
+    pub fn show(&self, mut effective: Vec<Effective>) -> Vec<Effective> {
+        for one in &mut effective {
+            if let Some(value) = self.shown(one.name) {
+                one.value = value;
+            }
+        }
+        effective
+    }
+
+    /// Why the server does not start. `listening`: its ports for clients.
+    pub fn contradictions(&self, listening: &[(&str, IpAddr)]) -> Vec<String> {
+        let mut found = Vec::new();
+        if self.is_protected() && self.method == Some(Method::Oidc) {
+            found.push(not_there::oidc());
+        }
+        if self.method.is_none() && self.unprotected_api.is_none() {
+            found.extend(undecided(listening));
+        }
+        found
+    }
+}
+
+/// Nobody opens a server to other machines without knowing it.
+fn undecided(listening: &[(&str, IpAddr)]) -> Option<String> {
+    let open = listening
+        .iter()
+        .filter(|(_, address)| !address.is_loopback());
+    let open: Vec<String> = open
+        .map(|(name, address)| format!("{name} {address}"))
+        .collect();
+    (!open.is_empty()).then(|| {
+        format!(
+            "{}: other machines reach this address, and nothing says whether callers log in. Choose one: with \
+             camunda.security.authentication.method: basic (CAMUNDA_SECURITY_AUTHENTICATION_METHOD=basic) callers need a name and a \
+             password, see docs/security.md; with camunda.security.authentication.unprotected-api: true \
+             (CAMUNDA_SECURITY_AUTHENTICATION_UNPROTECTEDAPI=true) whoever reaches the port may do everything. Or listen on 127.0.0.1",
+            open.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+#[path = "security_tests.rs"]
+mod tests;

@@ -1,0 +1,127 @@
+//! Settings that protect, and cannot yet: a server that took one without effect would be believed to be safe.
+
+use super::super::source::Given;
+
+const UNPROTECTED_API: &str = "camunda.security.authentication.unprotected-api";
+
+const NO_PROVIDER: &str = "there is no login by an identity provider (OpenID Connect) yet. Use \
+     camunda.security.authentication.method: basic, or camunda.security.authentication.unprotected-api: true and a proxy that decides \
+     who reaches the ports";
+const NO_TENANT_CHECKS: &str =
+    "nobody is asked yet which tenants he belongs to. Remove the setting";
+const UNKNOWN: &str = "there is no such setting, and without effect it would leave open what it is meant to close. Correct its \
+     name, or remove it";
+
+/// What is asked for under these is not there, and what to do without it. The first one counts.
+const NOT_THERE: [(&str, &str); 5] = [
+    ("camunda.security.authentication.oidc", NO_PROVIDER),
+    ("camunda.security.authentication.providers", NO_PROVIDER),
+    ("camunda.security.authentication", UNKNOWN),
+    ("camunda.security.authorizations", UNKNOWN),
+    ("camunda.security.multi-tenancy", UNKNOWN),
+];
+
+const TENANT_CHECKS: &str = "camunda.security.multi-tenancy.checks-enabled";
+
+/// What becomes of a setting.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It asks for nothing that is not there.
+    Fine,
+    /// The start is refused, with this text.
+    Refused(String),
+}
+
+/// `None`: it is about something else.
+pub fn answer(given: &Given, all: &[Given]) -> Option<Answer> {
+    let (area, why) = NOT_THERE.iter().find(|(area, _)| given.is_below(area))?;
+    let is = |given: &Given, name: &str, value: &str| {
+        given.matches(name) && given.text.trim().eq_ignore_ascii_case(value)
+    };
+    let open = all.iter().any(|other| is(other, UNPROTECTED_API, "true"));
+    // An environment says "not set" by an empty text; who chose to have no login may still say which one it would be.
+    let fine = given.text.is_empty()
+        || is(given, TENANT_CHECKS, "false")
+        || (open && area.starts_with("camunda.security.authentication"));
+    let why = match given.matches(TENANT_CHECKS) {
+        true => NO_TENANT_CHECKS,
+        false => why,
+    };
+    Some(match fine {
+        true => Answer::Fine,
+        false => Answer::Refused(format!("{} ({}): {why}", given.name, given.source)),
+    })
+}
+
+/// The method of login that there is not yet.
+pub fn oidc() -> String {
+    format!("camunda.security.authentication.method is oidc: {NO_PROVIDER}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::source::Source;
+
+    fn variable(name: &str, text: &str) -> Given {
+        Given {
+            name: name.to_string(),
+            text: text.to_string(),
+            source: Source::Environment(name.to_string()),
+        }
+    }
+
+    fn alone(name: &str, text: &str) -> Option<Answer> {
+        let given = variable(name, text);
+        answer(&given, std::slice::from_ref(&given))
+    }
+
+    #[test]
+    fn what_is_not_there_is_refused_and_what_asks_for_nothing_is_fine() {
+        for (name, text, said) in [
+            (
+                "CAMUNDA_SECURITY_AUTHENTICATION_OIDC_ISSUERURI",
+                "https://id.example.org",
+                "OpenID Connect",
+            ),
+            (
+                "CAMUNDA_SECURITY_AUTHENTICATION_PROVIDERS_OIDC_A_CLIENTID",
+                "skep",
+                "OpenID Connect",
+            ),
+            (
+                "CAMUNDA_SECURITY_MULTITENANCY_CHECKSENABLED",
+                "true",
+                "which tenants",
+            ),
+            (
+                "CAMUNDA_SECURITY_AUTHORIZATIONS_ENABELD",
+                "true",
+                "no such setting",
+            ),
+        ] {
+            let Some(Answer::Refused(text)) = alone(name, text) else {
+                panic!("{name} is taken");
+            };
+            assert!(text.contains(name) && text.contains(said), "{text}");
+        }
+        for (name, text) in [
+            ("CAMUNDA_SECURITY_MULTITENANCY_CHECKSENABLED", "FALSE"),
+            ("CAMUNDA_SECURITY_AUTHENTICATION_OIDC_CLIENTSECRET", ""),
+        ] {
+            assert_eq!(alone(name, text), Some(Answer::Fine), "{name}");
+        }
+        assert_eq!(alone("CAMUNDA_SECURITY_CSRF_ENABLED", "true"), None);
+    }
+
+    #[test]
+    fn who_chose_to_have_no_login_may_say_which_one_it_would_be() {
+        let all = [
+            variable("CAMUNDA_SECURITY_AUTHENTICATION_UNPROTECTEDAPI", "true"),
+            variable("CAMUNDA_SECURITY_AUTHENTICATION_OIDC_CLIENTID", "skep"),
+            variable("CAMUNDA_SECURITY_MULTITENANCY_CHECKSENABLED", "true"),
+        ];
+        assert_eq!(answer(&all[1], &all), Some(Answer::Fine));
+        assert!(matches!(answer(&all[2], &all), Some(Answer::Refused(_))));
+    }
+}

@@ -1,0 +1,474 @@
+//! Settings below `camunda.security`, as operators write them.
+
+use skep_protocol::permission::{PermissionType, ResourceType};
+use skep_protocol::value::{EntityType, Member, ResourceMatcher};
+
+use super::*;
+use crate::config::source::{Given, environment};
+use crate::config::{Loaded, resolve};
+
+const AREA: &str = "camunda.security";
+
+fn said(settings: &[(&str, &str)]) -> Vec<Given> {
+    let given = |(name, text): &(&str, &str)| Given::flag("--set", name, text);
+    settings.iter().map(given).collect()
+}
+
+fn resolved(settings: &[(&str, &str)]) -> Result<Loaded, String> {
+    resolve(&said(settings)).map_err(|error| error.to_string())
+}
+
+fn variables(variables: &[(&str, &str)]) -> Result<Loaded, String> {
+    let variables = variables.iter().map(|(name, text)| {
+        let name = format!("CAMUNDA_SECURITY_INITIALIZATION_{name}");
+        (name, (*text).to_string())
+    });
+    resolve(&environment(variables)).map_err(|error| error.to_string())
+}
+
+fn yaml(text: &str) -> Vec<Given> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("application.yaml");
+    std::fs::write(&path, text).unwrap();
+    crate::config::source::file(&path).unwrap().concat()
+}
+
+fn member(kind: EntityType, id: &str, of: &str) -> (std::sync::Arc<str>, Member) {
+    (of.into(), Member::new(kind, id))
+}
+
+const METHOD: &str = "camunda.security.authentication.method";
+const UNPROTECTED: &str = "camunda.security.authentication.unprotected-api";
+const AUTHORIZATIONS: &str = "camunda.security.authorizations.enabled";
+
+#[test]
+fn the_api_is_protected_as_soon_as_somebody_asks_for_it() {
+    for (given, protected, authorizations) in [
+        (&[][..], false, false),
+        (&[(METHOD, "basic")], true, true),
+        (&[(UNPROTECTED, "false")], true, true),
+        (&[(UNPROTECTED, "true")], false, false),
+        (&[(METHOD, "basic"), (UNPROTECTED, "true")], false, false),
+        (&[(METHOD, "basic"), (AUTHORIZATIONS, "false")], true, false),
+        (&[(AUTHORIZATIONS, "true")], false, true),
+    ] {
+        let loaded = resolved(given).unwrap();
+        let gateway = loaded.settings.gateway_config();
+        let broker = loaded.settings.broker_config();
+        assert_eq!(
+            gateway.security.login == Login::Basic,
+            protected,
+            "{given:?}"
+        );
+        assert_eq!(gateway.security.authorizations, authorizations, "{given:?}");
+        assert_eq!(
+            broker.engine.identity.authorizations, authorizations,
+            "{given:?}"
+        );
+        let value = |name: &str| {
+            let mut all = loaded.effective.iter();
+            all.find(|one| one.name == name).unwrap().value.clone()
+        };
+        assert_eq!(value(METHOD), "basic");
+        assert_eq!(value(UNPROTECTED), (!protected).to_string());
+        assert_eq!(value(AUTHORIZATIONS), authorizations.to_string());
+    }
+}
+
+#[test]
+fn who_opens_a_port_to_other_machines_has_to_choose() {
+    for name in ["server.address", "camunda.api.grpc.address"] {
+        for address in ["0.0.0.0", "::", "192.168.0.7"] {
+            let refused = resolved(&[(name, address)]).unwrap_err();
+            for part in [name, address, "method: basic", "unprotected-api: true"] {
+                assert!(refused.contains(part), "{part}: {refused}");
+            }
+            for chosen in [
+                (METHOD, "basic"),
+                (UNPROTECTED, "true"),
+                (UNPROTECTED, "false"),
+            ] {
+                assert!(resolved(&[(name, address), chosen]).is_ok(), "{chosen:?}");
+            }
+        }
+        for address in ["127.0.0.1", "127.0.0.2", "::1"] {
+            assert!(resolved(&[(name, address)]).is_ok(), "{address}");
+        }
+    }
+    assert!(resolved(&[("management.server.address", "0.0.0.0")]).is_ok());
+}
+
+#[test]
+fn a_login_that_is_not_there_yet_is_refused() {
+    let refused = resolved(&[(METHOD, "oidc")]).unwrap_err();
+    assert!(refused.contains("OpenID Connect"), "{refused}");
+    assert!(resolved(&[(METHOD, "oidc"), (UNPROTECTED, "true")]).is_ok());
+    let checks = format!("{AREA}.multi-tenancy.checks-enabled");
+    let refused = resolved(&[(&checks, "true")]).unwrap_err();
+    assert!(refused.contains(&checks), "{refused}");
+    assert_eq!(resolved(&[(&checks, "false")]).unwrap().warnings, [""; 0]);
+}
+
+#[test]
+fn an_older_name_of_the_unprotected_api_is_known() {
+    let old = "camunda.security.authentication.basic.allow-unauthenticated-api-access";
+    let loaded = resolved(&[(METHOD, "basic"), (old, "true")]).unwrap();
+    assert!(!loaded.settings.security.is_protected());
+    let both = yaml(&format!("{old}: false\n{UNPROTECTED}: true\n"));
+    let refused = resolve(&both).unwrap_err().to_string();
+    assert!(refused.contains("different values"), "{refused}");
+}
+
+#[test]
+fn every_cluster_has_its_roles_and_its_tenant() {
+    let initial = resolved(&[]).unwrap().settings.security.initial;
+    assert_eq!(initial.setup, skep_identity::defaults::setup());
+    assert!(initial.users.is_empty());
+}
+
+#[test]
+fn users_and_their_roles_come_from_the_environment() {
+    let loaded = variables(&[
+        ("USERS_0_USERNAME", "demo"),
+        ("USERS_0_PASSWORD", "hush, demo"),
+        ("USERS_0_NAME", "Demo User"),
+        ("USERS_0_EMAIL", "demo@example.org"),
+        ("USERS_10_USERNAME", "connectors"),
+        ("USERS_10_PASSWORD", "hush"),
+        ("USERS_10_EMAIL", ""),
+        ("DEFAULTROLES_ADMIN_USERS_0", "demo"),
+        ("DEFAULTROLES_ADMIN_USERS_1", "root"),
+        ("DEFAULTROLES_CONNECTORS_USERS", "connectors, demo"),
+        ("DEFAULTROLES_CONNECTORS_CLIENTS", "connectors"),
+        ("DEFAULTROLES_READONLYADMIN_MAPPINGS", "auditors"),
+    ]);
+    let initial = loaded.unwrap().settings.security.initial;
+    let users: Vec<_> = initial
+        .users
+        .iter()
+        .map(|one| {
+            (
+                &*one.user.username,
+                &*one.user.name,
+                &*one.user.email,
+                one.password.reveal(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        users,
+        [
+            ("demo", "Demo User", "demo@example.org", "hush, demo"),
+            ("connectors", "", "", "hush"),
+        ]
+    );
+    assert_eq!(
+        initial.setup.role_members,
+        [
+            member(EntityType::User, "demo", "admin"),
+            member(EntityType::User, "root", "admin"),
+            member(EntityType::Client, "connectors", "connectors"),
+            member(EntityType::User, "connectors", "connectors"),
+            member(EntityType::User, "demo", "connectors"),
+            member(EntityType::MappingRule, "auditors", "readonly-admin"),
+        ]
+    );
+}
+
+const EVERYTHING: &str = "
+camunda.security:
+  initialization:
+    users:
+      - username: anna
+        password: hush
+    mapping-rules:
+      - mappingRuleId: auditors
+        claimName: groups
+        claimValue: audit
+    roles:
+      - role-id: clerk
+        name: Clerk
+        description: Works
+        users: [anna, bert]
+        mapping-rules: auditors
+      - role-id: admin
+        groups: chiefs
+    groups:
+      - group-id: chiefs
+        clients: [app]
+    tenants:
+      - tenant-id: north
+        roles: [clerk]
+      - tenant-id: <default>
+        users: anna
+    default-roles:
+      clerk:
+        clients: worker
+    authorizations:
+      - owner-type: role
+        owner-id: clerk
+        resource-type: process-definition
+        resource-id: '*'
+        permissions: [READ_PROCESS_INSTANCE, create-process-instance]
+      - ownerType: USER
+        ownerId: anna
+        resourceType: USER_TASK
+        resourcePropertyName: assignee
+        permissions: READ, COMPLETE
+";
+
+#[test]
+fn all_lists_come_from_a_file() {
+    let initial = resolve(&yaml(EVERYTHING))
+        .unwrap()
+        .settings
+        .security
+        .initial;
+    let every = skep_identity::defaults::setup();
+    let setup = initial.setup;
+    assert_eq!(initial.users.len(), 1);
+    let [rule] = &*setup.mapping_rules else {
+        panic!("one rule");
+    };
+    assert_eq!((&*rule.claim_name, &*rule.claim_value), ("groups", "audit"));
+    let [clerk] = &setup.roles[every.roles.len()..] else {
+        panic!("one role more");
+    };
+    assert_eq!((&*clerk.name, &*clerk.description), ("Clerk", "Works"));
+    assert_eq!(&*setup.groups[0].name, "chiefs", "its id is its name");
+    assert_eq!(setup.tenants.len(), every.tenants.len() + 1);
+    assert_eq!(
+        setup.role_members,
+        [
+            member(EntityType::User, "anna", "clerk"),
+            member(EntityType::User, "bert", "clerk"),
+            member(EntityType::MappingRule, "auditors", "clerk"),
+            member(EntityType::Group, "chiefs", "admin"),
+            member(EntityType::Client, "worker", "clerk"),
+        ]
+    );
+    assert_eq!(
+        setup.group_members,
+        [member(EntityType::Client, "app", "chiefs")]
+    );
+    assert_eq!(
+        setup.tenant_members[every.tenant_members.len()..],
+        [
+            member(EntityType::Role, "clerk", "north"),
+            member(EntityType::User, "anna", "<default>"),
+        ]
+    );
+    let [all, own] = &setup.authorizations[every.authorizations.len()..] else {
+        panic!("two authorizations more");
+    };
+    assert_eq!(all.resource_type, ResourceType::ProcessDefinition);
+    assert_eq!(all.matcher, ResourceMatcher::Any);
+    let permissions = [
+        PermissionType::CreateProcessInstance,
+        PermissionType::ReadProcessInstance,
+    ];
+    assert_eq!(all.permissions, permissions);
+    assert_eq!(own.matcher, ResourceMatcher::Property("assignee".into()));
+}
+
+#[test]
+fn a_stronger_source_replaces_a_list() {
+    let mut given = yaml(EVERYTHING);
+    given.extend(environment(
+        [
+            ("CAMUNDA_SECURITY_INITIALIZATION_USERS_0_USERNAME", "zoe"),
+            ("CAMUNDA_SECURITY_INITIALIZATION_USERS_0_PASSWORD", "hush"),
+            (
+                "CAMUNDA_SECURITY_INITIALIZATION_DEFAULTROLES_CLERK_CLIENTS",
+                "other",
+            ),
+        ]
+        .into_iter()
+        .map(|(name, text)| (name.to_string(), text.to_string())),
+    ));
+    let initial = resolve(&given).unwrap().settings.security.initial;
+    let users: Vec<&str> = initial
+        .users
+        .iter()
+        .map(|one| &*one.user.username)
+        .collect();
+    assert_eq!(users, ["zoe"]);
+    let of_role = |id: &str| {
+        let found = member(EntityType::Client, id, "clerk");
+        initial.setup.role_members.contains(&found)
+    };
+    assert!(of_role("other") && !of_role("worker"));
+    assert_eq!(initial.setup.groups.len(), 1, "other lists stay");
+}
+
+#[test]
+fn passwords_may_stand_elsewhere_than_the_users() {
+    let mut given = yaml("camunda.security.initialization.users: [{username: a}, {username: b}]\n");
+    let passwords = [("0", "hush"), ("1", "shush")].map(|(number, text)| {
+        let name = format!("CAMUNDA_SECURITY_INITIALIZATION_USERS_{number}_PASSWORD");
+        (name, text.to_string())
+    });
+    given.extend(environment(passwords.into_iter()));
+    let initial = resolve(&given).unwrap().settings.security.initial;
+    let users: Vec<(&str, &str)> = initial
+        .users
+        .iter()
+        .map(|one| (&*one.user.username, one.password.reveal()))
+        .collect();
+    assert_eq!(users, [("a", "hush"), ("b", "shush")]);
+}
+
+#[test]
+fn a_later_document_of_a_file_replaces_a_list() {
+    let text = |user: &str| {
+        format!("camunda.security.initialization.users: [{{username: {user}, password: hush}}]\n")
+    };
+    let both = format!(
+        "camunda.security.initialization.users:\n  - {{username: a, password: x}}\n  - {{username: b, password: x}}\n---\n{}",
+        text("c")
+    );
+    let initial = resolve(&yaml(&both)).unwrap().settings.security.initial;
+    let users: Vec<&str> = initial
+        .users
+        .iter()
+        .map(|one| &*one.user.username)
+        .collect();
+    assert_eq!(users, ["c"]);
+}
+
+/// What is given, the entry that is named, and what is said of it.
+type Refused = (
+    &'static [(&'static str, &'static str)],
+    &'static str,
+    &'static str,
+);
+
+const REFUSED: &[Refused] = &[
+    (
+        &[("USERS_0_PASSWORD", "geheim")],
+        "users[0]",
+        "No username provided",
+    ),
+    (
+        &[("USERS_3_USERNAME", "a")],
+        "users[3]",
+        "No password provided",
+    ),
+    (
+        &[("USERS_0_USERNAME", "a b"), ("USERS_0_PASSWORD", "geheim")],
+        "users[0]",
+        "illegal characters",
+    ),
+    (
+        &[
+            ("USERS_0_USERNAME", "a"),
+            ("USERS_0_PASSWORD", "geheim"),
+            ("USERS_0_EMAIL", "nobody"),
+        ],
+        "users[0]",
+        "email 'nobody' is not valid",
+    ),
+    (
+        &[
+            ("USERS_0_USERNAME", "a"),
+            ("USERS_0_PASSWORD", "geheim"),
+            ("USERS_1_USERNAME", "a"),
+            ("USERS_1_PASSWORD", "geheim"),
+        ],
+        "users[1]",
+        "is there twice",
+    ),
+    (
+        &[
+            ("USERS_0_USERNAME", "a"),
+            ("USERS_0_PASSWORD", "geheim"),
+            ("USERS_0_PASWORD", "geheim"),
+        ],
+        "users[0]",
+        "no field 'pasword'",
+    ),
+    (
+        &[("DEFAULTROLES_BOSS_USERS", "a")],
+        "default-roles.boss",
+        "no role 'boss'",
+    ),
+    (
+        &[("DEFAULTROLES_ADMIN_TENANTS", "a")],
+        "default-roles.admin",
+        "no field 'tenants'",
+    ),
+    (&[("ROLES_0_NAME", "a")], "roles[0]", "No role-id provided"),
+    (
+        &[("GROUPS_0_GROUPID", "g"), ("GROUPS_1_GROUPID", "g")],
+        "groups[1]",
+        "is there twice",
+    ),
+    (
+        &[("TENANTS_0_TENANTID", "<other>")],
+        "tenants[0]",
+        "illegal characters",
+    ),
+    (
+        &[("MAPPINGRULES_0_MAPPINGRULEID", "r")],
+        "mapping-rules[0]",
+        "No claim-name provided",
+    ),
+    (
+        &[
+            ("AUTHORIZATIONS_0_OWNERTYPE", "USER"),
+            ("AUTHORIZATIONS_0_OWNERID", "a"),
+            ("AUTHORIZATIONS_0_RESOURCETYPE", "USER"),
+            ("AUTHORIZATIONS_0_RESOURCEID", "*"),
+            ("AUTHORIZATIONS_0_PERMISSIONS", "READ,ACCESS"),
+        ],
+        "authorizations[0]",
+        "permissions 'ACCESS' is none of CREATE, DELETE, READ, UPDATE",
+    ),
+    (
+        &[
+            ("AUTHORIZATIONS_0_OWNERTYPE", "USER"),
+            ("AUTHORIZATIONS_0_OWNERID", "a"),
+            ("AUTHORIZATIONS_0_RESOURCETYPE", "USER"),
+            ("AUTHORIZATIONS_0_PERMISSIONS", "READ"),
+        ],
+        "authorizations[0]",
+        "One of resource-id and resource-property-name",
+    ),
+    (
+        &[("PEOPLE_0_USERNAME", "geheim")],
+        "PEOPLE_0_USERNAME",
+        "no such setting",
+    ),
+];
+
+#[test]
+fn an_entry_that_cannot_be_stops_the_start_and_is_named() {
+    for (given, entry, why) in REFUSED {
+        let refused = variables(given).unwrap_err();
+        assert!(
+            refused.contains(entry) && refused.contains(why),
+            "{entry}, {why}: {refused}"
+        );
+        assert!(refused.contains("environment variable"), "{refused}");
+        assert!(!refused.contains("geheim"), "{refused}");
+    }
+}
+
+#[test]
+fn passwords_are_shown_nowhere() {
+    let loaded =
+        variables(&[("USERS_0_USERNAME", "demo"), ("USERS_0_PASSWORD", "geheim")]).unwrap();
+    assert_eq!(loaded.settings.security.initial.users.len(), 1);
+    assert!(!format!("{loaded:?}").contains("geheim"));
+    let listing = crate::config::docs::listing(&loaded.effective);
+    assert!(!listing.contains("geheim"), "{listing}");
+    let mut bad = said(&[(
+        "camunda.security.initialization.users[0].password",
+        "geheim${",
+    )]);
+    let problems = crate::config::fill(&mut bad, &|_| None);
+    assert!(
+        problems.len() == 1 && !problems[0].contains("geheim"),
+        "{problems:?}"
+    );
+}

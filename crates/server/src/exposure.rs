@@ -1,0 +1,177 @@
+//! What an operator has to know when other machines reach a port.
+
+use std::net::SocketAddr;
+
+use crate::config::Settings;
+
+/// Where the server listens.
+pub struct Listening {
+    pub rest: SocketAddr,
+    pub grpc: SocketAddr,
+    pub management: SocketAddr,
+}
+
+/// Said at each start.
+pub fn warnings(settings: &Settings, listening: &Listening) -> Vec<String> {
+    let security = &settings.security;
+    let protected = security.is_protected();
+    let is_open = |address: &SocketAddr| !address.ip().is_loopback();
+    let clients = [
+        ("REST", listening.rest, settings.rest_tls.is_on()),
+        ("gRPC", listening.grpc, settings.grpc_tls.is_on()),
+    ];
+    let mut unprotected: Vec<String> = Vec::new();
+    let mut clear: Vec<String> = Vec::new();
+    for (name, address, tls) in clients {
+        if is_open(&address) && !protected {
+            unprotected.push(format!("{name} ({address})"));
+        } else if is_open(&address) && !tls {
+            clear.push(format!("{name} ({address})"));
+        }
+    }
+    if is_open(&listening.management) {
+        unprotected.push(format!("management ({})", listening.management));
+    }
+    let node_port = settings.internal_without_tls();
+    let mut warnings = Vec::new();
+    if !unprotected.is_empty() {
+        warnings.push(without_login(&unprotected, protected));
+    }
+    if !clear.is_empty() {
+        warnings.push(format!(
+            "callers log in without TLS: {}. Whoever is between them and this server reads their passwords. Set server.ssl.certificate \
+             and camunda.api.grpc.ssl.certificate with their keys, or put a proxy with TLS in front and listen on 127.0.0.1",
+            clear.join(", ")
+        ));
+    }
+    if let Some(node_port) = node_port.filter(|address| protected && is_open(address)) {
+        warnings.push(format!(
+            "the port for other nodes ({node_port}) is open without TLS: whoever reaches it may do everything in the name of anybody, \
+             whatever the login of clients. Set camunda.cluster.network.transport-layer-security.cluster.*, or let a firewall decide"
+        ));
+    }
+    if security.authorizations() && !protected {
+        warnings.push(
+            "camunda.security.authorizations.enabled is true, and nobody is asked who he is: without a name nothing is checked, and \
+             whoever reaches REST or gRPC may do everything. Set camunda.security.authentication.unprotected-api to false"
+                .to_string(),
+        );
+    }
+    warnings
+}
+
+fn without_login(open: &[String], protected: bool) -> String {
+    let what = match protected {
+        true => {
+            "Whoever reaches this port sees health, metrics and settings, pauses partitions and exporters, and changes the cluster. Let \
+             a firewall decide who does, or set management.server.address to 127.0.0.1"
+        }
+        false => {
+            "Whoever reaches these ports can deploy and start processes, read and change their variables, and stop work. Have callers \
+             log in (camunda.security.authentication.method: basic), let a firewall or a proxy decide who reaches them, or listen on \
+             127.0.0.1 (--address, or server.address, camunda.api.grpc.address, management.server.address)"
+        }
+    };
+    format!(
+        "open to other machines without authentication: {}. {what}",
+        open.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listening(rest: &str, grpc: &str, management: &str) -> Listening {
+        let socket = |address: &str| SocketAddr::new(address.parse().unwrap(), 9);
+        Listening {
+            rest: socket(rest),
+            grpc: socket(grpc),
+            management: socket(management),
+        }
+    }
+
+    fn protected() -> Settings {
+        let mut settings = Settings::default();
+        settings.security.unprotected_api = Some(false);
+        settings
+    }
+
+    const LOCAL: &str = "127.0.0.1";
+    const OPEN: &str = "0.0.0.0";
+
+    #[test]
+    fn a_fresh_server_is_reached_from_its_own_machine_only() {
+        let settings = Settings::default();
+        for listen in [settings.rest, settings.grpc, settings.management] {
+            assert!(listen.address.is_loopback(), "{listen:?}");
+        }
+        assert_eq!(
+            warnings(&settings, &listening(LOCAL, "::1", LOCAL)),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn ports_without_login_that_others_reach_are_named() {
+        let settings = Settings::default();
+        let all = warnings(&settings, &listening(OPEN, LOCAL, "192.168.0.7"));
+        assert_eq!(all.len(), 1);
+        let ports = "REST (0.0.0.0:9), management (192.168.0.7:9)";
+        assert!(all[0].contains(ports), "{all:?}");
+        let [one] = &*warnings(&settings, &listening(LOCAL, LOCAL, "::")) else {
+            panic!("one warning");
+        };
+        assert!(
+            !one.contains("REST (") && one.contains("management ([::]:9)"),
+            "{one}"
+        );
+    }
+
+    #[test]
+    fn passwords_that_others_can_read_are_told() {
+        let [management, clear] = &*warnings(&protected(), &listening(OPEN, LOCAL, OPEN)) else {
+            panic!("two warnings");
+        };
+        assert!(clear.contains("without TLS: REST (0.0.0.0:9)."), "{clear}");
+        assert!(
+            management.contains("management (0.0.0.0:9)") && !management.contains("REST ("),
+            "{management}"
+        );
+        let mut encrypted = protected();
+        encrypted.rest_tls.enabled = Some(true);
+        encrypted.grpc_tls.enabled = Some(true);
+        assert_eq!(warnings(&encrypted, &listening(OPEN, OPEN, LOCAL)), [""; 0]);
+        assert_eq!(
+            warnings(&protected(), &listening(LOCAL, LOCAL, LOCAL)),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn an_open_port_for_nodes_is_told_where_clients_log_in() {
+        let mut settings = protected();
+        settings.cluster.size = 3;
+        settings.internal.address = "0.0.0.0".parse().unwrap();
+        let local = listening(LOCAL, LOCAL, LOCAL);
+        let [one] = &*warnings(&settings, &local) else {
+            panic!("one warning");
+        };
+        assert!(
+            one.contains("port for other nodes (0.0.0.0:26502)"),
+            "{one}"
+        );
+        settings.internal_tls.enabled = true;
+        assert_eq!(warnings(&settings, &local), [""; 0]);
+    }
+
+    #[test]
+    fn rights_that_nobody_is_asked_for_are_told() {
+        let mut settings = Settings::default();
+        settings.security.authorizations = Some(true);
+        let [one] = &*warnings(&settings, &listening(LOCAL, LOCAL, LOCAL)) else {
+            panic!("one warning");
+        };
+        assert!(one.contains("nothing is checked"), "{one}");
+    }
+}

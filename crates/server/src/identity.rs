@@ -1,0 +1,121 @@
+//! What a cluster begins with: the roles and the tenant that every cluster has, and who is configured below
+//! `camunda.security.initialization`. Each node sends it when it starts, and again after a purge; the engine makes what is not there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use skep_gateway::door::passwords::Passwords;
+use skep_identity::defaults;
+use skep_protocol::command::{Command, IdentityCommand, Request};
+use skep_protocol::value::{IdentitySetupValue, ParentType, UserValue};
+use skep_service::Broker;
+use tokio::sync::oneshot;
+
+use crate::config::security::{Initial, InitialUser};
+
+/// How often it is looked whether everything has been deleted.
+const LOOK: Duration = Duration::from_secs(1);
+/// Pauses between two attempts: the first, and the longest.
+const PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// An attempt without an answer ends, and the next one begins.
+const ANSWER: Duration = Duration::from_secs(30);
+/// A start waits so long, and goes on without: a partition may lack its leader for as long as other nodes are away.
+const START_WAITS: Duration = Duration::from_secs(2);
+
+/// Begins to send it, and returns when it was accepted, so that whoever calls a server that has started is known; or after some seconds.
+///
+/// # Errors
+/// The system gives no thread for the hashes of passwords.
+pub async fn begin(broker: Arc<dyn Broker>, initial: Initial) -> anyhow::Result<()> {
+    let passwords = Passwords::start().context("the server's threads cannot be started")?;
+    let (accepted, first) = oneshot::channel();
+    tokio::spawn(keep(broker, initial, passwords, accepted));
+    // Whether it was accepted is said in the log.
+    let _ = tokio::time::timeout(START_WAITS, first).await;
+    Ok(())
+}
+
+/// Never ends: there may be a purge at any time.
+async fn keep(
+    broker: Arc<dyn Broker>,
+    initial: Initial,
+    passwords: Passwords,
+    accepted: oneshot::Sender<()>,
+) {
+    until_accepted(&*broker, &initial, &passwords).await;
+    let _ = accepted.send(());
+    let mut pause = LOOK;
+    loop {
+        tokio::time::sleep(pause).await;
+        pause = match is_there(&*broker) {
+            true => LOOK,
+            // What this node knows of it may take a while.
+            false => {
+                until_accepted(&*broker, &initial, &passwords).await;
+                (pause * 2).min(LONGEST_PAUSE)
+            }
+        };
+    }
+}
+
+fn is_there(broker: &dyn Broker) -> bool {
+    let directory = broker.directory();
+    directory
+        .parent_of(ParentType::Role, defaults::ADMIN)
+        .is_some()
+}
+
+async fn until_accepted(broker: &dyn Broker, initial: &Initial, passwords: &Passwords) {
+    let mut pause = PAUSE;
+    let mut said = false;
+    while let Err(why) = send(broker, initial, passwords).await {
+        // While a partition has no leader yet there is nothing to tell.
+        if !said && pause >= LOOK {
+            said = true;
+            tracing::warn!(
+                code = "CONFIGURATION",
+                "roles and users of the start (camunda.security.initialization) are not there yet, and are sent again and again: {why}"
+            );
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+    if said {
+        tracing::info!("roles and users of the start are there");
+    }
+}
+
+/// One attempt.
+async fn send(broker: &dyn Broker, initial: &Initial, passwords: &Passwords) -> Result<(), String> {
+    let setup = IdentitySetupValue {
+        users: new_users(broker, &initial.users, passwords).await?,
+        ..initial.setup.clone()
+    };
+    let command = IdentityCommand::SetUp(Box::new(setup));
+    let reply = broker.execute(Request::internal(Command::Identity(command)));
+    let answer = tokio::time::timeout(ANSWER, reply).await;
+    let answer = answer.map_err(|_| format!("no answer in {} s", ANSWER.as_secs()))?;
+    answer.result.map(|_| ()).map_err(|why| why.to_string())
+}
+
+/// Those who are not there, as far as this node knows. Who is there keeps his password.
+async fn new_users(
+    broker: &dyn Broker,
+    users: &[InitialUser],
+    passwords: &Passwords,
+) -> Result<Vec<UserValue>, String> {
+    let mut new = Vec::new();
+    for InitialUser { user, password } in users {
+        if broker.directory().user(&user.username).is_some() {
+            continue;
+        }
+        let hash = passwords.hash(password.clone()).await;
+        new.push(UserValue {
+            password: hash.map_err(|why| why.to_string())?,
+            ..user.clone()
+        });
+    }
+    Ok(new)
+}
