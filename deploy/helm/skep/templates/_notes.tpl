@@ -9,7 +9,7 @@ See it:
   kubectl -n {{ .Release.Namespace }} rollout status statefulset/{{ include "skep.fullname" . }}
   kubectl -n {{ .Release.Namespace }} exec {{ include "skep.fullname" . }}-0 -c skep -- /skep status
   kubectl -n {{ .Release.Namespace }} port-forward service/{{ include "skep.fullname" . }} 8080:{{ .Values.orchestration.service.httpPort }}    # then http://localhost:8080
-{{- if not (include "skep.security" .) }}
+{{- if contains "authentication.unprotected-api: true" (include "skep.security" .) }}
 
 NOBODY HAS TO LOG IN. Who reaches the service can deploy and start processes and read their data: keep others away by a NetworkPolicy.
 {{- end }}
