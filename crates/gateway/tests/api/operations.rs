@@ -217,7 +217,7 @@ Generated from the table of operations (`crates/gateway/src/rest/operations.rs`)
 `/v2/openapi.json`.
 
 *Becomes* is the record of the command that the operation becomes, or what secondary storage is asked about. *Needs* is the permission that the
-caller must have, any one of them, once the server knows who that is: today nobody is asked. `(filter)` means that nothing is refused, and what the
+caller must have, any one of them, where rights are on ([security](security.md)). `(filter)` means that nothing is refused, and what the
 caller may not see is left out. Operations marked with ● finish work, and are never refused for lack of room.
 ";
 
