@@ -17,8 +17,8 @@ pub fn warnings(settings: &Settings, listening: &Listening) -> Vec<String> {
     let protected = security.is_protected();
     let is_open = |address: &SocketAddr| !address.ip().is_loopback();
     let clients = [
-        ("REST", listening.rest, settings.rest_tls.is_on()),
-        ("gRPC", listening.grpc, settings.grpc_tls.is_on()),
+        ("REST", listening.rest, settings.tls.rest.is_on()),
+        ("gRPC", listening.grpc, settings.tls.grpc.is_on()),
     ];
     let mut unprotected: Vec<String> = Vec::new();
     let mut clear: Vec<String> = Vec::new();
@@ -139,8 +139,8 @@ mod tests {
             "{management}"
         );
         let mut encrypted = protected();
-        encrypted.rest_tls.enabled = Some(true);
-        encrypted.grpc_tls.enabled = Some(true);
+        encrypted.tls.rest.enabled = Some(true);
+        encrypted.tls.grpc.enabled = Some(true);
         assert_eq!(warnings(&encrypted, &listening(OPEN, OPEN, LOCAL)), [""; 0]);
         assert_eq!(
             warnings(&protected(), &listening(LOCAL, LOCAL, LOCAL)),

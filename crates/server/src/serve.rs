@@ -181,18 +181,18 @@ fn say_started(
         started.elapsed().as_millis()
     );
     let scheme = |tls: &PortTls| if tls.is_on() { "https" } else { "http" };
-    let rest_scheme = scheme(&settings.rest_tls);
+    let rest_scheme = scheme(&settings.tls.rest);
     if skep_ui::version() != "none" {
         println!("  browser     {rest_scheme}://{rest}/ui/");
     }
     println!("  REST        {rest_scheme}://{rest}/v2");
-    match settings.grpc_tls.is_on() {
+    match settings.tls.grpc.is_on() {
         true => println!("  gRPC        https://{grpc}"),
         false => println!("  gRPC        {grpc}"),
     }
     println!(
         "  management  {}://{management_addr}{}/health",
-        scheme(&settings.management_tls),
+        scheme(&settings.tls.management),
         settings.base_path
     );
     if !settings.is_gateway() {

@@ -236,6 +236,14 @@ impl TlsSettings {
     }
 }
 
+/// TLS of the ports for clients, each by itself.
+#[derive(Clone, Debug, Default)]
+pub struct PortsTls {
+    pub rest: PortTls,
+    pub grpc: PortTls,
+    pub management: PortTls,
+}
+
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub mode: Mode,
@@ -255,9 +263,7 @@ pub struct Settings {
     pub rest: Listen,
     pub grpc: Listen,
     pub management: Listen,
-    pub rest_tls: PortTls,
-    pub grpc_tls: PortTls,
-    pub management_tls: PortTls,
+    pub tls: PortsTls,
     pub base_path: String,
     /// What a proxy puts in front of all paths; empty without one.
     pub ui_base_path: String,
@@ -306,9 +312,7 @@ impl Default for Settings {
             rest: Listen::local(8080),
             grpc: Listen::local(26500),
             management: Listen::local(9600),
-            rest_tls: PortTls::default(),
-            grpc_tls: PortTls::default(),
-            management_tls: PortTls::default(),
+            tls: PortsTls::default(),
             base_path: "/actuator".to_string(),
             ui_base_path: String::new(),
             max_file_size: gateway.multipart.max_size,
@@ -364,15 +368,15 @@ impl Settings {
     /// # Errors
     /// Files that cannot be used, each with its setting.
     pub fn port_tls(&self) -> Result<Ports, Vec<String>> {
-        Ports::open(&self.rest_tls, &self.grpc_tls, &self.management_tls)
+        Ports::open(&self.tls.rest, &self.tls.grpc, &self.tls.management)
     }
 
     /// Of each port with TLS the file of its certificate.
     pub fn certificate_files(&self) -> Vec<(&'static str, PathBuf)> {
         let ports = [
-            ("rest", &self.rest_tls),
-            ("grpc", &self.grpc_tls),
-            ("management", &self.management_tls),
+            ("rest", &self.tls.rest),
+            ("grpc", &self.tls.grpc),
+            ("management", &self.tls.management),
         ];
         let ports = ports.into_iter();
         let ports = ports.filter_map(|(port, tls)| Some((port, tls.certificate_file()?)));

@@ -53,29 +53,29 @@ keys! {
         "Port of REST. 0 takes a free one."
     "server.address" [] [] Kind::Ip => rest.address;
         "Address that REST listens on; 0.0.0.0 opens it to other machines, and then the settings below `camunda.security.authentication` have to say whether callers log in."
-    "server.ssl.enabled" [] [] Kind::Flag => rest_tls.enabled;
+    "server.ssl.enabled" [] [] Kind::Flag => tls.rest.enabled;
         "TLS 1.2 and 1.3 for REST and the web interface. Default: on where a certificate is named. New connections see a changed certificate some seconds later."
-    "server.ssl.certificate" [] [] Kind::Text => rest_tls.certificate;
+    "server.ssl.certificate" [] [] Kind::Text => tls.rest.certificate;
         "File with the certificate of this server, and behind it those between it and its authority; PEM."
-    "server.ssl.certificate-private-key" [] [] Kind::Text => rest_tls.private_key;
+    "server.ssl.certificate-private-key" [] [] Kind::Text => tls.rest.private_key;
         "File with its private key; PEM, without a password."
-    "server.ssl.client-auth" [] [] Kind::Choice(&["none", "want", "need"]) => rest_tls.client_auth;
+    "server.ssl.client-auth" [] [] Kind::Choice(&["none", "want", "need"]) => tls.rest.client_auth;
         "`need`: who shows no certificate is refused; `want`: one that is shown must be good. A certificate says who may connect, not who somebody is."
-    "server.ssl.trust-certificate" [] [] Kind::Text => rest_tls.trust;
+    "server.ssl.trust-certificate" [] [] Kind::Text => tls.rest.trust;
         "File with the authorities that may have signed the certificates of clients; PEM."
-    "server.ssl.key-store" [] [] Kind::Text => rest_tls.key_store;
+    "server.ssl.key-store" [] [] Kind::Text => tls.rest.key_store;
         "Refused: key stores are not read. Give certificate and key in PEM format."
     "camunda.api.grpc.port" ["zeebe.broker.gateway.network.port"] [] PORT => grpc.port;
         "Port of gRPC. 0 takes a free one."
     "camunda.api.grpc.address" ["zeebe.broker.gateway.network.host"] [] Kind::Ip => grpc.address;
         "Address that gRPC listens on; 0.0.0.0 opens it to other machines, and then the settings below `camunda.security.authentication` have to say whether callers log in."
-    "camunda.api.grpc.ssl.enabled" ["zeebe.broker.gateway.security.enabled"] [] Kind::Flag => grpc_tls.enabled;
+    "camunda.api.grpc.ssl.enabled" ["zeebe.broker.gateway.security.enabled"] [] Kind::Flag => tls.grpc.enabled;
         "TLS 1.2 and 1.3 for gRPC. Default: on where a certificate is named. New connections see a changed certificate some seconds later."
-    "camunda.api.grpc.ssl.certificate" ["zeebe.broker.gateway.security.certificateChainPath"] [] Kind::Text => grpc_tls.certificate;
+    "camunda.api.grpc.ssl.certificate" ["zeebe.broker.gateway.security.certificateChainPath"] [] Kind::Text => tls.grpc.certificate;
         "File with the certificate of this server, and behind it those between it and its authority; PEM."
-    "camunda.api.grpc.ssl.certificate-private-key" ["zeebe.broker.gateway.security.privateKeyPath"] [] Kind::Text => grpc_tls.private_key;
+    "camunda.api.grpc.ssl.certificate-private-key" ["zeebe.broker.gateway.security.privateKeyPath"] [] Kind::Text => tls.grpc.private_key;
         "File with its private key; PEM, without a password."
-    "camunda.api.grpc.ssl.key-store.file-path" [] [] Kind::Text => grpc_tls.key_store;
+    "camunda.api.grpc.ssl.key-store.file-path" [] [] Kind::Text => tls.grpc.key_store;
         "Refused: key stores are not read. Give certificate and key in PEM format."
     "camunda.security.authentication.method" [] [] Kind::Choice(&["basic", "oidc"]) => security.method;
         "How callers say who they are: by name and password (`basic`). To give it protects REST, gRPC and the web interface, unless they are unprotected. `oidc` is refused: there is no login by an identity provider yet. See [security.md](security.md)."
@@ -89,17 +89,17 @@ keys! {
         "Port of health, metrics and management. 0 takes a free one."
     "management.server.address" [] [] Kind::Ip => management.address;
         "Address that management listens on; 0.0.0.0 opens it to other machines. It has no login: protect it by network."
-    "management.server.ssl.enabled" [] [] Kind::Flag => management_tls.enabled;
+    "management.server.ssl.enabled" [] [] Kind::Flag => tls.management.enabled;
         "TLS 1.2 and 1.3 for management. Default: on where a certificate is named. New connections see a changed certificate some seconds later."
-    "management.server.ssl.certificate" [] [] Kind::Text => management_tls.certificate;
+    "management.server.ssl.certificate" [] [] Kind::Text => tls.management.certificate;
         "File with the certificate of this server, and behind it those between it and its authority; PEM."
-    "management.server.ssl.certificate-private-key" [] [] Kind::Text => management_tls.private_key;
+    "management.server.ssl.certificate-private-key" [] [] Kind::Text => tls.management.private_key;
         "File with its private key; PEM, without a password."
-    "management.server.ssl.client-auth" [] [] Kind::Choice(&["none", "want", "need"]) => management_tls.client_auth;
+    "management.server.ssl.client-auth" [] [] Kind::Choice(&["none", "want", "need"]) => tls.management.client_auth;
         "`need`: who shows no certificate is refused; `want`: one that is shown must be good. A certificate says who may connect, not who somebody is."
-    "management.server.ssl.trust-certificate" [] [] Kind::Text => management_tls.trust;
+    "management.server.ssl.trust-certificate" [] [] Kind::Text => tls.management.trust;
         "File with the authorities that may have signed the certificates of clients; PEM."
-    "management.server.ssl.key-store" [] [] Kind::Text => management_tls.key_store;
+    "management.server.ssl.key-store" [] [] Kind::Text => tls.management.key_store;
         "Refused: key stores are not read. Give certificate and key in PEM format."
     "management.endpoints.web.base-path" [] [] Kind::UrlPath => base_path;
         "Path under which the management endpoints stand."
