@@ -60,7 +60,11 @@ fn is_indexed(entity: &Entity, at: usize) -> bool {
     let is_compared = |filter: &RelatedFilter| {
         (filter.entity)().table == entity.table && filter.field == field.name
     };
-    at == 0 || !is_content || filters.any(is_compared)
+    let has_index = entity
+        .indices
+        .iter()
+        .any(|columns| columns.contains(&field.name));
+    at == 0 || !is_content || has_index || filters.any(is_compared)
 }
 
 /// The id of the document of a row.

@@ -140,7 +140,14 @@ const fn members(title: &'static str, fields: &'static [Field]) -> Entity {
         title,
         table: "identity_member",
         fields,
-        indices: &[&["parentId"], &["groupId"], &["roleId"], &["mappingRuleId"]],
+        indices: &[
+            &["parentType", "parentId"],
+            &["username"],
+            &["clientId"],
+            &["groupId"],
+            &["roleId"],
+            &["mappingRuleId"],
+        ],
         ..TABLE
     }
 }
