@@ -1,7 +1,7 @@
 //! Logging in and out with a browser: `POST /login` with a form, and `POST /logout`. They are no operations of the API.
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, COOKIE, HeaderValue, SET_COOKIE};
+use http::header::{AUTHORIZATION, COOKIE, HeaderValue, SET_COOKIE, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderName, Method, Response, StatusCode};
 use hyper::body::Incoming;
@@ -86,6 +86,14 @@ pub fn renew(front: &FrontEnd, parts: &Parts, response: &mut Response<RestBody>)
     };
     if let Some(cookie) = session::renewed(&shown, &front.broker.directory()) {
         give(front, response, &cookie);
+    }
+}
+
+/// The page that a request comes from has a login of its own: without the header its browser opens none above it.
+pub fn leave_to_the_page(parts: &Parts, response: &mut Response<RestBody>) {
+    let mode = parts.headers.get("sec-fetch-mode");
+    if mode.is_some_and(|mode| mode != "navigate") {
+        response.headers_mut().remove(WWW_AUTHENTICATE);
     }
 }
 

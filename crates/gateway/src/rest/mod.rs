@@ -84,6 +84,9 @@ pub async fn handle(
         response.headers_mut().insert(CONNECTION, CLOSE);
     }
     login::renew(&front, &parts, &mut response);
+    if response.status() == StatusCode::UNAUTHORIZED {
+        login::leave_to_the_page(&parts, &mut response);
+    }
     let status = response.status().as_u16();
     front.metrics.http.observe(route, status, watch.total_ns());
     Ok(response)

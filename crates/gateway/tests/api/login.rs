@@ -150,6 +150,26 @@ async fn who_shows_no_password_or_a_wrong_one_does_not_come_in() {
     assert!(gateway.broker.requests.lock().is_empty());
 }
 
+/// A browser that is told `WWW-Authenticate` opens a window of its own, and the page that asked waits behind it.
+#[tokio::test]
+async fn a_page_that_asks_is_refused_without_a_window_of_the_browser() {
+    let gateway = protected().await;
+    for (mode, asks) in [("cors", false), ("same-origin", false), ("navigate", true)] {
+        let headers = [
+            JSON,
+            ("sec-fetch-site", "same-origin"),
+            ("sec-fetch-mode", mode),
+        ];
+        let answer = ask(&gateway, PIN, &headers, BODY).await;
+        assert_eq!(answer.status, 401, "{mode}");
+        assert_eq!(
+            answer.headers.contains_key("www-authenticate"),
+            asks,
+            "{mode}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn the_right_password_comes_in_by_its_name() {
     let gateway = protected().await;
