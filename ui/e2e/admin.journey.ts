@@ -1,0 +1,93 @@
+// Admin with people: who there is, who belongs to what, what is granted, and why somebody may do something.
+import type { Page } from "@playwright/test";
+import { GUARDED, people } from "./guarded.mjs";
+import { expect, fits, test as shared } from "./journey";
+import { startServer } from "./server.mjs";
+
+const test = shared.extend<object, { guarded: { url: string } }>({
+  guarded: [
+    // Playwright wants a pattern of objects here.
+    async ({}, use) => {
+      const running = await startServer(GUARDED);
+      await people(running.url);
+      await use({ url: running.url });
+      await running.stop();
+    },
+    { scope: "worker", timeout: 120_000 },
+  ],
+});
+
+async function enter(page: Page, url: string, path: string, name = "root") {
+  await page.goto(`${url}/ui${path}`);
+  await page.getByLabel("User name").fill(name);
+  await page.getByLabel("Password").fill(`${name}-secret`);
+  await page.getByRole("button", { name: "Log in", exact: true }).click();
+  await expect(page.getByLabel("Password")).toHaveCount(0);
+}
+
+test("a user is made, changed, put into a group, and deleted", async ({ page, guarded }) => {
+  await enter(page, guarded.url, "/admin/users");
+  await page.getByRole("button", { name: "New user" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("User name").fill("not an id");
+  await expect(dialog.getByText("An id has letters")).toBeVisible();
+  await dialog.getByLabel("User name").fill("zoe");
+  await dialog.getByLabel("Name", { exact: true }).fill("Zoe");
+  await dialog.getByLabel("Password").fill("zoe-secret");
+  await dialog.getByRole("button", { name: "New user" }).click();
+  await expect(page.getByText("zoe was created")).toBeVisible();
+  await page.getByRole("link", { name: "zoe" }).click();
+  await page.getByRole("button", { name: "Edit" }).click();
+  await dialog.getByLabel("Name", { exact: true }).fill("Zoe Lang");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("Zoe Lang")).toBeVisible();
+  await page.goto(`${guarded.url}/ui/admin/groups/assessors`);
+  await page.getByRole("button", { name: "Add a user" }).click();
+  await dialog.getByLabel("User name").fill("zoe");
+  await dialog.getByRole("button", { name: "Add" }).click();
+  await expect(page.getByRole("link", { name: "zoe" })).toBeVisible();
+  await page.getByRole("button", { name: "Remove zoe" }).click();
+  await expect(page.getByRole("link", { name: "zoe" })).toHaveCount(0);
+  await page.goto(`${guarded.url}/ui/admin/users/zoe`);
+  await page.getByRole("button", { name: "Delete" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await expect(page.getByText("zoe was deleted")).toBeVisible();
+  await expect(page).toHaveURL(/\/admin\/users$/);
+});
+
+test("what is granted is granted at once, and why somebody may do it is told", async ({ page, guarded }) => {
+  await enter(page, guarded.url, "/admin/users/olaf");
+  await page.getByRole("button", { name: "New authorization" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Kind of resource").selectOption("MESSAGE");
+  await dialog.getByLabel("Which").selectOption({ label: "One, by its id" });
+  await dialog.getByLabel("Id of the resource").fill("paid");
+  await expect(dialog.getByRole("button", { name: "New authorization" })).toBeDisabled();
+  await dialog.getByLabel("CREATE").check();
+  await dialog.getByRole("button", { name: "New authorization" }).click();
+  await expect(page.getByText("The authorization was created")).toBeVisible();
+  await page.goto(`${guarded.url}/ui/admin/access?type=USER&id=olaf`);
+  const row = page.getByRole("row").filter({ hasText: "paid" });
+  await expect(row).toContainText("Message");
+  await expect(row).toContainText("directly");
+  // By the role of a group.
+  await page.goto(`${guarded.url}/ui/admin/access?type=USER&id=anna`);
+  await expect(page.getByRole("row").filter({ hasText: "UPDATE_USER_TASK" })).toContainText("Role clerk, by group assessors");
+  await expect(page.getByRole("row").filter({ hasText: "tasklist" })).toContainText("Group assessors");
+  // And it is taken back.
+  await page.goto(`${guarded.url}/ui/admin/authorizations?id=olaf&type=USER&resource=MESSAGE`);
+  await page.getByRole("button", { name: /^Revoke/ }).click();
+  await dialog.getByRole("button", { name: "Revoke" }).click();
+  await expect(page.getByText("No authorizations")).toBeVisible();
+});
+
+test("on a phone all parts are there, and nothing sticks out", async ({ page, guarded }) => {
+  await page.setViewportSize({ width: 360, height: 760 });
+  await enter(page, guarded.url, "/admin/roles");
+  for (const part of ["users", "groups", "groups/assessors", "roles", "roles/admin", "tenants", "mapping-rules", "authorizations", "access?type=USER&id=anna"]) {
+    await page.goto(`${guarded.url}/ui/admin/${part}`);
+    await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
+    await expect(page.getByRole("combobox", { name: "Parts of Admin" })).toBeVisible();
+    await fits(page);
+  }
+});

@@ -1,0 +1,93 @@
+// Logging in and out, a session that ends under an open page, and what one may not.
+import { readFile } from "node:fs/promises";
+import type { Page } from "@playwright/test";
+import { GUARDED, people } from "./guarded.mjs";
+import { expect, test as shared } from "./journey";
+import type { Client } from "./seed.mjs";
+import { startServer } from "./server.mjs";
+
+const test = shared.extend<object, { guarded: { url: string; root: Client; instance: string } }>({
+  guarded: [
+    // Playwright wants a pattern of objects here.
+    async ({}, use) => {
+      const running = await startServer(GUARDED);
+      const root = await people(running.url);
+      await root.deploy([["order.bpmn", await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8")]]);
+      const { processInstanceKey } = await root.start("order", { orderId: "o-1" });
+      await use({ url: running.url, root, instance: processInstanceKey });
+      await running.stop();
+    },
+    { scope: "worker", timeout: 120_000 },
+  ],
+});
+
+async function logIn(page: Page, name: string, password = `${name}-secret`) {
+  await page.getByLabel("User name").fill(name);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Log in", exact: true }).click();
+}
+
+test("one logs in, arrives where one wanted to go, and logs out", async ({ page, guarded }) => {
+  await page.goto(`${guarded.url}/ui/processes?process=order`);
+  await expect(page).toHaveURL(/\/ui\/login\?next=/);
+  await expect(page).toHaveTitle("Log in to Skep – Skep");
+  await logIn(page, "root", "nonsense");
+  await expect(page.getByText("This name and password do not belong together.")).toBeVisible();
+  await logIn(page, "root");
+  await expect(page).toHaveURL(/\/ui\/processes\?process=order$/);
+  await expect(page.getByRole("status").filter({ hasText: "1 instance" })).toBeVisible();
+  await page.reload();
+  await expect(page.getByRole("status").filter({ hasText: "1 instance" })).toBeVisible();
+  await page.getByRole("button", { name: "You are root" }).click();
+  await page.getByRole("button", { name: "Log out" }).click();
+  await expect(page.getByRole("heading", { name: "You are logged out" })).toBeVisible();
+  await page.goto(`${guarded.url}/ui/processes`);
+  await expect(page).toHaveURL(/\/ui\/login/);
+});
+
+test("a login leads nowhere else, whatever the link says", async ({ page, guarded }) => {
+  await page.goto(`${guarded.url}/ui/login?next=//evil.example/`);
+  await logIn(page, "root");
+  await expect(page).toHaveURL(`${guarded.url}/ui/`);
+});
+
+test("a session ends under an open page: what was written stays, and the command is sent once more", async ({ page, context, guarded }) => {
+  await page.goto(`${guarded.url}/ui/processes/i/${guarded.instance}`);
+  await logIn(page, "root");
+  await page.getByRole("button", { name: "Add a variable" }).first().click();
+  await page.getByRole("textbox", { name: "Name" }).fill("note");
+  await page.getByRole("textbox", { name: "Value, as JSON" }).fill('"kept"');
+  // As if it had ended: the browser has nothing to show any more.
+  await context.clearCookies();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(page.getByRole("heading", { name: "Your session is over" })).toBeVisible();
+  await expect(page.getByLabel("User name")).toHaveValue("root");
+  await page.getByLabel("Password").fill("root-secret");
+  await page.getByRole("button", { name: "Log in", exact: true }).click();
+  await expect(page.getByText("note was saved")).toBeVisible();
+  await expect(page.getByText('"kept"').first()).toBeVisible();
+});
+
+test("what one never may is absent, and what one may not on this object names the permission", async ({ page, guarded }) => {
+  await page.goto(`${guarded.url}/ui/processes/i/${guarded.instance}`);
+  await logIn(page, "olaf");
+  const rail = page.getByRole("navigation", { name: "Rooms" });
+  await expect(rail.getByRole("link", { name: "Processes" })).toBeVisible();
+  await expect(rail.getByRole("link", { name: "Tasks" })).toHaveCount(0);
+  await expect(rail.getByRole("link", { name: "Admin" })).toHaveCount(0);
+  await page.getByRole("button", { name: "Add a variable" }).first().click();
+  await page.getByRole("textbox", { name: "Name" }).fill("remark");
+  await page.getByRole("textbox", { name: "Value, as JSON" }).fill("1");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(page.getByText("You need UPDATE_PROCESS_INSTANCE on `order`. Ask an admin.")).toBeVisible();
+  await page.goto(`${guarded.url}/ui/admin/users`);
+  await expect(page.getByText("Admin is not open to you")).toBeVisible();
+  await expect(page.getByText("You need ACCESS on COMPONENT `admin`. Ask an admin.")).toBeVisible();
+});
+
+test("people with tasks are known by their login", async ({ page, guarded }) => {
+  await page.goto(`${guarded.url}/ui/tasks?view=mine`);
+  await logIn(page, "anna");
+  await expect(page.getByText("You are anna here.")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Set your name" })).toHaveCount(0);
+});
