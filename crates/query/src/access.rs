@@ -89,6 +89,17 @@ pub fn of(entity: &Entity) -> Option<Access> {
     })
 }
 
+/// Columns of an entity by which searches are narrowed: all kinds of stores must be able to look for them.
+pub fn columns(entity: &Entity) -> Vec<&'static str> {
+    match of(entity) {
+        Some(Access::By(column, _) | Access::OfInstance(column, _)) => vec![column],
+        Some(Access::Task) => vec!["processDefinitionId", "userTaskKey", "assignee"],
+        Some(Access::Audit) => vec!["category", "processDefinitionId"],
+        Some(Access::Members) => vec!["parentType", "parentId"],
+        Some(Access::All(_)) | None => Vec::new(),
+    }
+}
+
 /// What is left of a search for a caller.
 #[derive(Debug)]
 pub enum Narrowed {
@@ -290,16 +301,8 @@ mod tests {
     #[test]
     fn every_entity_says_what_lets_its_rows_be_read_and_has_the_columns_for_it() {
         for entity in entities::ALL {
-            let access =
-                of(entity).unwrap_or_else(|| panic!("{} is shown to nobody", entity.table));
-            let columns: &[&str] = match access {
-                Access::By(column, _) | Access::OfInstance(column, _) => &[column],
-                Access::All(_) => &[],
-                Access::Task => &["processDefinitionId", "userTaskKey", "assignee"],
-                Access::Audit => &["category", "processDefinitionId"],
-                Access::Members => &["parentType", "parentId"],
-            };
-            for column in columns {
+            assert!(of(entity).is_some(), "{} is shown to nobody", entity.table);
+            for column in columns(entity) {
                 assert!(
                     entity.index_of(column).is_some(),
                     "{}.{column}",

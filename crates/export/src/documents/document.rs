@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
+use skep_query::access;
 use skep_query::entities::{self, PREVIEW};
 use skep_query::{Entity, Field, Kind, RelatedFilter, Row, Value, answer};
 
@@ -64,7 +65,8 @@ fn is_indexed(entity: &Entity, at: usize) -> bool {
         .indices
         .iter()
         .any(|columns| columns.contains(&field.name));
-    at == 0 || !is_content || has_index || filters.any(is_compared)
+    let narrows = || access::columns(entity).contains(&field.name);
+    at == 0 || !is_content || has_index || narrows() || filters.any(is_compared)
 }
 
 /// The id of the document of a row.
