@@ -1,6 +1,7 @@
 //! Jobs, with the indices that activation and time-outs need.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -117,6 +118,7 @@ impl Job {
             due: self.due,
             job_type: self.job_type.clone(),
             tenant: self.tenant(),
+            definition: self.process_definition_key,
         }
     }
 }
@@ -158,28 +160,32 @@ struct Indices {
 #[derive(Default)]
 struct Waiting {
     /// Those of the default tenant, often the only one.
-    own: BTreeSet<Key>,
+    own: Queue,
     /// Tenants without such jobs are not in it.
-    others: BTreeMap<TenantId, BTreeSet<Key>>,
+    others: BTreeMap<TenantId, Queue>,
 }
+
+/// Jobs, oldest first, each with the process definition that decides who may take it: no job needs to be read to pass it over.
+type Queue = BTreeMap<Key, Key>;
 
 impl Waiting {
     fn is_empty(&self) -> bool {
         self.own.is_empty() && self.others.is_empty()
     }
 
-    fn of(&self, tenant: &TenantId) -> Option<&BTreeSet<Key>> {
+    fn of(&self, tenant: &TenantId) -> Option<&Queue> {
         match tenant.is_default() {
             true => Some(&self.own),
             false => self.others.get(tenant),
         }
     }
 
-    fn insert(&mut self, tenant: TenantId, key: Key) {
-        match tenant.is_default() {
-            true => self.own.insert(key),
-            false => self.others.entry(tenant).or_default().insert(key),
+    fn insert(&mut self, entry: IndexEntry, key: Key) {
+        let queue = match entry.tenant.is_default() {
+            true => &mut self.own,
+            false => self.others.entry(entry.tenant).or_default(),
         };
+        queue.insert(key, entry.definition);
     }
 
     fn remove(&mut self, tenant: &TenantId, key: Key) {
@@ -193,7 +199,7 @@ impl Waiting {
         }
     }
 
-    fn queues(&self) -> impl Iterator<Item = &BTreeSet<Key>> {
+    fn queues(&self) -> impl Iterator<Item = &Queue> {
         std::iter::once(&self.own).chain(self.others.values())
     }
 }
@@ -205,17 +211,19 @@ struct IndexEntry {
     due: i64,
     job_type: Arc<str>,
     tenant: TenantId,
+    definition: Key,
 }
 
 impl Indices {
     fn add(&mut self, key: Key, index_entry: IndexEntry) {
         match index_entry.state {
             JobState::Activatable => match self.activatable.get_mut(&index_entry.job_type) {
-                Some(waiting) => waiting.insert(index_entry.tenant, key),
+                Some(waiting) => waiting.insert(index_entry, key),
                 None => {
+                    let job_type = index_entry.job_type.clone();
                     let mut waiting = Waiting::default();
-                    waiting.insert(index_entry.tenant, key);
-                    self.activatable.insert(index_entry.job_type, waiting);
+                    waiting.insert(index_entry, key);
+                    self.activatable.insert(job_type, waiting);
                 }
             },
             JobState::Activated => {
@@ -310,15 +318,16 @@ impl Jobs {
         if self.deferred {
             return change(job);
         }
-        let (state, due) = (job.state, job.due);
+        let (state, due, definition) = (job.state, job.due, job.process_definition_key);
         change(job);
-        if (state, due) != (job.state, job.due) {
+        if (state, due, definition) != (job.state, job.due, job.process_definition_key) {
             let now = job.index_entry();
             let before = IndexEntry {
                 state,
                 due,
                 job_type: now.job_type.clone(),
                 tenant: now.tenant.clone(),
+                definition,
             };
             self.indices.remove(key, &before);
             self.indices.add(key, now);
@@ -327,9 +336,22 @@ impl Jobs {
 
     /// Waiting jobs of a type and tenant, oldest first.
     pub fn activatable(&self, job_type: &str, tenant: &TenantId) -> impl Iterator<Item = Key> + '_ {
+        self.activatable_after(job_type, tenant, None)
+            .map(|(key, _)| key)
+    }
+
+    /// The same with their process definitions, behind a job.
+    pub fn activatable_after(
+        &self,
+        job_type: &str,
+        tenant: &TenantId,
+        after: Option<Key>,
+    ) -> impl Iterator<Item = (Key, Key)> + '_ {
         let waiting = self.indices.activatable.get(job_type);
-        let keys = waiting.and_then(|waiting| waiting.of(tenant));
-        keys.into_iter().flatten().copied()
+        let queue = waiting.and_then(|waiting| waiting.of(tenant));
+        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let behind = queue.map(|queue| queue.range((start, Bound::Unbounded)));
+        behind.into_iter().flatten().map(|(key, of)| (*key, *of))
     }
 
     /// Tenants for which a job of the type waits.
@@ -388,7 +410,7 @@ impl Jobs {
     /// Jobs that wait for a worker now.
     pub fn activatable_count(&self) -> usize {
         let types = self.indices.activatable.values();
-        types.flat_map(Waiting::queues).map(BTreeSet::len).sum()
+        types.flat_map(Waiting::queues).map(Queue::len).sum()
     }
 }
 

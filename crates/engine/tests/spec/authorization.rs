@@ -261,6 +261,44 @@ fn a_poll_gets_the_jobs_of_processes_that_the_caller_may_update() {
 }
 
 #[test]
+fn a_job_that_waits_is_for_those_of_the_process_it_was_migrated_to() {
+    let mut rig = asking(1);
+    deploy(&mut rig, process("order"));
+    deploy(&mut rig, process("other"));
+    let instance = created(&mut rig, Claims::Internal, "order");
+    on_process(&mut rig, "anna", "order", &[P::UpdateProcessInstance]);
+    on_process(&mut rig, "bert", "other", &[P::UpdateProcessInstance]);
+    rig.claims = Claims::Internal;
+    rig.migrate(instance, "other", &[("t", "t")]).unwrap();
+    rig.claims = is("anna");
+    assert!(rig.jobs("work").is_empty());
+    rig.claims = is("bert");
+    assert_eq!(rig.jobs("work").len(), 1);
+}
+
+#[test]
+fn a_stream_with_room_passes_over_the_jobs_that_its_client_may_not_take() {
+    let mut rig = asking(1);
+    deploy(&mut rig, process("order"));
+    deploy(&mut rig, process("other"));
+    for id in ["other", "other", "order", "other", "order"] {
+        created(&mut rig, Claims::Internal, id);
+    }
+    on_process(&mut rig, "anna", "order", &[P::UpdateProcessInstance]);
+    rig.streams.claims = is("anna");
+    rig.streams.open("work", 10);
+    let now = rig.now;
+    rig.partitions[0]
+        .engine
+        .push_waiting_jobs(now, "work", 9, &mut rig.streams);
+    rig.settle(1);
+    let pushed: Vec<String> = (rig.streams.take().iter())
+        .map(|job| job.bpmn_process_id.to_string())
+        .collect();
+    assert_eq!(pushed, ["order", "order"]);
+}
+
+#[test]
 fn a_push_asks_for_the_rights_of_its_moment() {
     let mut rig = asking(1);
     deploy(&mut rig, process("order"));

@@ -1,7 +1,6 @@
 //! Jobs for callers who may take those of some processes only: the others are passed over, and stay for whoever may.
 
-use rustc_hash::FxHashMap;
-use skep_identity::Grants;
+use rustc_hash::{FxHashMap, FxHashSet};
 use skep_protocol::command::ActivateJobs;
 use skep_protocol::permission::Permission;
 use skep_protocol::{Key, TenantId, grants};
@@ -26,32 +25,27 @@ pub(super) fn waiting(
     most: usize,
 ) -> Vec<Key> {
     let grants = grants_of_caller(cx).filter(|grants| !grants.allows_any(TAKE));
-    let waiting = cx.state.jobs.activatable(&command.job_type, tenant);
+    let jobs = &cx.state.jobs;
     let Some(grants) = grants else {
+        let waiting = jobs.activatable(&command.job_type, tenant);
         return waiting.skip(seen).take(most).collect();
     };
-    let keys: Vec<Key> = waiting.take(MAX_LOOKED_AT).collect();
-    let mut known = FxHashMap::default();
-    let may = |key: &Key| may_take(cx, &grants, *key, &mut known);
-    keys.into_iter().filter(may).skip(seen).take(most).collect()
-}
-
-/// Whether the job is of a process whose jobs may be taken. Few definitions have many jobs: each is asked for once.
-fn may_take(
-    cx: &mut Context<'_>,
-    grants: &Grants,
-    job: Key,
-    known: &mut FxHashMap<Key, bool>,
-) -> bool {
-    let Some(job) = cx.state.jobs.get(job) else {
-        return false;
+    // Few definitions have many jobs: each is asked for once.
+    let (processes, mut known) = (&cx.state.processes, FxHashMap::default());
+    let mut may_take = |definition| {
+        *known.entry(definition).or_insert_with(|| {
+            let process = processes.get(definition);
+            process.is_some_and(|process| grants.allows(TAKE, &process.bpmn_process_id))
+        })
     };
-    let definition = job.process_definition_key;
-    let processes = &cx.state.processes;
-    *known.entry(definition).or_insert_with(|| {
-        let process = processes.get(definition);
-        process.is_some_and(|process| grants.allows(TAKE, &process.bpmn_process_id))
-    })
+    let waiting = jobs.activatable_after(&command.job_type, tenant, None);
+    waiting
+        .take(MAX_LOOKED_AT)
+        .filter(|(_, definition)| may_take(*definition))
+        .map(|(key, _)| key)
+        .skip(seen)
+        .take(most)
+        .collect()
 }
 
 /// Offers the jobs that became activatable to streams whose clients may take them.
@@ -82,23 +76,28 @@ pub(super) fn push_new(cx: &mut Context<'_>) {
 pub(super) fn push_waiting(cx: &mut Context<'_>, job_type: &str, limit: usize) -> Pushed {
     let (mut jobs, mut bytes) = (0, 0);
     for tenant in cx.state.jobs.tenants_waiting(job_type) {
-        let waiting = cx.state.jobs.activatable(job_type, &tenant);
-        let keys: Vec<Key> = waiting.take(MAX_LOOKED_AT).collect();
         // No stream has room for jobs of these processes.
-        let mut without_room: FxHashMap<Key, ()> = FxHashMap::default();
-        for key in keys {
+        let mut without_room = FxHashSet::default();
+        let (mut last, mut looked_at) = (None, 0);
+        loop {
+            let behind = cx.state.jobs.activatable_after(job_type, &tenant, last);
+            let next = behind
+                .take(MAX_LOOKED_AT - looked_at)
+                .inspect(|_| looked_at += 1)
+                .find(|(_, definition)| !without_room.contains(definition));
+            let Some((key, definition)) = next else {
+                break;
+            };
+            last = Some(key);
             if jobs >= limit || bytes >= MAX_PUSHED_BYTES {
                 return Pushed { jobs, more: true };
             }
             let Some(job) = activatable(cx, key) else {
                 continue;
             };
-            if without_room.contains_key(&job.process_definition_key) {
-                continue;
-            }
             match reserve(cx, &job) {
                 None => {
-                    without_room.insert(job.process_definition_key, ());
+                    without_room.insert(definition);
                 }
                 Some(to) => {
                     if let Some(size) = pushed(cx, key, to) {
