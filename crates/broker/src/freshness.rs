@@ -35,7 +35,7 @@ impl Freshness {
         expected.get(&partition).copied().unwrap_or_default()
     }
 
-    /// Logs begin anew.
+    /// The cluster was purged: every log starts again at its first entry.
     pub(crate) fn forget_expected(&self) {
         self.expected.lock().clear();
     }

@@ -117,7 +117,7 @@ impl Exchanges {
     }
 }
 
-/// What is known of the other nodes.
+/// The other nodes of the cluster, as they last reported themselves.
 #[derive(Default)]
 struct Peers {
     members: Members,

@@ -1,4 +1,4 @@
-//! A partition as others on its node see it: its inbox, what it tells of itself, and its end.
+//! The handle to a partition for the rest of its node: its inbox, its published status, and whether it has stopped.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -263,7 +263,7 @@ impl Checkpointer {
         // Only rows that are in the store can leave the memory.
         let crowded = state.resident_bytes() > env.memory_share()
             && (self.since_last(now) >= CROWDED_PAUSE || self.is_overfull(core, env));
-        // What is on its way to the store takes memory too: many small checkpoints take less than a large one.
+        // A checkpoint holds its rows in memory until they are written: many small checkpoints need less than one large one.
         let heavy = state.dirty_bytes() > env.memory_share() / DIRTY_PART;
         let due = crowded
             || heavy

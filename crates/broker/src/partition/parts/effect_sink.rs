@@ -18,7 +18,7 @@ use crate::partition::status::PartitionStatus;
 pub trait EffectSink: Send + Sync {
     /// Takes it in. It may be lost, and never blocks.
     fn send(&self, effect: Effect);
-    /// What is known of the other replicas of a partition.
+    /// The state of the other replicas of a partition, as last reported.
     fn others(&self, partition: u32) -> Others;
 }
 

@@ -32,7 +32,7 @@ impl HandOver {
         self.stopping
     }
 
-    /// What is in flight is finished, and nothing new is begun that has a successor.
+    /// The node stops: batches in flight are finished, and requests that another node can take are no longer started.
     pub fn stops(&mut self) {
         self.stopping = true;
     }
