@@ -1,6 +1,5 @@
 // A process that people do: two tasks, one with a form that has all that is difficult about forms.
-const shape = (id, x, y, width, height) => `<bpmndi:BPMNShape id="${id}-s" bpmnElement="${id}"><dc:Bounds x="${x}" y="${y}" width="${width}" height="${height}"/></bpmndi:BPMNShape>`;
-const edge = (id, from, to) => `<bpmndi:BPMNEdge id="${id}-e" bpmnElement="${id}"><di:waypoint x="${from}" y="120"/><di:waypoint x="${to}" y="120"/></bpmndi:BPMNEdge>`;
+import { edge, shape } from "./diagram.mjs";
 
 export const damageModel = `<?xml version="1.0" encoding="UTF-8"?>
 <bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:bpmndi="http://www.omg.org/spec/BPMN/20100524/DI"
