@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, getRouteApi } from "@tanstack/react-router";
 import { type Batch as Operation, type BatchItem, batch, useItems } from "../../api/batches";
 import { type BatchKey, asKey } from "../../api/keys";
-import { WINDOW } from "../../api/list";
 import { router } from "../../app/router";
+import { NextWindow } from "../../parts/NextWindow";
 import { Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
 import { Shown } from "../../parts/Shown";
@@ -122,14 +122,7 @@ function Items({ of, search }: { of: BatchKey; search: BatchSearch }) {
           )}
         </Shown>
       </div>
-      {list.next === undefined ? null : (
-        <p className="list-foot">
-          {text.processes.windowText(WINDOW)}{" "}
-          <Link to="/batches/$key" params={{ key: of }} search={{ ...search, after: list.next }}>
-            {text.processes.window}
-          </Link>
-        </p>
-      )}
+      <NextWindow next={list.next} />
     </section>
   );
 }

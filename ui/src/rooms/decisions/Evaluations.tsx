@@ -3,8 +3,8 @@ import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { type Evaluation, type EvaluationFilter, useEvaluations } from "../../api/decisions";
 import { asKey, looksLikeKey } from "../../api/keys";
-import { WINDOW } from "../../api/list";
 import { router } from "../../app/router";
+import { NextWindow } from "../../parts/NextWindow";
 import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
@@ -95,14 +95,7 @@ export function Evaluations({ search, filter }: { search: DecisionSearch; filter
           )}
         </Shown>
       </div>
-      {list.next === undefined ? null : (
-        <p className="list-foot">
-          {text.processes.windowText(WINDOW)}{" "}
-          <Link to="/decisions" search={{ ...search, after: list.next }}>
-            {text.processes.window}
-          </Link>
-        </p>
-      )}
+      <NextWindow next={list.next} />
     </>
   );
 }

@@ -4,9 +4,9 @@ import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { type ErrorGroup, type Incident, byDefinition, useIncidents } from "../../api/incidents";
 import type { Filter } from "../../api/instances";
-import { WINDOW } from "../../api/list";
 import { router } from "../../app/router";
 import { Many } from "../../parts/Many";
+import { NextWindow } from "../../parts/NextWindow";
 import { Note } from "../../parts/Note";
 import { RetryButton } from "../../parts/RetryButton";
 import { Shown } from "../../parts/Shown";
@@ -68,14 +68,7 @@ export function OfError({ error, search }: { error: ErrorGroup | undefined; sear
           )}
         </Shown>
       </div>
-      {list.next === undefined ? null : (
-        <p className="list-foot">
-          {text.processes.windowText(WINDOW)}{" "}
-          <Link to="/incidents" search={{ ...search, after: list.next }}>
-            {text.processes.window}
-          </Link>
-        </p>
-      )}
+      <NextWindow next={list.next} />
     </section>
   );
 }

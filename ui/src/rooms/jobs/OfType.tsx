@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type JobRow, VIEWS, type View, jobWorkers, useJobs } from "../../api/jobs";
-import { WINDOW } from "../../api/list";
 import { router } from "../../app/router";
+import { NextWindow } from "../../parts/NextWindow";
 import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
@@ -68,14 +68,7 @@ export function OfType({ type, search }: { type: string; search: JobSearch }) {
           )}
         </Shown>
       </div>
-      {list.next === undefined ? null : (
-        <p className="list-foot">
-          {text.processes.windowText(WINDOW)}{" "}
-          <Link to="/jobs/$type" params={{ type }} search={{ ...search, after: list.next }}>
-            {text.processes.window}
-          </Link>
-        </p>
-      )}
+      <NextWindow next={list.next} />
     </section>
   );
 }

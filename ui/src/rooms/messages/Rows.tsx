@@ -1,8 +1,9 @@
 // A list of this screen: how many, the rows, and what stands there when there are none.
 import { Link } from "@tanstack/react-router";
-import { type List, WINDOW, type useList } from "../../api/list";
+import { type List, type useList } from "../../api/list";
 import { router } from "../../app/router";
 import type { ElementKey, InstanceKey } from "../../api/keys";
+import { NextWindow } from "../../parts/NextWindow";
 import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { type Col, Table } from "../../parts/Table";
@@ -64,14 +65,7 @@ export function Rows<Row extends InAnInstance>({ view, search, found: { query, l
           )}
         </Shown>
       </div>
-      {list.next === undefined ? null : (
-        <p className="list-foot">
-          {text.processes.windowText(WINDOW)}{" "}
-          <Link to="/messages" search={{ ...search, after: list.next }}>
-            {text.processes.window}
-          </Link>
-        </p>
-      )}
+      <NextWindow next={list.next} />
     </section>
   );
 }

@@ -6,8 +6,8 @@ import { type Values, cellOf, useColumnValues } from "../../api/columns";
 import type { Filter, Instance } from "../../api/instances";
 import { useInstances } from "../../api/instances";
 import type { Definition } from "../../api/processes";
-import { WINDOW } from "../../api/list";
 import { router } from "../../app/router";
+import { NextWindow } from "../../parts/NextWindow";
 import { Filtered, Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
@@ -128,14 +128,7 @@ function Found({ search, filter, change, of, drawn }: InstanceListProps & { filt
           )}
         </Shown>
       </div>
-      {list.next === undefined ? null : (
-        <p className="list-foot">
-          {t.windowText(WINDOW)}{" "}
-          <Link to="/processes" search={{ ...search, after: list.next }}>
-            {t.window}
-          </Link>
-        </p>
-      )}
+      <NextWindow next={list.next} />
     </section>
   );
 }

@@ -1,9 +1,9 @@
 // The tasks of a view, each with what one needs to choose it; and boxes to do something with many.
 import { Link, getRouteApi } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
-import { WINDOW } from "../../api/list";
 import type { TaskKey } from "../../api/keys";
 import type { Task, useTasks } from "../../api/tasks";
+import { NextWindow } from "../../parts/NextWindow";
 import { Note } from "../../parts/Note";
 import { useNow } from "../../parts/now";
 import { Shown } from "../../parts/Shown";
@@ -58,14 +58,7 @@ export function List({ search, found: { query, list } }: { search: TaskSearch; f
                 <Row key={row.userTaskKey} task={row} search={search} chosen={chosen.has(row.userTaskKey)} flip={done ? undefined : flip} />
               ))}
               {query.hasNextPage ? <More key={list.rows.length} busy={query.isFetchingNextPage} more={() => void query.fetchNextPage()} /> : null}
-              {list.next === undefined ? null : (
-                <li className="side-none">
-                  {text.processes.windowText(WINDOW)}{" "}
-                  <Link to="/tasks" search={{ ...search, after: list.next }}>
-                    {text.processes.window}
-                  </Link>
-                </li>
-              )}
+              <NextWindow next={list.next} as="li" />
             </ul>
           )
         }

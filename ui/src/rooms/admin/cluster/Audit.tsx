@@ -2,8 +2,8 @@
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { type Deed, type DeedFilter, useDeeds } from "../../../api/settings";
-import { WINDOW } from "../../../api/list";
 import { FindField } from "../../../parts/FindField";
+import { NextWindow } from "../../../parts/NextWindow";
 import { Note } from "../../../parts/Note";
 import { Shown } from "../../../parts/Shown";
 import { State } from "../../../parts/State";
@@ -79,14 +79,7 @@ export default function Audit({ search, change }: SectionProps) {
           )}
         </Shown>
       </div>
-      {list.next === undefined ? null : (
-        <p className="list-foot">
-          {text.processes.windowText(WINDOW)}{" "}
-          <Link to="." search={{ ...search, after: list.next }}>
-            {text.processes.window}
-          </Link>
-        </p>
-      )}
+      <NextWindow next={list.next} />
     </section>
   );
 }

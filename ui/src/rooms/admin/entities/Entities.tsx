@@ -3,9 +3,9 @@ import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { type Entity, type Kind, useEntities } from "../../../api/identity";
-import { WINDOW } from "../../../api/list";
 import { router } from "../../../app/router";
 import { FindField } from "../../../parts/FindField";
+import { NextWindow } from "../../../parts/NextWindow";
 import { Filtered, Note } from "../../../parts/Note";
 import { Shown } from "../../../parts/Shown";
 import { type Col, Table } from "../../../parts/Table";
@@ -72,14 +72,7 @@ export default function Entities({ kind, search, change }: SectionProps & { kind
           )}
         </Shown>
       </div>
-      {list.next === undefined ? null : (
-        <p className="list-foot">
-          {text.processes.windowText(WINDOW)}{" "}
-          <Link to="." search={{ ...search, after: list.next }}>
-            {text.processes.window}
-          </Link>
-        </p>
-      )}
+      <NextWindow next={list.next} />
       {making ? <EntityForm kind={kind} close={() => make(false)} /> : null}
     </section>
   );

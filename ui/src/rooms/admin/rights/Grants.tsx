@@ -1,10 +1,9 @@
 // All authorizations, by owner and by kind of resource.
-import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { OWNERS, useGrants } from "../../../api/authorizations";
-import { WINDOW } from "../../../api/list";
 import { FindField } from "../../../parts/FindField";
+import { NextWindow } from "../../../parts/NextWindow";
 import { Note } from "../../../parts/Note";
 import { Shown } from "../../../parts/Shown";
 import { text } from "../../../text";
@@ -60,14 +59,7 @@ export default function Grants({ search, change }: SectionProps) {
             {text.words.more}
           </button>
         ) : null}
-        {list.next === undefined ? null : (
-          <p className="list-foot">
-            {text.processes.windowText(WINDOW)}{" "}
-            <Link to="." search={{ ...search, after: list.next }}>
-              {text.processes.window}
-            </Link>
-          </p>
-        )}
+        <NextWindow next={list.next} />
       </div>
       {making ? <GrantForm close={() => make(false)} /> : null}
     </section>
