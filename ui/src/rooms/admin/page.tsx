@@ -8,6 +8,7 @@ import { Skeleton } from "../../parts/Shown";
 import { text } from "../../text";
 import type { AdminSearch } from "./search";
 import { CLUSTER, IDENTITY, type Section, hasIdentity, isIdentity, isKind, sectionOf } from "./sections";
+import "../../parts/chip.css";
 import "../../parts/list.css";
 import "./admin.css";
 

@@ -12,6 +12,7 @@ import { FilterBar } from "./FilterBar";
 import { filterOf } from "./filter";
 import { InstanceList } from "./InstanceList";
 import type { ProcessSearch } from "./search";
+import "../../parts/chip.css";
 import "./processes.css";
 
 const Drawing = lazy(() => import("./Drawing"));
