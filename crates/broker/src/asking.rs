@@ -1,4 +1,4 @@
-//! A query of one partition, answered here or by another node that has its rows.
+//! A query of one partition: answered here, or by another node that has its rows.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Settings of a broker, with the defaults of config.md where a key of it stands behind them.
+//! Settings of a broker, with the defaults of docs/configuration.md where a key exists.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

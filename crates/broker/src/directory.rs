@@ -1,4 +1,4 @@
-//! The data directory: one owner, and what is fixed for its life.
+//! The data directory: it has one owner, and some facts are fixed for its life.
 
 use std::io::ErrorKind;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Who there is and what each may do, as this node knows it: what the replica of partition 1 here has committed, or, on a node without one,
-//! what another node has told ([`crate::cluster`]). Gateways read it without asking anybody.
+//! The directory of identity as this node knows it: committed by its own replica of partition 1, or, on a node without one,
+//! received from another node ([`crate::cluster`]). Gateways read it without asking another node.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

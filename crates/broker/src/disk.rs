@@ -1,4 +1,5 @@
-//! Watches the free space of the data directory. Below the first watermark new work is refused; what finishes work goes on.
+//! Watches the free space of the data directory. Below the first watermark new work is refused; commands that finish work
+//! still pass.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,5 +1,5 @@
-//! What a query has to see of each partition: what clients of this node know of, and since when nobody could tell how far a partition is
-//! committed.
+//! The entries of each partition that a query must see: those that clients of this node know of, and since when the commit
+//! position of a partition is unknown.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

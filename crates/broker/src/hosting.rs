@@ -1,4 +1,4 @@
-//! Starting and ending replicas of partitions on this node: at the start of the node, and as the cluster's state says later.
+//! Starts and ends replicas of partitions on this node: at startup, and later as the cluster's state says.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};

@@ -1,9 +1,9 @@
-//! Job streams: jobs are pushed only against room that the receiver has.
+//! Job streams: jobs are pushed only while the receiver has credit.
 //!
-//! A stream has a credit, the number of jobs that may be on their way to it; in a cluster each node has a share of it, which
-//! grows where jobs are (`cluster/shares.rs`). A partition takes one credit when it
-//! activates a job for the stream, the receiver gives it back when it takes the job out (`JobReceiver::poll_recv`),
-//! which it does as its connection has room. Jobs that are not taken when the stream closes go back to their partitions.
+//! The credit of a stream is the number of jobs that may be on their way to it; in a cluster each node has a share of it,
+//! which grows where jobs are (`cluster/shares.rs`). A partition takes one credit when it activates a job for the stream.
+//! The receiver returns the credit when it takes the job (`JobReceiver::poll_recv`), which it does as its connection has
+//! room. If the stream closes, jobs that were not taken return to their partitions.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};

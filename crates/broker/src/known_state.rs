@@ -1,4 +1,4 @@
-//! The newest state of the cluster that is known on this node, and where keys live by it.
+//! The newest state of the cluster that this node knows, and the routing that follows from it.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a node has of its own: its partitions, the streams of its clients, who waits for jobs here, how its disk is.
+//! The node's own objects: its partitions, the streams of its clients, waiting job activations, the status of its disk.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

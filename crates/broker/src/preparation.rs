@@ -1,5 +1,5 @@
-//! A thread that compiles what is deployed, before it reaches the partition: a model of some megabytes takes as long as
-//! thousands of commands.
+//! A thread that compiles deployments before they reach the partition: a model of some megabytes takes as long as thousands
+//! of commands.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,5 +1,5 @@
-//! What a node does by itself while everything is purged (see [`skep_cluster::Purge`]): it gives its copies up with all that is in them,
-//! empties what partitions share, and begins partitions anew. Each step is done again after a crash until the state says that it is done.
+//! The node's own steps of a purge (see [`skep_cluster::Purge`]): it removes its copies with their data, empties the shared
+//! stores, and starts partitions again. Each step is repeated after a crash until the state says that it is done.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Queries: each partition has its own store, and the answers of all become one; or all have their rows in one place.
+//! Queries. If each partition has its own store, the answers of all are merged; otherwise all rows are in one place.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The file `replica` in a group's directory: which member it is, and with which members it began. It is written before anything else,
-//! and what the log says counts more.
+//! The file `replica` in a group's directory: which member this is, and the members with which it began. It is written
+//! before anything else; later the members in the log take precedence.
 
 use std::io::{Error, ErrorKind};
 use std::path::Path;

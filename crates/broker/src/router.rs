@@ -1,4 +1,4 @@
-//! The broker: routes requests to partitions and implements the door that gateways see.
+//! The broker: routes requests to partitions and implements the trait that gateways use.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Here or elsewhere: what this node has of its own, and the other nodes. Effects of partitions, requests and jobs that come back go by
-//! way of it.
+//! Local or remote: the objects of this node, and the other nodes. Effects of partitions, requests and returned jobs are
+//! routed here.
 
 use std::sync::{Arc, Weak};
 use std::time::Instant;

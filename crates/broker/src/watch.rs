@@ -1,4 +1,5 @@
-//! What a node looks at once a second for all of its partitions, which may hibernate meanwhile: the disk, the time, damaged stores.
+//! Checks that a node makes once a second for all of its partitions, which may hibernate meanwhile: the disk, the time,
+//! damaged stores.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};

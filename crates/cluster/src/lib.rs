@@ -1,8 +1,9 @@
-//! What a cluster knows of itself: its nodes, who has which partition, and the change that is under way.
+//! The cluster's own state: its nodes, the owners of partitions, and the change in progress.
 //!
-//! A [`State`] is held by a Raft group with a voter on each node. Its entries are [`Entry`]s; whoever applies the same entries has the
-//! same state. This crate decides and remembers; it carries out nothing: the nodes look at [`State::next_operation`], do what concerns
-//! them, and say so with [`Entry::Done`]. So a change goes on after a restart of any node, and can be given up at any time.
+//! A Raft group with a voter on each node holds the [`State`]. Its entries are [`Entry`]s; nodes that apply the same
+//! entries have the same state. This crate decides and remembers, but carries out nothing: nodes look at
+//! [`State::next_operation`], do the operations that concern them, and report with [`Entry::Done`]. So a change continues
+//! after a restart of any node, and can be given up at any time.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 

@@ -1,4 +1,4 @@
-//! What has to be done to make a cluster as an operator wants it.
+//! Plans the steps that turn a cluster into what an operator wants.
 
 use std::collections::BTreeSet;
 

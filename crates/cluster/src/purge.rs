@@ -1,8 +1,8 @@
-//! Everything becomes empty: all copies of all partitions go with what is in them, then what partitions share is emptied, and then each
-//! partition begins anew on one node and gets its other copies.
+//! A purge: all copies of all partitions are removed with their data, then the shared stores are emptied, and then each
+//! partition starts again on one node and gets its other copies.
 //!
-//! Each copy is given up by its own node, which says so: when the last one has gone, nobody is left who could bring back what was there.
-//! The new copies are other members of other groups, and new things get keys above those that were given.
+//! Each node removes its own copy and reports it: when the last one is gone, no node is left that could bring old data
+//! back. The new copies are other members of other groups, and new keys are above all earlier ones.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What the tests of several modules begin with.
+//! Fixtures for the tests of several modules.
 
 use crate::{Layout, State};
 

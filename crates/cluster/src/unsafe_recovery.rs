@@ -1,9 +1,11 @@
-//! Unsafe recovery: most nodes, or most replicas of a partition, are lost for good, and the survivors go on with what they have.
+//! Unsafe recovery: most nodes, or most replicas of a partition, are lost for good, and the survivors go on with what they
+//! have.
 //!
-//! A partition without a majority goes on from one copy, the one with the longest log of the latest term: a new member, alone in its
-//! group, that takes over what the earlier one has on its disk. Other survivors get copies of it again, as members of their own. So it is
-//! with the group that holds this state if most nodes are lost: one survivor begins it anew with the state that is made here, and the
-//! others are admitted again. Members of the earlier groups are none of the new ones: what they say reaches nobody.
+//! A partition without a majority continues from one copy, the one with the longest log of the latest term: a new member,
+//! alone in its group, takes over the files of the earlier one. Other survivors get copies of it again, as members of their
+//! own. The same happens to the group that holds this state if most nodes are lost: one survivor starts the group again
+//! with the state computed here, and the others join again. Members of the earlier groups do not belong to the new ones, so
+//! their messages reach nobody.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! Which processor carries out a command: one line for each.
+//! The processor of each command, one line each.
 
 use skep_protocol::command::{Command, Head};
 

@@ -1,6 +1,6 @@
-//! What time brings about: timers, back-offs, messages that end, jobs whose workers are late.
+//! Work that becomes due: timers, back-offs, messages whose time to live ends, jobs that time out.
 //!
-//! Each list is taken up to a limit, and none is gone on with once the turn is over: the rest is due again at once.
+//! Each list is taken up to a limit, and none continues once the turn is over: the rest is due again at once.
 
 use skep_protocol::intent::{Intent, JobIntent, MessageIntent, TimerIntent};
 use skep_protocol::{Key, ValueType};

@@ -1,4 +1,4 @@
-//! What must leave the node after a batch is committed, and the door to the job streams.
+//! The effects that leave the node after a batch is committed, and the interface to the job streams.
 
 use std::sync::Arc;
 

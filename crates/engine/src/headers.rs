@@ -1,4 +1,4 @@
-//! The head of the record that a command of another partition is written as. That of a client's command is in its row.
+//! The header of the record for a command of another partition. A client's command has its header in its row.
 
 use skep_protocol::intent::*;
 use skep_protocol::{Key, ValueType};

@@ -1,7 +1,7 @@
-//! What the records of a batch say about the work: noted when they are written, counted when they are committed.
+//! Notes about the records of a batch: taken when records are written, counted when they are committed.
 //!
-//! The broker's metrics count what happened, and only once it is committed. Noting costs a few nanoseconds while the value
-//! is at hand; reading the batch again would cost more than applying it.
+//! The broker's metrics count work only once it is committed. Taking a note costs a few nanoseconds while the value is at
+//! hand; reading the batch again would cost more than applying it.
 
 use std::any::Any;
 use std::sync::Arc;

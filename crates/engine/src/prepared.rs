@@ -1,7 +1,7 @@
-//! What can be found out about a command without the state: models are compiled before their deployment reaches the
-//! partition, whose time is everybody's.
+//! Work on a command that needs no state: models are compiled before their deployment reaches the partition, whose thread
+//! serves everybody.
 //!
-//! Nothing depends on it. A command that comes unprepared leads to the same records; replay compiles what it meets.
+//! Correctness does not depend on it. An unprepared command leads to the same records; replay compiles what it needs.
 
 use skep_dmn::Drg;
 use skep_model::Process;

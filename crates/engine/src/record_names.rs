@@ -1,7 +1,7 @@
-//! What readers of a log must know to render its records: the definitions that PROCESS records brought, and where each
-//! element instance stands.
+//! The names that a reader needs to render the records of a log: the definitions of PROCESS records, and the position of
+//! each element instance.
 //!
-//! Records name elements by index. A definition stays known after its deletion: the records before it are still read.
+//! Records name elements by index. A definition stays known after its deletion, because earlier records are still read.
 
 use std::collections::HashMap;
 use std::sync::Arc;

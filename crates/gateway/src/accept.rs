@@ -1,4 +1,4 @@
-//! Accepting connections and dealing them out.
+//! Accepts connections and distributes them over threads.
 
 use std::io;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! Who may come in: a slot for each request in the broker's hands, and room for the bytes of larger bodies.
+//! Admission: a slot for each request that the broker holds, and memory for the bytes of larger bodies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! The room for request bodies: what of them has arrived counts, what a client only announces does not.
+//! The memory budget of request bodies: received bytes count, announced ones do not.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

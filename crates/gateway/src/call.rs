@@ -1,4 +1,4 @@
-//! The part of a request's way that both front ends share: to the broker and back, with its time accounted for.
+//! The path of a request that both front ends share: to the broker and back, with its time accounted for.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

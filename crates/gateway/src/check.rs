@@ -1,4 +1,4 @@
-//! What both front ends check before the broker sees a request.
+//! Checks that both front ends make before the broker sees a request.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! Texts of failures, kept to a size that every client takes.
+//! Limits the texts of failures to a size that every client accepts.
 //!
 //! They repeat what the client sent, which may be megabytes. Over gRPC they travel in a header, and clients refuse a header
-//! beyond 8 KiB, so that the failure itself would be lost.
+//! beyond 8 KiB, so the failure itself would be lost.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What a JSON reader says about a value of the wrong type, in the words of JSON.
+//! Error texts of a JSON reader for values of the wrong type, in terms of JSON.
 
 /// `invalid type: sequence, expected i64 at line 1 column 8` as "it is an array, but must be a whole number of 64 bits". Other
 /// messages stay as they are.

@@ -1,8 +1,8 @@
 //! Jobs that fit into no message to a client.
 //!
-//! The engine raises an incident for a job that is too large (`MESSAGE_SIZE_EXCEEDED`). This is the last guard, for the case
-//! that a gateway is set to smaller messages than its broker: a message above the limit would break the client's stream with
-//! all jobs on it, each time anew.
+//! The engine raises an incident for a job that is too large (`MESSAGE_SIZE_EXCEEDED`). This is the last guard, in case a
+//! gateway is configured for smaller messages than its broker: a message above the limit would break the client's stream
+//! with all jobs on it, again and again.
 
 use std::fmt;
 

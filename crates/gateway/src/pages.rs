@@ -1,4 +1,4 @@
-//! The hook for pages: whoever offers them to browsers is asked for paths that the API does not have.
+//! The hook for pages: asked for paths that the API does not have.
 
 use std::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! The hook for spans: told of each command that the broker answered. Nothing is done without a listener.
+//! The hook for spans: called for each command that the broker answered. Without a listener it does nothing.
 
 use std::fmt::Debug;
 use std::num::{NonZeroU64, NonZeroU128};

@@ -1,5 +1,5 @@
-//! Activated jobs on their way to a client. Nobody works on a job that did not arrive: what a connection did not take when it
-//! ended goes back to its partition at once, instead of waiting for its time-out.
+//! Activated jobs on their way to a client. If a connection ends before it has taken a job, the job returns to its
+//! partition at once instead of waiting for its timeout.
 
 use std::fmt;
 use std::pin::Pin;

@@ -1,7 +1,7 @@
 //! The threads that serve connections.
 //!
-//! Each has a runtime of its own, and a connection stays on the one that it was given to, with all its requests: nothing of
-//! a request crosses threads on its way through the gateway, no queue is shared, and no thread looks for work of another.
+//! Each thread has a runtime of its own, and a connection stays on its thread with all its requests: no request crosses
+//! threads on its way through the gateway, no queue is shared, and no thread steals work from another.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Commands: what a client, another partition or the engine's own clock asks of a partition.
+//! Commands: requests of a client, another partition or the engine's own clock to a partition.
 //!
 //! Both gateways decode into these types and know nothing else of the engine.
 

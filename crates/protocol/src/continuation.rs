@@ -1,4 +1,4 @@
-//! The work of a command that is over its budget: steps that wait for a later batch.
+//! Work of a command beyond its budget: steps that wait for a later batch.
 
 use serde::{Deserialize, Serialize};
 

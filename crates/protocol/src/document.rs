@@ -1,4 +1,4 @@
-//! Variables as they travel: JSON text, checked once, brought into one form and split at the top level only.
+//! Variables in transit: JSON text, checked once, brought into a canonical form and split at the top level only.
 
 mod array;
 mod check;

@@ -1,4 +1,4 @@
-//! Why a request failed. The gateways turn it into a problem body or a gRPC status (see `errors.md` of the API facts).
+//! Failures of requests. The gateways turn a failure into a problem body or a gRPC status.
 
 use std::borrow::Cow;
 

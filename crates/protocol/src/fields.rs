@@ -1,8 +1,8 @@
 //! Reads the fields of a record's body one by one, texts in place.
 //!
-//! The encoding is that of postcard: numbers as variable-length integers (signed ones in zigzag), texts and lists with their
-//! length in front. Recovery reads hundreds of thousands of bodies a second and needs only the first fields of most: this is
-//! several times cheaper than decoding a whole value.
+//! The encoding is that of postcard: numbers as variable-length integers (signed ones in zigzag), texts and lists preceded
+//! by their length. Recovery reads hundreds of thousands of bodies a second and needs only the first fields of most: this
+//! is several times cheaper than decoding a whole value.
 
 use crate::header_view::Skim;
 use crate::intent::ValueType;

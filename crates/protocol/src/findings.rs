@@ -1,4 +1,4 @@
-//! Why resources of a deployment are refused: findings as data, and the text that clients see.
+//! Findings: why resources of a deployment are refused, as data and as the text that clients see.
 
 mod rule;
 

@@ -1,6 +1,7 @@
-//! Views of the records of a batch: their headers and, field by field, their bodies, several times cheaper than decoding them.
+//! Views of the records of a batch: their headers and, field by field, their bodies, several times cheaper than decoding
+//! them.
 //!
-//! There are no errors here that say where and why, only `None`: the caller can do without the record.
+//! Errors have no place and no reason here, only `None`: the caller can do without the record.
 
 use crate::batch::Offset;
 use crate::key::{self, Key};

@@ -1,8 +1,8 @@
-//! What the rooms of Skep say to each other: records (the log), commands and answers (the edge), keys and encodings.
+//! The data that crates exchange: records (the log), commands and answers (the edge), keys and encodings.
 //!
 //! - [`record`], [`value`], [`intent`]: the events, rejections and command headers that make up the log, with their on-disk
 //!   encoding (version byte per value type; golden files in the tests).
-//! - [`Routing`]: where things live.
+//! - [`Routing`]: which partition has a key.
 //! - [`command`], [`response`], [`failure`]: one client request on its way in and its answer on the way out. They live in
 //!   memory only.
 

@@ -1,4 +1,4 @@
-//! Where a command comes from: who asks, and the references by which a client finds what came of it.
+//! The origin of a command: its caller, and the references by which a client finds its outcome.
 
 use std::sync::Arc;
 

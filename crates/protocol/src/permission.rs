@@ -1,4 +1,4 @@
-//! What can be allowed: the resource types of authorizations and the permissions of each.
+//! Permissions: the resource types of authorizations, and the permissions of each.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,4 +1,4 @@
-//! Where things live: which partitions there are, and which of them has a key or a correlation key.
+//! Routing: which partitions there are, and which of them has a key or a correlation key.
 
 use crate::command::At;
 use crate::key::Key;

@@ -1,4 +1,4 @@
-//! The form of tags that process instances are given.
+//! The form of the tags of process instances.
 
 const MAX_TAGS: usize = 10;
 const MAX_TAG_LENGTH: usize = 100;

@@ -1,5 +1,5 @@
-//! Tenants: who shares a cluster without seeing each other. Definitions and messages belong to one; what runs belongs to that of
-//! its definition.
+//! Tenants share a cluster without seeing each other. A definition or message belongs to one tenant; an instance belongs to
+//! the tenant of its definition.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the worker of a task listener is told of its user task. It stands in the headers of the job, under reserved names.
+//! The user task that the worker of a task listener is told about. It is in the headers of the job, under reserved names.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! The values of records: one struct per value type.
 //!
-//! They are the truth on disk. A struct that has been released never changes: a new shape gets the next
-//! [`RecordValue::VERSION`] and the old one stays readable. What can be read off the process definition (element id, type,
-//! headers) is not repeated: values name elements by index, and the PROCESS record maps indices to ids for ever.
+//! They are the format on disk. A released struct never changes: a new shape gets the next [`RecordValue::VERSION`] and the
+//! old one stays readable. Facts of the process definition (element id, type, headers) are not repeated: values name
+//! elements by index, and the PROCESS record maps indices to ids for ever.
 
 mod ad_hoc;
 mod cluster_variable;

@@ -1,4 +1,4 @@
-//! Numbers of variable length: seven bits per byte, the lowest first, and the highest bit of all bytes but the last is set.
+//! Variable-length numbers: seven bits per byte, the lowest first; all bytes but the last have the highest bit set.
 
 /// The highest bit of each byte.
 const HIGH: u64 = 0x8080_8080_8080_8080;

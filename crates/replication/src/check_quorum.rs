@@ -1,13 +1,13 @@
-//! A leader that no majority answers gives up, and says so; so does one that is no member any more, and one whose disk hangs.
+//! A leader steps down, and tells the others, if no majority answers, if it is no longer a member, or if its disk hangs.
 //!
-//! The library looks only once in an election time whether a majority was heard since the last look, so a silence can last nearly two of
-//! them before it is noticed: it is measured here. And a leader that hears nobody may be heard itself. The others would wait for its
-//! silence, and then for an election time of their own, so it tells them; those with most of its log stand for election first, so that
-//! they do not stand in each other's way.
+//! The library checks only once per election timeout whether a majority was heard since the last check, so a silence can
+//! last nearly two timeouts before it is noticed. Therefore silence is measured here. A leader that hears nobody may still
+//! be heard itself. Without a message the others would wait for its silence and then for an election timeout of their own,
+//! so the leader tells them. The members with most of its log stand for election first, so that they do not compete.
 //!
-//! A disk that does not answer stops only its own member: it is heard, and nothing is committed that it has not stored. So its oldest
-//! write may take an election time, as long as the others are a majority without it. A member in that state does not stand for
-//! election either: its own vote would have to be stored.
+//! A disk that does not answer stops only its own member: the member is still heard, but nothing is committed that it has
+//! not stored. So its oldest write may take one election timeout, as long as the others are a majority without it. A member
+//! in that state does not stand for election either, because it would have to store its own vote.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

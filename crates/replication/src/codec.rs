@@ -1,4 +1,4 @@
-//! Numbers in the way of LEB128, and a cursor that never panics.
+//! LEB128 numbers, and a cursor that never panics.
 
 use bytes::{Buf, Bytes};
 

@@ -1,7 +1,8 @@
 //! When the leader advertises its commit index.
 //!
-//! An entry tells on its way what was committed before it. While more are on their way, a message of its own for each commit would double
-//! the messages, and their answers, and tell nobody anything that the next entry does not: only the last commit is told by itself.
+//! Each entry also carries the commit index at the time when it is sent. While more entries are on their way, a separate
+//! message for each commit would double the messages and their answers, and tell the followers nothing that the next entry
+//! does not. So only the last commit is advertised by a message of its own.
 
 use raft::StateRole;
 

@@ -1,4 +1,4 @@
-//! The settings of a group, and what it is started with.
+//! The settings of a group, and its initial state.
 
 use skep_storage::StorageError;
 use skep_storage::log::{Entry, EntryId, LogReader, Recovered};

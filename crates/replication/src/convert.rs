@@ -1,4 +1,4 @@
-//! Between our messages and the library's.
+//! Converts between our messages and the library's.
 
 use bytes::Bytes;
 use raft::eraftpb::{self, MessageType};

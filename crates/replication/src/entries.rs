@@ -1,8 +1,8 @@
 //! The library's view of the log: terms of all entries, payloads of recent ones, a reader for the rest.
 //!
-//! The library asks for entries in two ways. To send them to a follower it gets them with their payloads. To learn what
-//! is committed it gets stubs without payload, because delivery is our own business ([`crate::Group::poll`]): so
-//! nothing is read or copied twice, and a read error is an error instead of a panic.
+//! The library asks for entries in two ways. To send them to a follower it gets them with their payloads. To learn which
+//! are committed it gets stubs without payload, because [`crate::Group::poll`] does the delivery. So nothing is read or
+//! copied twice, and a read error is an error instead of a panic.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

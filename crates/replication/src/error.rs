@@ -1,4 +1,4 @@
-//! What can go wrong with a group, a proposal, a message.
+//! Errors of a group, a proposal, a message.
 
 use skep_storage::StorageError;
 use skep_storage::log::EntryId;

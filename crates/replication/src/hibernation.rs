@@ -1,13 +1,14 @@
-//! Hibernation: a group in which every replica has the whole log stops its clocks, so that one without work costs nothing.
+//! Hibernation: a group in which every replica has the whole log stops its clocks, so a group without work costs nothing.
 //!
-//! After a while without work the leader tells the others to hibernate. From then on nobody in the group lets time pass or sends anything.
-//! That the leader is there, and for the leader that the others are, is seen by their nodes: whoever drives the members watches the
-//! nodes, once for all groups of a pair of them, and says which are silent ([`Group::not_heard`]). Work, and any message
-//! except late answers to heartbeats, end the hibernation.
+//! After a while without work the leader tells the other members to hibernate. From then on no member ticks or sends
+//! anything. The members' nodes watch each other, once for all groups of a pair of nodes, and the owner of a member reports
+//! nodes that fall silent ([`Group::not_heard`]). Work, and any message except late answers to heartbeats, end the
+//! hibernation.
 //!
-//! It does not affect safety: a member that hibernates by mistake votes, and takes what another leader sends, like one whose clock has stopped. Nor can all
-//! of them hibernate without a leader: a member hibernates only for the leader of its own term, and every other member lets time pass, stands
-//! for election and so wakes those whom it asks.
+//! Hibernation does not affect safety: a member that hibernates by mistake votes, and accepts entries of another leader,
+//! like one whose clock has stopped. Nor can all members hibernate without a leader: a member hibernates only for the
+//! leader of its own term. Every other member keeps ticking, stands for election, and thereby wakes the members that it
+//! asks for a vote.
 
 use raft::StateRole;
 use skep_storage::log::EntryId;

@@ -1,12 +1,12 @@
 //! Replication of one partition: a Raft group without IO, threads or clocks.
 //!
-//! A [`Group`] is owned by the partition's thread and driven by calls alone: propose, receive a message, tick, "append
-//! number n is on disk". [`Group::poll`] then says what to do: frames to append, messages to send, entries to apply,
-//! a change of role. Because nothing else happens inside, a whole cluster runs in one thread of a test, on a simulated
-//! clock, network and disk.
+//! The partition's thread owns a [`Group`] and drives it only by calls: propose, receive a message, tick, "append number n
+//! is on disk". [`Group::poll`] then says what to do: frames to append, messages to send, entries to apply, a change of
+//! role. Because nothing else happens inside, a whole cluster runs in one thread of a test, on a simulated clock, network
+//! and disk.
 //!
-//! The consensus itself is the crate `raft`, which is kept inside: types, wire and disk encodings are our own, so it can
-//! be replaced without touching a format or a caller.
+//! The consensus algorithm is the crate `raft`, which is an implementation detail: types, wire and disk encodings are our
+//! own, so the crate can be replaced without touching a format or a caller.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 

@@ -1,4 +1,4 @@
-//! What a group tells its owner to do.
+//! The tasks that a group gives its owner.
 
 use bytes::Bytes;
 use skep_storage::log::{EntryId, Frame};

@@ -1,4 +1,4 @@
-//! The work of a group: taking it from the library, handing it out, delivering what is committed.
+//! The work of a group: taken from the library, given to the owner; and the delivery of committed entries.
 
 use raft::StateRole;
 use raft::eraftpb;

@@ -1,7 +1,8 @@
 //! Receives a snapshot from the leader, part by part.
 //!
-//! A part is acknowledged when the owner has taken it: what it cannot take yet the leader holds back. Only when all was taken does
-//! the library hear of the snapshot, so that one for which there is no room can be given up until then.
+//! A part is acknowledged once the owner has taken it; until the owner can take the next one, the leader holds it back. The
+//! library learns of the snapshot only when all parts were taken, so a snapshot without disk space can be given up until
+//! then.
 
 use bytes::Bytes;
 use skep_storage::log::EntryId;

@@ -1,4 +1,4 @@
-//! Unsafe recovery of a group: one member becomes the only voter, with the log that it has on its disk.
+//! Unsafe recovery of a group: one member becomes the only voter, with the log that it has on disk.
 
 use skep_storage::log::{EntryId, Frame, Log, Recovered};
 

@@ -1,4 +1,4 @@
-//! The door between the gateways (REST, gRPC) and the broker: requests go in, answers and jobs come out.
+//! The interface between the gateways (REST, gRPC) and the broker: requests go in, answers and jobs come out.
 //!
 //! The gateways know this trait and nothing of partitions; the broker implements it.
 

@@ -1,4 +1,4 @@
-//! The way of one answer from a partition to the client's connection.
+//! The path of one answer from a partition to the client's connection.
 
 use std::future::Future;
 use std::mem;

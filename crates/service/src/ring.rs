@@ -1,8 +1,9 @@
-//! Waking partitions for many requests in one go.
+//! Wakes partitions for many requests at once.
 //!
-//! A thread that serves connections finds the requests of many of them at a time. Would it wake the partition for the first,
-//! this one would be evaluated, written and flushed alone, on another core and at the price of a system call. So the partition
-//! is woken when those that are there were decoded, or enough of them. One that is awake finds them at once.
+//! A thread that serves connections finds the requests of many of them at a time. If it woke the partition for the first
+//! one, this request would be evaluated, written and flushed alone, on another core and at the price of a system call. So
+//! the thread wakes the partition only when all pending requests were decoded, or enough of them. A partition that is awake
+//! finds them at once.
 
 use std::cell::RefCell;
 use std::task::{Context, Waker};

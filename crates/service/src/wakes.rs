@@ -1,9 +1,9 @@
-//! Waking many tasks of another thread in one go.
+//! Wakes many tasks of another thread at once.
 //!
-//! Waking a task of a runtime that sleeps costs a system call, and a partition that has committed a batch has hundreds of
-//! answers for a few threads. So each thread that serves connections has a [`Post`], with one task that waits for it: the
-//! partition leaves there whom to wake and rings once; the task wakes the others from inside of their thread, for next to
-//! nothing.
+//! Waking a task of a sleeping runtime costs a system call, and a partition that has committed a batch has hundreds of
+//! answers for a few threads. So each thread that serves connections has a [`Post`], with one task that waits for it. The
+//! partition leaves a list of the tasks to wake there and rings once; the task wakes the others from within their thread,
+//! for next to nothing.
 
 use std::cell::Cell;
 use std::future::poll_fn;

@@ -1,9 +1,9 @@
-//! Bootstrap: how a cluster comes into being, and how a node knows that it belongs to it.
+//! Bootstrap: how a new cluster forms, and how a node knows that it belongs to one.
 //!
-//! A node without data knows nothing, and makes up nothing. Only when *all* nodes have met and none of them has data does node 0
-//! make an id; the others take it over from it. Once every node is known to have the id the cluster is formed, and from then on a
-//! node of the cluster that comes without one has lost its data: it is not let in, because what it has acknowledged and forgotten others
-//! count on. Another node without data waits until it is added to the cluster.
+//! A node without data invents nothing. Only when *all* nodes have met and none of them has data does node 0 create an id,
+//! which the others adopt. The cluster is formed once every node is known to have the id. From then on a node of the
+//! cluster that comes without an id has lost its data. It is refused, because other nodes count on entries that it
+//! acknowledged and has forgotten. Any other node without data waits until it is added to the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What a node knew that had no others, as far as it stands elsewhere than in the files of the metadata group: in the file `alone`, in
-//! which earlier versions have kept it.
+//! Converts the state that earlier versions kept of a single node outside of the metadata group's files: in the file
+//! `alone`.
 
 use std::io::{Error, ErrorKind, Result};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Carrying out what the running change of the cluster says is next, where this node leads the partition that it concerns.
+//! Carries out the next step of the running cluster change, if this node leads the partition concerned.
 
 use skep_cluster::{Entry, node_of};
 use skep_replication::{Change, Members};

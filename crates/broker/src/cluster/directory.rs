@@ -1,5 +1,5 @@
-//! Who there is and what each may do, for nodes that have no replica of the partition that decides it: they ask the node that leads it, ten
-//! times a second, whether there is something new, and get all of it then.
+//! The directory of identity on nodes without a replica of partition 1: they ask its leader ten times a second whether
+//! something is new, and fetch all of it if so.
 
 use std::sync::Arc;
 use std::time::Duration;

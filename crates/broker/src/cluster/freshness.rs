@@ -1,7 +1,7 @@
-//! What a query is to see of a partition: everything that was committed when it was asked, on whichever node.
+//! The entries that a query must see: everything that was committed when it arrived, on any node.
 //!
-//! The leader knows. Elsewhere it is asked, and the answer waits for the rows up to there. Where nobody can tell, because none leads or
-//! the leader is not reached, there may be more than is known here, and the answer says since when.
+//! The leader knows the position. Other nodes ask the leader and wait for the rows up to there. If there is no leader or it
+//! cannot be reached, there may be newer entries, and the answer says since when this was unknown.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

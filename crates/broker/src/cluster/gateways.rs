@@ -1,5 +1,6 @@
-//! Gateways: nodes without partitions, data and a vote. They find the cluster by their contact points, hear from every broker how it is and
-//! what the cluster knows of itself, and send it what their clients ask for. Nobody counts on them: they come and go as they like.
+//! Gateways: nodes without partitions, data and a vote. They find the cluster by their contact points, hear from every
+//! broker about its status and the cluster's state, and forward the requests of their clients. The cluster relies on none
+//! of them: they may come and go at any time.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Signs of life between nodes: one message for all partitions. Replicas without work hibernate, and rely on being told here when a node
-//! is not heard any more.
+//! Heartbeats between nodes: one message for all partitions. Replicas without work hibernate, and rely on being told here
+//! about silent nodes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What operators ask for: changes of the cluster, at any node. The leader of the metadata group plans and begins them.
+//! Requests of operators: cluster changes, at any node. The leader of the metadata group plans and begins them.
 
 use std::collections::HashMap;
 use std::sync::Arc;

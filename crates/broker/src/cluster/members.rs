@@ -1,4 +1,4 @@
-//! What the nodes know of each other: who is there, and who leads what.
+//! The nodes' knowledge of each other: which nodes there are, and which one leads which partition.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;

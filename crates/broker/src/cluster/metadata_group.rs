@@ -1,7 +1,7 @@
 //! This node's member of the metadata group: its thread and its files.
 //!
-//! Its entries are few: the thread writes them to the log, and the state to a file after each, so that there is nothing to recover but
-//! what came last.
+//! There are few entries. The thread writes them to the log, and the state to a file after each, so only the last entry has
+//! to be recovered.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A member of the metadata group, without threads and files. A simulation drives this very code.
+//! A member of the metadata group, without threads and files, so that a simulation can drive this very code.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! This node among the others: bootstrap, messages between replicas, requests and jobs across nodes, who is there.
+//! This node among the others: bootstrap, messages between replicas, requests and jobs across nodes, membership.
 
 pub mod bootstrap;
 mod carried_over;

@@ -1,4 +1,4 @@
-//! Up to which entry a partition is committed: whoever leads it is asked before a query is answered elsewhere.
+//! Commit positions of partitions: the leader is asked before another node answers a query.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

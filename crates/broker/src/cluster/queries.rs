@@ -1,4 +1,4 @@
-//! Queries that another node answers, and those that this one answers for others.
+//! Queries that another node answers, and queries that this node answers for others.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What operators want to know of all nodes, whichever of them they ask.
+//! Questions of operators about all nodes, at any node.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

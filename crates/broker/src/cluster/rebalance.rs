@@ -1,5 +1,5 @@
-//! Where leaders go: each partition is best led by the first of its replicas, which goes round the nodes. A node whose disk has no room
-//! leads nothing, as long as there is another one.
+//! Placement of leaders: each partition prefers the first of its replicas, and these go round the nodes. A node without
+//! disk space leads nothing, as long as there is another one.
 
 use std::sync::atomic::Ordering;
 

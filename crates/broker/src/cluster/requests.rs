@@ -1,4 +1,4 @@
-//! Requests that another node carries out, and those that this one carries out for others.
+//! Requests that another node carries out, and requests that this node carries out for others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

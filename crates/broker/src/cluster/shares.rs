@@ -1,11 +1,11 @@
-//! Who has how much of a job stream's credit.
+//! The distribution of a job stream's credit over nodes.
 //!
-//! The node with the client deals it out to all nodes, so that whoever leads a partition can push at once. A node that has jobs and no
-//! credit says so; the others then give up half of what they have and do not use. No credit is made on the way: what a node has given
-//! up is given on, and what a lost node had is given on when the node's jobs cannot come any more.
+//! The client's node deals its credit out to all nodes, so that every leader can push at once. A node that has jobs but no
+//! credit says so; the others then return half of their unused credit. Credit is never created on the way: what one node
+//! returns another one gets, and the credit of a lost node is given to others once its jobs can no longer arrive.
 //!
-//! A node knows a stream by a name, and gets another one when it hears of the stream again: what was said under the name before counts
-//! no more, except that jobs that came under it take their room until the client takes them.
+//! A node knows a stream by a name, and gets a new name when it hears of the stream again. Messages under the old name are
+//! ignored, except that jobs which came under it occupy credit until the client takes them.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

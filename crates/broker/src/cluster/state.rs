@@ -1,4 +1,4 @@
-//! What the cluster knows of itself, as this node sees it, and how this node becomes one of it.
+//! The cluster's state as this node sees it, and how this node joins the cluster.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! What is to be done next for the running change of the cluster: by whoever leads the group that it concerns, again and again until it
-//! has come about. So it does not matter who is restarted when.
+//! The next step of the running cluster change, for the leader of the group concerned. Leaders repeat a step until it has
+//! succeeded, so it does not matter which node restarts when.
 
 use skep_cluster::{Operation, State, node_of};
 use skep_replication::{Change, Members};

@@ -1,7 +1,7 @@
 //! Job streams across nodes.
 //!
-//! A stream is known to every node, each with a share of its credit, so that whoever leads a partition pushes its jobs. A job that the client's
-//! connection has taken gives its credit back to the node that has pushed it. Shares move to where jobs are ([`Shares`]).
+//! Every node knows a stream and has a share of its credit, so every leader can push its jobs. When the client's connection
+//! has taken a job, the credit returns to the node that pushed it. Shares move to the nodes that have jobs ([`Shares`]).
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,9 +1,10 @@
-//! Unsafe recovery: most nodes are lost for good, an operator has said so, and the survivors go on.
+//! Unsafe recovery: an operator has said that most nodes are lost for good, and the survivors go on.
 //!
-//! The lowest of them decides. It asks the others what they have, makes the state from which they continue (see [`skep_cluster::plan_unsafe_recovery`]),
-//! and writes it beside what it had of the metadata group. From then on it is decided: it
-//! restarts that group with itself as the only voter and the new state, and whatever is left to do is a change of the cluster like any other, begun with that state: the other survivors are admitted to
-//! the group, go on from their copies of partitions, and get copies again.
+//! The survivor with the lowest number decides. It asks the others what they have, computes the state from which they
+//! continue (see [`skep_cluster::plan_unsafe_recovery`]), and writes it beside the old files of the metadata group. With
+//! that the decision is made. The node restarts the group with itself as the only voter and the new state. The remaining
+//! work is a cluster change like any other, which is part of that state: the other survivors join the group, continue from
+//! their copies of partitions, and get new copies.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

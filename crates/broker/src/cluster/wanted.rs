@@ -1,4 +1,4 @@
-//! Long polling across nodes: who waits for jobs of a type is told once when there are some.
+//! Long polling across nodes: a node whose clients wait for jobs of a type is told once when there are some.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What nodes say to each other beside what replicas do.
+//! Messages between nodes, other than those of replicas.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What may wait in a partition's inbox, whatever it is: also commands that finish work, which the request limit never
-//! refuses.
+//! The limits of a partition's inbox. They hold for all commands, even those that finish work and that the request limit
+//! never refuses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

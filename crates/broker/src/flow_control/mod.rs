@@ -1,4 +1,4 @@
-//! Back-pressure: how many client commands a partition takes in at a time.
+//! Back-pressure: the number of client commands that a partition accepts at a time.
 //!
 //! The limit adapts to the measured time from acceptance to answer. Commands that finish work are never refused: refusing a
 //! completion would only bring the job back.

@@ -1,5 +1,5 @@
-//! How many records a partition may write in a second: as configured, as exporters keep up, and as the disk has room for what they
-//! have not taken. Commands that finish work are written at any rate, and count.
+//! The number of records that a partition may write in a second: as configured, as exporters keep up, and as the disk has
+//! space for records that they have not exported. Commands that finish work are written at any rate, but they count.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What is counted of batch operations, from what the engine noted of them.
+//! Counters of batch operations, from the notes of the engine.
 
 use rustc_hash::FxHashMap;
 use skep_engine::NotedBatch;

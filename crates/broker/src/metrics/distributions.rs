@@ -1,4 +1,4 @@
-//! What is counted of commands that every partition carries out: what is on its way, to which partition.
+//! Counters of commands that every partition carries out: those in progress, by partition.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What partitions measure, under the names of the reference (docs/metrics.md has them all).
+//! Metrics of partitions, under the names of the reference (docs/metrics.md has them all).
 
 mod batch_operations;
 mod distributions;

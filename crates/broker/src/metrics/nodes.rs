@@ -1,4 +1,4 @@
-//! What is measured between nodes: of replicas, and of requests that another node carries out.
+//! Metrics between nodes: of replicas, and of requests that another node carries out.
 
 use skep_metrics::{Bounds, Counter, Family, Gauge, Histogram, Unlabelled, labels, metrics};
 

@@ -1,4 +1,4 @@
-//! What is read from a partition's status when somebody asks.
+//! Metrics that are read from a partition's status at each scrape.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

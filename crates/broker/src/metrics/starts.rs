@@ -1,4 +1,4 @@
-//! When things began, remembered without growing.
+//! Start times of instances and jobs, in bounded memory.
 
 use skep_protocol::Key;
 

@@ -1,8 +1,8 @@
-//! What the records of committed batches say about the work: instances, elements, jobs, incidents.
+//! Counts the work in the records of committed batches: instances, elements, jobs, incidents.
 //!
-//! The engine notes what it writes ([`Noted`]), and the partition's leader counts the notes of a batch when that is
-//! committed. So nothing is counted that did not happen, nothing is counted twice by a replay, and counting is no part of
-//! evaluation. Counts are plain integers of the partition's thread and go to the public counters once per batch.
+//! The engine notes what it writes ([`Noted`]), and the partition's leader counts the notes of a batch when the batch is
+//! committed. So only work that happened is counted, a replay counts nothing twice, and evaluation does not count. Counts
+//! are plain integers of the partition's thread and go to the public counters once per batch.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,8 +1,8 @@
-//! Which process instances write the most records, for operators who look for the one that keeps a partition busy.
+//! The process instances that write the most records, for operators who look for the one that keeps a partition busy.
 //!
 //! A few counters find every instance with a large share of the records, whatever the number of instances (the algorithm is
-//! called space-saving): one that has no counter takes over the smallest with its count, and remembers how much of that is not
-//! its own. Counted once for each turn of the engine, which is next to nothing.
+//! called space-saving). An instance without a counter takes over the smallest one with its count, and remembers how much
+//! of the count is not its own. Counting once per turn of the engine costs next to nothing.
 
 use skep_protocol::Key;
 

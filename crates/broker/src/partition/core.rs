@@ -1,7 +1,7 @@
 //! Engine and replica joined, without threads and IO.
 //!
-//! Commands are evaluated at once against the speculative state; their records are proposed as one log entry; what they
-//! cause outside ([`Effects`]) is held back until that entry is committed. A simulation drives this very code.
+//! Commands are evaluated at once against the speculative state; their records are proposed as one log entry; their effects
+//! ([`Effects`]) are held back until that entry is committed. A simulation drives this very code.
 
 use std::collections::VecDeque;
 

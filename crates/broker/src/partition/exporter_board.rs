@@ -1,4 +1,4 @@
-//! What everybody on the node may see of a partition's exporters, and their threads.
+//! The exporters of a partition and their threads, as the rest of the node sees them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What reaches a partition: work, and reports that must not wait behind work.
+//! Messages to a partition: work, and reports that must not wait behind work.
 
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, OnceLock};

@@ -1,7 +1,7 @@
 //! One partition of one node.
 //!
-//! [`core`] joins engine and replica, [`parts`] has what a partition does beside that, and [`thread`] drives them: it alone has clocks
-//! and threads.
+//! [`core`] joins engine and replica, [`parts`] has the partition's other tasks, and [`thread`] drives them: it alone has
+//! clocks and threads.
 
 pub mod busiest;
 pub mod checkpoint;

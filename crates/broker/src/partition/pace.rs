@@ -1,4 +1,4 @@
-//! A rate that bulk does not exceed: the disk and the cores are for work first.
+//! A rate limit for bulk data: the disk and the cores serve work first.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! The rows of a checkpoint on their way to the store.
 //!
-//! There may be millions, all at once: their bytes lie one after the other in large pieces, and a place in them is all that is
-//! kept for each row.
+//! There may be millions at once: their bytes lie one after the other in large pieces, and each row is only a place in
+//! them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! What a replica measures of itself and of those that follow it.
+//! Metrics of a replica, about itself and its followers.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

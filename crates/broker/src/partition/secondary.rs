@@ -1,4 +1,4 @@
-//! Secondary storage of a partition: opened beside it, filled from its committed log, and never in its way.
+//! Secondary storage of a partition: opened beside it and filled from its committed log, without ever delaying it.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Reads a checkpoint as the parts of a snapshot, ahead of what is sent and at a pace that leaves the disk to work.
+//! Reads a checkpoint as the parts of a snapshot, ahead of the sender and at a pace that leaves the disk to work.
 
 use std::io::Result;
 use std::time::Instant;

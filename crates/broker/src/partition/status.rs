@@ -1,4 +1,4 @@
-//! What the outside may see of a partition without asking its thread.
+//! The status of a partition, readable from outside without asking its thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};

@@ -1,6 +1,6 @@
 //! The thread that owns a partition. Nothing else touches its engine and its replica, and nothing blocks it while there is
-//! something to do: files are written by the log's writer thread and by short-lived checkpoint threads. Only a small batch
-//! with nothing behind it is written and flushed here.
+//! work to do: the log's writer thread and short-lived checkpoint threads write the files. The only exception is a small
+//! batch with nothing behind it, which this thread writes and flushes itself.
 
 mod evaluate;
 mod exporting;

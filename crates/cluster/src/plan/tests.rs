@@ -1,4 +1,4 @@
-//! What is planned for a wish, and what is refused.
+//! Plans for requests of operators, and requests that are refused.
 
 use super::*;
 use crate::testing::cluster;

@@ -1,4 +1,4 @@
-//! What is planned for a purge, and what comes of it step by step.
+//! The plan of a purge, and its effect step by step.
 
 use super::*;
 use crate::testing::cluster;

@@ -1,4 +1,4 @@
-//! Who goes on from what when most are lost, and who may not decide that.
+//! Which survivor continues from what when most are lost, and which one may not decide.
 
 use super::*;
 use crate::testing::cluster;

@@ -1,4 +1,4 @@
-//! AD_HOC_SUB_PROCESS_INSTRUCTION events: an ad-hoc sub-process was told what to do.
+//! AD_HOC_SUB_PROCESS_INSTRUCTION events: instructions to an ad-hoc sub-process.
 
 use skep_protocol::Key;
 use skep_protocol::intent::AdHocSubProcessInstructionIntent as Intent;

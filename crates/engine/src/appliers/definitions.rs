@@ -1,5 +1,5 @@
-//! DECISION_REQUIREMENTS, DECISION, FORM and RESOURCE events: they come and go. The record key is the thing's own on CREATED
-//! alone.
+//! DECISION_REQUIREMENTS, DECISION, FORM and RESOURCE events: created and deleted resources. The record key is the
+//! resource's own key only on CREATED.
 
 use skep_protocol::Key;
 use skep_protocol::intent::{

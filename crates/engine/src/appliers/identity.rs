@@ -1,4 +1,5 @@
-//! USER, GROUP, ROLE, TENANT, MAPPING_RULE and AUTHORIZATION events. What is no more named by a key is looked up by its id.
+//! USER, GROUP, ROLE, TENANT, MAPPING_RULE and AUTHORIZATION events. An entity without a key in the event is looked up by
+//! its id.
 
 use skep_identity::{Entry, Parent};
 use skep_protocol::intent::{

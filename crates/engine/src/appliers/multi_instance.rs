@@ -1,4 +1,4 @@
-//! MULTI_INSTANCE events: what a body runs its activity for.
+//! MULTI_INSTANCE events: the items for which a body runs its activity.
 
 use skep_protocol::Key;
 use skep_protocol::intent::MultiInstanceIntent as Intent;

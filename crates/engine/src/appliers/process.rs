@@ -1,4 +1,4 @@
-//! PROCESS and RESOURCE_DELETION events: definitions come and go.
+//! PROCESS and RESOURCE_DELETION events: created and deleted definitions.
 
 use skep_protocol::Key;
 use skep_protocol::intent::{ProcessIntent as Intent, ResourceDeletionIntent};

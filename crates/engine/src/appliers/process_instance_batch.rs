@@ -1,4 +1,4 @@
-//! PROCESS_INSTANCE_BATCH TERMINATED: a terminate end event ends what else is in its scope.
+//! PROCESS_INSTANCE_BATCH TERMINATED: a terminate end event ends everything else in its scope.
 
 use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceBatchIntent as Intent;

@@ -1,4 +1,4 @@
-//! PROCESS_INSTANCE_CREATION CREATED: what the creation asked for, kept with the instance.
+//! PROCESS_INSTANCE_CREATION CREATED: the options of the creation, kept with the instance.
 
 use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceCreationIntent as Intent;

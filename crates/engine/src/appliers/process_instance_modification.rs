@@ -1,4 +1,4 @@
-//! PROCESS_INSTANCE_MODIFICATION events: how far the modification of an instance has come.
+//! PROCESS_INSTANCE_MODIFICATION events: the progress of an instance's modification.
 
 use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceModificationIntent as Intent;

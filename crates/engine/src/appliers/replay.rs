@@ -1,10 +1,10 @@
-//! Fast-path replay: the events of the hot path.
+//! Fast-path replay of the most frequent events.
 //!
-//! Decoding a whole body copies its texts, and most events of an element's life say no more than "the next state". Here only
-//! the fields that an applier needs are read, in place, and events that follow each other in every log (activating and
-//! activated, completing and completed, a flow and its target) are applied in one go. Every fast path does exactly what the
-//! appliers do with the decoded values one after the other; the replay-equality tests hold both against each other. What is
-//! not listed here goes the slow path.
+//! Decoding a whole body copies its texts, but most events of an element say no more than "the next state". The fast paths
+//! read only the fields that an applier needs, in place, and apply events that always follow each other (activating and
+//! activated, completing and completed, a flow and its target) in one go. Every fast path does exactly what the appliers do
+//! with the decoded values one after the other; the replay-equality tests compare both. All other events take the slow
+//! path.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Test of [`Table`]: a row whose deletion is on its way to the store is not seen again. It stands here because only appliers
-//! change rows.
+//! Test of [`Table`]: a row whose deletion is on its way to the store is not visible. The test is here because only
+//! appliers can change rows.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! SIGNAL events: a signal that goes to more than fit into one turn is remembered until all have it.
+//! SIGNAL events: a signal with more receivers than fit into one turn is kept until all have it.
 
 use skep_protocol::Key;
 use skep_protocol::intent::SignalIntent as Intent;

@@ -1,5 +1,5 @@
-//! VARIABLE_DOCUMENT events. Those of the variables themselves change them; here is what is remembered while the listeners of
-//! a user task look at an update.
+//! VARIABLE_DOCUMENT events. Events of the variables themselves change the variables; these events store an update while
+//! the listeners of a user task decide on it.
 
 use skep_protocol::Key;
 use skep_protocol::intent::VariableDocumentIntent as Intent;

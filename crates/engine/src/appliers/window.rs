@@ -1,10 +1,11 @@
-//! Recovery without what is over: a process instance that a client created and that ended within the same window of the log
-//! leaves nothing behind, so that its events need not be applied.
+//! Recovery without finished instances. A process instance that a client created and that ended within the same window of
+//! the log leaves nothing behind, so its events need not be applied.
 //!
-//! A first pass over the heads of the records and the first fields of their bodies finds these instances; a second one applies
-//! everything else. An instance counts only if all that the log says of it are events of its own rows (elements, variables,
-//! plain jobs): whatever has a timer, an incident, a subscription, a user task, a caller or anything else that is not known
-//! here to leave its rows alone is applied as ever. The state afterwards is the same, bit by bit; `tests/window.rs` holds that.
+//! A first pass over the headers of the records and the first fields of their bodies finds these instances; a second pass
+//! applies everything else. An instance is skipped only if the log has nothing but events of its own rows (elements,
+//! variables, plain jobs). An instance with a timer, an incident, a subscription, a user task, a caller or anything else
+//! that might touch other rows is applied as usual. The resulting state is the same, bit by bit; `tests/window.rs` checks
+//! that.
 
 use rustc_hash::FxHashMap;
 use skep_model::ElementIndex;

@@ -1,4 +1,4 @@
-//! The log behind a checkpoint, window by window.
+//! Recovery of the log after a checkpoint, window by window.
 
 use skep_protocol::record::DecodeError;
 

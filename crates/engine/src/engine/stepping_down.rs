@@ -1,4 +1,4 @@
-//! A leader that is none any more: what it has evaluated and was not committed is taken back.
+//! A deposed leader: changes that it evaluated and that were not committed are undone.
 
 use super::{Engine, Key};
 use crate::effects::Effects;

@@ -1,7 +1,7 @@
 //! Banning: an instance on which the engine failed, or which an operator stops, is left alone from then on.
 //!
-//! Whatever can make work for an instance asks [`Context::begin_work_of`] first. It also remembers the instance, so that the
-//! broker knows whom to ban when the engine fails.
+//! All code that starts work for an instance calls [`Context::begin_work_of`] first. The call also remembers the instance,
+//! so the broker knows which one to ban if the engine fails.
 
 use skep_model::ElementIndex;
 use skep_protocol::command::{About, Class, Command};

@@ -1,4 +1,4 @@
-//! CLOCK PIN and RESET: the time that timers and time-outs see, on all partitions.
+//! CLOCK PIN and RESET: the time that timers and timeouts see, on all partitions.
 
 use skep_protocol::intent::ClockIntent;
 use skep_protocol::value::ClockValue;

@@ -1,5 +1,5 @@
-//! CONDITIONAL_EVALUATION EVALUATE: a client has the conditions of start events evaluated with its variables. Processes start
-//! by those that hold, on this partition: every partition has these subscriptions.
+//! CONDITIONAL_EVALUATION EVALUATE: evaluates the conditions of start events with a client's variables. An instance starts
+//! on this partition for each condition that is true: every partition has these subscriptions.
 
 use skep_feel::{Evaluation, Value};
 use skep_model::{ElementIndex, ElementKind};

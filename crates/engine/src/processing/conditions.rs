@@ -1,9 +1,10 @@
-//! Conditional events: variables have changed, and conditions that may see it are evaluated.
+//! Conditional events: when variables have changed, the conditions that may see them are evaluated.
 //!
-//! Setting a variable only notes it ([`changed`]). When the step that did so is over, and with it the whole document, those
-//! conditions that listen and whose filter lets the change pass are evaluated, before what else the step has queued: what an
-//! event interrupts does not begin first. What counts is that a variable changed: a condition that holds and held before
-//! triggers its event again, if that does not interrupt. A condition that yields anything but true does not hold.
+//! Setting a variable only notes the change ([`changed`]). When the step is over, and with it the whole document, the
+//! listening conditions whose filter accepts the change are evaluated, before anything else that the step has queued:
+//! elements that an event interrupts do not begin first. A change counts, not a difference: a condition that was true
+//! before and is true again triggers its event again, if the event does not interrupt. A condition that yields anything but
+//! true does not hold.
 
 use std::sync::Arc;
 

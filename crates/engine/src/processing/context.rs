@@ -1,4 +1,4 @@
-//! What a processor works with.
+//! The context that every processor works with.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What an expression yields, and what an incident says when it is not what the element needs.
+//! Results of expressions, and the text of an incident if a result is not what the element needs.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! EXPORTING CHANGE, and what the exporters report: up to where they have got.
+//! EXPORTING CHANGE, and the positions that exporters report.
 
 use std::sync::Arc;
 

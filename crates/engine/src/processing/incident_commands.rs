@@ -1,5 +1,5 @@
-//! What clients ask of incidents: RESOLVE (the cause is mended, the element goes on where it stopped), and the list of those
-//! that wait for it. `bpmn/incidents.rs` is where elements raise them.
+//! Commands of clients about incidents: RESOLVE (the cause is repaired, the element goes on where it stopped), and the list
+//! of open incidents. `bpmn/incidents.rs` is where elements raise them.
 
 use std::sync::Arc;
 

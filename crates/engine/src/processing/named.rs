@@ -1,4 +1,5 @@
-//! Names with the JSON texts of their values: what an expression may ask for, and what mappings have given so far.
+//! Names with the JSON texts of their values: the variables that an expression can read, and the results of earlier
+//! mappings.
 
 use std::collections::HashMap;
 use std::sync::Arc;

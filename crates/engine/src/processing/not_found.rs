@@ -1,5 +1,5 @@
-//! What a command is answered whose key names nothing. The router asks here when no partition can have made the key: clients
-//! read the same text whoever found it out.
+//! The rejection of a command with an unknown key. The router calls this code if no partition can have assigned the key:
+//! clients read the same text, whoever found out.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Setting variables: local to a scope, or carried to the scope that has them.
+//! Setting variables: local to a scope, or propagated to the scope that has them.
 
 use std::sync::Arc;
 

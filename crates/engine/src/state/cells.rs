@@ -1,5 +1,5 @@
-//! Where the rows of a table lie: in pages, so that they stay where they are. An index over them then holds and moves a number
-//! per row instead of the row, and giving a row's place to another costs no allocation.
+//! The memory of a table's rows: pages, in which rows do not move. So an index over them holds and moves a number per row
+//! instead of the row, and reusing a row's place costs no allocation.
 
 use skep_protocol::Key;
 

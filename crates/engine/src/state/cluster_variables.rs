@@ -1,5 +1,5 @@
-//! Cluster variables: what the expressions of all processes see as `camunda.vars`, or those of one tenant. There are few: all
-//! of them stay in memory.
+//! Cluster variables: the variables that expressions of all processes, or those of one tenant, read as `camunda.vars`.
+//! There are few: all of them stay in memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Completed activities that can be compensated, and compensation that is going on.
+//! Completed activities that can be compensated, and compensation in progress.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Work that went over the budget of its command: steps that wait for a later batch, in order.
+//! Work beyond the budget of its command: steps that wait for a later batch, in order.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, VecDeque};

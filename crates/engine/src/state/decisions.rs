@@ -1,4 +1,4 @@
-//! Deployed decisions: the files that hold them, compiled.
+//! Deployed decisions: the files that contain them, compiled.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! What is deployed, by key and by the versions of its id. Rows may be cold; what a look-up by id needs stays in memory.
+//! Deployed definitions, by key and by the versions of their id. Rows may be cold; the data for a look-up by id stays in
+//! memory.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;

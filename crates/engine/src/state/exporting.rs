@@ -1,4 +1,4 @@
-//! How far the exporters have got, and what operators have told them: one row for all.
+//! The positions of the exporters and the instructions of operators: one row for all.
 
 use std::sync::Arc;
 

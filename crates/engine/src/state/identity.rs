@@ -1,4 +1,4 @@
-//! Who there is and what each may do. All of it stays in memory: each command asks.
+//! Users and their permissions. All of it stays in memory, because each command needs it.
 
 use std::sync::Arc;
 

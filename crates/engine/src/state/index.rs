@@ -1,8 +1,8 @@
-//! Where the row of a key lies: a number per row, and nothing else.
+//! Finds the row of a key: a number per row, and nothing else.
 //!
-//! The keys stand in the cells, so that the index need not have them once more: it has 5 bytes for each of its places, where a
-//! map from key to place has 17. It is made of parts that grow one by one: growing looks at every key again, which for a
-//! million rows at once would keep a partition busy for longer than a turn may take, and takes memory twice meanwhile.
+//! The keys are in the cells, so the index does not repeat them: it has 5 bytes for each of its places, where a map from
+//! key to place has 17. It consists of parts that grow one by one. Growing looks at every key again; for a million rows at
+//! once that would keep a partition busy for longer than a turn may take, and need twice the memory meanwhile.
 
 use std::hash::BuildHasher;
 

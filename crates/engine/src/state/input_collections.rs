@@ -1,4 +1,4 @@
-//! What multi-instance bodies run their activities for.
+//! The items for which multi-instance bodies run their activities.
 
 use std::sync::Arc;
 

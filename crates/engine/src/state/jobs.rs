@@ -1,4 +1,4 @@
-//! Jobs, with the indices that activation and time-outs need.
+//! Jobs, with the indices for activation and timeouts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

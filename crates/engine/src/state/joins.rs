@@ -1,4 +1,4 @@
-//! Tokens in a scope: those that wait in front of gateways that join them with others, and those that are on their way.
+//! Tokens in a scope: those that wait at joining gateways, and those on their way.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! The text of a long JSON array in pieces, so that one of its elements is found and replaced without going through the rest.
+//! The text of a long JSON array in pieces, so that one of its elements can be found and replaced without reading the rest.
 //!
-//! It is a way to keep a text and not a value of its own: what is stored, compared and read is the text.
+//! It is only a representation: the text is stored, compared and read.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};

@@ -1,5 +1,5 @@
-//! Migrations that go on in later turns. Until such a one is over nothing else happens in its instance, nor in those around
-//! and inside of it: what is half migrated is nobody's to see.
+//! Migrations that take several turns. Until a migration is complete nothing else happens in its instance, its callers and
+//! the instances that it called, so no command sees a half-migrated instance.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Process instances that are being modified: what is still to be done, under the key of the instance. A modification that is
-//! large takes more than one turn.
+//! Process instances that are being modified: the remaining work, under the key of the instance. A large modification takes
+//! more than one turn.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Texts that come again and again: job types, workers, names of variables. Rows share one copy of each.
+//! Texts that occur again and again: job types, workers, names of variables. Rows share one copy of each.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;

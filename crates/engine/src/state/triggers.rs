@@ -1,7 +1,7 @@
 //! Triggers: an event has happened, and its target is still to be activated.
 //!
-//! A trigger is a row until it is used, so that it survives incidents, restarts and work that is put off. The scope in which
-//! the target is activated counts it (see `Extra::triggers`) and does not complete before it is used. The trigger of an event
+//! A trigger is a row until it is used, so it survives incidents, restarts and deferred work. The scope in which the target
+//! is activated counts it (see `Extra::triggers`) and does not complete before it is used. The trigger of an event
 //! sub-process goes on to the sub-process and then to its start event, which uses it up when it completes.
 
 use std::collections::HashMap;

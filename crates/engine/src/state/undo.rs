@@ -1,8 +1,8 @@
-//! What a leader has changed and may have to take back: the rows as they were before its batches that are not committed.
+//! The changes that a leader may have to undo: the rows as they were before its uncommitted batches.
 //!
-//! A follower and a recovery apply what is committed, and note nothing. A leader notes each row once per batch, before it changes
-//! it, and forgets what it noted when the batch is committed. When it loses its leadership the rows get back what they were, in
-//! the time that the changes took, and not in that of reading a checkpoint and the log behind it.
+//! Followers and recovery apply committed entries only and take no notes. A leader notes each row once per batch, before it
+//! changes the row, and drops the notes when the batch is committed. A deposed leader restores the rows from its notes.
+//! That takes as long as the changes took, instead of reading a checkpoint and the log after it.
 
 use std::collections::VecDeque;
 

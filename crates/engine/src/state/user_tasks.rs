@@ -1,4 +1,4 @@
-//! User tasks, with the transition that each is in while listeners look at it.
+//! User tasks, with the transition on which listeners are deciding.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a connection is doing, for those who decide how long it may go on.
+//! The activity of a connection, for the code that decides how long it may stay open.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

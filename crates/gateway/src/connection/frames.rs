@@ -1,4 +1,4 @@
-//! Frame heads in a stream of HTTP/2 bytes (RFC 9113, section 4.1), whatever pieces it comes in.
+//! Finds frame headers in a stream of HTTP/2 bytes (RFC 9113, section 4.1), however it is split.
 
 pub const DATA: u8 = 0;
 pub const HEADERS: u8 = 1;

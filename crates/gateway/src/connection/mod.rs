@@ -1,7 +1,8 @@
 //! One connection: its bytes on their way between the socket and hyper.
 //!
-//! hyper parses requests and frames; what it does not tell is seen here: that a head has begun and does not go on, and how
-//! often a client pings. Looking costs a few nanoseconds a read, where a timer per request would cost a microsecond.
+//! hyper parses requests and frames. This code sees what hyper does not report: that a header has begun and does not
+//! continue, and how often a client pings. Looking costs a few nanoseconds per read, where a timer per request would cost a
+//! microsecond.
 
 mod activity;
 mod frames;

@@ -1,4 +1,4 @@
-//! Serving one connection until it ends or has to go.
+//! Serves one connection until it ends or must close.
 
 use std::future::{Future, poll_fn};
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! Request messages on their way in: what is known of a call, and how much of its message is read.
+//! Incoming request messages: what is known of a call, and how much of its message is read.
 
 use std::pin::Pin;
 use std::sync::Arc;

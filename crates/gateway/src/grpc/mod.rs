@@ -1,6 +1,6 @@
-//! gRPC: the gateway service, health and reflection, on the same connections and the same way to the broker as REST.
+//! gRPC: the gateway service, health and reflection, on the same connections and the same path to the broker as REST.
 //!
-//! The services are called by path; tonic's own server, with its router and layers, is not in the way.
+//! The services are called by path, without tonic's own server, router and layers.
 
 mod body;
 mod decode;

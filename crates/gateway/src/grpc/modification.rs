@@ -1,4 +1,4 @@
-//! Modifications of process instances. What is 0 or empty is not said.
+//! Modifications of process instances. A field that is 0 or empty counts as absent.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the gateways tell about themselves, under the names of the reference (and `skep_request_stage_seconds`, ours).
+//! Metrics of the gateways, under the names of the reference (and `skep_request_stage_seconds`, our own).
 //!
 //! Handles are resolved once per route, rpc and request type; an observation then is a few atomic additions.
 

@@ -1,4 +1,4 @@
-//! What the gateway believes of the cluster, read when somebody asks: `zeebe_gateway_topology_partition_roles` and
+//! The gateway's view of the cluster, read at each scrape: `zeebe_gateway_topology_partition_roles` and
 //! `zeebe_gateway_job_stream_servers`.
 
 use std::sync::Arc;

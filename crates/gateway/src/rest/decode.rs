@@ -1,4 +1,4 @@
-//! From a request's body and path to what the broker is asked.
+//! Decodes a request's body and path into a command or query.
 
 pub(super) mod ad_hoc;
 pub(super) mod batch_operations;

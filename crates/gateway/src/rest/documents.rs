@@ -1,4 +1,4 @@
-//! Documents: their operations go to the stores, past the broker.
+//! Documents: their operations go to the stores, not to the broker.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Answers as JSON bodies: every field that the API requires, `null` where there is nothing to say.
+//! Answers as JSON bodies: every field that the API requires, `null` where there is no value.
 
 mod decisions;
 mod deployments;

@@ -1,4 +1,4 @@
-//! Writing JSON by hand, into one buffer: the answers are flat, and what the user gave is JSON text already.
+//! Writes JSON by hand, into one buffer: the answers are flat, and user data is JSON text already.
 
 use skep_protocol::Key;
 use skep_protocol::document::write_json_string;

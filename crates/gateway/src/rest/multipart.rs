@@ -1,4 +1,4 @@
-//! `multipart/form-data`, sliced out of the body without copying; and deployments, which come so.
+//! `multipart/form-data`, sliced out of the body without copying; and deployments, which use it.
 
 use bytes::Bytes;
 use memchr::memmem;

@@ -1,5 +1,5 @@
-//! The operations of the API, one row each: those that this release carries out in the file of their tag, and those that it knows and answers
-//! 501 to in [`missing`].
+//! The operations of the API, one row each. Operations of this release are in the file of their tag; operations that it
+//! knows but answers with 501 are in [`missing`].
 
 use bytes::Bytes;
 use http::Response;

@@ -1,4 +1,4 @@
-//! Paths as they are meant: `%31` is `1` (RFC 3986, section 6.2.2.2).
+//! Normalizes paths: `%31` is `1` (RFC 3986, section 6.2.2.2).
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What is answered from secondary storage: searches, and things by their keys.
+//! Answers from secondary storage: searches, and entities by key.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! From a path to its route: one walk down a tree of segments.
+//! Finds the route of a path: one walk down a tree of segments.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! May the caller see this? Asked for documents, which have no command, and for everything that is searched for.
+//! Whether the caller may see something. Asked for documents, which have no command, and for all searches.
 
 use std::sync::Arc;
 

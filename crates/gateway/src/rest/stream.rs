@@ -1,8 +1,8 @@
 //! `POST /v2/jobs/stream`: jobs as lines of JSON, written only as the client takes them.
 //!
 //! The connection asks for the next lines when it has room: HTTP/2 by its flow control, HTTP/1.1 by a bounded write buffer
-//! on top of the socket's. A job leaves the stream's credit when it is asked for, so a client that does not read holds its
-//! credit, those buffers, and no more.
+//! on top of the socket's. A job returns its credit when the connection asks for it, so a client that does not read holds
+//! its credit, those buffers, and no more.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

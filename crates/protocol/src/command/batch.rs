@@ -1,4 +1,4 @@
-//! Commands of batch operations, and of what they do to the history.
+//! Commands of batch operations, and of the deletion of history.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What operators tell the exporters of a partition.
+//! Instructions of operators to the exporters of a partition.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What everybody who meets a command has to know of it, from the one row in which it is declared.
+//! The facts about a command that all code needs, from the one row in which it is declared.
 
 use crate::intent::ValueType;
 use crate::key::Key;

@@ -1,4 +1,4 @@
-//! Commands that change who there is and what each may do.
+//! Commands that change users and their permissions.
 
 use std::sync::Arc;
 

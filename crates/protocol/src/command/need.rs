@@ -1,4 +1,5 @@
-//! What its caller must be allowed to do so that a command is carried out, or a question answered. Stated in the rows; nobody asks for it yet.
+//! The permissions that the caller of a command or query must have. Rows state them; the engine and the gateways check
+//! them.
 
 use std::fmt;
 use std::sync::Arc;

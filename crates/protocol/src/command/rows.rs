@@ -1,5 +1,5 @@
-//! Everything that a client can ask, one row each. The order is that of the encoding between nodes: a new row goes to the end,
-//! or, of a family of its own, into a table of its own ([`super::batch`] is one).
+//! All commands of clients, one row each. The order is the encoding between nodes: a new row goes to the end, or, for a new
+//! family, into a table of its own ([`super::batch`] is one).
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! What no expression could read is refused where it comes in: deep nesting, numbers beyond the range, broken characters. The
-//! same look at each byte sees whether the text has the one form.
+//! Refuses JSON that no expression could read: deep nesting, numbers beyond the range, broken characters. The same pass
+//! over the bytes finds whether the text is canonical.
 //!
-//! Accepted, such a value would be null for every expression, and nobody would be told.
+//! If it were accepted, such a value would silently be null for every expression.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! The one form of JSON texts: no white space between tokens, and in strings no escape but for what needs one, in its shortest
-//! spelling. Numbers stay as they were sent. Texts that mean the same are then the same, and searches compare texts.
+//! The canonical form of JSON texts: no white space between tokens, and in strings only necessary escapes, in their
+//! shortest spelling. Numbers stay as they were sent. Equal values then have equal texts, and searches compare texts.
 
 use std::borrow::Cow;
 

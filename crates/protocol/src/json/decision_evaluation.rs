@@ -1,4 +1,4 @@
-//! What decisions came to.
+//! Results of decisions.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Deployments and what they brought.
+//! Deployments and the resources in them.
 
 use serde_json::{Map, Value, json};
 

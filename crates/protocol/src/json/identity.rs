@@ -1,4 +1,4 @@
-//! The values of records about who there is and what each may do. Passwords are never shown, nor their hashes.
+//! The values of records about users and their permissions. Passwords and their hashes are never shown.
 
 use serde_json::{Value, json};
 

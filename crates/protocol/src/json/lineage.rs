@@ -1,6 +1,7 @@
-//! Where an element instance stands: its path through scopes and callers, and what its instance was started with.
+//! The lineage of an element instance: its path through scopes and callers, and the options with which its instance was
+//! started.
 //!
-//! Records name their scope and their caller only. A reader that sees them in order knows the rest.
+//! Records name only their scope and their caller. A reader that sees them in order knows the rest.
 
 use std::collections::HashMap;
 use std::sync::Arc;

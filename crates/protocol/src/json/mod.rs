@@ -1,4 +1,4 @@
-//! Records as JSON, in the shape that exporters and people see (`records.md` of the API facts).
+//! Records as JSON, in the format that exporters and people see.
 
 mod batch_operations;
 mod conditional;

@@ -1,8 +1,8 @@
 //! Records of batch operations: one command for many things that a filter chooses.
 //!
-//! Every partition writes the same CREATED. It chooses its own items (CHUNK, then INITIALIZED), carries them out (EXECUTION, and
-//! one record for each item) and tells the partition that made the key, which sums up (PARTITION_LIFECYCLE) and ends it
-//! (LIFECYCLE_MANAGEMENT).
+//! Every partition writes the same CREATED. It chooses its own items (CHUNK, then INITIALIZED), carries them out
+//! (EXECUTION, and one record for each item) and reports to the partition that made the key, which sums up
+//! (PARTITION_LIFECYCLE) and ends the operation (LIFECYCLE_MANAGEMENT).
 
 use std::sync::Arc;
 

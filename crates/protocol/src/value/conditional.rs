@@ -1,4 +1,4 @@
-//! Conditional events: what waits for a condition, and the evaluation of the conditions that start processes.
+//! Conditional events: subscriptions to conditions, and the evaluation of the conditions that start processes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! DECISION_EVALUATION: what a decision came to, and how.
+//! DECISION_EVALUATION: the result of a decision, and how it was reached.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a deployment brings: decision requirements with their decisions, forms, other resources.
+//! The content of a deployment: decision requirements with their decisions, forms, other resources.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! EXPORTING: how far the exporters of a partition have got, and what operators have told them. Skep's own.
+//! EXPORTING: the positions of a partition's exporters, and the instructions of operators. Skep's own.
 
 use std::sync::Arc;
 

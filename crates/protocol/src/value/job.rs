@@ -1,4 +1,4 @@
-//! JOB: what a job is for, what becomes of it, and what its worker answers.
+//! JOB: the work of a job, its life-cycle, and its worker's answer.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! PROCESS_INSTANCE_MIGRATION: a running instance becomes one of another definition.
+//! PROCESS_INSTANCE_MIGRATION: moves a running instance to another definition.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The modification of a process instance: what it is told, and how far it has come.
+//! The modification of a process instance: its instructions, and its progress.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What definitions and instances wait for, beside timers and messages.
+//! Subscriptions of definitions and instances, except timers and messages.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Nodes that meet in any order: who makes the id, who takes it over, who is refused.
+//! Nodes that meet in any order: which one creates the id, which ones adopt it, which ones are refused.
 
 use std::sync::Arc;
 

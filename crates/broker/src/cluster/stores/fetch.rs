@@ -1,4 +1,4 @@
-//! Getting a copy from another node.
+//! Fetches a copy of secondary storage from another node.
 
 use std::fs::File;
 use std::io::Write;

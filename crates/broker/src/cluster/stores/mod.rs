@@ -1,7 +1,8 @@
 //! Copies of secondary storage on their way between nodes.
 //!
-//! A replica that got a snapshot has no log of what the snapshot stands for, and so cannot fill its secondary storage. It asks a replica that has all of
-//! it for a copy, part by part: who asks sets the pace, and the parts travel on the connection for bulk, where they delay nobody.
+//! A replica that got a snapshot lacks the log that the snapshot replaced, so it cannot fill its secondary storage. It asks
+//! a replica with complete storage for a copy, part by part. The receiver sets the pace, and the parts travel on the
+//! connection for bulk data, where they delay nothing else.
 
 mod fetch;
 mod serve;

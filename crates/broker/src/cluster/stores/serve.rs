@@ -1,4 +1,4 @@
-//! Giving a copy to another node.
+//! Serves a copy of secondary storage to another node.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -1,5 +1,5 @@
-//! Work that takes long, beside the partition's thread. The parts of a partition start it by this trait alone, so that a simulation
-//! decides when it is done.
+//! Long-running work beside the partition's thread. The parts of a partition start it only through this trait, so a
+//! simulation decides when it is done.
 
 use std::io::Result;
 

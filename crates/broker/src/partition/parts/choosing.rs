@@ -1,5 +1,5 @@
-//! The items of batch operations: the engine cannot search, so that secondary storage is asked, page by page, and gives what it
-//! found back as commands.
+//! The items of batch operations. The engine cannot search, so this part queries secondary storage, page by page, and
+//! returns the items as commands.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What leaves a partition once its entry is committed, and to whom: answers to clients that wait, jobs into streams.
+//! Delivers effects once their entry is committed: answers to waiting clients, jobs into streams.
 
 use rustc_hash::FxHashSet;
 use skep_engine::state::State;

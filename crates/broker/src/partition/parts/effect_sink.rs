@@ -1,4 +1,4 @@
-//! The way out of a partition: its effects that go neither to clients nor to streams, and what it asks of other nodes.
+//! The way out of a partition for effects that go neither to clients nor to streams, and for its requests to other nodes.
 
 use std::path::PathBuf;
 use std::sync::Arc;

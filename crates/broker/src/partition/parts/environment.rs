@@ -1,4 +1,4 @@
-//! What the parts of a partition share, and what they act upon: settings, what others see, the ways out.
+//! The environment that the parts of a partition share: settings, the published status, the ways out.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The exporters of a partition: secondary storage, and any number of exporters of records beside it, each with a thread of its
-//! own. Those of records run where the partition is led, from the positions that are in its state.
+//! The exporters of a partition: secondary storage, and any number of exporters of records beside it, each with a thread of
+//! its own. Exporters of records run where the partition is led, from the positions in its state.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

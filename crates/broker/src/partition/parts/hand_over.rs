@@ -1,4 +1,4 @@
-//! Leadership on its way to another replica: what is in flight is finished first, and nothing new is begun.
+//! Hands leadership to another replica: batches in flight are finished first, and nothing new is begun.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,6 @@
-//! The file `installing` in a partition's directory: the checkpoint of a snapshot that takes the place of the state. The log follows
-//! it later, so that a crash in between leaves a log that ends before the checkpoint. Without this file such a log has lost its end.
+//! The file `installing` in a partition's directory names the checkpoint of a snapshot that replaces the state. The log is
+//! replaced after the state, so a crash in between leaves a log that ends before the checkpoint. Without this file such a
+//! log has lost its end.
 
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;

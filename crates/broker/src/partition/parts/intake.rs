@@ -1,4 +1,4 @@
-//! What has arrived and was not evaluated: the inbox, and work that waits for room.
+//! Work that has arrived and was not evaluated yet: the inbox, and work that waits for capacity.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the state knows at the entry with which an exporter begins.
+//! The definitions and element instances that an exporter must know at the entry where it begins, from the state.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What goes into the log: the batch that is being evaluated, batches that wait to be committed, and the log's writer.
+//! The way into the log: the batch that is being evaluated, batches that wait for their commit, and the log's writer.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

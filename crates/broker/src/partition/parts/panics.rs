@@ -1,4 +1,4 @@
-//! What is known of panics in the engine, and of instances that were banned because of them.
+//! Remembers panics in the engine, and the instances that were banned because of them.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! Secondary storage of a replica that lacks entries which the log does not have any more: it is fetched from a replica that has them.
+//! Refills the secondary storage of a replica if the log no longer has the entries that the storage lacks: a copy is
+//! fetched from a replica that has them.
 
 use std::path::Path;
 

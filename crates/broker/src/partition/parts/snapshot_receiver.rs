@@ -1,5 +1,6 @@
-//! Receives a snapshot. As its parts come, a thread of its own builds the next content of the store from them. Nothing that
-//! the replica has changes before all of it is durable: without room for it the replica stays what it was.
+//! Receives a snapshot. As its parts arrive, a separate thread builds the next content of the store from them. The
+//! replica's own files change only once all parts are durable: without disk space for the snapshot the replica stays as it
+//! was.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

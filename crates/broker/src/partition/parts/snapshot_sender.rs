@@ -1,4 +1,4 @@
-//! Sends the last checkpoint to a replica that lacks entries which are not in the log any more.
+//! Sends the last checkpoint to a replica that lacks entries which the log no longer has.
 
 use crossbeam_channel::{Receiver, TryRecvError};
 use skep_replication::{EntryId, Group, SnapshotPoll, SnapshotSource};

@@ -1,4 +1,4 @@
-//! The parts of a partition driven as a simulation does it: time is told, what runs beside the thread runs when the test says so.
+//! Drives the parts of a partition as a simulation does: the test sets the time, and decides when background work runs.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! When the partition does what no message asks for: ticks of the replica, checks, timers and time-outs.
+//! The times of work that no message triggers: ticks of the replica, checks, timers and timeouts.
 
 use std::time::{Duration, Instant};
 

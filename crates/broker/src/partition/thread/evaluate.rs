@@ -1,4 +1,4 @@
-//! Work is evaluated: commands of clients and of other partitions, jobs that come back, streams that have room.
+//! Evaluates work: commands of clients and of other partitions, returned jobs, streams with credit.
 
 use std::time::{Duration, Instant};
 

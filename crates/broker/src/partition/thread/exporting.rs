@@ -1,4 +1,4 @@
-//! What exporters make of the partition, and what the partition does for them.
+//! Exporters and their partition: what each does for the other.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! The way into the log and out of it: proposing what was evaluated, driving the replica, and releasing what is committed.
+//! The way into the log and out of it: proposes evaluated batches, drives the replica, and releases committed effects.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;

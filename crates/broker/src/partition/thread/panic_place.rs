@@ -1,4 +1,4 @@
-//! Where a panic happened: only the hook of the process sees it.
+//! The place of a panic: only the hook of the process sees it.
 
 use std::backtrace::Backtrace;
 use std::cell::{Cell, RefCell};

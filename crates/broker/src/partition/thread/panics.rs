@@ -1,8 +1,8 @@
-//! A panic in the engine is a bug. It costs the command that met it, not the partition: the state, half changed, is thrown
-//! away and rebuilt from the checkpoint and the log, as after a loss of leadership, and the command is not tried again.
+//! A panic in the engine is a bug. It fails the command that caused it, not the partition: the half-changed state is
+//! dropped and rebuilt from the checkpoint and the log, as after a loss of leadership, and the command is not tried again.
 //!
-//! What comes again by itself – a timer, a job that is offered, a command of another partition – would panic again, so the
-//! process instance that it belongs to is banned. Then the same thing cannot happen twice.
+//! A timer, an offered job or a command of another partition comes again by itself and would panic again, so its process
+//! instance is banned. Then the same thing cannot happen twice.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! What time brings: timers and time-outs that are due, ticks of the replica, and what is looked after now and then.
+//! Scheduled work: timers and timeouts that are due, ticks of the replica, and periodic checks.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! BATCH_OPERATION_CHUNK CREATE and BATCH_OPERATION_INITIALIZATION: what the broker has found for an operation.
+//! BATCH_OPERATION_CHUNK CREATE and BATCH_OPERATION_INITIALIZATION: the items that the broker has found for an operation.
 
 use skep_protocol::command::AddBatchItems;
 use skep_protocol::intent::{BatchOperationChunkIntent, BatchOperationIntent as Intent};

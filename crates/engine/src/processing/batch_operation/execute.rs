@@ -1,4 +1,4 @@
-//! BATCH_OPERATION_EXECUTION: items are carried out, as many at a time as a turn has room for.
+//! BATCH_OPERATION_EXECUTION: carries out items, as many at a time as fit into a turn.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! HISTORY_DELETION DELETE: what can be searched of something that has ended goes.
+//! HISTORY_DELETION DELETE: deletes the history of something that has ended.
 //!
-//! The engine has no history: exporters delete what the event names.
+//! The engine has no history: exporters delete the rows that the event names.
 
 use skep_protocol::intent::HistoryDeletionIntent;
 use skep_protocol::value::{HistoryDeletionType, HistoryDeletionValue};

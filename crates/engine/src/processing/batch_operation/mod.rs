@@ -1,9 +1,9 @@
-//! Batch operations: one command for many things.
+//! Batch operations: one command for many instances or decisions.
 //!
-//! An operation is made on one partition and distributed to all. Each chooses its own items: the broker asks secondary storage,
-//! as the engine cannot search, and gives what it found back as commands ([`choose`]). Items are carried out a few at a time, in
-//! turn with the commands of others ([`execute`]). The partition that made the operation hears of all parts and ends it
-//! ([`parts`]). All of it is rows, so that a restart goes on where it was.
+//! An operation is created on one partition and distributed to all. Each partition chooses its own items: the engine cannot
+//! search, so the broker queries secondary storage and returns the items as commands ([`choose`]). Items are carried out a
+//! few at a time, alternating with other commands ([`execute`]). The partition that created the operation receives the
+//! progress of all parts and ends it ([`parts`]). All of this is stored in rows, so a restart continues where it stopped.
 
 pub(crate) mod choose;
 pub(crate) mod execute;

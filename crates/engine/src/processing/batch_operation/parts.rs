@@ -1,5 +1,5 @@
-//! BATCH_OPERATION_PARTITION_LIFECYCLE: partitions tell the one that made an operation how far they are, and it ends the
-//! operation when all have done their part.
+//! BATCH_OPERATION_PARTITION_LIFECYCLE: partitions report their progress to the one that created an operation, which ends
+//! the operation when all are done.
 
 use skep_protocol::Key;
 use skep_protocol::intent::BatchOperationIntent as Intent;

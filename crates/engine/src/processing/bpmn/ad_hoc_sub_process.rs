@@ -1,5 +1,5 @@
-//! Ad-hoc sub-process: its activities have no order. Which of them are activated an expression says, a command, or the worker
-//! of its job. Each runs in an instance of its own, with all that follows it by sequence flows.
+//! Ad-hoc sub-process: its activities have no order. An expression, a command, or the worker of its job chooses which are
+//! activated. Each runs in an inner instance of its own, with everything that follows it through sequence flows.
 
 use std::sync::Arc;
 

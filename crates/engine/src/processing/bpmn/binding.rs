@@ -1,4 +1,4 @@
-//! Which version of something else a definition means, in words.
+//! The version binding of a reference to another definition, in words.
 
 use skep_model::Binding;
 use skep_protocol::Key;

@@ -1,4 +1,4 @@
-//! Boundary event: created when it has been triggered, so it has nothing to wait for.
+//! Boundary event: created when it was triggered, so it has nothing to wait for.
 
 use super::{ElementBehavior, Next, Problem, Subject, catching, lifecycle};
 use crate::processing::{Context, variable};

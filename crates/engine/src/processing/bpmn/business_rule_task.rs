@@ -1,4 +1,4 @@
-//! Business rule task: a decision that is evaluated at once. In its job form it is run as any job.
+//! Business rule task: evaluates a decision at once. With a task definition it is a job like any other.
 
 use skep_model::{BusinessRuleTask as Definition, CalledDecision, ElementKind};
 use skep_protocol::value::{DecisionValue, ErrorType};

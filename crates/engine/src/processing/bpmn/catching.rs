@@ -1,4 +1,4 @@
-//! Errors and escalations: from the place where one is thrown outwards to the event that catches it.
+//! Errors and escalations: the search outwards from the throwing element to the event that catches it.
 
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
-//! Compensation: what has completed is undone by its handlers.
+//! Compensation: handlers undo completed activities.
 //!
 //! An activity that can be compensated leaves a subscription behind when it completes; so does a scope around one. An event
-//! that throws compensation triggers those of its scope, oldest first and a scope before what is inside of it: one step for
-//! each. Then the handlers are activated, all in the scope of the event, again one step for each; it completes when they have.
-//! An event in an event sub-process compensates the scope around that as well: what has run there is what it is for.
+//! that throws compensation triggers the subscriptions of its scope, oldest first, and a scope before its content: one step
+//! for each. Then the handlers are activated, all in the scope of the event, again one step for each; the event completes
+//! when they have completed. An event in an event sub-process also compensates the scope around the event sub-process,
+//! because that is where the work was done.
 
 use skep_model::{CatchEvent, Element, ElementIndex, ElementKind, ThrowEvent};
 use skep_protocol::Key;

@@ -1,8 +1,8 @@
-//! What has children: the process, sub-processes, and whatever else runs elements within itself.
+//! Elements with children: the process, sub-processes, and every other element that runs elements within itself.
 //!
-//! The life-cycle of a child is that of every element ([`super::lifecycle`]). At its turning points the scope around it is
-//! asked; what it does there, and when it is done, is a [`Container`]. A scope completes when nothing in it is active or
-//! about to be, and it terminates when its last child has.
+//! The life-cycle of a child is that of every element ([`super::lifecycle`]). When a child starts or ends, the scope around
+//! it is asked; what the scope does then, and when it is done, is a [`Container`]. A scope completes when nothing in it is
+//! active or about to be, and it terminates when its last child has terminated.
 
 use skep_model::{CatchEvent, ElementIndex, ElementKind, ThrowEvent};
 use skep_protocol::Key;

@@ -1,4 +1,4 @@
-//! Event-based gateway: waits for the events behind it, and the first one that happens is where the token goes on.
+//! Event-based gateway: waits for the events behind it. The token continues at the first one that happens.
 
 use skep_model::{Element, ElementKind, Process};
 use skep_protocol::Key;

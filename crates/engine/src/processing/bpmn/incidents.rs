@@ -1,5 +1,5 @@
-//! What elements do with incidents: raise them where they cannot go on, close them when they end. `incident_commands.rs` has
-//! what clients ask of them.
+//! Incidents of elements: raised where an element cannot go on, closed when the element ends. `incident_commands.rs` has
+//! the commands of clients.
 
 use skep_protocol::Key;
 use skep_protocol::intent::IncidentIntent;

@@ -1,5 +1,5 @@
-//! Inclusive gateway: left by every sequence flow whose condition holds, else by the default. Where several flows lead to it,
-//! it waits as long as a token may still come on one of them that has none yet.
+//! Inclusive gateway: takes every sequence flow whose condition is true, or else the default flow. With several incoming
+//! flows it waits as long as a token may still arrive on a flow that has none yet.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Tasks and events whose work is a job for a worker: the service task, and every other kind in its job form.
+//! Tasks and events implemented by a job: the service task, and every other kind with a task definition.
 
 use super::{ElementBehavior, Next, Problem, Subject, lifecycle, linked_resources, subscriptions};
 use crate::processing::Context;

@@ -1,4 +1,4 @@
-//! Linked resources: a job tells its worker the keys of resources that were deployed, in the header `linkedResources`.
+//! Linked resources: the header `linkedResources` of a job has the keys of deployed resources.
 
 use std::sync::Arc;
 

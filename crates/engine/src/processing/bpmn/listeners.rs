@@ -1,7 +1,7 @@
 //! Execution listeners: jobs that run before an element begins, or before it has ended.
 //!
-//! Those of one event run one after the other, in the order of the model. How many of them have run stands in the element's row
-//! ([`crate::state::element_instances::Extra::listeners_run`]), so that whatever interrupts them is taken up where it was.
+//! The listeners of one event run one after the other, in the order of the model. The element's row counts those that have
+//! run ([`crate::state::element_instances::Extra::listeners_run`]), so after an interruption the next one runs.
 
 use std::sync::Arc;
 

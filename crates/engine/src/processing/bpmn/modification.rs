@@ -1,8 +1,9 @@
-//! The steps of a process instance's modification: scopes are made for what will be activated, then element instances
+//! The steps of a process instance's modification: scopes are created for the elements to activate, then element instances
 //! terminate, then the instance is modified, and the elements are activated.
 //!
-//! What is left to do is a row ([`crate::state::Modification`]), so that others have their turn however much it is. Unlike
-//! a cancellation, a modification knows when what it terminates has ended: nothing in it is asked, it ends from the inside.
+//! The remaining work is a row ([`crate::state::Modification`]), so other commands get their turn however large it is.
+//! Unlike a cancellation, a modification knows when the elements that it terminates have ended: it asks nothing in them,
+//! and they end from the inside out.
 
 use std::sync::Arc;
 

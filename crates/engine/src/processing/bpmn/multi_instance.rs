@@ -1,7 +1,8 @@
 //! Multi-instance: an activity that runs once for each item of a collection, all at once or one after the other.
 //!
-//! The body is an element of its own around the activity: it has the activity's place (sequence flows, boundary events), and
-//! its inner instances are its children. Each begins in a step of its own, so that very many do not keep others waiting.
+//! The body is an element of its own around the activity: it has the activity's sequence flows and boundary events, and its
+//! inner instances are its children. Each inner instance begins in a step of its own, so even very many do not delay other
+//! commands.
 
 use skep_feel::Value;
 use skep_model::{ElementKind, MultiInstance, TextValue};

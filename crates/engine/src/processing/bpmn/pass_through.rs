@@ -1,4 +1,4 @@
-//! Start subscriptions, undefined and manual tasks: nothing to wait for.
+//! Start subscriptions, undefined and manual tasks: elements that never wait.
 
 use super::{ElementBehavior, Next, Problem, Subject, lifecycle};
 use crate::processing::Context;

@@ -1,7 +1,7 @@
 //! The steps of one command, and the budget of its turn.
 //!
-//! Steps are taken in the order in which they were queued. What is left when the budget is spent becomes a row
-//! ([`crate::state::Continuations`]) and goes on in a later batch, after others had their turn.
+//! Steps are taken in the order in which they were queued. When the budget is spent, the remaining steps become a row
+//! ([`crate::state::Continuations`]) and run in a later batch, after other commands had their turn.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! The element instance that a step is about.
+//! The element instance to which a step applies.
 
 use std::sync::Arc;
 

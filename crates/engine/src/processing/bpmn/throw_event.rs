@@ -1,4 +1,4 @@
-//! Intermediate throw events that do nothing but happen, and those that go on elsewhere.
+//! Intermediate throw events: none events without an effect, and links, which continue elsewhere.
 
 use skep_model::{ElementKind, MessageThrow, ThrowEvent as Definition};
 use skep_protocol::value::{ErrorType, Step};

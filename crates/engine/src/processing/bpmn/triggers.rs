@@ -1,5 +1,5 @@
-//! Triggers: an event has happened, and what it is for follows. A trigger is a row until it is used (see
-//! [`crate::state::Trigger`]), so that it survives incidents, restarts and work that is put off.
+//! Triggers: an event has happened, and its target is activated. A trigger is a row until it is used (see
+//! [`crate::state::Trigger`]), so it survives incidents, restarts and deferred work.
 
 use skep_model::{ElementIndex, ElementKind};
 use skep_protocol::Key;

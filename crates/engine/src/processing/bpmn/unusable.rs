@@ -1,5 +1,5 @@
-//! An element of a stored definition that this release cannot compile: whoever reaches it waits there, with an incident,
-//! until a release that can runs again.
+//! An element of a stored definition that this release cannot compile. A token that reaches it waits there, with an
+//! incident, until a release that can compile it runs again.
 
 use skep_protocol::value::ErrorType;
 

@@ -1,5 +1,5 @@
-//! User task: somebody is to do something. A Camunda user task has a record and a life of its own (see
-//! [`crate::processing::user_task`]); one of the other form is a job.
+//! User task: work for a person. A Camunda user task has a record and a life-cycle of its own (see
+//! [`crate::processing::user_task`]); without the extension it is a job.
 
 use std::sync::Arc;
 

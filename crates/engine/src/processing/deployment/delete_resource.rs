@@ -1,6 +1,6 @@
-//! RESOURCE_DELETION DELETE: something that was deployed can no longer be used.
+//! RESOURCE_DELETION DELETE: makes a deployed resource unusable.
 //!
-//! A process definition is kept until its last instance has ended: each partition lets go of it for itself.
+//! A process definition is kept until its last instance has ended: each partition drops it on its own.
 
 use std::sync::Arc;
 

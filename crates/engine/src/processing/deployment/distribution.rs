@@ -1,4 +1,5 @@
-//! COMMAND_DISTRIBUTION: a command that every partition carries out. It is sent until each has acknowledged it.
+//! COMMAND_DISTRIBUTION: a command that every partition carries out. It is sent to each partition until that partition has
+//! acknowledged it.
 //!
 //! A partition gets one command at a time, in the order of their keys: a deletion must not overtake its deployment.
 

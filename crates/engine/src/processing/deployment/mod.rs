@@ -1,4 +1,4 @@
-//! Deployments, the deletion of resources, and their way to all partitions.
+//! Deployments, the deletion of resources, and their distribution to all partitions.
 
 pub(crate) mod create;
 pub(crate) mod delete_resource;

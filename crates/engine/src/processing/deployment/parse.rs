@@ -1,4 +1,4 @@
-//! The resources of a deployment, read and checked: each for itself, then all together.
+//! Reads and checks the resources of a deployment: each on its own, then all together.
 
 use std::collections::HashMap;
 use std::sync::Arc;

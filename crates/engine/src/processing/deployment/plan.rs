@@ -1,7 +1,7 @@
-//! Keys and versions: what a deployment names, and which of it is new.
+//! Keys and versions of a deployment, and which of its resources are new.
 //!
-//! A resource is unchanged when its content and name are those of the latest version of all that it holds. Where all are,
-//! nothing is deployed again; one that is new makes all of them new, so that they belong together.
+//! A resource is unchanged if its content and name are those of the latest version of everything that it contains. If all
+//! resources are unchanged, nothing is deployed again; if one is new, all get new versions, so that they belong together.
 
 use std::sync::Arc;
 

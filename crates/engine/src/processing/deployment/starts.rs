@@ -1,4 +1,4 @@
-//! Start events of what is deployed and deleted: the latest version of a process waits for them.
+//! Start events of deployed and deleted definitions: the latest version of a process has the subscriptions.
 
 use skep_protocol::findings::{Finding, Invalid, Rule};
 use skep_protocol::value::{ProcessValue, TimerValue};

@@ -1,4 +1,4 @@
-//! What the first partition has decided, on its way to the others.
+//! Decisions of the first partition on their way to the others.
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::intent::{

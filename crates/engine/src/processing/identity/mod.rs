@@ -1,7 +1,7 @@
-//! Who there is and what each may do: users, groups, roles, tenants, mapping rules, memberships and authorizations.
+//! Users and their permissions: users, groups, roles, tenants, mapping rules, memberships and authorizations.
 //!
-//! The first partition decides. What it has decided, events with their keys, goes to the others, which write the same events and
-//! decide nothing; the client is answered when all of them have.
+//! The first partition decides. It sends its events with their keys to the other partitions, which write the same events
+//! and decide nothing. The client gets the answer when all of them have written the events.
 
 mod authorization;
 mod events;

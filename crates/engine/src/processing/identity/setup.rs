@@ -1,4 +1,5 @@
-//! IDENTITY_SETUP INITIALIZE: makes what is configured and not there. What is there stays as it is, and so does what is no more configured.
+//! IDENTITY_SETUP INITIALIZE: creates configured entities that do not exist. Existing entities stay as they are, even if
+//! they are no longer configured.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Jobs come into being: for the work of an element, or for a listener.
+//! Creates jobs, for the work of an element or for a listener.
 
 use std::sync::Arc;
 

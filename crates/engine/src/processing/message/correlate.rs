@@ -1,4 +1,4 @@
-//! MESSAGE_CORRELATION CORRELATE: publish without buffering, and tell the client who took it.
+//! MESSAGE_CORRELATION CORRELATE: publishes without buffering, and tells the client which instance took the message.
 
 use std::sync::Arc;
 

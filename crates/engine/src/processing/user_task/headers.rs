@@ -1,4 +1,4 @@
-//! Headers of jobs that are about a user task: those of the model, and reserved ones that say what the task is like.
+//! Headers of jobs about a user task: those of the model, and reserved ones that describe the task.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Task listeners: jobs whose workers look at a transition of a user task.
+//! Task listeners: jobs whose workers decide on a transition of a user task.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! User tasks: one file per command. Each asks for a [`transition`], which the task's listeners may look at before it happens.
+//! User tasks: one file per command. Each command requests a [`transition`], on which the task's listeners may decide
+//! before it happens.
 
 pub(crate) mod assign;
 pub(crate) mod complete;

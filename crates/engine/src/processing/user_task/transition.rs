@@ -1,7 +1,7 @@
-//! What happens to a user task: a transition begins, the listeners of its kind look at it one after the other, and it ends.
+//! Transitions of a user task: a transition begins, the listeners of its kind run one after the other, and it ends.
 //!
-//! A listener may change what comes of it (CORRECTED), or refuse it (DENIED). Whoever asked for the transition is answered
-//! when it is over.
+//! A listener may change the outcome (CORRECTED) or refuse the transition (DENIED). The caller gets the answer when the
+//! transition is over.
 
 use std::sync::Arc;
 

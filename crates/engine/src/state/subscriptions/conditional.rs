@@ -1,4 +1,4 @@
-//! Conditions: which events wait for one, checks that are on their way to very many, and evaluations of start events.
+//! Conditions: the events that wait for one, checks in progress for very many events, and evaluations of start events.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;

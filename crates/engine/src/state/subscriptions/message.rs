@@ -1,4 +1,4 @@
-//! The message side of subscriptions: which instances wait for a message on this partition.
+//! The message side of subscriptions: the instances that wait for a message on this partition.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -1,4 +1,4 @@
-//! Message start events: which definitions a message starts, and which instances were started by one.
+//! Message start events: the definitions that a message starts, and the instances that were started by one.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

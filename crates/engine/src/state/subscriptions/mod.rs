@@ -1,7 +1,8 @@
-//! What instances and definitions wait for, other than timers.
+//! Subscriptions of instances and definitions, except timers.
 //!
-//! A message subscription of an instance has two sides: the process side lives with the instance, the message side where the
-//! correlation key hashes to. Message start events are subscribed to on every partition, as each owns some of the messages.
+//! A message subscription of an instance has two sides: the process side is on the instance's partition, the message side
+//! on the partition of the correlation key. Message start events have subscriptions on every partition, because each
+//! partition has some of the messages.
 
 mod conditional;
 mod message;

@@ -1,4 +1,4 @@
-//! The process side of message subscriptions: what element instances wait for.
+//! The process side of message subscriptions: the messages for which element instances wait.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;

@@ -1,4 +1,4 @@
-//! Signals: which events wait for one, and signals that are on their way to very many.
+//! Signals: the events that wait for one, and signals in progress to very many receivers.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;

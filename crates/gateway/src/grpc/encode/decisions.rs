@@ -1,4 +1,4 @@
-//! What decisions came to.
+//! Results of decisions.
 
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::Key;

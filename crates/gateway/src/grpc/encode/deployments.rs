@@ -1,4 +1,4 @@
-//! What was deployed.
+//! Deployed resources.
 
 use pb::deployment::Metadata;
 use skep_proto::gateway_protocol as pb;

@@ -1,4 +1,4 @@
-//! Batch operations: creating them by a filter, and telling them to stop or to go on.
+//! Batch operations: creating them from a filter, suspending, resuming and cancelling them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Deployments, which come in parts.
+//! Deployments, which are multipart bodies.
 
 use http::header::CONTENT_TYPE;
 use skep_protocol::command::Command;

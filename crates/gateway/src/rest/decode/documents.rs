@@ -1,4 +1,4 @@
-//! What requests say of documents.
+//! Requests about documents.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Task listeners that listen to the user tasks of all processes.
+//! Task listeners for the user tasks of all processes.
 
 use serde::Deserialize;
 use skep_protocol::Failure;

@@ -1,4 +1,4 @@
-//! What the worker of a task listener or an ad-hoc sub-process answers beside variables.
+//! The result of a job of a task listener or an ad-hoc sub-process, beside its variables.
 
 use serde::Deserialize;
 use skep_protocol::value::{ActivateElement, Corrections, JobResult, JobResultType};

@@ -1,4 +1,4 @@
-//! What decisions came to.
+//! Results of decisions.
 
 use skep_protocol::value::{DecisionEvaluationValue, EvaluatedDecision, MatchedRule};
 use skep_protocol::{DEFAULT_TENANT, Key};

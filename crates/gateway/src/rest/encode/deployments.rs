@@ -1,4 +1,4 @@
-//! What was deployed.
+//! Deployed resources.
 
 use skep_protocol::DEFAULT_TENANT;
 use skep_protocol::value::{

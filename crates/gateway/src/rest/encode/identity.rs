@@ -1,4 +1,4 @@
-//! Users, groups, roles, tenants, mapping rules and authorizations, as commands have made them; and who asks.
+//! Users, groups, roles, tenants, mapping rules and authorizations that commands have created; and the caller.
 
 use http::{Response, StatusCode};
 use skep_protocol::Key;

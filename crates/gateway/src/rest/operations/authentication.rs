@@ -1,4 +1,4 @@
-//! Who asks.
+//! Operations about the caller.
 
 use skep_protocol::command::Need;
 

@@ -1,4 +1,4 @@
-//! What the gateway tells of the cluster and of the API.
+//! Answers of the gateway about the cluster and the API.
 
 use skep_protocol::command::Need;
 use skep_protocol::grants;

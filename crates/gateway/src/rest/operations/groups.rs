@@ -1,4 +1,4 @@
-//! Operations of groups and of those who belong to them.
+//! Operations of groups and their members.
 
 use skep_protocol::command::{IdentityCommand, Need, On};
 use skep_protocol::grants;

@@ -1,5 +1,5 @@
-//! Operations of the API that this release knows and answers 501 to. One that is carried out goes to the file of its tag, where it says what
-//! it does and what it needs.
+//! Operations of the API that this release knows but answers with 501. When an operation is implemented, its row moves to
+//! the file of its tag, where it says what the operation does and needs.
 
 use super::rows::missing;
 

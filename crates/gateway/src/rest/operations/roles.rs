@@ -1,4 +1,4 @@
-//! Operations of roles and of those who have them.
+//! Operations of roles and their members.
 
 use skep_protocol::command::{IdentityCommand, Need, On};
 use skep_protocol::grants;

@@ -1,4 +1,4 @@
-//! How rows are written down.
+//! The macro that rows are written with.
 
 /// Declares operations of one tag, one row each: method, template and the parameters in it with their types, the operation's id, and then
 ///

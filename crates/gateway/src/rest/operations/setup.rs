@@ -1,4 +1,4 @@
-//! The first user who may do everything.
+//! Creation of the first administrator.
 
 use skep_protocol::command::IdentityCommand;
 

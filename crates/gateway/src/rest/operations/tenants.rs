@@ -1,4 +1,4 @@
-//! Operations of tenants and of those who belong to them.
+//! Operations of tenants and their members.
 
 use skep_protocol::command::{IdentityCommand, Need, On};
 use skep_protocol::grants;

@@ -1,4 +1,4 @@
-//! Users, groups, roles, tenants, mapping rules and authorizations, and who belongs to what.
+//! Users, groups, roles, tenants, mapping rules and authorizations, and their members.
 
 use http::StatusCode;
 use http::request::Parts;

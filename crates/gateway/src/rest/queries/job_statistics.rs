@@ -1,4 +1,4 @@
-//! Statistics of jobs: what became of those of a type, or of all, within a span of time.
+//! Statistics of jobs: the outcomes for one type, or for all, within a span of time.
 
 use std::fmt::Write as _;
 

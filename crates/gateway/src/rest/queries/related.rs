@@ -1,5 +1,4 @@
-//! What is found by way of something else: the forms of tasks and processes, the variables that a task sees, the file of a
-//! decision.
+//! Entities found through others: the forms of tasks and processes, the variables that a task sees, the file of a decision.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Statistics: what a filter finds, in groups. The groups themselves are sorted and paged as if they were rows of an entity.
+//! Statistics: the rows that a filter finds, in groups. The groups themselves are sorted and paged like rows of an entity.
 
 use serde_json::{Map, Value as Json};
 use skep_protocol::Key;

@@ -1,4 +1,4 @@
-//! How much was used: process instances, decisions and assignees, of all tenants and of each.
+//! Usage: process instances, decisions and assignees, of all tenants and of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 

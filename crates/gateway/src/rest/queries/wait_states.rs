@@ -1,7 +1,7 @@
-//! What element instances wait for, over all process instances: jobs, user tasks, messages and other events.
+//! Wait states of element instances, over all process instances: jobs, user tasks, messages and other events.
 //!
-//! Each kind has rows of its own; of each as many are searched as a page may need, and one page is made of them. All keys are of
-//! one sequence, so that a cursor stands at the same place in each kind.
+//! Each kind has rows of its own. As many rows as a page may need are searched of each kind and merged into one page. All
+//! keys are of one sequence, so a cursor marks the same place in each kind.
 
 use serde_json::{Map, Value as Json, json};
 use skep_query::entities::{ELEMENT_TYPES, EVENT_WAIT, JOB, MESSAGE_SUBSCRIPTION, USER_TASK};

@@ -1,5 +1,5 @@
-//! Why a process instance does not go on: each of its element instances that waits, with what it waits for and since when.
-//! This is an addition of our own.
+//! Why a process instance does not go on: each waiting element instance, with what it waits for and since when. An addition
+//! of our own.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! A partition whose engine panics on purpose: at messages with this name, and at whatever is done for instances of
-//! processes with it.
+//! A partition whose engine panics on purpose: at messages with this name, and at any work for instances of processes with
+//! it.
 
 use skep_protocol::origin::Claims;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! What instances and definitions wait for: messages, timers, signals and conditions, one file per kind.
+//! Subscriptions of instances and definitions: messages, timers, signals and conditions, one file per kind.
 //!
-//! Everything is evaluated before anything is opened, so that a failing expression leaves no half-opened subscriptions.
+//! Everything is evaluated before anything is opened, so a failing expression leaves no half-opened subscriptions.
 
 pub(crate) mod conditional;
 pub(crate) mod message;

@@ -1,7 +1,8 @@
-//! Start events of definitions: only the latest version of a process waits for them.
+//! Subscriptions of start events. Only the latest version of a process has them.
 //!
-//! Timers and signals are on the partition that takes deployments. Conditional and message start events are on every partition:
-//! an instance that a condition starts lives where the client's variables arrived; one that a message starts lives where the message is, which also knows the instances that were started before.
+//! Those of timers and signals are on the partition that takes deployments. Those of conditions and messages are on every
+//! partition: an instance that a condition starts lives where the client's variables arrived; one that a message starts
+//! lives where the message is, because that partition also knows the instances that were started before.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Jobs for callers who may take those of some processes only: the others are passed over, and stay for whoever may.
+//! Jobs for callers who may only take those of some processes: other jobs are skipped, and stay for callers who may take
+//! them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use skep_protocol::command::ActivateJobs;

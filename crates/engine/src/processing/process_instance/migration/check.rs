@@ -1,4 +1,4 @@
-//! Whether what is active at an element can go on at the one that it is mapped to.
+//! Whether the active elements can go on at the elements to which they are mapped.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! One active element becomes that of the target, with all that it has.
+//! Migrates one active element to its target, with everything that belongs to it.
 
 use std::sync::Arc;
 

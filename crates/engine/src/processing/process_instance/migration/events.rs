@@ -1,5 +1,5 @@
-//! The events that an active element waits for beside itself: those attached to it, those that start its event sub-processes,
-//! and those behind an event-based gateway.
+//! The events for which an active element waits besides itself: those attached to it, those that start its event
+//! sub-processes, and those behind an event-based gateway.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,8 @@
-//! What waits while an instance is being migrated in several turns: nobody sees one that is half migrated.
+//! Holds back other work while an instance is migrated in several turns, so that no command sees a half-migrated instance.
 //!
-//! Clients' commands are refused and may be tried again. Timers stay due, messages of other partitions are repeated, and steps
-//! wait for a later turn. Instances around and inside of it wait as well: they go on by what happens in it, or tell of it.
+//! Clients' commands are refused and may be tried again. Timers stay due, messages of other partitions are repeated, and
+//! steps wait for a later turn. Callers and called instances wait as well, because they react to the instance or report to
+//! it.
 
 use skep_protocol::value::Step;
 use skep_protocol::{Key, Rejection, RejectionType};

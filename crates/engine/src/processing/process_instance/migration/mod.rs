@@ -1,8 +1,8 @@
-//! PROCESS_INSTANCE_MIGRATION MIGRATE: a running instance becomes one of another process definition.
+//! PROCESS_INSTANCE_MIGRATION MIGRATE: moves a running instance to another process definition.
 //!
-//! First everything that is active is looked at ([`check`]), so that a refused migration has changed nothing; then it is
-//! migrated ([`element`]). What does not fit into one turn goes on in later ones: until it is over nothing else happens in the
-//! instance ([`gate`]), so that nobody sees one that is half migrated.
+//! First everything active is checked ([`check`]), so a refused migration changes nothing; then everything is migrated
+//! ([`element`]). Work that does not fit into one turn continues in later turns: until it is done nothing else happens in
+//! the instance ([`gate`]), so no command sees a half-migrated instance.
 
 mod check;
 mod compensation;

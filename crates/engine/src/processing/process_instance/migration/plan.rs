@@ -1,4 +1,4 @@
-//! What a migration is to do: the definitions, and which element becomes which.
+//! The plan of a migration: the definitions, and which element becomes which.
 
 use std::collections::HashMap;
 use std::sync::Arc;

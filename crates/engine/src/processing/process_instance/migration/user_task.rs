@@ -1,4 +1,4 @@
-//! User tasks: a task goes on as it is, and the job of one of the other form becomes a task.
+//! User tasks: a task goes on unchanged; a user task implemented as a job becomes a Camunda user task.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

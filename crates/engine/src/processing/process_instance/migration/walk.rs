@@ -1,7 +1,7 @@
-//! The way through everything that is active: the process instance, then its children, then theirs, the oldest first.
+//! The walk through everything active: the process instance, then its children, then theirs, the oldest first.
 //!
-//! It goes level by level, and needs to know no more than where it stands: a migration may go on in many turns, and after a
-//! restart. For each level it goes past what is above.
+//! It goes level by level, and its only state is its position, so a migration can continue in many turns and after a
+//! restart. For each level it skips the levels above.
 
 use skep_protocol::Key;
 use skep_protocol::value::MigrationProgress;

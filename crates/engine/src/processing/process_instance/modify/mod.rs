@@ -1,7 +1,7 @@
-//! PROCESS_INSTANCE_MODIFICATION MODIFY: an operator changes where an instance is.
+//! PROCESS_INSTANCE_MODIFICATION MODIFY: an operator moves a running instance to other elements.
 //!
-//! Here all instructions are checked and made a plan of: which scopes elements are activated in, which element instances
-//! terminate. The plan is carried out in steps ([`crate::processing::bpmn::modification`]).
+//! This module checks all instructions and makes a plan: the scopes in which elements are activated, and the element
+//! instances that terminate. The plan is carried out in steps ([`crate::processing::bpmn::modification`]).
 
 mod plan;
 mod search;

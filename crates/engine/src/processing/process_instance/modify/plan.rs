@@ -1,4 +1,4 @@
-//! What the instructions of a modification come to. Nothing is changed before all of them are found to be right.
+//! The plan that the instructions of a modification lead to. Nothing changes before all instructions were found valid.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Authorizations: what somebody may do.
+//! Authorizations: the permissions of an owner.
 
 use http::StatusCode;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! What is wrong with a request about users and what they may do: all of it is told at once.
+//! Collects all errors of a request about identity, to report them at once.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Mapping rules: whose token has a claim has what the rule has.
+//! Mapping rules: a caller whose token has the claim gets what the rule has.
 
 use serde::Deserialize;
 use skep_protocol::command::IdentityCommand;

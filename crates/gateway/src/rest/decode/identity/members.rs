@@ -1,4 +1,4 @@
-//! Who belongs to a group, a role or a tenant.
+//! Members of groups, roles and tenants.
 
 use skep_protocol::Failure;
 use skep_protocol::command::{IdentityCommand, Membership};

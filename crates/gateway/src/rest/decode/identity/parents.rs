@@ -1,4 +1,4 @@
-//! Groups, roles and tenants: what has a name and members.
+//! Groups, roles and tenants: entities with a name and members.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Users, and the first one who may do everything.
+//! Users, and the first administrator.
 
 use serde::Deserialize;
 use skep_protocol::command::{IdentityCommand, UpdateUser};
