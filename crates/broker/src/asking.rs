@@ -13,13 +13,13 @@ use crate::shared::Shared;
 
 pub type QueryResult = Result<(Answer, u64), QueryError>;
 
-/// Another node gets so long to answer: it waits for what was acknowledged, and then for the database.
+/// The time for another node to answer: it waits for acknowledged rows, and then for the database.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// And so long if there is an answer that may lack something.
+/// The time for another node if there already is an answer that may lack rows.
 const SHORT_PATIENCE: Duration = Duration::from_secs(1);
-/// A query that nobody can answer waits so long for somebody who can.
+/// How long a query waits for a node that can answer it.
 const GRACE: Duration = Duration::from_secs(2);
-/// Between two looks for one.
+/// The pause between two attempts to find such a node.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A query that is waiting for its result.
@@ -27,18 +27,18 @@ pub struct PendingQuery {
     partition: u32,
     query: Query,
     consistency: Consistency,
-    /// Who can be asked next.
+    /// The nodes that can be asked next.
     others: Vec<Location>,
-    /// `None`: there is nobody to ask.
+    /// `None`: there is no node to ask.
     answer: Option<oneshot::Receiver<QueryResult>>,
 }
 
-/// How much of what a partition has acknowledged a store has.
+/// How complete a store is, compared with what its partition has acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StoreState {
-    /// There is none that could answer.
+    /// There is no store that could answer.
     None,
-    /// It lacks what was acknowledged more than a moment ago.
+    /// It lacks rows that were acknowledged more than a moment ago.
     Behind,
     Whole,
 }
@@ -68,7 +68,7 @@ enum Location {
 }
 
 impl Shared {
-    /// Who can be asked, the best last. Rather an answer that lacks something, and says so, than none.
+    /// The places that can be asked, the best last. An answer that lacks rows, and says so, is better than none.
     fn locations(&self, partition: u32) -> Vec<Location> {
         let had = self.others().map_or(0, |cluster| cluster.had(partition));
         let handle = self.local.partition(partition);
@@ -105,7 +105,7 @@ impl Shared {
         pending
     }
 
-    /// False: there is nobody left.
+    /// False: there is no place left.
     fn ask_next(self: &Arc<Self>, pending: &mut PendingQuery) -> bool {
         pending.answer = None;
         while pending.answer.is_none()

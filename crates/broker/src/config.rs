@@ -9,14 +9,14 @@ use skep_transport::{Layout, TlsFiles};
 
 use crate::flow_control::{FlowControlConfig, WriteConfig};
 
-/// Settings of the engine that nobody else looks at.
+/// Settings that only the engine uses.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineSettings {
     /// `camunda.processing.engine.max-process-depth`.
     pub max_process_depth: u32,
     /// `skep.engine.max-element-instances`.
     pub max_element_instances: u32,
-    /// `camunda.security.*`, as far as the engine asks for it.
+    /// `camunda.security.*`, as far as the engine needs it.
     pub identity: IdentityConfig,
 }
 
@@ -40,7 +40,7 @@ pub struct BrokerConfig {
     pub directory: PathBuf,
     /// `camunda.data.snapshot-period`: a checkpoint at least this often while there is something new.
     pub snapshot_period: Duration,
-    /// A checkpoint is also made after so many bytes of log, so that recovery reads no more than about that.
+    /// A checkpoint is also stored after this many bytes of log, so recovery reads about that much at most.
     pub snapshot_log_bytes: u64,
     /// `camunda.data.primary-storage.log-stream.log-segment-size`.
     pub log_segment_bytes: u64,
@@ -53,39 +53,39 @@ pub struct BrokerConfig {
     pub write_limit: WriteConfig,
     /// `camunda.data.primary-storage.disk.*`.
     pub disk: DiskConfig,
-    /// `camunda.processing.scheduled-tasks-check-interval`: job time-outs and message expiry are looked after this often
-    /// at least; timers are exact.
+    /// `camunda.processing.scheduled-tasks-check-interval`: job timeouts and message expiry are checked at least this
+    /// often; timers are exact.
     pub check_interval: Duration,
     /// Seconds between attempts to deliver commands to other partitions (`engine.distribution.redistribution-interval`).
     pub retry_interval: Duration,
-    /// How long a poll for jobs waits for the answer of one partition, however short the poll itself is: one that gave up at
-    /// once would activate jobs for nobody whenever a partition is slower than the poll is long.
+    /// How long a poll for jobs waits for the answer of one partition, however short the poll itself is. A poll that gave
+    /// up at once would activate jobs that no worker gets whenever the partition is slower than the poll.
     pub poll_answer_timeout: Duration,
     /// `camunda.api.long-polling.probe-timeout`: a waiting activation looks for jobs this often, besides being woken.
     pub probe_interval: Duration,
-    /// What the engine is told beside the rest.
+    /// Further settings of the engine.
     pub engine: EngineSettings,
-    /// `camunda.expression.timeout`: what one evaluation of an expression may take.
+    /// `camunda.expression.timeout`: the budget of one evaluation of an expression.
     pub expression_timeout: Duration,
     /// `camunda.api.grpc.max-message-size`: a job that is larger gets an incident.
     pub max_message_size: usize,
     /// What `Topology` answers as the broker's address.
     pub advertised_host: String,
     pub advertised_port: u16,
-    /// `camunda.data.secondary-storage.*`: what can be searched; `None` for type `none`.
+    /// `camunda.data.secondary-storage.*`; `None` for type `none`.
     pub secondary_storage: Option<skep_export::Config>,
-    /// `camunda.data.exporters.*`: what exports records, beside secondary storage.
+    /// `camunda.data.exporters.*`: exporters beside secondary storage.
     pub exporters: Vec<skep_export::ExporterConfig>,
-    /// `camunda.data.export.distribution-interval`: how far they have got is written down this often.
+    /// `camunda.data.export.distribution-interval`: positions of exporters are recorded this often.
     pub export_interval: Duration,
-    /// `camunda.cluster.cluster-id`; a new one is made and kept when absent.
+    /// `camunda.cluster.cluster-id`; if absent, a new id is created and kept.
     pub cluster_id: Option<String>,
-    /// The other nodes; `None` for a node that is alone.
+    /// The other nodes; `None` for a single node.
     pub cluster: Option<ClusterConfig>,
 }
 
 impl BrokerConfig {
-    /// How often a partition's replica lets time pass. An election takes 20 of these.
+    /// The interval between ticks of a replica. The election timeout is 20 ticks.
     pub fn tick(&self) -> Duration {
         self.election_timeout() / ELECTION_TICKS
     }
@@ -125,11 +125,12 @@ pub struct ClusterConfig {
     pub replication_factor: u32,
     /// `camunda.cluster.network.internal-api.host` and `.port`.
     pub listen: SocketAddr,
-    /// Where others reach it: `camunda.cluster.network.internal-api.advertised-host` and `.advertised-port`.
+    /// The address for other nodes: `camunda.cluster.network.internal-api.advertised-host` and `.advertised-port`.
     pub advertised: String,
     /// `camunda.cluster.initial-contact-points`.
     pub contact_points: Vec<String>,
-    /// `camunda.cluster.raft.election-timeout`: a leader that is not heard for so long, up to twice as long, is replaced.
+    /// `camunda.cluster.raft.election-timeout`: a leader that has been silent for this long, or twice as long at most, is
+    /// replaced.
     pub election_timeout: Duration,
     /// `camunda.cluster.network.transport-layer-security.cluster.*`.
     pub tls: Option<TlsFiles>,
@@ -139,9 +140,9 @@ pub struct ClusterConfig {
 pub struct DiskConfig {
     pub monitoring_enabled: bool,
     pub monitoring_interval: Duration,
-    /// `free-space.processing`: below, new work is refused.
+    /// `free-space.processing`: below this, new work is refused.
     pub processing: u64,
-    /// `free-space.replication`: below, this node takes no more from other leaders.
+    /// `free-space.replication`: below this, the node accepts no more entries from other leaders.
     pub replication: u64,
 }
 

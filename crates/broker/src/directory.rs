@@ -14,13 +14,13 @@ pub struct Claimed {
     /// Held for the life of the process; none of a gateway, which has no directory.
     pub lock: Option<std::fs::File>,
     pub identity: Identity,
-    /// It belongs to a node that is not one of several yet.
+    /// It belongs to a single node that has not become one of several yet.
     pub alone: bool,
-    /// As it was made; as configured if it is new.
+    /// As stored; as configured if the directory is new.
     pub partitions: u32,
 }
 
-/// Locks the data directory and reads what is fixed for its life. A node that is alone fixes it here, at its first start.
+/// Locks the data directory and reads what is fixed for its life. A single node fixes it here, at its first start.
 pub fn claim(config: &BrokerConfig) -> Result<Claimed, OpenError> {
     if config.is_gateway() {
         return Ok(Claimed {
@@ -77,7 +77,7 @@ pub fn claim(config: &BrokerConfig) -> Result<Claimed, OpenError> {
     })
 }
 
-/// Whose directory it is: nothing for a node that is alone.
+/// The node that owns the directory; nothing for a single node.
 fn place(config: &BrokerConfig) -> String {
     match &config.cluster {
         None => String::new(),
@@ -189,7 +189,7 @@ fn without_checksum(text: &str) -> Option<&str> {
     (crc32fast::hash(lines.as_bytes()) == sum).then_some(lines)
 }
 
-/// Puts a file in the place of another one, or leaves that.
+/// Replaces a file by another one, or leaves the old one unchanged.
 pub fn write_durably(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::io::Write;
     let temporary = path.with_extension("new");

@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::RwLock;
 use skep_identity::Directory;
 
-/// The partition that decides all of it, and the only one that knows passwords.
+/// The partition that decides about identity, and the only one that knows passwords.
 pub const HOME: u32 = 1;
 
 #[derive(Debug, Default)]
 pub struct DirectoryView {
     current: RwLock<Arc<Directory>>,
-    /// Goes up with each change: other nodes ask for what is newer than what they have.
+    /// Goes up with each change: other nodes ask for anything newer than their version.
     number: AtomicU64,
-    /// A replica here tells it.
+    /// True if a replica on this node publishes the directory.
     is_own: AtomicBool,
 }
 
@@ -29,13 +29,13 @@ impl DirectoryView {
         self.number.load(Ordering::Acquire)
     }
 
-    /// The replica here has committed this.
+    /// The replica on this node has committed this directory.
     pub fn publish(&self, directory: Directory) {
         self.is_own.store(true, Ordering::Release);
         self.set(directory);
     }
 
-    /// Another node has told this. What a replica here tells counts more.
+    /// Another node has sent this directory. A replica on this node takes precedence.
     pub fn is_told(&self, directory: Directory) {
         if !self.is_own.load(Ordering::Acquire) {
             self.set(directory);

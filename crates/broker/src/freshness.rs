@@ -7,9 +7,9 @@ use std::time::Instant;
 use parking_lot::Mutex;
 
 pub(crate) struct Freshness {
-    /// Up to which entry clients know of partitions that have no replica here.
+    /// The newest entry that clients know of, for partitions without a replica here.
     expected: Mutex<BTreeMap<u32, u64>>,
-    /// When somebody could tell last how far each partition was committed.
+    /// When the commit position of each partition was last known.
     heard: Mutex<BTreeMap<u32, Instant>>,
     opened: Instant,
 }
@@ -23,7 +23,7 @@ impl Freshness {
         }
     }
 
-    /// A client knows of what is committed up to this entry.
+    /// A client knows of entries up to this one.
     pub(crate) fn expect(&self, partition: u32, committed: u64) {
         let mut expected = self.expected.lock();
         let known = expected.entry(partition).or_default();
@@ -40,7 +40,7 @@ impl Freshness {
         self.expected.lock().clear();
     }
 
-    /// Somebody could tell how far the partition is committed, or nobody: for how many milliseconds nobody could.
+    /// Records whether the partition's commit position is known. Returns for how many milliseconds it has been unknown.
     pub(crate) fn hears(&self, partition: u32, entry: Option<u64>) -> u64 {
         let mut heard = self.heard.lock();
         if entry.is_some() {

@@ -19,7 +19,7 @@ use crate::shared::Shared;
 use crate::started;
 use crate::unsafe_recovery;
 
-/// How often one looks whether the replicas here are those of the state.
+/// How often the replicas here are compared with the state.
 const LOOK: Duration = Duration::from_millis(500);
 /// The same while a step is under way.
 const SOON: Duration = Duration::from_millis(20);
@@ -28,7 +28,7 @@ const GIVEN_UP: &str = "given-up";
 /// Directories of replicas that were given up because the partition goes on from another one, until this node has a copy again.
 const BEFORE: &str = "before";
 
-/// How steps of changes go on that this node carries out by itself.
+/// The progress of steps that this node carries out by itself.
 pub(crate) struct Steps {
     /// Until the next look.
     pub(crate) pause: Duration,
@@ -63,7 +63,7 @@ impl Hosting {
         self.partitions().join(partition.to_string())
     }
 
-    /// The replicas that a node has at its start. One that cannot start says why, and the others are not to suffer from it.
+    /// The replicas that a node has at startup. If one cannot start, it gives the reason and the others still start.
     ///
     /// # Errors
     /// None of several can start, or the only one.
@@ -215,7 +215,7 @@ impl Hosting {
         }
     }
 
-    /// What is to be said of the next operation of a change, if this node has carried it out by itself.
+    /// The report about the next operation of a change, if this node carries it out by itself.
     pub(crate) fn step(
         &self,
         shared: &Arc<Shared>,
@@ -291,7 +291,7 @@ impl Hosting {
         Ok(replica)
     }
 
-    /// Replicas of groups that have lost their majority go on alone, as other members.
+    /// Replicas of groups that have lost their majority continue alone, as new members.
     fn recover_partitions(&self, shared: &Arc<Shared>, state: &State) {
         let node = self.config.node_id;
         for handle in shared.local.partitions() {
@@ -314,7 +314,7 @@ impl Hosting {
         }
     }
 
-    /// Ends replicas that the state does not know any more. One that is newer than the state that is known here stays.
+    /// Ends replicas that the state no longer knows. A replica newer than the state known here stays.
     fn give_up(&self, shared: &Arc<Shared>, state: &State) {
         for handle in shared.local.partitions() {
             let (partition, own) = (handle.status.partition, handle.status.member());

@@ -26,18 +26,18 @@ use crate::partition::{Message, Notice, PartitionHandle, Work};
 pub struct Stream {
     pub id: StreamId,
     pub spec: ActivateJobs,
-    /// Who has opened it.
+    /// The caller that opened it.
     pub claims: Claims,
     fetch_variables: VariableNames,
-    /// The credit that is this node's, free or taken for jobs on their way.
+    /// This node's share of the credit, free or taken for jobs on their way.
     capacity: AtomicI64,
     credit: AtomicI64,
     /// A partition had a job and found no credit.
     starving: AtomicBool,
     queue: Mutex<Queue>,
-    /// The nodes that share the credit; nobody if there is only one.
+    /// The nodes that share the credit; none if there is only one node.
     peers: Weak<dyn StreamPeers>,
-    /// The client is connected with another node, which gets the jobs.
+    /// The client is connected to another node, which gets the jobs.
     elsewhere: Option<Elsewhere>,
 }
 
@@ -53,11 +53,11 @@ pub trait StreamPeers: Send + Sync + std::fmt::Debug {
 #[derive(Debug)]
 pub struct Elsewhere {
     pub node: u32,
-    /// The name that it has given it for this node.
+    /// The name that the other node has given the stream for this node.
     pub stream: StreamId,
 }
 
-/// A job with the node that has pushed it, if that is another one, and its name of the stream.
+/// A job, with the node that pushed it and that node's name of the stream, if it is another node.
 pub(crate) type PushedJob = (ActivatedJob, Option<(u32, StreamId)>);
 
 #[derive(Debug, Default)]
@@ -95,7 +95,7 @@ impl Stream {
         self.capacity.load(Ordering::Acquire)
     }
 
-    /// A job is here, and no credit for it: others may have some. They are asked once until credit comes.
+    /// There is a job here but no credit; other nodes may have some. They are asked once, until credit comes.
     fn starve(&self) {
         if self.starving.swap(true, Ordering::AcqRel) {
             return;
@@ -105,14 +105,14 @@ impl Stream {
         }
     }
 
-    /// This node has more of the credit now. True if partitions that starved are to hear of it.
+    /// This node's share of the credit grows. True if partitions that lacked credit must be told.
     pub fn grow(&self, amount: u32) -> bool {
         self.capacity.fetch_add(i64::from(amount), Ordering::AcqRel);
         self.credit.fetch_add(i64::from(amount), Ordering::AcqRel);
         self.starving.swap(false, Ordering::AcqRel)
     }
 
-    /// Gives up credit that is not in use, so much at most. Returns how much.
+    /// Gives up unused credit, at most this much. Returns how much.
     pub fn shrink(&self, amount: u32) -> u32 {
         let free = |credit: i64| credit.clamp(0, i64::from(amount));
         let taken = self
@@ -154,7 +154,7 @@ impl Stream {
         true
     }
 
-    /// Takes a job that another node has pushed. It comes back when the stream is closed.
+    /// Takes a job that another node has pushed. The job is returned if the stream is closed.
     pub fn take_over(
         &self,
         from: (u32, StreamId),
@@ -171,7 +171,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Jobs were taken. True if partitions that starved are to hear of it.
+    /// The client took jobs. True if partitions that lacked credit must be told.
     pub fn add_credit(&self, amount: i64) -> bool {
         let capacity = self.capacity();
         let add = |credit: i64| Some((credit + amount).min(capacity));
@@ -255,8 +255,8 @@ impl StreamRegistry {
         stream.is_some_and(|stream| stream.deliver(job, wakes))
     }
 
-    /// Gives back the credit of jobs that will not come: the state that knew of them was thrown away. Returns the job types
-    /// of all streams, as jobs may wait for them.
+    /// Returns the credit of jobs that will not come, because the state that had them was dropped. Returns the job types of
+    /// all streams, because jobs may wait for them.
     pub fn forget_reservations(&mut self) -> Vec<Arc<str>> {
         for (id, reserved) in self.reserved.drain() {
             if let Some(stream) = self.by_id.get(&id) {
@@ -335,7 +335,7 @@ impl JobStreams for StreamRegistry {
     }
 }
 
-/// Nobody shares the credit.
+/// No other node shares the credit.
 fn nobody() -> Weak<dyn StreamPeers> {
     Weak::<Nobody>::new()
 }

@@ -25,10 +25,10 @@ use crate::purging::made_with;
 
 pub struct Local {
     pub(crate) hosted: Hosted,
-    /// What clients know of partitions, and since when nobody can tell.
+    /// The entries that clients know of, and since when commit positions are unknown.
     pub(crate) freshness: Freshness,
     pub(crate) notifier: JobNotifier,
-    /// Who there is and what each may do.
+    /// The directory of users and permissions.
     pub(crate) directory: DirectoryView,
     /// Of clients of this node.
     pub(crate) streams: StreamHub,
@@ -56,13 +56,13 @@ impl Local {
         self.known.get()
     }
 
-    /// New things of the partition get greater keys.
+    /// New keys of the partition are above this one.
     pub(crate) fn least_key(&self, partition: u32) -> u64 {
         let least = self.state().least_keys.get(&partition).copied();
         least.unwrap_or_default()
     }
 
-    /// What was purged says nothing any more, also if it was long on its way.
+    /// Messages from before a purge are ignored, even if they were delayed on their way.
     fn is_purged(&self, command: &Sent) -> bool {
         let Some(key) = made_with(command) else {
             return false;
@@ -190,13 +190,13 @@ impl Local {
         }
     }
 
-    /// Up to which entry the partition is committed here.
+    /// The last entry of the partition that is committed here.
     pub(crate) fn committed(&self, partition: u32) -> u64 {
         let handle = self.partition(partition);
         handle.map_or(0, |handle| handle.status.applied.load(Ordering::Acquire))
     }
 
-    /// A client knows of what is committed up to this entry: queries are to see it.
+    /// A client knows of entries up to this one: queries must see them.
     pub(crate) fn expect(&self, partition: u32, committed: u64) {
         match self.partition(partition) {
             Some(handle) => handle.progress.expect(committed),
@@ -204,7 +204,7 @@ impl Local {
         }
     }
 
-    /// The disk has no room for new work.
+    /// True if the disk has no space for new work.
     pub(crate) fn is_disk_low(&self) -> bool {
         self.disk.low.load(Ordering::Relaxed)
     }
@@ -216,8 +216,8 @@ impl Local {
         }
     }
 
-    /// Tells the partitions how the disk is. While it is nearly full they make checkpoints as soon as there is something
-    /// new, so that the log before them and the rows of finished instances give their room back.
+    /// Tells the partitions the status of the disk. While it is nearly full they store a checkpoint whenever there is
+    /// something new, to free the space of the log before it and of finished instances.
     pub(crate) fn disk_is(&self, low: bool) {
         for handle in self.partitions() {
             let status = &handle.status;
@@ -230,7 +230,7 @@ impl Local {
     }
 }
 
-/// With the exporter for which the log is kept, if one is far behind: that is what fills the disk.
+/// Names the exporter for which the log is kept, if one lags far behind: that is what fills the disk.
 fn with_holder(reason: String, handle: &PartitionHandle) -> String {
     let Some(slowest) = handle.exporters.slowest() else {
         return reason;

@@ -155,7 +155,7 @@ impl Broker {
         }))
     }
 
-    /// Moves leaders to their places. A node that is alone leads all of its partitions: there is nothing to move.
+    /// Moves leaders to their preferred nodes. A single node leads all of its partitions: there is nothing to move.
     pub fn rebalance(&self) {
         if let Some(cluster) = self.cluster() {
             cluster.rebalance();
@@ -200,35 +200,35 @@ impl Broker {
         self.shared.local.partitions()
     }
 
-    /// What the cluster knows of itself.
+    /// The cluster's own state.
     pub fn cluster_state(&self) -> Arc<State> {
         self.shared.local.state()
     }
 
-    /// Where keys live.
+    /// Which partition has a key.
     pub fn routing(&self) -> &Routing {
         &self.shared.routing
     }
 
-    /// Asks whoever decides on changes of the cluster.
+    /// Sends a request for a cluster change to the node that decides.
     ///
     /// # Errors
-    /// It is refused, or nobody was reached.
+    /// The request is refused, or the node cannot be reached.
     pub async fn ask_for(&self, ask: cluster::Ask) -> Result<cluster::Answer, Refusal> {
         self.shared.cluster.ask(ask).await
     }
 
-    /// From now on this node can be asked what operators want to know of all nodes.
+    /// From now on this node answers operators' questions about all nodes.
     pub fn answer_questions(&self, answerer: cluster::Answerer) {
         self.shared.cluster.answer_questions(answerer);
     }
 
-    /// What each node of the cluster tells, this one too; `None` of those that do not answer within 2 s.
+    /// The answers of all nodes, including this one; `None` for nodes that do not answer within 2 s.
     pub async fn ask_nodes(&self, question: &str) -> BTreeMap<u32, Option<String>> {
         self.shared.cluster.ask_nodes(question).await
     }
 
-    /// Work can be done: every partition has its leader, here or on another node, but for those that have failed for good.
+    /// True if every partition has a leader, here or on another node, except those that have failed for good.
     pub fn is_ready(&self) -> bool {
         let is_led = |partition: u32| match self.cluster() {
             Some(cluster) => {
@@ -245,7 +245,7 @@ impl Broker {
         all.clone().any(is_led) && all.all(|it| is_led(it) || has_failed(it))
     }
 
-    /// Sets what is read from partitions when metrics are scraped.
+    /// Sets the metrics that are read from partitions at each scrape.
     pub fn refresh_metrics(&self) {
         self.metrics.follow_exporters(&self.shared.local);
         for handle in self.partitions() {
@@ -275,7 +275,7 @@ impl Broker {
         self.shared.submit(partition, request, started)
     }
 
-    /// Creations go round the partitions that can take them; when none can, the first in turn says why.
+    /// Creations go round the partitions that can accept them; if none can, the first one in turn gives the reason.
     fn submit_anywhere(&self, request: Request, started: Instant) -> Result<Reply, Failure> {
         let partitions = self.routing().count() as usize;
         let first = self.next_creation.fetch_add(1, Ordering::Relaxed);
@@ -303,7 +303,7 @@ impl Broker {
         })
     }
 
-    /// The items of a batch operation are searched for.
+    /// Searches the items of a batch operation.
     fn check_searches(&self) -> Result<(), Failure> {
         match self.config.secondary_storage {
             Some(_) => Ok(()),
@@ -328,7 +328,7 @@ impl Broker {
         self.submit(partition, request, started)
     }
 
-    /// Asks each partition once. Collects up to `max_jobs`. A partition that does not answer is passed over.
+    /// Asks each partition once. Collects up to `max_jobs`. A partition that does not answer is skipped.
     async fn poll_partitions(
         &self,
         command: &ActivateJobs,
@@ -387,7 +387,7 @@ impl Broker {
     }
 }
 
-/// The jobs of the partitions that have answered, while others are asked. They are lost to nobody when the client goes away.
+/// The jobs of the partitions that have answered, while others are asked. If the client goes away, the jobs go back.
 struct Collected<'a> {
     jobs: Vec<ActivatedJob>,
     broker: &'a Broker,
@@ -473,7 +473,7 @@ impl skep_service::Broker for Broker {
     }
 }
 
-/// A key that no partition can have made is a key of nothing.
+/// A key that no partition can have assigned belongs to nothing.
 fn of_nothing(request: &Request) -> Failure {
     let key = request.command.record().key;
     key_not_found(request).map_or_else(

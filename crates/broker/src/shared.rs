@@ -23,7 +23,7 @@ pub struct Shared {
     own: Weak<Shared>,
     pub local: Arc<Local>,
     pub cluster: Arc<Cluster>,
-    /// Where keys live.
+    /// Which partition has a key.
     pub routing: Arc<Routing>,
 }
 

@@ -9,7 +9,8 @@ use crate::processing::bpmn::step;
 use crate::processing::message::expire;
 use crate::processing::{Context, job, timer};
 
-/// Handles what is due. `late_jobs`: also the jobs whose time-out has passed. Returns how many things it were.
+/// Handles due work; with `late_jobs` also jobs whose timeout has passed. Returns the number of handled timers, messages
+/// and jobs.
 pub(crate) fn handle(cx: &mut Context<'_>, limit: usize, late_jobs: bool) -> usize {
     let mut handled = timers(cx, limit) + backed_off(cx, limit) + expired(cx, limit);
     if late_jobs {

@@ -23,18 +23,18 @@ pub struct Effects {
     pub pushes: Vec<(StreamId, ActivatedJob)>,
     /// Commands to other partitions (or to this one), by partition id.
     pub sends: Vec<(u32, Sent)>,
-    /// Job types for which a job waits that no stream took: long-polling clients want to know.
+    /// Job types with a job that no stream took: wakes long-polling clients.
     pub jobs_available: Vec<Arc<str>>,
-    /// Batch operations whose items are to be chosen.
+    /// Batch operations that need their items chosen.
     pub to_choose: Vec<Key>,
-    /// Who there is and what each may do after this batch, if it has changed that.
+    /// The directory of users and permissions after this batch, if the batch has changed it.
     pub directory: Option<Directory>,
-    /// What the records of the batch say about the work, for the metrics.
+    /// Notes about the records of the batch, for the metrics.
     pub noted: Noted,
 }
 
 impl Effects {
-    /// Nobody waits for anything of it.
+    /// True if nothing has to leave.
     pub fn is_empty(&self) -> bool {
         self.responses.is_empty()
             && self.pushes.is_empty()
@@ -44,7 +44,7 @@ impl Effects {
     }
 }
 
-/// Room for one job in a stream.
+/// Credit for one job in a stream.
 #[derive(Clone, Debug)]
 pub struct Reservation {
     pub stream: StreamId,
@@ -52,14 +52,14 @@ pub struct Reservation {
     /// Milliseconds.
     pub timeout: i64,
     pub fetch_variables: VariableNames,
-    /// As the stream names them.
+    /// The tenants that the stream names.
     pub tenants: Tenants,
 }
 
-/// The open job streams of the node, as far as the engine needs them: who has room for a job of this type?
+/// The open job streams of the node, as far as the engine needs them: which one has credit for a job of this type?
 pub trait JobStreams {
-    /// Takes one credit of a stream that waits for jobs of `job_type` of this tenant, and that was opened by somebody who may take them;
-    /// `None` when no such stream has room.
+    /// Takes one credit of a stream for jobs of `job_type` of this tenant whose caller may take them; `None` if no such
+    /// stream has credit.
     fn reserve(
         &mut self,
         job_type: &str,
@@ -67,7 +67,7 @@ pub trait JobStreams {
         may: &mut dyn FnMut(&Claims) -> bool,
     ) -> Option<Reservation>;
 
-    /// Gives a credit back for which there was no job.
+    /// Returns a credit for which there was no job.
     fn release(&mut self, reservation: Reservation);
 }
 
@@ -93,6 +93,6 @@ impl JobStreams for NoStreams {
 pub struct Pushed {
     /// Jobs that went out.
     pub jobs: usize,
-    /// The turn ended before jobs or room did: call again.
+    /// The turn ended before jobs or credit ran out: call again.
     pub more: bool,
 }

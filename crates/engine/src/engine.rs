@@ -32,39 +32,39 @@ use crate::state::{State, StoreError};
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
     pub partition: u32,
-    /// Which partitions there are, and where keys live.
+    /// The partitions of the cluster, and which of them has a key.
     pub routing: Arc<Routing>,
     /// Nesting of call activities (`engine.max-process-depth`).
     pub max_process_depth: u32,
     /// Element instances of one process instance that have not ended (`skep.engine.max-element-instances`).
     pub max_element_instances: u32,
-    /// Milliseconds that one evaluation of an expression may take (`camunda.expression.timeout`), in steps that stand
-    /// for time: what is too much is too much on every machine.
+    /// Milliseconds that one evaluation of an expression may take (`camunda.expression.timeout`), counted in steps instead
+    /// of time, so the limit is the same on every machine.
     pub expression_timeout: u64,
     /// Bytes of the largest message to a client (`api.grpc.max-message-size`): no job is larger.
     pub max_message_size: usize,
-    /// New things get keys with greater counters.
+    /// New keys get counters above this one.
     pub least_key: u64,
     /// Milliseconds after which an unanswered command to another partition is sent again.
     pub retry_interval: i64,
-    /// Timers, time-outs, back-offs and messages handled in one call of [`Engine::run_due`].
+    /// Timers, timeouts, back-offs and messages handled in one call of [`Engine::run_due`].
     pub max_due: usize,
     /// Steps in the life of element instances that one command takes before others have their turn.
     pub turn_steps: u32,
     /// How long a turn lasts at most, whatever it does.
     pub turn_time: Option<TurnTime>,
-    /// Who is asked what he may do, and what of who there is is known here.
+    /// Whether callers need permissions, and which entities of identity are managed here.
     pub identity: IdentityConfig,
-    /// For tests: looks on when work for an instance begins, and may fail as the engine would.
+    /// For tests: called when work for an instance begins; may fail as the engine would.
     pub on_work: Option<fn(&mut State, Key)>,
 }
 
 /// Settings below `camunda.security`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdentityConfig {
-    /// Callers with a name may do what they were granted, and nothing else.
+    /// Callers with a name need authorizations.
     pub authorizations: bool,
-    /// Users are made here, and not by an identity provider.
+    /// Users are created here, not by an identity provider.
     pub manages_users: bool,
     /// Likewise groups.
     pub manages_groups: bool,
@@ -80,11 +80,11 @@ impl Default for IdentityConfig {
     }
 }
 
-/// A limit of the time that a turn takes, by a clock from outside. Like the other limits of a turn it decides when work is done,
-/// never what comes of it.
+/// A limit of the time that a turn takes, by a clock from outside. Like the other limits of a turn it decides when work is
+/// done, never its result.
 #[derive(Clone, Copy, Debug)]
 pub struct TurnTime {
-    /// No step begins so many nanoseconds after the beginning of its turn.
+    /// No step begins more than this many nanoseconds after its turn began.
     pub most: u64,
     /// Nanoseconds since some point in time; it never goes back.
     pub clock: fn() -> u64,
@@ -174,12 +174,12 @@ impl Engine {
         &self.config
     }
 
-    /// See [`EngineConfig::turn_steps`]. It decides when work is done, never what comes of it.
+    /// See [`EngineConfig::turn_steps`]. It decides when work is done, never its result.
     pub fn set_turn_steps(&mut self, steps: u32) {
         self.config.turn_steps = steps;
     }
 
-    /// What was found out about the next command: see [`Prepared`].
+    /// Prepares the next command: see [`Prepared`].
     pub fn prepare(&mut self, prepared: Option<Prepared>) {
         self.prepared = prepared;
     }
@@ -236,33 +236,33 @@ impl Engine {
         finish(&mut cx);
     }
 
-    /// Bans an instance on which the engine has failed: the engine was rebuilt since. False if that is no remedy, as the
-    /// instance is not there or nothing of it is tried any more.
+    /// Bans an instance on which the engine failed; the engine was rebuilt since. False if a ban does not help, because the
+    /// instance does not exist or has no work left.
     pub fn ban(&mut self, now: i64, ban: &Ban) -> bool {
         let mut streams = crate::effects::NoStreams;
         let mut cx = self.context(now, None, &mut streams);
         banning::after_failure(&mut cx, ban)
     }
 
-    /// Takes note of how far exporters have got.
+    /// Records the positions of exporters.
     pub fn report_exported(&mut self, now: i64, reports: &[ExporterValue]) {
         let mut streams = crate::effects::NoStreams;
         let mut cx = self.context(now, None, &mut streams);
         exporting::report(&mut cx, reports);
     }
 
-    /// What fails from here on is not the work of the last instance.
+    /// Work for the last instance is over: later failures are not blamed on it.
     pub fn work_ends(&mut self) {
         self.working_for = Key::NONE;
     }
 
-    /// The instance whose work was done when the engine failed: what it began with, so that leaving the instance alone keeps
-    /// the failure from coming again.
+    /// The instance for which the engine worked when it failed: the one with which the work began, so that a ban keeps the
+    /// failure from coming again.
     pub fn working_for(&self) -> Option<Key> {
         self.working_for.some()
     }
 
-    /// Gives a pushed job back that did not reach its worker. `deadline` is the one it was pushed with.
+    /// Takes back a pushed job that did not reach its worker. `deadline` is the one it was pushed with.
     pub fn yield_job(&mut self, now: i64, key: Key, deadline: i64, streams: &mut dyn JobStreams) {
         let mut cx = self.context(now, None, streams);
         cx.out
@@ -273,7 +273,7 @@ impl Engine {
         finish(&mut cx);
     }
 
-    /// A stream has room again for jobs of this type.
+    /// A stream has credit again for jobs of this type.
     pub fn push_waiting_jobs(
         &mut self,
         now: i64,
@@ -300,8 +300,8 @@ impl Engine {
             || self.state.batch_operations.has_work()
     }
 
-    /// Carries on with work that was over the budget of its command, for one turn (about 2 ms, unless one step takes longer).
-    /// Those that wait take turns.
+    /// Continues work beyond the budget of its command, for one turn (about 2 ms, unless one step takes longer). Waiting
+    /// continuations take turns.
     pub fn run_work(&mut self, now: i64, streams: &mut dyn JobStreams) {
         let next = self.state.continuations.next_after(self.last_continued);
         let batch_operation = self.state.batch_operations.next_after(self.last_batch);
@@ -367,8 +367,8 @@ impl Engine {
         Due { more, next }
     }
 
-    /// Milliseconds that have passed since some point in time: what partitions owe each other does not wait for the clock of the
-    /// wall, which may be set back, or be pinned.
+    /// Milliseconds since some point in time. Commands between partitions are repeated by this clock, because the wall
+    /// clock may be set back or pinned.
     fn passed(&self, now: i64) -> i64 {
         match &self.config.turn_time {
             Some(time) => i64::try_from((time.clock)() / 1_000_000).unwrap_or(i64::MAX),
@@ -377,7 +377,7 @@ impl Engine {
     }
 
     /// When [`Engine::run_due`] has something to do next, epoch milliseconds of the caller's clock. Unanswered commands are
-    /// looked after every [`EngineConfig::retry_interval`] besides.
+    /// also checked every [`EngineConfig::retry_interval`].
     pub fn next_due(&self) -> Option<i64> {
         let state = &self.state;
         let due = [
@@ -408,7 +408,7 @@ impl Engine {
                 .is_some()
     }
 
-    /// The finished batch with its effects. `None` when no record was written; effects then stand for themselves and may
+    /// The finished batch with its effects. `None` when no record was written; effects then depend on no entry and may
     /// leave at once.
     pub fn take_batch(&mut self) -> (Option<Vec<u8>>, Effects) {
         let mut effects = std::mem::take(&mut self.effects);
@@ -534,7 +534,7 @@ fn answer(cx: &mut Context<'_>, outcome: Outcome) {
     }
 }
 
-/// Carries out what the command has queued, stores what is left of it, and hands out new jobs.
+/// Carries out the steps that the command has queued, stores the remaining ones, and pushes new jobs.
 fn finish(cx: &mut Context<'_>) {
     conditions::settle(cx);
     if !cx.steps.is_empty() {

@@ -21,7 +21,7 @@ pub struct Noted {
     pub notes: Vec<Note>,
 }
 
-/// Something that metrics tell more about than that there was such a record.
+/// An event for which metrics count more than the record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Note {
     /// An element instance was activated, completed or terminated.
@@ -47,7 +47,7 @@ pub enum Note {
     Incident(IncidentIntent),
     Distribution {
         intent: CommandDistributionIntent,
-        /// The partition that is to take the command, or has.
+        /// The partition that receives the command.
         partition: u32,
     },
     DecisionsEvaluated {
@@ -82,13 +82,13 @@ pub struct NotedElement {
     pub key: Key,
     pub process_definition_key: Key,
     pub element: u32,
-    /// It is the process of an instance that nobody called.
+    /// It is the process of a root instance.
     pub root: bool,
     pub intent: ProcessInstanceIntent,
 }
 
 impl Noted {
-    /// Notes an event. What is no value to tell of costs nothing: the compiler knows the type of each.
+    /// Notes an event. Values that no metric counts cost nothing, because the compiler knows their types.
     #[inline]
     pub(crate) fn event<V: RecordValue>(&mut self, key: Key, intent: u8, value: &V) {
         let value: &dyn Any = value;

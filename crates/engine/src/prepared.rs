@@ -32,7 +32,7 @@ pub(crate) enum Compiled {
 }
 
 impl Prepared {
-    /// Reads the resources of a deployment; other commands have nothing that takes long.
+    /// Reads the resources of a deployment; no other command has slow work.
     pub fn of_command(command: &Command) -> Option<Prepared> {
         let resources = command.deployed()?;
         Some(Prepared(Kind::Resources(read(resources))))
@@ -55,7 +55,7 @@ impl Prepared {
         Some(Prepared(Kind::Definitions(compiled.collect())))
     }
 
-    /// Whether there is something to prepare.
+    /// True if the command has something to prepare.
     pub fn is_for(command: &Command) -> bool {
         command.deployed().is_some()
     }

@@ -15,7 +15,7 @@ use skep_protocol::{Key, TenantId};
 
 use crate::state::DeployedProcess;
 
-/// Names of elements of one partition. To be told of each record, batch by batch.
+/// The names of one partition's elements. It must see every record, batch by batch.
 pub struct RecordNames {
     partition: u32,
     broker_version: Arc<str>,
@@ -49,8 +49,8 @@ impl RecordNames {
         }
     }
 
-    /// Takes notice of a record. A batch is learned as a whole before its records are rendered: some say what belongs to
-    /// those before them.
+    /// Learns a record. A whole batch is learned before its records are rendered, because some records complete earlier
+    /// ones.
     pub fn learn(&mut self, record: &Record<'_>) {
         self.lineage.learn(record);
         if record.value_type != ValueType::Process
@@ -90,7 +90,7 @@ impl RecordNames {
         self.definitions.insert(process.key, definition);
     }
 
-    /// Adds an element instance that began before the first record that is learned.
+    /// Adds an element instance that began before the first learned record.
     pub fn add_element(&mut self, key: Key, ancestor: &Ancestor) {
         self.lineage.add(key, ancestor);
     }
@@ -118,7 +118,7 @@ impl Definition {
         }
     }
 
-    /// A model that this version cannot read: names are all that is known.
+    /// A model that this version cannot read: only names are known.
     fn of_names(value: &ProcessValue) -> Definition {
         let names = |element: &PinnedElement| ElementNames {
             bpmn_process_id: value.bpmn_process_id.to_string(),

@@ -18,11 +18,11 @@ use crate::state::BatchPart;
 
 pub type Variables = Vec<(Arc<str>, JsonText)>;
 
-/// What one partition sends to another.
+/// A command from one partition to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sent {
-    /// Where the client's command comes from that led to this one. `None`: nothing is to be said, or the command is repeated
-    /// by an engine that no longer knows; distributed commands know it until they are acknowledged.
+    /// The origin of the client's command that led to this one. `None` if there is none, or if an engine repeats the
+    /// command without knowing it any more; distributed commands keep it until they are acknowledged.
     pub origin: Option<Box<Origin>>,
     pub command: RemoteCommand,
 }
@@ -53,7 +53,7 @@ pub enum RemoteCommand {
     MessageSubscriptionOpened {
         element_instance_key: Key,
         message_name: Arc<str>,
-        /// That of the opening.
+        /// The revision of the opening.
         revision: u32,
     },
     /// PROCESS_MESSAGE_SUBSCRIPTION CORRELATE, to the partition of the instance.
@@ -63,7 +63,7 @@ pub enum RemoteCommand {
         element_instance_key: Key,
         message_name: Arc<str>,
         message_key: Key,
-        /// The element waits for no more messages. What the message side knows of it may be out of date.
+        /// The element waits for no more messages. The message side may not know that yet.
         closes: bool,
     },
     /// MESSAGE_SUBSCRIPTION REJECT: the instance did not take it.
@@ -84,7 +84,7 @@ pub enum RemoteCommand {
         element_instance_key: Key,
         message_name: Arc<str>,
     },
-    /// BATCH_OPERATION_PARTITION_LIFECYCLE COMPLETE_PARTITION: how far a partition is, to the one that sums up.
+    /// BATCH_OPERATION_PARTITION_LIFECYCLE COMPLETE_PARTITION: the progress of a partition, to the one that sums up.
     BatchPart {
         batch_operation_key: Key,
         partition: u32,
@@ -174,7 +174,7 @@ pub enum Distributed {
         name: Arc<str>,
         variables: Variables,
     },
-    /// Of users, groups, roles, tenants, mapping rules and authorizations: what the first partition has decided.
+    /// Decisions of the first partition about users, groups, roles, tenants, mapping rules and authorizations.
     Identity(Vec<IdentityEvent>),
     /// SIGNAL BROADCAST of a client whose permissions are checked on each partition.
     ClientSignal {

@@ -9,17 +9,17 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::config::GatewayConfig;
 
-/// Bodies up to this size need no room: they fit in what a connection holds anyway.
+/// Bodies up to this size need no budget: they fit into the buffers that a connection has anyway.
 pub const FREE_BODY_BYTES: usize = 16 << 10;
 
-/// Room is counted in units of this many bytes.
+/// The budget is counted in units of this many bytes.
 const UNIT: usize = 1 << 10;
 
 /// The bytes of larger bodies that one front end holds.
 ///
-/// A body takes room as it arrives. Without room it is not read further: it waits. If bodies that have arrived in part held
-/// all room and waited for each other, none would end; so one of them at a time may go on beyond the budget to its end. What
-/// is held is thus at most the budget and the largest request.
+/// A body takes from the budget as it arrives. If the budget is used up, it is not read further and waits. If partly
+/// received bodies held the whole budget and waited for each other, none would finish; so one of them at a time may exceed
+/// the budget to its end. The total is thus at most the budget plus the largest request.
 #[derive(Debug)]
 pub struct Budget {
     room: Arc<Semaphore>,
@@ -52,7 +52,7 @@ impl Share {
         self.room.is_none() && self.beyond.is_none()
     }
 
-    /// Gives back what a body of this size does not need.
+    /// Returns the part that a body of this size does not need.
     pub fn shrink_to(&mut self, bytes: usize) {
         let surplus = self.units().saturating_sub(units(bytes));
         if let Some(room) = &mut self.room {
@@ -82,7 +82,7 @@ impl Budget {
         }
     }
 
-    /// Makes the share large enough for so many bytes where there is room at once.
+    /// Grows the share to this many bytes if the budget allows it at once.
     pub fn try_grow(&self, share: &mut Share, bytes: usize) -> bool {
         let missing = units(bytes).saturating_sub(share.units());
         if missing == 0 || share.beyond.is_some() {
@@ -100,10 +100,10 @@ impl Budget {
         }
     }
 
-    /// Waits for room, first come, first served, at most `patience`.
+    /// Waits for budget, first come, first served, at most `patience`.
     ///
     /// # Errors
-    /// `ResourceExhausted` when there was none for so long.
+    /// `ResourceExhausted` if there was none for that long.
     pub async fn grow(
         &self,
         share: &mut Share,
@@ -140,7 +140,7 @@ impl Budget {
         ))
     }
 
-    /// Resolves when somebody waits for room.
+    /// Resolves when another body waits for budget.
     pub async fn crowded(&self) {
         loop {
             let mut crowded = std::pin::pin!(self.crowded.notified());
@@ -154,7 +154,7 @@ impl Budget {
     }
 }
 
-/// Counts who waits, also when his future is dropped.
+/// Counts waiting bodies, correctly even if a waiting future is dropped.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {

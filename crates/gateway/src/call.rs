@@ -20,12 +20,12 @@ use crate::metrics::{GatewayMetrics, Protocol};
 use crate::stop::Stop;
 use crate::trace::{RequestSpan, TraceParent};
 
-/// One front end: what its connections share.
+/// One front end: the objects that its connections share.
 pub struct FrontEnd {
     pub protocol: Protocol,
     pub config: Arc<GatewayConfig>,
     pub broker: Arc<dyn Broker>,
-    /// Answers what is searched for.
+    /// Answers searches.
     pub storage: Arc<dyn Storage>,
     pub documents: Arc<Stores>,
     pub passwords: Arc<Passwords>,
@@ -61,7 +61,7 @@ impl Stopwatch {
         }
     }
 
-    /// The caller's span, where somebody listens for spans.
+    /// The caller's span, if there is a listener for spans.
     pub fn of_call(headers: &HeaderMap, config: &GatewayConfig) -> Stopwatch {
         let mut watch = Stopwatch::start();
         if config.spans.is_some() {
@@ -141,7 +141,7 @@ impl FrontEnd {
         (result, timings)
     }
 
-    /// Like [`FrontEnd::execute`], for a request whose client asked to wait for more than its commit: it is answered when the
+    /// Like [`FrontEnd::execute`], for a request that waits longer than for its commit: it is also answered when the
     /// gateway stops.
     pub async fn execute_waiting(
         &self,
@@ -178,7 +178,7 @@ impl FrontEnd {
     }
 
     /// Activates jobs, waiting up to `wait` for the first. Empty when there are none or when the gateway stops. The caller
-    /// gives back those that do not reach the client.
+    /// of this function returns jobs that do not reach the client.
     pub async fn activate(
         &self,
         command: ActivateJobs,

@@ -11,7 +11,7 @@ use crate::door::Login;
 use crate::pages::Pages;
 use crate::trace::SpanListener;
 
-/// Everything that the gateways can be told. `Default` is what a fresh installation uses.
+/// The settings of the gateways. `Default` is what a fresh installation uses.
 #[derive(Clone, Debug)]
 pub struct GatewayConfig {
     /// Address of REST (`server.address`, `server.port`). Port 0 takes a free one.
@@ -22,39 +22,39 @@ pub struct GatewayConfig {
     /// Largest request, in bytes: a REST body or a gRPC message (`camunda.api.grpc.max-message-size`).
     pub max_message_size: usize,
     pub multipart: MultipartLimits,
-    /// How long a request waits for the broker's answer where the client names no time.
+    /// How long a request waits for the broker's answer if the client names no time.
     pub request_timeout: Duration,
     pub long_polling: LongPolling,
     /// `camunda.api.rest.executor.*`; each front end has its own slots of this number.
     pub executor: ExecutorConfig,
-    /// Bytes of request bodies above 16 KiB that one front end holds at a time, as far as they have arrived. At the bound a
-    /// body is not read further, so that the client waits, at most `body_timeout`. One body at a time may go beyond it.
-    /// Documents have as much room again.
+    /// Bytes of request bodies above 16 KiB that one front end holds at a time, as far as they have arrived. At the limit a
+    /// body is not read further and the client waits, at most `body_timeout`. One body at a time may exceed the limit.
+    /// Documents have a second budget of the same size.
     pub max_buffered_bytes: usize,
-    /// Time for a request body to arrive once its head was read; `head_timeout` when others wait for its room.
+    /// Time for a request body to arrive once its head was read; `head_timeout` when other bodies wait for budget.
     pub body_timeout: Duration,
-    /// Open connections of one front end. Further ones wait in the system's queue until a place is free.
+    /// Open connections of one front end. Further connections wait in the system's queue until one closes.
     pub max_connections: usize,
     /// Time for the head of a request, or an HTTP/2 frame, to arrive once it has begun, and for a new connection to begin.
     pub head_timeout: Duration,
-    /// A connection without requests is closed after this time; after `head_timeout` when others wait for a place.
+    /// A connection without requests is closed after this time; after `head_timeout` when other connections wait.
     pub idle_timeout: Duration,
-    /// `camunda.api.grpc.min-keep-alive-interval`: a gRPC client that pings more often is sent away; `None`: it may.
+    /// `camunda.api.grpc.min-keep-alive-interval`: a gRPC client that pings more often is disconnected; `None`: no limit.
     pub min_ping_interval: Option<Duration>,
     /// Jobs on their way to one stream and not yet taken by its connection.
     pub job_stream_credit: u32,
-    /// A silent REST job stream gets a blank line, an idle gRPC connection a ping, after this time; who does not take it is
-    /// dropped, and his jobs go back.
+    /// A silent REST job stream gets a blank line, an idle gRPC connection a ping, after this time. A client that does not
+    /// take it is disconnected, and its jobs go back.
     pub stream_keep_alive: Duration,
-    /// Time for requests under way when the gateways stop.
+    /// Time for requests in progress when the gateways stop.
     pub shutdown_grace: Duration,
     /// Threads that serve connections (`skep.runtime.worker-threads`), at least one.
     pub worker_threads: usize,
-    /// The release whose API is spoken, as clients are told that look at versions (`skep.api.version`).
+    /// The release whose API Skep implements, for clients that check versions (`skep.api.version`).
     pub api_version: String,
-    /// Jobs are counted, so that their statistics can be asked for.
+    /// Whether jobs are counted for statistics.
     pub counts_jobs: bool,
-    /// Hears of each command that the broker answered.
+    /// Called for each command that the broker answered.
     pub spans: Option<Arc<dyn SpanListener>>,
     /// Asked for paths that REST does not have.
     pub pages: Option<Arc<dyn Pages>>,
@@ -109,9 +109,9 @@ pub struct LongPolling {
 
 /// How many requests a front end works on at a time (`camunda.api.rest.executor.*`).
 ///
-/// Decoding and writing happen on the threads of the gateways and never wait, so they need no limit of their own. What does
-/// need one are the requests handed to the broker and not yet answered: each costs its body's memory. They are small futures
-/// and not blocked threads, and group commit lives from having many of them, so a "thread" of the reference's pool counts
+/// Decoding and writing happen on the threads of the gateways and never wait, so they need no limit of their own. Requests
+/// that the broker has not answered yet do need a limit, because each costs its body's memory. They are small futures
+/// instead of blocked threads, and group commit works best with many of them, so a "thread" of the reference's pool counts
 /// for [`ExecutorConfig::requests_per_worker`] requests here.
 #[derive(Clone, Copy, Debug)]
 pub struct ExecutorConfig {
@@ -125,7 +125,7 @@ pub struct ExecutorConfig {
 }
 
 impl ExecutorConfig {
-    /// Requests of one front end in the broker's hands at a time.
+    /// Requests of one front end that the broker holds at a time.
     pub fn slots(&self) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         (cores * self.max_pool_size_multiplier * self.requests_per_worker).max(1)

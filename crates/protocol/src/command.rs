@@ -33,18 +33,18 @@ use crate::value::{
     TerminateInstruction,
 };
 
-/// A client command with what travels beside it.
+/// A client's command with the data that accompanies it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     pub command: Command,
     /// Number given by the client; kept in the records that the command causes.
     pub operation_reference: Option<u64>,
-    /// The batch operation whose item the command is; kept likewise.
+    /// The batch operation that carries out the command as an item; kept likewise.
     pub batch_operation_reference: Key,
     pub claims: Claims,
-    /// For which tenant something new is made. What exists already has its own.
+    /// The tenant for new entities. Existing entities have their own.
     pub tenant: TenantId,
-    /// What it occupies in its gateway. Another node that carries the request out occupies nothing there.
+    /// The resources that it occupies in its gateway. A node that carries the request out for another one holds none.
     #[serde(skip)]
     pub held: Held,
 }
@@ -64,9 +64,9 @@ impl Request {
     }
 }
 
-/// What a request occupies in the gateway that took it in: a place among the requests under way, room for its bytes. It is
-/// given back when the last clone is dropped, so it belongs to whoever has the request: as long as a command waits in an
-/// inbox its gateway takes in that much less.
+/// The resources that a request occupies in its gateway: a slot, and memory for its bytes. They are released when the last
+/// clone is dropped, so they stay with the request: as long as a command waits in an inbox, its gateway accepts that much
+/// less.
 #[derive(Clone, Default)]
 pub struct Held(Option<Arc<dyn Any + Send + Sync>>);
 
@@ -83,13 +83,13 @@ impl std::fmt::Debug for Held {
 }
 
 impl Request {
-    /// What the engine, this node or its operator asks: nothing is checked.
+    /// A command of the engine, this node or its operator: nothing is checked.
     pub fn internal(command: Command) -> Request {
         Draft::from(command).by(Claims::Internal)
     }
 }
 
-/// A client's command as the gateways have decoded it, before it is said who asks: nothing can be done with it until then.
+/// A client's command as the gateways have decoded it, before its caller is set; it cannot be executed until then.
 #[derive(Clone, Debug)]
 pub struct Draft {
     pub command: Command,
@@ -148,7 +148,7 @@ pub struct Resource {
     pub content: Bytes,
 }
 
-/// Which decision is meant.
+/// Selects a decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum DecisionRef {
     Key(Key),
@@ -162,7 +162,7 @@ pub struct EvaluateDecision {
     pub variables: Document,
 }
 
-/// Which process definition is meant.
+/// Selects a process definition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ProcessRef {
     Key(Key),
@@ -183,7 +183,7 @@ pub struct CreateProcessInstance {
     pub terminate_after: Vec<String>,
     pub tags: Vec<String>,
     pub business_id: Option<String>,
-    /// Present when the answer shall wait for the end of the instance.
+    /// Present if the answer waits for the end of the instance.
     pub await_result: Option<AwaitResult>,
 }
 
@@ -202,7 +202,7 @@ pub struct AwaitResult {
     pub fetch_variables: Vec<String>,
 }
 
-/// Makes an instance one of another definition.
+/// Moves an instance to another definition.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MigrateProcessInstance {
     pub process_instance_key: Key,
@@ -237,11 +237,11 @@ impl ActivateJobs {
 pub struct ActivateAdHoc {
     pub ad_hoc_sub_process_instance_key: Key,
     pub elements: Vec<ActivateElement>,
-    /// What runs in it before ends.
+    /// Elements that run already are ended.
     pub cancel_remaining_instances: bool,
 }
 
-/// Changes where a process instance is: elements are activated, element instances terminated. All of it or nothing.
+/// Moves a process instance to other elements: elements are activated, element instances terminated. All or nothing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ModifyProcessInstance {
     pub process_instance_key: Key,
@@ -296,7 +296,7 @@ pub struct PublishMessage {
     pub correlation_key: Arc<str>,
     /// Milliseconds; zero or less: the message is not buffered.
     pub time_to_live: i64,
-    /// Empty means none: no uniqueness is asked for.
+    /// Empty means none: the message need not be unique.
     pub message_id: Arc<str>,
     pub variables: Document,
 }
@@ -307,7 +307,7 @@ pub struct BroadcastSignal {
     pub variables: Document,
 }
 
-/// The conditions of start events are evaluated with these variables, and processes start by those that hold.
+/// Evaluates the conditions of start events with these variables; an instance starts for each that is true.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EvaluateConditionals {
     /// None: of all definitions of the tenant.
@@ -325,16 +325,16 @@ pub struct CorrelateMessage {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AssignUserTask {
     pub user_task_key: Key,
-    /// Empty takes the task away from whom it is assigned to.
+    /// Empty removes the assignee.
     pub assignee: Arc<str>,
     /// What the user calls it; empty for `assign` or `claim`.
     pub action: Arc<str>,
-    /// Only a task that nobody else has.
+    /// Refused if somebody else has the task.
     pub claim: bool,
 }
 
 impl AssignUserTask {
-    /// To take a task for oneself, or to give it back, takes less than to give it to others.
+    /// Claiming or unclaiming a task needs fewer permissions than assigning it to others.
     fn needs(&self) -> Need<'_> {
         let own = grants![
             ProcessDefinition: UpdateUserTask,

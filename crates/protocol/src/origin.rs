@@ -12,7 +12,7 @@ use crate::key::Key;
 pub struct Origin {
     /// Number given by the client.
     pub operation_reference: Option<u64>,
-    /// The batch operation whose item the command is; none for others.
+    /// The batch operation that carries out the command as an item, if there is one.
     pub batch_operation_reference: Key,
     pub claims: Claims,
 }
@@ -50,13 +50,13 @@ impl Origin {
     }
 }
 
-/// Who asks, as the gateway has found out. It travels with the command: permissions, groups and tenants are looked up where
-/// the command is carried out. Cheap to clone.
+/// The caller, as the gateway has authenticated it. It travels with the command: permissions, groups and tenants are looked
+/// up where the command is carried out. Cheap to clone.
 ///
-/// There is no default: whoever sends a command says who asks.
+/// There is no default: the sender of a command names the caller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Claims {
-    /// A client of an API that asks nobody who he is: nothing is checked.
+    /// A client of an API without logins: nothing is checked.
     Anonymous,
     User(Arc<Principal>),
     Client(Arc<Principal>),

@@ -6,7 +6,7 @@ use crate::key::Key;
 /// Slots at least: so finely can correlation keys be spread over partitions that are added.
 const LEAST_SLOTS: u32 = 4096;
 
-/// What the cluster has agreed on. Everybody who asks where a key lives asks this.
+/// The routing that the cluster has agreed on. It is the only way to find the partition of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routing {
     version: u64,

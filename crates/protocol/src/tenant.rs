@@ -59,7 +59,7 @@ impl<'de> Deserialize<'de> for TenantId {
     }
 }
 
-/// Whose jobs a worker takes.
+/// The tenants whose jobs a worker takes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tenants {
     pub filter: TenantFilter,

@@ -13,7 +13,7 @@ use crate::output::{Committed, Event};
 /// Entries that a member may lack and still be about as far as the leader.
 pub(crate) const NEARLY: u64 = 100;
 
-/// Which members would be found after a crash.
+/// The members that a crash would leave on disk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OnDisk {
     /// The append that writes members, and their index.
@@ -43,12 +43,12 @@ impl OnDisk {
 }
 
 impl Group {
-    /// Who belongs to the group, as far as this member has applied its log.
+    /// The members of the group, as far as this member has applied its log.
     pub fn members(&self) -> &Members {
         &self.raft.store().members
     }
 
-    /// Nobody else belongs to the group.
+    /// True if this is the only member.
     pub fn is_alone(&self) -> bool {
         let members = self.members();
         members.voters.len() + members.learners.len() == 1
@@ -57,7 +57,7 @@ impl Group {
     /// Proposes a change, as leader, for the plan of this number. It takes effect with [`Event::Members`].
     ///
     /// # Errors
-    /// It cannot be made now, or at all.
+    /// The change is impossible now, or at all.
     pub fn change_members(&mut self, change: Change, plan: u64) -> Result<(), ChangeError> {
         let library = &self.raft.raft;
         let not_leader = ChangeError::NotLeader {
@@ -115,7 +115,7 @@ impl Group {
         Remedy::of_member(self.config.node, &self.members().voters)
     }
 
-    /// What a member that joins writes first: it must not forget with which members it began.
+    /// The first thing that a joining member writes: it must not forget the members with which it began.
     pub(crate) fn joins(&mut self) -> Option<Vec<Frame>> {
         if self.members().index == 0 {
             return None;
@@ -124,7 +124,7 @@ impl Group {
         Some(vec![Frame::State(self.written_state.encode())])
     }
 
-    /// An own change that is committed by now.
+    /// A change of our own that is now committed.
     pub(crate) fn apply_own_change(&mut self) {
         let delivered = self.delivered;
         if let Some((index, change)) = self.changing.take_if(|(index, _)| *index <= delivered) {
@@ -132,7 +132,7 @@ impl Group {
         }
     }
 
-    /// An entry as the owner gets it, unless its state holds it.
+    /// An entry as the owner gets it, unless the owner's state has it already.
     pub(crate) fn hand_out(&mut self, entry: Entry) {
         if entry.tag == TAG_MEMBERS
             && let Some(change) = Planned::decode(entry.payload.clone())
@@ -148,7 +148,7 @@ impl Group {
         }
     }
 
-    /// At the start: changes of the members that the state holds, and that were not stored with the members before a crash.
+    /// At startup: membership changes that the state has, but that a crash kept from being stored with the members.
     pub(crate) fn learn_members(&mut self, tagged: &[u64]) -> Result<(), GroupError> {
         let group = self.config.group;
         for index in tagged {
@@ -173,7 +173,7 @@ impl Group {
         self.events.push(Event::Members(members));
     }
 
-    /// A change is committed. One that these members know already came with a snapshot, or was stored before a crash.
+    /// A change is committed. If the members include it already, it came with a snapshot or was stored before a crash.
     pub(crate) fn apply_change(&mut self, index: u64, change: Planned) {
         if index <= self.members().index {
             return;
@@ -184,7 +184,7 @@ impl Group {
         }
     }
 
-    /// What the stored state says of the members: nothing while they are those of the settings.
+    /// The members in the stored state; empty while they are those of the settings.
     pub(crate) fn stored_members(&self) -> Option<(u64, Members)> {
         let members = self.members();
         (*members != self.config.members || members.index > 0)

@@ -17,14 +17,14 @@ use raft::{INVALID_ID, StateRole};
 use crate::group::{Group, Waiting};
 use crate::message::{Kind, Message};
 
-/// Who has everything is elected in this time if it stands alone: its vote is stored, and that of another one.
+/// In this time a lone candidate that has everything is elected: it stores its own vote, and another member stores one.
 const TICKS_OF_AN_ELECTION: usize = 3;
 
 /// When the other members answered, in ticks of this member.
 #[derive(Debug, Default)]
 pub(crate) struct CheckQuorum {
     ticks: u64,
-    /// Of which leadership, and when that began.
+    /// The leadership that this belongs to, and when it began.
     term: u64,
     since: u64,
     answered: BTreeMap<u64, u64>,
@@ -51,7 +51,7 @@ impl Group {
         }
     }
 
-    /// Lets the library's time pass, and looks whether a majority still answers.
+    /// Ticks the library, and checks that a majority still answers.
     pub(crate) fn tick_library(&mut self) {
         self.check_quorum.ticks += 1;
         let hangs = self.disk_hangs();
@@ -72,7 +72,8 @@ impl Group {
         self.draw_timeout();
     }
 
-    /// A member can come to lead while its own removal is on its way. It would stay the leader, and could propose nothing.
+    /// A member can become leader while its own removal is in progress. It would stay leader without being able to propose
+    /// anything.
     pub(crate) fn resign_if_removed(&mut self) {
         let leads = self.raft.raft.state == StateRole::Leader;
         if leads && !self.members().voters.contains(&self.config.node) {
@@ -91,7 +92,7 @@ impl Group {
         }
     }
 
-    /// The other voters, as far as this leader knows: who has most of the log comes first.
+    /// The other voters as this leader knows them, those with most of the log first.
     fn by_log(&self) -> Vec<u64> {
         let progress = self.raft.raft.prs();
         let voters = self.members().voters.iter().copied();
@@ -100,7 +101,7 @@ impl Group {
         others
     }
 
-    /// What was handed out to be written is not durable after an election time.
+    /// The oldest write is not durable after an election timeout.
     pub fn disk_hangs(&self) -> bool {
         let waits = |front: &Waiting| {
             front.write
@@ -148,7 +149,8 @@ impl Group {
         voters.iter().filter(answers).count()
     }
 
-    /// The leader gives up: an election time need not pass until somebody stands for election.
+    /// The leader steps down and tells the others, so that no election timeout has to pass before one of them stands for
+    /// election.
     pub(crate) fn leader_resigns(&mut self, message: &Message) {
         let library = &mut self.raft.raft;
         let leads = library.leader_id == message.from && library.term == message.term;

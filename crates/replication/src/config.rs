@@ -13,17 +13,18 @@ use crate::state::HardState;
 pub struct GroupConfig {
     /// Number of the group (its partition).
     pub group: u32,
-    /// This node. Not 0.
+    /// The number of this member. Not 0.
     pub node: u64,
-    /// The members with which it begins: with this node, as voter or, if it joins later, as learner. What was stored counts more.
+    /// The initial members, including this node: as voter or, if it joins later, as learner. Stored members take
+    /// precedence.
     pub members: Members,
     /// The leader sends a heartbeat after so many ticks. Default 2.
     pub heartbeat_ticks: usize,
     /// A follower that hears nothing for this many ticks, up to twice as many (chosen at random), stands for election; a
     /// leader that no majority answers steps down after one and a half times as many at the latest. Default 20.
     pub election_ticks: usize,
-    /// With nothing to do for so many ticks the group hibernates: whoever drives it must tell [`crate::Group::not_heard`] then. `None`, the
-    /// default: it never does.
+    /// After this many ticks without work the group hibernates; its owner must then call [`crate::Group::not_heard`] for
+    /// silent nodes. `None`, the default: it never hibernates.
     pub hibernate_after_ticks: Option<usize>,
     /// Seed of all random choices.
     pub seed: u64,
@@ -33,7 +34,7 @@ pub struct GroupConfig {
     pub max_message_bytes: u64,
     /// Append messages to one follower that may be unanswered. Default 256.
     pub max_inflight_messages: usize,
-    /// Payload bytes that may be proposed and not committed. Default 64 MiB.
+    /// Payload bytes that may be proposed but not yet committed. Default 64 MiB.
     pub max_uncommitted_bytes: usize,
     /// Payload bytes of durable entries that are kept in memory for followers and for applying; older ones are read from
     /// the log. Entries that are not durable yet are kept in addition. Default 8 MiB.
@@ -89,7 +90,7 @@ impl GroupConfig {
         })
     }
 
-    /// The members as they were stored; those of the settings if nothing was, or if these are newer.
+    /// The stored members; those of the settings if none are stored, or if the settings are newer.
     pub(crate) fn members_of(&self, stored: &HardState) -> Result<Members, GroupError> {
         match &stored.members {
             None => Ok(self.members.clone()),
@@ -104,7 +105,7 @@ impl GroupConfig {
         }
     }
 
-    /// For a member whose state goes up to `applied`.
+    /// The library's settings for a member whose state goes up to `applied`.
     pub(crate) fn library(&self, applied: u64) -> raft::Config {
         raft::Config {
             id: self.node,
@@ -126,7 +127,7 @@ impl GroupConfig {
         }
     }
 
-    /// Defaults for a member that joins a group which has these members by now.
+    /// Defaults for a member that joins a group with these members.
     pub fn joining(group: u32, node: u64, members: Members) -> Self {
         let mut config = Self::new(group, node, Vec::new());
         config.members = members;
@@ -149,13 +150,13 @@ impl EntrySource for LogReader {
 
 /// What a group finds when it starts.
 pub struct RecoveredLog {
-    /// What the log said when it was opened.
+    /// The report of opening the log.
     pub log: Recovered,
     /// The position of the newest checkpoint (the snapshot a new follower would get), or zero. Entries up to here are
     /// taken as committed and applied; later ones are handed out for applying.
     pub checkpoint: EntryId,
     /// Reads the log.
     pub source: Box<dyn EntrySource>,
-    /// What is known of the log from elsewhere.
+    /// Facts about the log from outside of it.
     pub evidence: LogEvidence,
 }

@@ -8,12 +8,12 @@ use skep_storage::log::EntryId;
 pub enum Remedy {
     /// It is the only copy.
     RestoreBackup,
-    /// There are other copies, and what a backup holds contradicts what this member has told them since.
+    /// There are other copies, and a backup contradicts what this member has acknowledged since.
     ReplaceMember,
 }
 
 impl Remedy {
-    /// Of a member of a group with these voters.
+    /// The advice for a member of a group with these voters.
     pub fn of_member(node: u64, voters: &[u64]) -> Remedy {
         match voters {
             [only] if *only == node => Remedy::RestoreBackup,

@@ -10,7 +10,7 @@ use crate::error::{GroupError, Remedy};
 pub struct LogEvidence {
     /// The last entry that a store filled from the log holds. Only committed entries that are durable here may get there.
     pub exported: u64,
-    /// The checkpoint of a snapshot whose installation has begun. The log may not have followed it yet.
+    /// The checkpoint of a snapshot that is being installed. The log may not have been replaced yet.
     pub installing: Option<EntryId>,
 }
 

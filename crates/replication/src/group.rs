@@ -36,7 +36,7 @@ pub(crate) struct Waiting {
     pub(crate) number: u64,
     /// True if frames were handed out under this number.
     pub(crate) write: bool,
-    /// In which tick of this member.
+    /// The tick of this member at which it was handed out.
     pub(crate) since: u64,
     /// Messages that may leave only when everything up to here is durable.
     pub(crate) messages: Vec<eraftpb::Message>,
@@ -91,8 +91,8 @@ pub struct Group {
     pub(crate) failed: Option<GroupError>,
 }
 
-/// From where the log is read. A snapshot may have been installed whose log is not complete, or the crash came before its first
-/// entry: the log goes on where it ends, and what the state holds already is not handed out again.
+/// The point from which the log is read. After a snapshot the log may end before the state, or a crash may have come before
+/// its first entry: the log then continues where it ends, and entries that the state already has are not handed out again.
 fn log_goes_on_at(log: &Recovered, checkpoint: EntryId, single: bool) -> EntryId {
     let is_on_its_way = !single && (1..checkpoint.index).contains(&log.last.index);
     if !is_on_its_way {
@@ -241,7 +241,7 @@ impl Group {
         Ok(this)
     }
 
-    /// What this node is, as last reported.
+    /// The last reported role.
     pub fn role(&self) -> Role {
         self.role
     }
@@ -338,7 +338,7 @@ impl Group {
         Ok(EntryId { index, term })
     }
 
-    /// Lets time pass: one tick. While the member [hibernates](Group::hibernates) there is no time.
+    /// One tick. It has no effect while the member [hibernates](Group::hibernates).
     pub fn tick(&mut self) {
         if self.hibernates() {
             return;
@@ -381,8 +381,8 @@ impl Group {
     }
 
     /// Hands leadership over to another voter, once that has all entries. Proposals are refused meanwhile; if the other
-    /// does not take over within an election time, this node goes on leading. Only a leader can do this; false if this
-    /// node is none, or the other no voter.
+    /// does not take over within an election timeout, this node continues to lead. Only a leader can do this; false if this
+    /// node does not lead, or the other has no vote.
     pub fn transfer_leadership(&mut self, to: u64) -> bool {
         let possible = self.raft.raft.state == StateRole::Leader
             && self.members().voters.contains(&to)
@@ -483,8 +483,8 @@ impl Group {
         )
     }
 
-    /// The library draws election time-outs from a generator that cannot be seeded. So after everything that may have
-    /// made it draw, its choice is replaced by ours, which changes with the term, the role and each election.
+    /// The library draws election timeouts from a generator that cannot be seeded. So after each call that may draw one,
+    /// its choice is replaced by ours, which changes with the term, the role and each election.
     pub(crate) fn draw_timeout(&mut self) {
         let library = &mut self.raft.raft;
         let drawn_for = (library.term, library.state);

@@ -22,18 +22,18 @@ pub(crate) struct Hibernation {
     hibernates: bool,
     /// Ticks without work.
     idle_ticks: usize,
-    /// The leader has allowed this member to hibernate once it has everything up to this entry: who, term, entry.
+    /// The leader has allowed this member to hibernate once it has everything up to this entry: leader, term, entry.
     allowed: Option<(u64, u64, EntryId)>,
 }
 
 impl Group {
-    /// Nothing happens by itself: ticks do nothing until there is work or a message, or [`Group::not_heard`] says that somebody is gone.
+    /// True while ticks have no effect: until there is work, a message, or a call of [`Group::not_heard`].
     pub fn hibernates(&self) -> bool {
         self.hibernation.hibernates
     }
 
-    /// The nodes of these members have not been heard for so many ticks, or never. To be told when that happens to a node, and about
-    /// those of which it is so when the member begins to hibernate.
+    /// The nodes of these members have been silent for this many ticks, or have never been heard. Call it when a node falls
+    /// silent, and for the silent nodes when the member begins to hibernate.
     pub fn not_heard(&mut self, silent: impl Fn(u64) -> bool, ticks: usize) {
         if !self.hibernation.hibernates {
             return;
@@ -70,7 +70,7 @@ impl Group {
         }
     }
 
-    /// Before a message is taken. True if it wakes a leader: the sender has to learn that there is one.
+    /// Called before a message is handled. True if it wakes a leader: the sender must learn that there is one.
     pub(crate) fn is_woken_by(&mut self, message: &Message) -> bool {
         let current = message.term == self.raft.raft.term;
         match message.kind {
@@ -90,7 +90,7 @@ impl Group {
         hibernated && self.raft.raft.state == StateRole::Leader
     }
 
-    /// The leader says that there is nothing to do.
+    /// Handles the leader's message that there is nothing to do.
     pub(crate) fn receive_hibernate(&mut self, message: &Message) {
         let upto = EntryId {
             index: message.index,
@@ -132,7 +132,7 @@ impl Group {
         self.raft.raft.election_elapsed = 0;
     }
 
-    /// As leader: there are others, and all of them are heard and have the whole log.
+    /// As leader: there are other members, and all of them are heard and have the whole log.
     fn others_have_everything(&self) -> bool {
         let (own, last) = (self.config.node, self.last_index());
         let announced = self.leadership.is_some_and(|it| it.announced);

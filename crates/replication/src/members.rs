@@ -19,17 +19,17 @@ use crate::codec::{Cursor, put_number};
 use crate::error::MessageError;
 
 const VERSION: u8 = 1;
-/// Members of one group, at most: more are a mistake.
+/// The largest number of members of a group; more would be a mistake.
 const MAX_MEMBERS: u64 = 64;
 
-/// Who belongs to a group.
+/// The members of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Members {
     /// The entry that made it so; 0 for the members with which the group began.
     pub index: u64,
     /// The newest plan for which there was a change. None is made for an older one.
     pub plan: u64,
-    /// The newest plan that the members are [confirmed](Change::Confirm) to be as.
+    /// The newest plan whose members are [confirmed](Change::Confirm).
     pub confirmed: u64,
     /// They elect the leader and decide what is committed. Ascending.
     pub voters: Vec<u64>,
@@ -44,10 +44,11 @@ pub enum Change {
     AddLearner(u64),
     /// A learner gets its vote.
     Promote(u64),
-    /// It does not belong to the group any more. It does not hear of it from the group.
+    /// The member leaves the group. The group does not tell it.
     Remove(u64),
-    /// Nobody comes or goes: the members are as planned. Said by the leader, of itself. With it the change before is stored by a group
-    /// of one: who is removed, and may be needed by a leader that has forgotten it in a crash, may go from then on.
+    /// No member comes or goes: the leader confirms, under its own name, that the members are as planned. This makes even a
+    /// group of one store the previous change. Only then may a removed member go, because until then a leader that crashes
+    /// may forget the change and need it.
     Confirm(u64),
 }
 
@@ -71,7 +72,7 @@ impl Members {
         }
     }
 
-    /// Whether it belongs to the group in any role.
+    /// True for a member in any role.
     pub fn contains(&self, member: u64) -> bool {
         self.voters.contains(&member) || self.learners.contains(&member)
     }
@@ -146,7 +147,7 @@ impl Members {
 }
 
 impl Change {
-    /// The member that it concerns.
+    /// The member concerned.
     pub fn member(self) -> u64 {
         match self {
             Change::AddLearner(member)

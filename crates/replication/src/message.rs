@@ -32,7 +32,7 @@ pub enum Kind {
     SnapshotChunk = 10,
     SnapshotAck = 11,
     Hibernate = 12,
-    /// A leader that no majority answers gives up.
+    /// A leader steps down because no majority answers it.
     Resignation = 13,
 }
 
@@ -56,7 +56,7 @@ impl Kind {
         }
     }
 
-    /// It is no answer to another one.
+    /// True for a request; false for an answer to one.
     pub fn is_request(self) -> bool {
         self.name().ends_with("Request")
     }
@@ -112,7 +112,8 @@ pub struct Message {
     /// The leader's commit index; in snapshot chunks and their answers the number of the transfer.
     pub(crate) commit: u64,
     pub(crate) commit_term: u64,
-    /// Where a rejected append may continue; the number of a snapshot chunk; who is to stand for election first when a leader resigns.
+    /// Where a rejected append may continue; the number of a snapshot chunk; the member that should stand for election
+    /// first when a leader resigns.
     pub(crate) hint: u64,
     pub(crate) priority: i64,
     pub(crate) reject: bool,
@@ -186,7 +187,7 @@ impl Message {
         self.kind == Kind::SnapshotChunk
     }
 
-    /// True if whoever takes it needs room for it on its disk.
+    /// True if the receiver needs disk space for it.
     pub fn fills_disk(&self) -> bool {
         !self.entries.is_empty() || self.is_snapshot()
     }

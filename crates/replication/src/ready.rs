@@ -146,7 +146,7 @@ impl Group {
         self.waiting.push_back(waiting);
     }
 
-    /// Entries for the log, and for whoever asks for them.
+    /// Takes entries for the log and for later reads.
     fn take_entries(&mut self, entries: Vec<eraftpb::Entry>, frames: &mut Vec<Frame>) {
         for entry in entries {
             let (tag, payload) = stored(&entry);
@@ -213,8 +213,8 @@ impl Group {
         self.set_role(role);
     }
 
-    /// While the disk takes nothing, nothing more is taken from the library. That it leads no more is to be known all the same: who
-    /// waits here would wait until there is room.
+    /// While the disk accepts nothing, nothing more is taken from the library. A lost leadership is still reported:
+    /// otherwise clients would wait here until there is disk space.
     fn note_lost_leadership(&mut self) {
         if self.leadership.is_some() && self.raft.raft.state != StateRole::Leader {
             let leader = self.leader().filter(|leader| *leader != self.config.node);

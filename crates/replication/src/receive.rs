@@ -92,7 +92,7 @@ impl Group {
         self.draw_timeout();
     }
 
-    /// A committed entry of which the leader has another one, with the terms of both: one of the two has lost data.
+    /// A committed entry that differs from the leader's, with the terms of both: one of the two members has lost data.
     fn contradicted_by(&self, append: &raft::eraftpb::Message) -> Option<(u64, u64, u64)> {
         let committed = self.raft.raft.raft_log.committed;
         let entries = append.entries.iter().map(|entry| (entry.index, entry.term));
@@ -105,8 +105,9 @@ impl Group {
         })
     }
 
-    /// Answers [`Event::ProduceSnapshot`]: the chunks of a checkpoint that holds everything up to `id`, or more. The log of the
-    /// follower begins behind `id`: where somebody there needs older entries than the state does, it gets those of our log too.
+    /// Answers [`Event::ProduceSnapshot`]: the chunks of a checkpoint that holds everything up to `id`, or more. The
+    /// follower's log begins after `id`: if an exporter there needs older entries than the state does, the follower gets
+    /// those of our log too.
     pub fn offer_snapshot(&mut self, to: u64, id: EntryId, source: Box<dyn SnapshotSource>) {
         if !self.asked.remove(&to) {
             return;

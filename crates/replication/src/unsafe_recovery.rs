@@ -6,9 +6,10 @@ use crate::error::GroupError;
 use crate::members::Members;
 use crate::state::HardState;
 
-/// Makes the log that of another member, `own`, which is alone in its group: its entries count as committed, whoever had them. `checkpoint`
-/// is that of the member whose log it is, and `plan` the number of the plan that wants it. Done again it changes nothing, as long as the
-/// group was not opened in between. Only the one who knows that the other members are lost for good may do this.
+/// Turns the log into that of another member, `own`, which is alone in its group: all of its entries count as committed.
+/// `checkpoint` is the checkpoint of the member that had the log, and `plan` the number of the plan that asks for it. Doing
+/// it again changes nothing, as long as the group was not opened in between. Only the one who knows that the other members
+/// are lost for good may do this.
 ///
 /// # Errors
 /// The log cannot be understood or written.

@@ -30,7 +30,7 @@ pub enum Need<'c> {
     OfEachStarted(Option<Key>, &'c Document),
     /// Nothing is refused: what the caller may not do this to is passed over.
     Filters(&'static [Permission]),
-    /// Whoever is let in may do it.
+    /// Every authenticated caller may do it.
     Nothing,
     /// No client can send it: it comes from the management port, or from this partition itself.
     Internal,
@@ -57,7 +57,7 @@ pub enum On<'c> {
     Process(&'c ProcessRef),
     /// The decision with this key or id.
     Decision(&'c DecisionRef),
-    /// The process to whose instance belongs what the command is about.
+    /// The process whose instance contains the subject of the command.
     ItsProcess,
     /// What was found: the resource that it belongs to.
     Found,
