@@ -1,8 +1,7 @@
 //! Documents: files that processes refer to and do not carry. A variable has the reference; the content lies in a store.
 //!
-//! [`Stores`] are those of one server. A store keeps a document under its id with what is known of it ([`Metadata`]), once: an
-//! id that is taken stays taken until its document is deleted or expires. Content is hashed when it comes in, and who asks for
-//! it says which hash he expects.
+//! [`Stores`] are the stores of one server. A store keeps each document with its [`Metadata`] under an id, which stays taken until
+//! the document is deleted or expires. Content is hashed when it arrives, and a reader names the hash that it expects.
 //!
 //! | What | Bound | At the bound |
 //! |---|---|---|

@@ -1,5 +1,5 @@
-//! What one caller may do: the sum of what he was given himself and of what everything gives him that he is a member of. There are
-//! grants only, and no denials.
+//! The permissions of one caller: those granted directly, and those of every group, role and tenant that the caller belongs to.
+//! There are grants only, and no denials.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

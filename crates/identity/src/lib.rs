@@ -1,10 +1,9 @@
-//! Who there is and what each may do. No IO, no clock: the engine decides by it when a command is carried out, the gateways when
-//! something is searched for.
+//! Users and their permissions. No IO, no clock: the engine checks commands with it, the gateways check searches.
 //!
-//! - [`Directory`]: all users, groups, roles, tenants, mapping rules, memberships and authorizations, by whatever they are looked up by.
-//!   To clone it is to copy a pointer.
-//! - [`Grants`]: what one caller may do, put together from everything that he is a member of.
-//! - [`defaults`]: roles and tenant that every cluster has.
+//! - [`Directory`]: all users, groups, roles, tenants, mapping rules, memberships and authorizations, with an index for each
+//!   look-up. A clone copies a pointer.
+//! - [`Grants`]: the permissions of one caller, put together from all memberships.
+//! - [`defaults`]: the roles and the tenant that every cluster has.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 

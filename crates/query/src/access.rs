@@ -114,7 +114,7 @@ pub enum Narrowed {
 /// Adds what leaves out what the caller may not read.
 ///
 /// # Errors
-/// He was granted more single resources than a search can name.
+/// The caller was granted more single resources than a search can name.
 pub fn narrow(search: &mut Search, grants: &Grants) -> Result<Narrowed, TooManyGrants> {
     let entity = search.entity;
     let Some(access) = of(entity) else {

@@ -100,7 +100,7 @@ async fn send(broker: &dyn Broker, initial: &Initial, passwords: &Passwords) -> 
     answer.result.map(|_| ()).map_err(|why| why.to_string())
 }
 
-/// Those who are not there, as far as this node knows. Who is there keeps his password.
+/// The users that do not exist yet, as far as this node knows. Existing users keep their passwords.
 async fn new_users(
     broker: &dyn Broker,
     users: &[InitialUser],

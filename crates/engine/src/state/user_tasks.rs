@@ -68,7 +68,7 @@ pub struct Transition {
     pub listeners_done: u32,
     /// The global ones as they were when it began: before those of the model, and behind them.
     pub global_listeners: [Vec<ListenerJob>; 2],
-    /// The assignee is the one of the model: the task is assigned to him when it is created.
+    /// The assignee is the one of the model, to whom the task is assigned when it is created.
     pub assigns: bool,
 }
 

@@ -493,7 +493,7 @@ fn identity_asks_for_its_own_permissions() {
     forbidden(&mut rig, is("anna"), create.clone());
     grant(&mut rig, "anna", ResourceType::Role, "*", &[P::Create]);
     allowed(&mut rig, is("anna"), create);
-    // Who may create roles may not give one to himself.
+    // A caller who may create roles may not take one for themselves.
     let add = member("clerk", EntityType::User, "anna");
     let add = Command::Identity(IdentityCommand::AddToRole(add));
     forbidden(&mut rig, is("anna"), add.clone());

@@ -168,7 +168,7 @@ fn users_get_give_and_take_tasks() {
     assert_eq!(assignee(&rig), "bert");
     assert_eq!(changed(last(&rig, "ASSIGNED")), ["assignee"]);
     assert_eq!(last(&rig, "ASSIGNED").text("action"), "give");
-    // He has it already: nothing changes, and it is no error.
+    // The assignee has it already: nothing changes, and it is no error.
     rig.claim(task, "bert").unwrap();
     assert!(changed(last(&rig, "ASSIGNED")).is_empty());
     let (kind, reason) = rejected(rig.claim(task, "carl"));

@@ -93,7 +93,7 @@ fn of_window(changes: &Changes) -> Vec<(Named, Known)> {
     named.collect()
 }
 
-/// `None`: whoever made it no list has its value for himself.
+/// `None`: the text is no list, and is left to whoever wrote it.
 fn spliced(text: &str, items: &BTreeMap<u32, String>) -> Option<String> {
     let mut list: Vec<Box<RawValue>> = serde_json::from_str(text).ok()?;
     for (index, value) in items {

@@ -246,7 +246,7 @@ fn what_a_user_did_to_others_and_their_rights_is_told_by_ids() {
         told,
         [
             "USER CREATE SUCCESS",
-            // Who is made may read himself.
+            // A new user may read their own entry.
             "AUTHORIZATION CREATE SUCCESS",
             "GROUP CREATE SUCCESS",
             "GROUP ASSIGN SUCCESS",

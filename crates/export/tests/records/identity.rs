@@ -366,7 +366,7 @@ fn what_all_partitions_write_stands_there_once() {
         first.one(&USER, r#"{"username": "anna"}"#)["name"],
         "Name of anna"
     );
-    // Who is made may read himself.
+    // A new user may read their own entry.
     assert_eq!(first.find(&AUTHORIZATION, "{}").len(), 3 + 3);
     assert_eq!(first.find(&MEMBER, "{}").len(), 10);
 }

@@ -274,7 +274,7 @@ impl Watch {
         let now = self.ticks.0.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let mut limits = self.limits;
         if self.room.available_permits() == 0 {
-            // Others wait outside: who asks nothing gives his place away sooner.
+            // Other connections wait: an idle one loses its place sooner.
             limits.idle = limits.idle.min(limits.head);
         }
         self.connections.lock().open.retain(|activity| {

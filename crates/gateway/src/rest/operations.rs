@@ -138,7 +138,7 @@ pub struct Operation {
 pub enum Does {
     /// The gateway tells what it knows.
     Tell(fn(&FrontEnd) -> Response<RestBody>),
-    /// It tells who asks what it knows of him.
+    /// The gateway tells the caller what it knows of them.
     TellCaller(fn((&FrontEnd, &Claims)) -> Response<RestBody>),
     /// The broker carries a command out: that of this row.
     Command {

@@ -441,7 +441,7 @@ fn refused(entity: &Entity) -> Problem {
 
 struct Ask<'f> {
     front: &'f FrontEnd,
-    /// What the caller may do; `None`: nobody asks, or what follows belongs to what he was shown.
+    /// The caller's permissions; `None`: there is no caller, or the entity belongs to one that the caller was shown.
     grants: Option<Arc<Grants>>,
     consistency: Consistency,
     behind: u64,

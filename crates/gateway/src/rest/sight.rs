@@ -39,7 +39,7 @@ pub fn may(front: &FrontEnd, claims: &Claims, operation: &Operation) -> Result<(
     }
 }
 
-/// He may not see what he has named.
+/// The caller may not see what the request names.
 pub fn unauthorized(permissions: &[Permission]) -> Problem {
     let each = permissions.iter().map(|Permission { on, to }| {
         format!(

@@ -617,7 +617,7 @@ async fn authorizations_are_found_by_any_of_several_resources() {
         let body = json!({"filter": filter}).to_string();
         post(gateway.rest, "/v2/authorizations/search", &body).await
     };
-    // Who is made may read himself.
+    // A new user may read their own entry.
     for (filter, count) in [
         (json!({}), 2),
         (json!({"resourceIds": ["anna", "carl", "none"]}), 2),

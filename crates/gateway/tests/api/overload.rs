@@ -1,4 +1,4 @@
-//! At the limit: callers wait or are told to come again, and who waits for something of his own holds nobody up.
+//! At the limit: callers wait or are asked to come again, and a request that waits on purpose (a poll, a stream) delays no other.
 
 use std::sync::Arc;
 

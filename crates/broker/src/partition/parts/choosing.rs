@@ -171,7 +171,7 @@ fn search_for(key: Key, around: &mut Around<'_>) -> Option<(Key, Result<Search, 
     ))
 }
 
-/// Who has made the operation chooses among what he may read: the rest is not even counted.
+/// Narrows the search to what the operation's creator may read: the rest is not even counted.
 fn seen_by(claims: &Claims, mut search: Search, around: &mut Around<'_>) -> Result<Search, String> {
     if !around.env.config.engine.identity.authorizations {
         return Ok(search);

@@ -93,7 +93,7 @@ fn as_member(kind: ParentType, id: &str) -> Option<(OwnerType, Member)> {
     }
 }
 
-/// Takes somebody who goes out of everything that he is a member of, and takes what he was granted.
+/// Removes all memberships and authorizations of a deleted entity.
 pub(super) fn leave_all(
     cx: &mut Context<'_>,
     what: &str,

@@ -72,7 +72,7 @@ fn fits(cx: &Context<'_>, setup: &IdentitySetupValue) -> Result<(), Rejection> {
         memberships: setup.group_members.len()
             + setup.role_members.len()
             + setup.tenant_members.len(),
-        // Each user may read himself.
+        // Each user may read their own entry.
         authorizations: setup.authorizations.len() + setup.users.len(),
         bytes: 2 * setup.weight(),
     };
@@ -107,7 +107,7 @@ fn parents(
     Ok(())
 }
 
-/// Who is named need not be there: a user may come by his first login.
+/// A named member need not exist: a user may be created by the first login.
 fn members(
     cx: &mut Context<'_>,
     kind: ParentType,

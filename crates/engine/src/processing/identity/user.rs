@@ -20,7 +20,7 @@ pub(super) fn create(cx: &mut Context<'_>, value: &UserValue) -> Outcome {
     Ok(decided.spread(cx, Response::User(shown(user))))
 }
 
-/// Writes the user, and that he may read himself.
+/// Writes the user, and the permission to read their own entry.
 pub(super) fn created(
     cx: &mut Context<'_>,
     intent: &'static str,
