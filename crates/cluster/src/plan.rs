@@ -48,7 +48,7 @@ pub enum Request {
     Purge,
 }
 
-/// What will be done, and what comes of it.
+/// The steps of a change, and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     /// The state for which it was planned.
@@ -74,7 +74,7 @@ pub enum Refusal {
     /// There is no such change.
     #[error("{0}")]
     Unknown(String),
-    /// Nobody who could decide was reached.
+    /// No node that could decide was reached.
     #[error("{0}")]
     Unreachable(String),
     /// It may happen or not.

@@ -140,7 +140,7 @@ impl State {
         }
     }
 
-    /// Nobody has a copy: what is made from now on is new.
+    /// No node has a copy: everything from now on is new.
     pub(crate) fn begin_incarnation(&mut self) {
         self.incarnation += 1;
         for partition in self.purge.iter().flat_map(|purge| purge.copies.keys()) {

@@ -2,7 +2,7 @@
 
 use crate::{Layout, State};
 
-/// As it is bootstrapped: each partition has so many copies.
+/// A bootstrapped state: each partition has this many copies.
 pub fn cluster(nodes: &[u32], copies: u32, partitions: u32) -> State {
     let layout = Layout {
         nodes: nodes.to_vec(),

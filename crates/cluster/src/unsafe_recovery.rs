@@ -70,7 +70,7 @@ pub struct GoesOn {
     pub index: u64,
 }
 
-/// What becomes of a partition.
+/// The outcome for a partition.
 enum Fate {
     /// It has a majority.
     Lives,

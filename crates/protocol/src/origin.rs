@@ -32,7 +32,8 @@ impl Origin {
         Origin::of(Claims::Internal)
     }
 
-    /// Nothing to be said: the command of nobody in particular. It reads back as that of [`Claims::Anonymous`].
+    /// True if there is nothing to record: the command of an anonymous caller. It reads back as that of
+    /// [`Claims::Anonymous`].
     pub fn is_plain(&self) -> bool {
         self.operation_reference.is_none()
             && self.batch_operation_reference.is_none()

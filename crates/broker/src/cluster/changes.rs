@@ -65,7 +65,7 @@ impl Cluster {
         self.send(node, &NodeMessage::Cluster(message));
     }
 
-    /// An entry for the metadata group, to whoever leads that. It may be lost.
+    /// An entry for the metadata group, sent to its leader. It may be lost.
     pub(crate) fn propose_metadata(&self, entry: Entry) {
         let Some((leader, own)) = self.metadata_leader() else {
             return;

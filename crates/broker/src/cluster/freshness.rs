@@ -16,7 +16,7 @@ use super::positions::PositionKnown;
 use crate::asking::{QueryResult, StoreState};
 use crate::partition::PartitionHandle;
 
-/// How long a query waits for somebody who can tell, and between two looks for one.
+/// How long a query waits for a leader that knows the position, and the pause between two attempts.
 const ELECTION: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -26,8 +26,8 @@ impl Cluster {
         StoreState::of(handle, self.had(handle.status.partition))
     }
 
-    /// Up to which entry the partition is committed, if this node leads it and hears a majority of its replicas: no other node can lead
-    /// it then.
+    /// The commit index of the partition, if this node leads it and hears a majority of its replicas: no other node can
+    /// lead it then.
     pub(super) fn surely_committed(&self, partition: u32) -> Option<u64> {
         let handle = self.local()?.partition(partition);
         let handle = handle.filter(|handle| handle.leads())?;

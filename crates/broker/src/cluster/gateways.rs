@@ -115,7 +115,7 @@ impl Cluster {
         }
     }
 
-    /// A broker tells what the cluster knows of itself, once. A gateway may hear that before the greeting that says that there is a
+    /// A broker sends the cluster's state, once. A gateway may hear that before the greeting that says that there is a
     /// cluster.
     pub(super) fn hears_state(&self, state: &State) {
         if self.is_gateway() {
@@ -130,7 +130,7 @@ impl Cluster {
         }
     }
 
-    /// A gateway has come: it hears what the cluster knows of itself.
+    /// A gateway has connected and gets the cluster's state.
     pub(super) fn tell_gateway(&self, node: u32, state: &State) {
         if state.is_bootstrapped() && !self.is_gateway() {
             let state = state.encode();
@@ -139,7 +139,7 @@ impl Cluster {
         }
     }
 
-    /// What the cluster knows of itself has changed.
+    /// The cluster's state has changed.
     pub(super) fn tell_gateways(&self, state: &State) {
         let gateways = self.peers().filter(|node| is_gateway(*node));
         for node in gateways.filter(|node| self.is_connected(*node, Class::Requests)) {
@@ -170,7 +170,7 @@ mod tests {
     use crate::metrics::BrokerMetrics;
     use crate::preparation::Preparation;
 
-    /// A gateway that has found nobody yet.
+    /// A gateway that has found no broker yet.
     fn gateway(wanted: Option<&str>) -> Arc<Cluster> {
         let cluster = ClusterConfig {
             gateway: true,

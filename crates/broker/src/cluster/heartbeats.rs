@@ -114,7 +114,7 @@ impl Cluster {
         self.peers.heartbeats.is_heard(node)
     }
 
-    /// The node is silent for so long that nobody counts on it any more.
+    /// The node has been silent for so long that it counts as lost.
     pub(super) fn has_fallen_silent(&self, node: u32) -> bool {
         self.peers.heartbeats.silence(node) >= self.config.election_timeout() * 2
     }
@@ -136,7 +136,7 @@ impl Cluster {
         self.peers.heartbeats.heard()
     }
 
-    /// Replicas that follow one on this node which has failed: the node is heard, so that nobody would miss its replica.
+    /// Replicas that follow a failed one on this node: the node is still heard, so they would not notice the failure.
     pub(super) fn replace_failed_leaders(&self, node: u32, status: &NodeStatus) {
         let Some(local) = self.local() else {
             return;

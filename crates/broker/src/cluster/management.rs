@@ -86,10 +86,10 @@ pub(super) struct OperatorRequests {
 }
 
 impl Cluster {
-    /// Asks whoever leads the metadata group.
+    /// Asks the leader of the metadata group.
     ///
     /// # Errors
-    /// It is refused, or nobody was reached.
+    /// The request is refused, or no node was reached.
     pub async fn ask(self: &Arc<Self>, ask: Ask) -> Outcome {
         if !self.has_others() && !ask.is_for_one() {
             return Err(Refusal::NotOffered(

@@ -11,7 +11,7 @@ use super::Cluster;
 use super::wire::{NodeMessage, NodeStatus, ReplicaStatus};
 use crate::asking::StoreState;
 
-/// Up to which entry a replica has the log.
+/// The last log entry of a replica.
 struct Applied {
     /// As last heard.
     now: u64,
@@ -45,7 +45,7 @@ const A_WHILE: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(super) struct Members {
     present: Mutex<BTreeMap<u32, NodeStatus>>,
-    /// By partition and node: up to which entry its replica has the log. Not forgotten with the node.
+    /// The last log entry of each replica, by partition and node. Kept when the node is forgotten.
     applied: Mutex<BTreeMap<(u32, u32), Applied>>,
 }
 
@@ -132,7 +132,7 @@ impl Cluster {
         })
     }
 
-    /// All partitions begin anew: how far they were means nothing any more.
+    /// All partitions start again: their old positions are void.
     pub(super) fn forget_progress(&self) {
         self.peers.members.forget_progress();
         self.local.freshness.forget_expected();
@@ -158,7 +158,7 @@ impl Cluster {
             .unwrap_or(u64::MAX)
     }
 
-    /// Up to which entry other nodes had the partition's log a while ago.
+    /// The entry up to which other nodes had the partition's log a while ago.
     pub fn had(&self, partition: u32) -> u64 {
         let applied = self.peers.members.applied.lock();
         let of_partition = applied.range((partition, 0)..=(partition, u32::MAX));

@@ -40,7 +40,7 @@ const DEAF: u64 = u64::MAX;
 
 pub(super) enum MetadataEvent {
     Message(Box<ReplicaMessage>),
-    /// If this member leads. Otherwise it is lost, and whoever waits for it does so in vain.
+    /// Proposes the entry if this member leads. Otherwise the entry is lost, and its sender waits in vain.
     Propose(Entry),
     /// Another node gives no signs of life since then.
     NotHeard {
@@ -106,7 +106,7 @@ impl MetadataGroup {
     }
 }
 
-/// The state that was stored last, if it can be read: whoever has to know says so if not.
+/// The last stored state, if it can be read; other code reports the error if not.
 pub(super) fn stored_state(directory: &Path) -> Option<State> {
     super::metadata_member::stored_state(&std::fs::read(directory.join(STATE)).ok()?)
 }

@@ -26,7 +26,7 @@ pub fn failed(error: impl std::fmt::Display) -> MetadataError {
     MetadataError(error.to_string())
 }
 
-/// What a node is told that becomes one of the cluster.
+/// The message to a node that joins the cluster.
 #[derive(Clone, Debug)]
 pub struct Admission {
     /// The member that it is.
@@ -63,7 +63,7 @@ pub trait Surroundings {
     fn now(&self) -> i64;
 }
 
-/// The state with the entry up to which it goes.
+/// The state, with the last entry in it.
 #[derive(Default, Serialize, Deserialize)]
 struct Stored {
     index: u64,
@@ -77,7 +77,7 @@ struct Stored {
     installing: bool,
 }
 
-/// The state that was stored last, if it can be read: whoever has to know says so if not.
+/// The last stored state, if it can be read; other code reports the error if not.
 pub fn stored_state(bytes: &[u8]) -> Option<State> {
     let stored: Stored = serde_json::from_slice(bytes).ok()?;
     Some(stored.state).filter(State::is_bootstrapped)
@@ -166,7 +166,7 @@ impl MetadataMember {
         &self.state
     }
 
-    /// Nothing is to be done until something is told.
+    /// There is nothing to do until a message arrives.
     pub fn hibernates(&self) -> bool {
         let is_alone = self.group.is_alone()
             && matches!(self.group.role(), Role::Leader { .. })
@@ -198,7 +198,7 @@ impl MetadataMember {
         }
     }
 
-    /// If this member leads. Otherwise it is lost, and whoever waits for it does so in vain.
+    /// Proposes the entry if this member leads. Otherwise the entry is lost, and its sender waits in vain.
     pub fn propose(&mut self, entry: Entry) {
         if let Ok(id) = self.group.propose(entry.encode().into()) {
             self.proposed.push_back((id.index, entry));

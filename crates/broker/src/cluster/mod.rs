@@ -67,7 +67,7 @@ use crate::partition::Report;
 
 pub use skep_transport::OpenError;
 
-/// How often requests are looked for that nobody will answer.
+/// How often requests that will not be answered are looked for.
 const LOOK_AROUND: Duration = Duration::from_millis(250);
 /// Once a second a node says how it is, and forgets requests whose clients have gone.
 const LOOKS_A_SECOND: u64 = 4;
@@ -283,7 +283,8 @@ impl Cluster {
         }
     }
 
-    /// Others hear that this node leads nothing any more. What they have sent before is answered, so that nobody is in doubt.
+    /// Tells the others that this node no longer leads anything. Requests sent before are answered, so no outcome is
+    /// unknown.
     fn answer_the_last(&self) {
         if !self.has_others() {
             return;
@@ -372,7 +373,7 @@ impl Cluster {
         }
     }
 
-    /// For what is large and delays nobody.
+    /// For bulk data, which must not delay other messages.
     fn send_in_bulk(&self, to: u32, message: &NodeMessage) -> Result<(), SendError> {
         self.send_bytes(to, Class::Bulk, in_bulk(Bulk::Node, &message.encode()))
     }

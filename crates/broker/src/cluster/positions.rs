@@ -12,7 +12,7 @@ use super::wire::NodeMessage;
 /// A leader that is there answers at once: it looks at a number.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What hears of the entry; `None`: nobody can tell.
+/// The callback that gets the entry; `None`: the position is unknown.
 pub type PositionKnown = Box<dyn FnOnce(Option<u64>) + Send>;
 
 struct Pending {
@@ -29,7 +29,7 @@ pub(super) struct Positions {
 }
 
 impl Positions {
-    /// Nobody will answer these.
+    /// These will not be answered.
     fn give_up(&self, which: impl Fn(&Pending) -> bool) {
         let mut pending = self.pending.lock();
         let given_up: Vec<Pending> = pending

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use super::Cluster;
 use super::wire::NodeMessage;
 
-/// Tells what this node knows, as text; who is asked and who asks agree about the questions.
+/// This node's answer, as text; both sides agree on the questions.
 pub type Answerer = Box<dyn Fn(&str) -> String + Send + Sync>;
 
 /// A node gets so long to answer.

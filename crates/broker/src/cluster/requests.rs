@@ -166,7 +166,7 @@ impl Cluster {
         self.place(id, pending, None);
     }
 
-    /// Sends the request to whoever leads its partition, if that is another one than the node that has just refused it.
+    /// Sends the request to the leader of its partition, unless that is the node that has just refused it.
     fn place(self: &Arc<Self>, id: u64, mut pending: Pending, refused: Option<u32>) {
         let requests = &self.exchanges.requests;
         match self.leader_of(pending.partition) {
@@ -244,7 +244,7 @@ impl Cluster {
         });
     }
 
-    /// Why a request for the partition is refused at once, if it is: nobody will lead it soon.
+    /// The reason to refuse a request for the partition at once, if there will be no leader soon.
     fn cannot_wait(&self, partition: u32) -> Option<Failure> {
         let (present, size) = (self.present_nodes(), self.size());
         if self.state().is_lost(partition) {

@@ -12,7 +12,7 @@ use super::wire::NodeMessage;
 /// Job types that are remembered. A client of one beyond looks for jobs by itself, now and then.
 const MAX_TYPES: usize = 10_000;
 
-/// Nodes that wait for jobs of a type. Forgotten when they are told: who still waits says so again.
+/// Nodes that wait for jobs of a type. A node is removed when it is told; if it still waits, it says so again.
 #[derive(Default)]
 pub(super) struct Wanted(Mutex<HashMap<Arc<str>, BTreeSet<u32>>>);
 

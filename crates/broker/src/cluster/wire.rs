@@ -32,7 +32,7 @@ pub enum NodeMessage {
         /// Up to this entry the partition was committed when the answer left.
         committed: u64,
     },
-    /// Nobody waits for the answer any more.
+    /// The sender no longer waits for the answer.
     Cancel {
         id: u64,
     },
@@ -48,7 +48,7 @@ pub enum NodeMessage {
         partition: u32,
         jobs: Vec<JobActivation>,
     },
-    /// A client waits for jobs of this type: the next that nobody takes is to be announced.
+    /// A client waits for jobs of this type: announce the next one that is not taken.
     Wanted {
         job_type: Arc<str>,
     },
@@ -68,7 +68,7 @@ pub enum NodeMessage {
         stream: u64,
         job: Box<ActivatedJob>,
     },
-    /// So many jobs that were pushed have been taken.
+    /// The client has taken this many of the pushed jobs.
     Credit {
         stream: u64,
         amount: u32,
@@ -130,7 +130,7 @@ pub enum NodeMessage {
         id: u64,
         answer: String,
     },
-    /// To the node that leads the partition: up to which entry is it committed now?
+    /// To the leader of the partition: what is its commit index now?
     Position {
         id: u64,
         partition: u32,
@@ -140,7 +140,7 @@ pub enum NodeMessage {
         /// `None`: the node that was asked does not surely lead.
         entry: Option<u64>,
     },
-    /// To the node that leads partition 1: who there is and what each may do, if that is another state than the known one.
+    /// To the leader of partition 1: send the directory of users and permissions, if it differs from the known one.
     DirectoryWanted {
         known: Option<u64>,
     },
@@ -166,7 +166,7 @@ pub enum ClusterMessage {
     Propose {
         entry: Vec<u8>,
     },
-    /// What an operator asks for, and what comes of it.
+    /// A request of an operator, and its result.
     Ask {
         id: u64,
         ask: Vec<u8>,

@@ -10,9 +10,9 @@ use skep_protocol::Key;
 const COUNTERS: usize = 16;
 /// Milliseconds after which counting begins from zero.
 const WINDOW: i64 = 2_000;
-/// Fewer records per second are nobody's trouble.
+/// Fewer records per second are no problem.
 const LEAST_RATE: u64 = 100;
-/// Only instances with at least one of so many records are named.
+/// Only instances with at least one in this many records are named.
 const LEAST_SHARE: u64 = 10;
 
 /// An instance that has written many of the latest records.
@@ -28,7 +28,7 @@ pub struct Busy {
 struct Counter {
     key: Key,
     records: u64,
-    /// At most so many of them are of others.
+    /// At most this many of them belong to other instances.
     others: u64,
 }
 
@@ -42,7 +42,7 @@ pub struct Busiest {
 }
 
 impl Busiest {
-    /// So many records were written for this instance.
+    /// Counts this many records for this instance.
     pub fn count(&mut self, instance: Option<Key>, records: u64) {
         self.total += records;
         let Some(key) = instance else { return };

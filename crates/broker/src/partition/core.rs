@@ -89,7 +89,7 @@ pub struct Polled {
     /// [`is void`](PartitionCore::is_void): then call [`PartitionCore::rebuild`] with an engine that holds everything up to
     /// [`PartitionCore::applied`].
     pub lost_leadership: bool,
-    /// The entry up to which the state stayed when leadership was lost. What was captured behind it is void.
+    /// The last entry whose changes stayed when leadership was lost. A checkpoint captured after it is void.
     pub kept: u64,
 }
 
@@ -104,7 +104,7 @@ pub struct PartitionCore {
     stale: bool,
     /// Index and term of the last entry whose records are in the state for sure: committed and evaluated or applied.
     applied: u64,
-    /// The entry up to which the (speculative) state goes, and its term.
+    /// The last entry in the (speculative) state, and its term.
     evaluated: u64,
     evaluated_term: u64,
     /// What was evaluated behind it may have to be taken back.
@@ -223,7 +223,7 @@ impl PartitionCore {
         self.counted(|engine| engine.run_due(now, pressure, streams))
     }
 
-    /// Writes down how far exporters have got.
+    /// Records the positions of exporters.
     pub fn report_exported(&mut self, now: i64, reports: &[ExporterValue]) {
         self.engine.report_exported(now, reports);
     }
@@ -455,7 +455,7 @@ impl PartitionCore {
         };
     }
 
-    /// Leadership is lost: takes back what is not committed. Returns the entry up to which the state stays.
+    /// Leadership is lost: undoes uncommitted changes. Returns the last entry whose changes stay.
     fn take_back(&mut self) -> u64 {
         debug_assert!(!self.leader, "who leads goes on with what it proposed");
         self.proposed.clear();

@@ -55,7 +55,7 @@ impl ExporterBoard {
         Some(slowest.status.clone())
     }
 
-    /// Ends the threads. All are told before the first is waited for.
+    /// Ends the threads: signals all of them, then waits for each.
     pub fn stop(&self) {
         let running = std::mem::take(&mut *self.running.lock());
         for one in &running {

@@ -29,7 +29,7 @@ pub struct PartitionHandle {
     pub secondary: Arc<SecondaryCell>,
     /// What exports its records.
     pub exporters: Arc<ExporterBoard>,
-    /// How far the log is committed, as far as it is known here.
+    /// The commit index of the log, as far as it is known here.
     pub progress: Arc<LogProgress>,
     pub(super) thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }

@@ -67,7 +67,7 @@ pub fn inbox() -> (Inbox, Incoming) {
 }
 
 impl Inbox {
-    /// An inbox that nobody reads.
+    /// An inbox without a reader.
     pub fn closed() -> Inbox {
         inbox().0
     }

@@ -20,7 +20,7 @@ impl Pace {
         }
     }
 
-    /// So many bytes go now. How long the next ones wait.
+    /// Accounts for this many bytes that go now. Returns how long the next ones must wait.
     pub fn went(&mut self, bytes: usize, now: Instant) -> Duration {
         let took = Duration::from_nanos(
             (bytes as u64).saturating_mul(1_000_000_000) / self.per_second.max(1),

@@ -133,7 +133,7 @@ impl PendingRows {
         Some(changes.bytes(location).map(Cow::into_owned))
     }
 
-    /// Collects the rows of one checkpoint. Nobody reads meanwhile.
+    /// Collects the rows of one checkpoint. There are no reads meanwhile.
     pub fn capture(&self) -> Capture<'_> {
         Capture(self.0.write())
     }

@@ -21,7 +21,7 @@ const CHUNKS_AHEAD: usize = 8;
 /// A part, or that there is no more for a reason that was logged.
 pub type Chunk = std::result::Result<Bytes, ()>;
 
-/// Reads the parts of a snapshot beside the partition's thread, until the last part, or until nobody wants them any more.
+/// Reads the parts of a snapshot beside the partition's thread, until the last part, or until they are no longer needed.
 ///
 /// # Errors
 /// It cannot begin.

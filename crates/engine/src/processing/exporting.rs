@@ -35,7 +35,7 @@ pub(crate) fn change(cx: &mut Context<'_>, change: &ExportingChange) -> Outcome 
     Ok(Some(Response::Empty))
 }
 
-/// Takes note of how far exporters have got. What is not further than known changes nothing.
+/// Records the positions of exporters. A position that is not higher than the known one changes nothing.
 pub(crate) fn report(cx: &mut Context<'_>, reports: &[ExporterValue]) {
     let mut value = cx.state.exporting.value().clone();
     for report in reports {
@@ -85,7 +85,7 @@ fn enable(
     Ok(())
 }
 
-/// What is known of an exporter; one that nothing is known of is enabled, at the beginning.
+/// The state of an exporter; an unknown exporter is enabled, at the beginning of the log.
 fn entry<'v>(
     value: &'v mut ExportingValue,
     id: &Arc<str>,

@@ -8,7 +8,7 @@ use skep_feel::{Binding, Scope, Value};
 use skep_protocol::document::JsonText;
 use smallvec::SmallVec;
 
-/// Up to so many names a look at each is cheaper than an index.
+/// Up to this many names, looking at each is cheaper than an index.
 const FEW: usize = 16;
 
 /// The name under which expressions see what belongs to the cluster. A variable of this name hides it.

@@ -45,7 +45,7 @@ pub(crate) fn arrived_of_client(cx: &mut Context<'_>, name: &Arc<str>, variables
     }
 }
 
-/// A signal that an instance throws. Nobody waits for the other partitions: a signal is for those that listen.
+/// A signal that an instance throws. It does not wait for the other partitions: a signal is for those that listen.
 pub(crate) fn broadcast(cx: &mut Context<'_>, name: &Arc<str>, variables: Variables) -> Key {
     let key = arrived(cx, name, &variables);
     let command = Distributed::Signal {

@@ -32,7 +32,7 @@ impl RestBody {
         RestBody::Whole(None)
     }
 
-    /// This body tells of jobs that somebody else may work on when it does not reach the client.
+    /// This body contains jobs that other workers may get if it does not reach the client.
     pub fn with_jobs(self, jobs: Undelivered) -> RestBody {
         match self {
             RestBody::Whole(bytes) => RestBody::Activation(bytes, jobs),

@@ -147,7 +147,7 @@ fn refused<T>(text: impl Into<String>) -> Result<T, Problem> {
 
 const METADATA_HEADER: &str = "X-Document-Metadata";
 
-/// What the part itself tells of its file holds where nothing else was said.
+/// The part's own description of its file applies where the request says nothing else.
 fn one_file(part: Part, listed: Option<Given>) -> Result<File, Problem> {
     let own = part.header(METADATA_HEADER);
     let mut given = match (listed, own) {
@@ -194,7 +194,7 @@ async fn create_one(
     Ok(with_status(StatusCode::CREATED, body))
 }
 
-/// Each file for itself: those that could not be stored are told beside the others.
+/// Each file on its own: the answer lists those that could not be stored beside the others.
 async fn create_all(
     front: &FrontEnd,
     store: Option<&str>,

@@ -43,7 +43,7 @@ pub enum Echo {
 }
 
 impl Echo {
-    /// What the client is told where the broker has refused.
+    /// The client's answer if the broker has refused.
     pub fn failure(&self, failure: Failure) -> Failure {
         match (self, failure) {
             (Echo::InitialAdmin, Failure::Rejected(rejection)) => Failure::Rejected(Rejection {

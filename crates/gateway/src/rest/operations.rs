@@ -158,7 +158,7 @@ pub enum Does {
     NotYet,
 }
 
-/// What its caller must be allowed to do. Nobody asks for it yet.
+/// The permission that the caller must have.
 #[derive(Clone, Copy, Debug)]
 pub enum Needs {
     /// What the command says that it becomes.
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(each.len(), of_rows.len(), "an rpc does one operation");
     }
 
-    /// What the README tells of the API is counted by hand there.
+    /// The README has the numbers of operations written by hand.
     #[test]
     fn the_readme_counts_the_operations() {
         const README: &str = include_str!("../../../../README.md");

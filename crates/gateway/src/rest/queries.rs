@@ -584,7 +584,7 @@ impl Ask<'_> {
     }
 }
 
-/// Resources that were deleted are gone for who asks; other things that were deleted are history.
+/// Deleted resources cannot be read any more; other deleted entities are history.
 fn is_there(entity: &Entity, row: &Row) -> bool {
     let deleted = row.get(const { RESOURCE.column("isDeleted") });
     !std::ptr::eq(entity, &RESOURCE) || deleted != Some(&Value::from(true))

@@ -12,7 +12,7 @@ use super::operations::{Needs, Operation};
 use super::problem::Problem;
 use crate::call::FrontEnd;
 
-/// What the caller may do; `None`: nobody asks.
+/// The caller's permissions; `None`: there is nothing to check.
 pub fn grants(front: &FrontEnd, claims: &Claims) -> Option<Arc<Grants>> {
     match front.config.security.authorizations {
         true => front.door.sights.of(&front.broker.directory(), claims),

@@ -100,7 +100,7 @@ impl Audit {
         }
     }
 
-    /// Of who there is and what each may do.
+    /// Of users and their permissions.
     pub(super) const fn admin(entity: &'static str, operation: &'static str) -> Audit {
         let category = AuditCategory::Admin;
         Audit::Entry {
@@ -173,7 +173,7 @@ macro_rules! commands {
 
         #[allow(unused_variables)]
         impl $name {
-            /// What is known of each row but those of families.
+            /// The facts of each row except those of families.
             pub const ROWS: &'static [Row] = &[$($(Row {
                 name: stringify!($variant),
                 records: &[$(RecordName(ValueType::$value_type, $intents::$intent as u8)),+],

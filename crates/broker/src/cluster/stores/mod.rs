@@ -43,7 +43,7 @@ pub(super) struct Copies {
 }
 
 impl Cluster {
-    /// The node stops: nobody waits for copies.
+    /// The node stops and waits for no copies.
     pub(super) fn forget_incoming(&self) {
         self.exchanges.copies.incoming.lock().clear();
     }

@@ -19,7 +19,7 @@ use crate::partition::secondary::{COPY, Secondary};
 
 /// Copies that are given at a time. Another node asks again.
 const MAX_COPIES: usize = 2;
-/// A copy that nobody asks for any more is deleted.
+/// A copy is deleted once no node asks for it any more.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 /// Between attempts when the connection has more than it can take.
 const PAUSE: Duration = Duration::from_millis(20);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// One that hibernates is woken by whatever concerns it. This is for what nobody has thought of.
+/// A hibernating partition is woken by everything that concerns it. This is a safety net for anything forgotten.
 const RARELY: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]

@@ -60,7 +60,7 @@ impl Choosing {
         }
     }
 
-    /// Asks for the items of operations that nobody looks for: after a start, or because the time has come to try again.
+    /// Searches the items of operations without a running search: after a start, or when it is time to try again.
     pub fn look_after(&mut self, around: &mut Around<'_>, now: Instant) {
         let written = around.core.group().last_index();
         let state = &around.core.engine().state;

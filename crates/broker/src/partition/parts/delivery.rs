@@ -18,7 +18,7 @@ use crate::partition::requests::{Requests, Waiting};
 pub struct Delivery {
     pub streams: StreamRegistry,
     pub requests: Requests,
-    /// Whom to wake for what was released.
+    /// The tasks to wake after a release.
     wakes: Wakes,
     /// Counts instances and jobs.
     pub work: WorkCounter,
@@ -76,7 +76,8 @@ impl Delivery {
         }
     }
 
-    /// Tells the node who there is and what each may do, if that is new. What a partition has read at its start is committed.
+    /// Publishes the directory of users and permissions on the node, if it is new. What a partition read at startup is
+    /// committed.
     pub fn directory(&mut self, directory: &Directory, is_committed: bool, env: &Environment) {
         let version = directory.version();
         let is_first = self.directory.is_none();
@@ -86,12 +87,12 @@ impl Delivery {
         }
     }
 
-    /// Wakes all for whom there is something.
+    /// Wakes all tasks that have something new.
     pub fn wake(&mut self) {
         self.wakes.give();
     }
 
-    /// What a committed batch says about the work is counted later: answers and jobs go first, and counting is nobody's wait.
+    /// The notes of a committed batch are counted later: answers and jobs go first, and no client waits for counting.
     pub fn counts_later(&mut self, noted: Noted, bytes: Option<usize>) {
         self.uncounted.extend(bytes.map(|bytes| (noted, bytes)));
     }
@@ -124,7 +125,7 @@ impl Delivery {
         }
     }
 
-    /// Its client has gone away: nobody waits for the answer.
+    /// The client has gone and no longer waits for the answer.
     pub fn forget(&mut self, id: RequestId, env: &Environment) {
         let forgotten = self.requests.remove(id);
         debug_assert!(forgotten.is_some(), "who waits has a request");
@@ -134,7 +135,7 @@ impl Delivery {
     }
 }
 
-/// An answer that nobody waits for any more: jobs in it go back.
+/// An answer whose client has gone: jobs in it go back.
 fn give_back(answer: Answer, env: &Environment) {
     if let Ok(Response::JobsActivated { jobs, .. }) = answer.result {
         for job in jobs {

@@ -30,17 +30,17 @@ pub enum Effect {
     JobsAvailable(Arc<str>),
     /// To a replica of the partition on another node.
     Replicate(Message),
-    /// A request that was not begun, for whoever leads the partition now.
+    /// A request that was not begun, for the partition's present leader.
     SendOn {
         partition: u32,
         request: Box<Request>,
         responder: Responder,
     },
-    /// Who there is and what each may do, as partition 1 has committed it.
+    /// The directory of users and permissions that partition 1 has committed.
     Directory(Directory),
     /// The partition is led from here, or not any more.
     RoleChanged,
-    /// For whoever has the rows of the partition.
+    /// For the nodes that have the rows of the partition.
     Query {
         partition: u32,
         query: Query,

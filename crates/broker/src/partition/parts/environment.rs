@@ -48,7 +48,7 @@ impl Environment {
         self.config.state_memory_bytes / self.engine_config.routing.count() as usize
     }
 
-    /// Below so many free bytes the disk takes nothing of other replicas.
+    /// Below this many free bytes the node accepts no entries from other replicas.
     pub fn stays_free(&self) -> u64 {
         let disk = &self.config.disk;
         match disk.monitoring_enabled {

@@ -244,7 +244,7 @@ impl Exporters {
         self.board.running.lock().push(Running { status, thread });
     }
 
-    /// What is to be written down of how far the exporters of records have got, if it is time to, or if it `must` be now.
+    /// The positions of the exporters of records to write to the state, if it is time to, or if it `must` be now.
     pub fn report(&mut self, state: &State, must: bool, now: Instant) -> Vec<ExporterValue> {
         if now < self.next_report && !must {
             return Vec::new();
@@ -253,7 +253,7 @@ impl Exporters {
         self.news(state)
     }
 
-    /// What the state does not know yet of how far they have got.
+    /// The positions that the state does not have yet.
     fn news(&self, state: &State) -> Vec<ExporterValue> {
         let nobody = self.configs.is_empty() && !self.is_shared;
         if !self.running || nobody {
@@ -305,7 +305,7 @@ impl Exporters {
         self.stored = value;
     }
 
-    /// Up to where the log may be compacted, of `index`, up to which the state is stored.
+    /// The entry up to which the log may be compacted; at most `index`, up to which the state is stored.
     pub fn compactable(&self, index: u64, disk_low: bool) -> u64 {
         // A store that cannot even be opened does not fill the disk.
         if self.secondary.is_broken && !disk_low {
@@ -320,7 +320,8 @@ impl Exporters {
         up_to
     }
 
-    /// Up to which entry, `index` at most, nobody needs the log who leads next: exporters go on from what the state says.
+    /// The entry, at most `index`, up to which the next leader does not need the log: its exporters continue from the
+    /// positions in the state.
     pub fn needed_elsewhere(&self, index: u64) -> u64 {
         let of = |id: &str| match self.stored.exporter(id) {
             Some(stored) if !stored.is_enabled => index,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// Another node gets this long to take over from one that stops.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whether, and to whom, the partition hands its leadership over.
+/// Whether the partition hands its leadership over, and to which replica.
 #[derive(Debug, Default)]
 pub struct HandOver {
     under_way: Option<UnderWay>,
@@ -46,7 +46,8 @@ impl HandOver {
         });
     }
 
-    /// To be called in every turn. `may_ask`: nothing is in flight, or what is may be so for ever. Whom to hand leadership to now.
+    /// To be called in every turn. `may_ask`: nothing is in flight, or it may stay in flight for ever. Returns the replica
+    /// to hand leadership to now.
     pub fn go_on(&mut self, may_ask: bool, now: Instant) -> Option<u64> {
         let under_way = self.under_way.as_mut()?;
         let asks = !under_way.asked && may_ask;
@@ -60,7 +61,7 @@ impl HandOver {
         asks.then_some(to)
     }
 
-    /// Nobody is waited for any more.
+    /// True once the hand-over is given up.
     pub fn is_over(&self, now: Instant) -> bool {
         let under_way = self.under_way.as_ref();
         under_way.is_none_or(|under_way| now >= under_way.until)

@@ -36,7 +36,7 @@ pub struct LogPipe {
 struct Batch {
     commands: usize,
     started: Option<Instant>,
-    /// Jobs given back in this batch: if it is lost to a panic nobody else would give them back again.
+    /// Jobs returned in this batch: if a panic loses the batch, nothing else would return them again.
     given_back: Vec<(Key, i64)>,
 }
 

@@ -27,7 +27,7 @@ pub struct Panics {
 #[derive(Debug)]
 pub struct Panic {
     pub text: String,
-    /// Whom to ban once the state is rebuilt.
+    /// The instance to ban once the state is rebuilt.
     pub ban: Option<Ban>,
 }
 

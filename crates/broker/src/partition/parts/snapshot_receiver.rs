@@ -66,7 +66,7 @@ struct Built {
 /// When it is worth while to try again.
 #[derive(Debug)]
 struct Lack {
-    /// With so many bytes free, at once.
+    /// With this many free bytes, at once.
     enough: u64,
     /// Else then.
     then: Instant,

@@ -76,7 +76,7 @@ impl Partition {
         status.writes.adjust(Instant::now(), &backlog);
     }
 
-    /// Writes down how far exporters have got, if it is time to.
+    /// Records the positions of exporters when it is time to.
     pub(super) fn report_exported(&mut self, must: bool) -> Result<(), CoreError> {
         if !self.can_evaluate() {
             return Ok(());

@@ -163,7 +163,7 @@ impl Partition {
         }
     }
 
-    /// The node leads no more. `kept`: the entry up to which the state is what it was.
+    /// The node no longer leads. `kept`: the last entry whose changes stay in the state.
     fn loses_what_is_not_committed(&mut self, kept: u64) -> Result<(), CoreError> {
         const WHY: &str = "the node is no longer the leader of this partition";
         if self.core.is_void() {

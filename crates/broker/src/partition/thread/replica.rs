@@ -16,7 +16,7 @@ use crate::partition::parts::snapshot_receiver::{Taken, gets_on};
 use crate::partition::parts::snapshot_sender::SnapshotSender;
 
 impl Partition {
-    /// There are others, and one of them leads, or nobody.
+    /// There are other replicas, and another one leads, or none.
     pub(super) fn follows(&self) -> bool {
         !self.core.is_leader() && self.env.has_others()
     }
@@ -144,7 +144,7 @@ impl Partition {
         self.env.effect_sink.send(Effect::RoleChanged);
     }
 
-    /// What waits for its turn was not begun: its clients may send it again, to whoever leads now.
+    /// Waiting requests were not begun: clients may send them again, to the new leader.
     pub(super) fn steps_down(&mut self) {
         let partition = self.env.partition();
         tracing::info!(partition, term = self.core.group().term(), "follower");
@@ -182,7 +182,7 @@ impl Partition {
         });
     }
 
-    /// A node that stops lets another one lead, so that nobody has to wait for an election.
+    /// A stopping node hands leadership over, so that no client has to wait for an election.
     pub(super) fn hand_over(&mut self) {
         if let Some(to) = self.core.group().successor() {
             self.hand_over_to(&[to]);

@@ -45,7 +45,7 @@ pub(crate) enum Verdict {
     Fulfilled,
 }
 
-/// What becomes of a scope in which nothing happens any more.
+/// What a scope does when nothing happens in it any more.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Rest {
     /// It completes.

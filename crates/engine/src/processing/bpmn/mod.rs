@@ -138,7 +138,7 @@ pub(crate) trait ElementBehavior: Sync {
         Ok(())
     }
 
-    /// The last thing before it has completed: what it hands on to whoever waits for it.
+    /// The last step before it has completed: it hands its result to whatever waits for it.
     fn hand_on(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<Variables, Problem> {
         Ok(Variables::new())
     }
@@ -154,7 +154,7 @@ pub(crate) trait ElementBehavior: Sync {
         Ending::Now
     }
 
-    /// The same for one that a modification terminates: nobody is asked, and what is inside is ended apart.
+    /// The same for an element that a modification terminates: no listener is asked, and its content is ended separately.
     fn terminate_at_once(&self, _cx: &mut Context<'_>, _el: &Subject) {}
 
     /// Whether the element is left by sequence flows.

@@ -221,7 +221,7 @@ fn top_of(cx: &mut Context<'_>, instance: Key, next: u32) -> Option<Key> {
     Some(instruction.element_instance_key)
 }
 
-/// The element terminates: nobody is asked.
+/// The element terminates without asking any listener.
 fn tell(cx: &mut Context<'_>, el: &Subject) {
     let row = cx.state.elements.get(el.key);
     if row.is_none_or(|row| row.state == ElementState::Terminating) {

@@ -40,7 +40,7 @@ const BYTES: usize = 1 << 20;
 /// may), and are the last ones of their turn then.
 const EVALUATION: u64 = 2_000_000 / Limits::STEP_NANOS;
 
-/// After so many steps the clock is looked at.
+/// The clock is read after this many steps.
 const STEPS_PER_LOOK: u32 = 8;
 
 impl Budget {
@@ -148,7 +148,7 @@ impl Steps {
         self.queue.len()
     }
 
-    /// How far what is queued now is from the last wait state.
+    /// The distance of newly queued steps from the last wait state.
     pub fn chain(&self) -> u32 {
         self.chain
     }

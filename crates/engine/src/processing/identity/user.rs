@@ -90,7 +90,7 @@ pub(super) fn delete(cx: &mut Context<'_>, username: &str) -> Outcome {
     Ok(decided.spread(cx, Response::Empty))
 }
 
-/// Makes the first administrator: whoever comes first, and nobody after.
+/// Creates the first administrator: the first request wins, later ones are refused.
 pub(super) fn create_initial_admin(cx: &mut Context<'_>, value: &UserValue) -> Outcome {
     const INTENT: &str = "CREATE_INITIAL_ADMIN";
     let admins = Parent::new(ParentType::Role, defaults::ADMIN);

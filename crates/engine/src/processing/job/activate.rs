@@ -18,7 +18,7 @@ use crate::processing::user_task::listener;
 use crate::processing::{Context, Outcome, reject};
 use crate::state::{Job, JobState, VariableNames};
 
-/// Jobs of one answer may take so many bytes: what a message may have, less room for what is around them.
+/// The bytes that the jobs of one answer may take: those of a message, minus the data around the jobs.
 fn max_batch_bytes(cx: &Context<'_>) -> usize {
     let message = cx.config.max_message_size;
     message - message / 64

@@ -53,10 +53,10 @@ pub(crate) fn correlate_to_waiting(cx: &mut Context<'_>, message_key: Key) -> Pr
     Progress::Done { taken }
 }
 
-/// How far a message has come.
+/// The progress of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Progress {
-    /// So many subscriptions got it in this turn.
+    /// This many subscriptions got it in this turn.
     Done { taken: usize },
     /// The rest follows in a later turn, and with it the end of a message that is not buffered.
     GoesOn,

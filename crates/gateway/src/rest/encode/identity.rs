@@ -43,7 +43,7 @@ pub fn authorization(out: &mut String, key: Key) {
     Object::write(out, |o| o.key("authorizationKey", key));
 }
 
-/// Nobody in particular is told nothing: 401 without a body.
+/// An anonymous caller gets 401 without a body.
 pub fn me(me: Option<Me>) -> Response<RestBody> {
     let Some(me) = me else {
         return status(StatusCode::UNAUTHORIZED);

@@ -116,8 +116,8 @@ impl<'p> FromPath<'p> for Name<'p> {
     }
 }
 
-/// The id of somebody or something that people name: a user, a group, a tenant. What it may be says the decoder, together with what else is
-/// wrong; whoever only asks for it learns that there is none.
+/// The id of somebody or something that people name: a user, a group, a tenant. The decoder checks its form, together with
+/// the rest of the request; a request that only reads an impossible id gets a 404.
 #[derive(Clone, Copy, Debug)]
 pub struct Id<'p>(pub &'p str);
 

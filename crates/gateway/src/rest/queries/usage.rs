@@ -16,7 +16,7 @@ use crate::rest::problem::Problem;
 #[derive(Debug)]
 pub struct Usage {
     groups: Groups,
-    /// What each tenant used is told as well.
+    /// Also reports the usage of each tenant.
     with_tenants: bool,
 }
 

@@ -183,7 +183,7 @@ impl Source {
     }
 }
 
-/// What is told of a wait of this type: members of answers about it, by other names.
+/// The fields of a wait of this type: fields of other answers, under other names.
 fn details(entity: &Entity, of_type: &str, row: &Row) -> Json {
     let told: &[(&str, &str)] = match of_type {
         "JOB" => &[

@@ -14,10 +14,10 @@ use super::Ask;
 use super::wait_states::{open_events, open_jobs, open_messages, open_user_tasks};
 use crate::rest::problem::Problem;
 
-/// Things of each kind that one answer tells of.
+/// The largest number of entities of each kind in one answer.
 const MAX_TOLD: u32 = 1_000;
 
-/// Where a kind of thing is found, and what is told of it.
+/// How a kind of entity is found, and which of its fields are reported.
 struct Kind {
     /// As answers call it; where the rows have a kind of their own, that.
     name: Option<&'static str>,
@@ -28,7 +28,7 @@ struct Kind {
     open: fn() -> Condition,
     /// The member that says since when.
     since: &'static str,
-    /// What is told beside.
+    /// Further reported fields.
     told: &'static [&'static str],
 }
 

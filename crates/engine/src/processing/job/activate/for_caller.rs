@@ -14,7 +14,8 @@ use crate::state::{Job, JobState};
 
 const TAKE: Permission = grants![ProcessDefinition: UpdateProcessInstance][0];
 
-/// Waiting jobs that are looked at for one request or one turn. Who may take none of the oldest so many of a type gets none of it.
+/// The number of waiting jobs that one request or one turn looks at. A caller who may take none of the oldest jobs of a
+/// type gets none.
 const MAX_LOOKED_AT: usize = 50_000;
 
 /// Up to `most` waiting jobs that the caller may take, oldest first, without the first `seen`.

@@ -30,7 +30,7 @@ pub(super) fn element(cx: &mut Context<'_>, plan: &Plan, key: Key) -> Result<(),
     new_events(cx, plan, &plan.subject(&el, target), &events)
 }
 
-/// An element stays what it is, and is done by whom it was done.
+/// An element keeps its type, and its work is done in the same way.
 fn kinds(plan: &Plan, source: ElementIndex, target: ElementIndex) -> Result<(), Rejection> {
     let source = plan.source.graph.element(source);
     let target = plan.target.graph.element(target);

@@ -11,7 +11,7 @@ use crate::processing::Context;
 use crate::processing::bpmn::Subject;
 use crate::state::ElementState;
 
-/// What becomes of the events of one element.
+/// The outcome for the events of one element.
 pub(super) struct Events {
     /// Those of the source that are mapped. What is not among them is closed.
     mapped: Vec<(ElementIndex, ElementIndex)>,
