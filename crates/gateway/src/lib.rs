@@ -1,23 +1,22 @@
-//! The edge: REST v2 and gRPC, two front ends over one door to the broker ([`skep_service::Broker`]).
+//! The edge: REST v2 and gRPC, two front ends over one interface to the broker ([`skep_service::Broker`]).
 //!
 //! Both front ends do the same and nothing else: find the operation, decode the request into a
 //! [`Command`](skep_protocol::Command), hand it to the broker, write the answer. There is no filter chain, no hand-off to
-//! another thread and no task per request of ours; variables and headers pass through as the JSON text that they are.
+//! another thread and no task of our own per request; variables and headers pass through as JSON text.
 //!
-//! What bounds what:
+//! The limits:
 //!
-//! | What | Bound | At the bound |
+//! | What | Limit | At the limit |
 //! |---|---|---|
-//! | connections of a front end | [`GatewayConfig::max_connections`] | new ones wait in the listen queue |
+//! | connections of a front end | [`GatewayConfig::max_connections`] | new connections wait in the listen queue |
 //! | requests between decoding and answer | [`ExecutorConfig::slots`] | they wait at most [`GatewayConfig::request_timeout`], then 503; or 503 at once ([`OverloadPolicy`]) |
 //! | bytes of larger request bodies | [`GatewayConfig::max_buffered_bytes`] | the body is not read further; 503 after [`GatewayConfig::body_timeout`] |
 //! | one request | [`GatewayConfig::max_message_size`], [`MultipartLimits`] | 413, `RESOURCE_EXHAUSTED` |
 //! | jobs on their way on a stream | [`GatewayConfig::job_stream_credit`] | no more are pushed |
 //!
-//! A command takes its slot and its bytes with it ([`Held`](skep_protocol::command::Held)): they are free when it was answered
-//! *and* the partition has taken it out of its inbox, so that clients that give up do not fill the inbox. Requests that wait
-//! for something that the client asked to wait for (long polls, job streams, `awaitCompletion`) hold neither while they wait
-//! for that.
+//! A command keeps its slot and its bytes ([`Held`](skep_protocol::command::Held)) until it was answered *and* the partition has
+//! taken it out of its inbox, so clients that give up do not fill the inbox. Requests that wait on purpose (long polls, job
+//! streams, `awaitCompletion`) hold neither while they wait.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
