@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod guarded;
+pub mod issuer;
 mod postgres;
 mod proxy;
 mod s3;

@@ -1,0 +1,94 @@
+//! What a provider answers over HTTP, within limits: it is not this server's to trust.
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderValue, Request, StatusCode, Uri};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+/// For one answer, from the connection to its last byte.
+const LIMIT: Duration = Duration::from_secs(5);
+const CONNECT_LIMIT: Duration = Duration::from_secs(3);
+const IDLE: Duration = Duration::from_secs(30);
+const JSON: &str = "application/json";
+const MAX_ANSWER: usize = 1 << 20;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Fetcher(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
+
+impl Fetcher {
+    /// With the certificates that the machine trusts.
+    pub(crate) fn new() -> std::io::Result<Fetcher> {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(CONNECT_LIMIT));
+        let https = HttpsConnectorBuilder::new()
+            .with_native_roots()?
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .build(https);
+        Ok(Fetcher(client))
+    }
+
+    /// The body of a 200. Redirects are not followed.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(crate) async fn get(&self, uri: &Uri) -> Result<Bytes, String> {
+        let request = Request::get(uri).header(ACCEPT, JSON).body(Full::default());
+        self.ask(uri, request).await
+    }
+
+    /// Sends a form, in the name of somebody; likewise.
+    pub(crate) async fn post(
+        &self,
+        uri: &Uri,
+        authorization: HeaderValue,
+        form: String,
+    ) -> Result<Bytes, String> {
+        let request = Request::post(uri)
+            .header(ACCEPT, JSON)
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header(AUTHORIZATION, authorization)
+            .body(Full::from(form));
+        self.ask(uri, request).await
+    }
+
+    async fn ask(
+        &self,
+        uri: &Uri,
+        request: Result<Request<Full<Bytes>>, http::Error>,
+    ) -> Result<Bytes, String> {
+        let request = request.map_err(|error| error.to_string())?;
+        let answered = tokio::time::timeout(LIMIT, self.answer(request)).await;
+        answered
+            .unwrap_or_else(|_| Err(format!("no answer within {} s", LIMIT.as_secs())))
+            .map_err(|why| format!("{uri}: {why}"))
+    }
+
+    async fn answer(&self, request: Request<Full<Bytes>>) -> Result<Bytes, String> {
+        let answer = self.0.request(request).await.map_err(|error| {
+            // The outer one says no more than that it failed.
+            let cause = error.source().map(ToString::to_string);
+            cause.unwrap_or_else(|| error.to_string())
+        })?;
+        if answer.status() != StatusCode::OK {
+            return Err(format!("answers {}", answer.status()));
+        }
+        let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
+        let body =
+            body.map_err(|error| format!("the answer is not whole or too large: {error}"))?;
+        Ok(body.to_bytes())
+    }
+}

@@ -1,0 +1,307 @@
+//! The keys of a provider as they are known now. A task fetches them, at times and when a token names one that is missing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Uri;
+use jsonwebtoken::Algorithm;
+use parking_lot::Mutex;
+use serde::Deserialize;
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::fetch::Fetcher;
+use crate::key_set::KeySet;
+use crate::{Refused, wrong};
+
+/// Between two looks at a provider that answers, and at one that does not.
+const REFRESH: Duration = Duration::from_secs(10 * 60);
+const RETRY: Duration = Duration::from_secs(2);
+/// For so long keys are good though their provider does not answer.
+const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+/// Looks at the provider because of keys that are missing, in this time: whoever makes up names of keys makes no more.
+const MAX_ASKED: usize = 6;
+const ASKED_WITHIN: Duration = Duration::from_secs(60);
+/// For a missing key, a request waits so long, and so many do.
+const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_WAITING: usize = 256;
+
+/// Where keys are to be found.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    pub(crate) issuer: String,
+    pub(crate) discovery: Uri,
+    pub(crate) own: Option<Uri>,
+    /// The discovery document is asked also where it does not have to say where keys are.
+    pub(crate) endpoints: bool,
+    pub(crate) additional: Vec<Uri>,
+}
+
+impl Places {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Uri> {
+        let own = self.own.as_ref().unwrap_or(&self.discovery);
+        std::iter::once(own).chain(&self.additional)
+    }
+}
+
+/// What is known after a look.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    keys: Arc<KeySet>,
+    /// Counts changes of the keys.
+    generation: u64,
+    /// Counts looks, whatever they found.
+    looks: u64,
+    /// When the keys were fetched last.
+    fetched: Option<Instant>,
+    /// Where browsers are sent, as far as the discovery document says so.
+    endpoints: Arc<Endpoints>,
+    /// Why the last look has found nothing.
+    failed: Option<String>,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(crate) struct Keys {
+    known: watch::Receiver<Known>,
+    ask: Arc<Notify>,
+    /// When missing keys were asked for.
+    asked: Mutex<Vec<Instant>>,
+    waiting: Semaphore,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Keys {
+    pub(crate) fn start(name: &str, places: Places, fetcher: Fetcher) -> Keys {
+        let (tell, known) = watch::channel(Known::default());
+        let ask = Arc::new(Notify::new());
+        let look = Look {
+            name: name.to_string(),
+            places,
+            fetcher,
+            tell,
+        };
+        Keys {
+            known,
+            task: tokio::spawn(look.again_and_again(Arc::clone(&ask))),
+            ask,
+            asked: Mutex::default(),
+            waiting: Semaphore::new(MAX_WAITING),
+        }
+    }
+
+    /// How often the keys have changed.
+    pub(crate) fn generation(&self) -> u64 {
+        self.known.borrow().generation
+    }
+
+    /// As the provider said last.
+    pub(crate) fn endpoints(&self) -> Arc<Endpoints> {
+        Arc::clone(&self.known.borrow().endpoints)
+    }
+
+    /// The keys, among which is one that may have signed so, and their generation.
+    pub(crate) async fn with(
+        &self,
+        id: Option<&str>,
+        algorithm: Algorithm,
+    ) -> Result<(Arc<KeySet>, u64), Refused> {
+        let fits = |known: &Known| known.keys.fitting(id, algorithm).next().is_some();
+        let known = self.known.borrow().clone();
+        if fits(&known) {
+            return Ok((known.keys, known.generation));
+        }
+        let may_ask = known.looks == 0 || self.may_ask();
+        let known = match may_ask {
+            true => self.after_another_look(known).await,
+            false => known,
+        };
+        if fits(&known) {
+            return Ok((known.keys, known.generation));
+        }
+        match (&known.failed, known.looks) {
+            (Some(why), _) => Err(cannot_tell(why)),
+            (None, 0) => Err(cannot_tell("it has not answered yet")),
+            (None, _) => Err(wrong("its key (kid) is none of its issuer's")),
+        }
+    }
+
+    async fn after_another_look(&self, before: Known) -> Known {
+        let Ok(_place) = self.waiting.try_acquire() else {
+            let failed = Some(format!(
+                "more than {MAX_WAITING} requests wait for its keys"
+            ));
+            return Known { failed, ..before };
+        };
+        self.ask.notify_one();
+        let mut known = self.known.clone();
+        let looked = known.wait_for(|known| known.looks > before.looks);
+        let looked = timeout(PATIENCE, looked).await;
+        match looked {
+            Ok(Ok(known)) => known.clone(),
+            _ => Known {
+                failed: Some(format!("no answer within {} s", PATIENCE.as_secs())),
+                ..before
+            },
+        }
+    }
+
+    fn may_ask(&self) -> bool {
+        let mut asked = self.asked.lock();
+        asked.retain(|at| at.elapsed() < ASKED_WITHIN);
+        let may = asked.len() < MAX_ASKED;
+        if may {
+            asked.push(Instant::now());
+        }
+        may
+    }
+}
+
+fn cannot_tell(why: &str) -> Refused {
+    Refused::Unknown(format!(
+        "It cannot be told now whether the token is valid: the keys of its issuer are missing ({why}). Keep the token, and send the \
+         request again."
+    ))
+}
+
+/// The task that fetches.
+struct Look {
+    name: String,
+    places: Places,
+    fetcher: Fetcher,
+    tell: watch::Sender<Known>,
+}
+
+#[derive(Deserialize)]
+struct Discovered {
+    issuer: String,
+    jwks_uri: String,
+    #[serde(flatten)]
+    endpoints: Endpoints,
+}
+
+/// See [`crate::browsers`].
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Endpoints {
+    pub(crate) authorization_endpoint: Option<String>,
+    pub(crate) token_endpoint: Option<String>,
+    pub(crate) end_session_endpoint: Option<String>,
+}
+
+impl Look {
+    async fn again_and_again(self, ask: Arc<Notify>) {
+        loop {
+            let failed = match self.fetch().await {
+                Ok(keys) => self.is_known(keys),
+                Err(why) => self.is_away(why),
+            };
+            let pause = if failed { RETRY } else { REFRESH };
+            tokio::select! {
+                () = sleep(pause) => {}
+                () = ask.notified() => {}
+            }
+        }
+    }
+
+    async fn fetch(&self) -> Result<KeySet, String> {
+        let mut keys = match self.own_keys().await {
+            Ok(keys) => keys,
+            // One place that does not answer must not hide the others.
+            Err(why) if self.places.additional.is_empty() => return Err(why),
+            Err(why) => {
+                tracing::warn!(provider = self.name, %why, "the keys of an identity provider are missing");
+                KeySet::default()
+            }
+        };
+        for place in &self.places.additional {
+            match self.key_set(place).await {
+                Ok(more) => keys = keys.with(more),
+                Err(why) => {
+                    tracing::warn!(provider = self.name, %why, "additional keys of an identity provider are missing");
+                }
+            }
+        }
+        match keys.len() {
+            0 => Err("there is no key among them that a token can be checked with".to_string()),
+            _ => Ok(keys),
+        }
+    }
+
+    async fn own_keys(&self) -> Result<KeySet, String> {
+        if let Some(place) = &self.places.own {
+            if self.places.endpoints
+                && let Err(why) = self.discover().await
+            {
+                tracing::warn!(provider = self.name, %why, "browsers cannot log in at an identity provider");
+            }
+            return self.key_set(place).await;
+        }
+        let keys = self.discover().await?;
+        self.key_set(&keys).await
+    }
+
+    /// Where its keys are. Also finds out where browsers are sent.
+    async fn discover(&self) -> Result<Uri, String> {
+        let place = &self.places.discovery;
+        let text = self.fetcher.get(place).await?;
+        let found: Discovered = serde_json::from_slice(&text)
+            .map_err(|error| format!("{place}: no discovery document: {error}"))?;
+        if found.issuer != self.places.issuer {
+            return Err(format!(
+                "{place}: it names the issuer {}, and issuer-uri is {}; both have to be the same text",
+                found.issuer, self.places.issuer
+            ));
+        }
+        self.tell
+            .send_modify(|known| known.endpoints = Arc::new(found.endpoints));
+        let keys = found.jwks_uri.parse();
+        keys.map_err(|error| format!("{place}: its jwks_uri is none: {error}"))
+    }
+
+    async fn key_set(&self, place: &Uri) -> Result<KeySet, String> {
+        let text = self.fetcher.get(place).await?;
+        KeySet::read(&text).map_err(|why| format!("{place}: {why}"))
+    }
+
+    fn is_known(&self, keys: KeySet) -> bool {
+        self.tell.send_modify(|known| {
+            if known.fetched.is_none() || known.failed.is_some() {
+                tracing::info!(
+                    provider = self.name,
+                    keys = keys.len(),
+                    "keys of an identity provider"
+                );
+            }
+            if !known.keys.is_same(&keys) {
+                known.keys = Arc::new(keys);
+                known.generation += 1;
+            }
+            known.looks += 1;
+            known.fetched = Some(Instant::now());
+            known.failed = None;
+        });
+        false
+    }
+
+    fn is_away(&self, why: String) -> bool {
+        self.tell.send_modify(|known| {
+            if known.failed.as_ref() != Some(&why) {
+                tracing::warn!(code = "IDENTITY_PROVIDER", provider = self.name, %why, "an identity provider does not give its keys");
+            }
+            let is_too_old = known.fetched.is_some_and(|at| at.elapsed() > KEPT);
+            if is_too_old && known.keys.len() > 0 {
+                known.keys = Arc::default();
+                known.generation += 1;
+            }
+            known.looks += 1;
+            known.failed = Some(why);
+        });
+        true
+    }
+}

@@ -1,0 +1,185 @@
+//! OpenID Connect (OIDC): whose token it is, by the keys of the provider that issued it.
+//!
+//! Keys are fetched in the background and kept, so that a token is checked on the spot, and a provider that is away for a while
+//! stops nobody whose token is good. A token that is wrong is [`Refused::Wrong`]; one that cannot be told from a good one, because its
+//! key is missing and the provider does not answer, is [`Refused::Unknown`]: whoever sent it should keep it and ask again.
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
+mod browsers;
+mod claim;
+mod fetch;
+mod key_set;
+mod keys;
+mod provider;
+mod token;
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde_json::{Map, Value};
+
+pub use browsers::{Attempt, BrowserSettings, ClientSecret, Way};
+pub use provider::{ProviderSettings, SettingsError};
+
+use browsers::Browsers;
+use provider::Provider;
+use token::Unverified;
+
+/// Why a token is not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// It is not good, and will not be.
+    Wrong(String),
+    /// It cannot be told now.
+    Unknown(String),
+}
+
+/// What kind of caller a token names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    User,
+    Client,
+}
+
+/// A token whose signature was right.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    pub kind: Kind,
+    /// User name or client id.
+    pub id: Arc<str>,
+    /// Groups that the token names; `None`: groups are managed in the cluster.
+    pub groups: Option<Vec<Arc<str>>>,
+    pub claims: Arc<Map<String, Value>>,
+    /// Position of the provider.
+    provider: usize,
+    /// The keys that the provider had then.
+    generation: u64,
+    /// Seconds since 1970.
+    expires: u64,
+    not_before: u64,
+}
+
+/// The providers whose tokens are taken.
+#[derive(Debug)]
+pub struct Providers(Vec<Provider>);
+
+impl Providers {
+    /// Begins to fetch keys. Has to be called in a runtime.
+    ///
+    /// # Errors
+    /// A setting cannot be carried out.
+    pub fn start(settings: &[ProviderSettings]) -> Result<Providers, SettingsError> {
+        let providers = settings.iter().map(Provider::start);
+        Ok(Providers(providers.collect::<Result<_, _>>()?))
+    }
+
+    /// Whose token it is. `now`: when it came in.
+    ///
+    /// # Errors
+    /// It is not taken.
+    pub async fn verify(&self, token: &str, now: SystemTime) -> Result<Verified, Refused> {
+        let unverified = Unverified::read(token)?;
+        let issuer = unverified.issuer()?;
+        let found = self.0.iter().enumerate();
+        let mut found = found.filter(|(_, provider)| provider.issuer == issuer);
+        let Some((position, provider)) = found.next() else {
+            return Err(wrong("its issuer (iss) is none that this server takes"));
+        };
+        let generation = provider.has_signed(&unverified).await?;
+        let verified = provider.caller(unverified, position, generation)?;
+        self.is_in_time(&verified, now)?;
+        Ok(verified)
+    }
+
+    /// Whether a token that was good is so still: it has not expired, and its provider has not withdrawn a key since.
+    ///
+    /// # Errors
+    /// It has expired.
+    pub fn is_still(&self, verified: &Verified, now: SystemTime) -> Result<bool, Refused> {
+        self.is_in_time(verified, now)?;
+        let provider = self.0.get(verified.provider);
+        Ok(provider.is_some_and(|provider| provider.keys.generation() == verified.generation))
+    }
+
+    /// Where browsers can log in.
+    pub fn ways(&self) -> Vec<Way> {
+        let ways = self.0.iter().filter_map(|provider| {
+            let browsers = provider.browsers.as_ref()?;
+            Some(browsers.way(&provider.name))
+        });
+        ways.collect()
+    }
+
+    fn of_browsers(&self, name: &str) -> Option<(&Provider, &Browsers)> {
+        let provider = self.0.iter().find(|provider| provider.name == name)?;
+        Some((provider, provider.browsers.as_ref()?))
+    }
+
+    /// The secret that this server shares with a provider, and with nobody else but its own nodes.
+    pub fn secret(&self, name: &str) -> Option<&ClientSecret> {
+        let (_, browsers) = self.of_browsers(name)?;
+        Some(browsers.secret())
+    }
+
+    /// Begins a login: where the browser is sent. `here`: where it comes back to, unless that is configured.
+    ///
+    /// # Errors
+    /// There is no such provider, or it has not said yet where logins begin.
+    pub fn begin(&self, name: &str, here: &str) -> Result<(String, Attempt), Refused> {
+        let (provider, browsers) = self.of_browsers(name).ok_or_else(|| nobody(name))?;
+        browsers.begin(provider, here)
+    }
+
+    /// The browser is back with a code: who has logged in.
+    ///
+    /// # Errors
+    /// Nobody has, or the provider does not say so.
+    pub async fn finish(&self, attempt: &Attempt, code: &str) -> Result<Verified, Refused> {
+        let (provider, browsers) = self
+            .of_browsers(&attempt.provider)
+            .ok_or_else(|| nobody(&attempt.provider))?;
+        let token = browsers.redeem(provider, attempt, code).await?;
+        let verified = self.verify(&token, SystemTime::now()).await?;
+        if !browsers.is_for(&verified.claims) {
+            return Err(wrong("it was made for another client (aud)"));
+        }
+        match verified.claims.get("nonce").and_then(Value::as_str) {
+            Some(nonce) if nonce == attempt.nonce => Ok(verified),
+            _ => Err(wrong("it was made for another login (nonce)")),
+        }
+    }
+
+    /// Where a browser ends its session at the provider, too.
+    pub fn end(&self, name: &str, here: &str) -> Option<String> {
+        let (provider, browsers) = self.of_browsers(name)?;
+        browsers.end(provider, here)
+    }
+
+    fn is_in_time(&self, verified: &Verified, now: SystemTime) -> Result<(), Refused> {
+        let skew = self.0.get(verified.provider).map_or(0, |it| it.skew);
+        let now = now.duration_since(SystemTime::UNIX_EPOCH);
+        let now = now.map_or(0, |now| now.as_secs());
+        if now >= verified.expires.saturating_add(skew) {
+            let since = now - verified.expires;
+            return Err(wrong(&format!("it expired {since} s ago")));
+        }
+        if now.saturating_add(skew) < verified.not_before {
+            let until = verified.not_before - now;
+            return Err(wrong(&format!("it is good in {until} s only (nbf)")));
+        }
+        Ok(())
+    }
+}
+
+fn nobody(name: &str) -> Refused {
+    Refused::Wrong(format!(
+        "There is no identity provider '{name}' at which browsers log in."
+    ))
+}
+
+fn wrong(why: &str) -> Refused {
+    Refused::Wrong(format!(
+        "The token is not valid: {why}. Send a valid token."
+    ))
+}

@@ -1,0 +1,335 @@
+//! Which tokens are taken, and whom they name, with a provider that answers, misbehaves, and is away.
+
+use std::time::{Duration, SystemTime};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Value, json};
+use skep_oidc::{Kind, ProviderSettings, Providers, Refused, Verified};
+use skep_testbed::issuer::{Behaviour, Issuer, now};
+
+fn settings(issuer: &Issuer) -> ProviderSettings {
+    ProviderSettings {
+        name: "test".to_string(),
+        issuer_uri: issuer.uri(),
+        jwk_set_uri: None,
+        additional_jwk_set_uris: Vec::new(),
+        audiences: vec!["skep".to_string()],
+        username_claim: "sub".to_string(),
+        client_id_claim: Some("client_id".to_string()),
+        groups_claim: None,
+        prefer_username_claim: false,
+        clock_skew: Duration::ZERO,
+        browsers: None,
+    }
+}
+
+fn providers(settings: &[ProviderSettings]) -> Providers {
+    Providers::start(settings).unwrap()
+}
+
+async fn asked(providers: &Providers, token: &str) -> Result<Verified, Refused> {
+    providers.verify(token, SystemTime::now()).await
+}
+
+/// Why the token is wrong for good.
+async fn wrong(providers: &Providers, token: &str) -> String {
+    match asked(providers, token).await {
+        Err(Refused::Wrong(why)) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// An object with the members of another one, which win.
+fn merged(mut object: Value, more: Value) -> Value {
+    let members = object.as_object_mut().unwrap();
+    members.extend(more.as_object().unwrap().clone());
+    object
+}
+
+fn anna() -> Value {
+    json!({"sub": "anna", "aud": "skep"})
+}
+
+#[tokio::test]
+async fn a_token_names_a_user_or_a_client() {
+    let issuer = Issuer::start();
+    let plain = providers(&[settings(&issuer)]);
+    let prefers = providers(&[ProviderSettings {
+        prefer_username_claim: true,
+        ..settings(&issuer)
+    }]);
+    for (claims, by_client, by_user) in [
+        (anna(), (Kind::User, "anna"), (Kind::User, "anna")),
+        (
+            json!({"client_id": "worker", "aud": ["x", "skep"]}),
+            (Kind::Client, "worker"),
+            (Kind::Client, "worker"),
+        ),
+        (
+            json!({"sub": "anna", "client_id": "worker", "aud": "skep"}),
+            (Kind::Client, "worker"),
+            (Kind::User, "anna"),
+        ),
+    ] {
+        let token = issuer.token(&claims);
+        for (providers, (kind, id)) in [(&plain, by_client), (&prefers, by_user)] {
+            let verified = asked(providers, &token).await.unwrap();
+            assert_eq!((verified.kind, &*verified.id), (kind, id), "{claims}");
+            assert_eq!(verified.groups, None);
+        }
+    }
+    let why = wrong(&plain, &issuer.token(&json!({"aud": "skep"}))).await;
+    assert!(
+        why.contains("'sub'") && why.contains("'client_id'"),
+        "{why}"
+    );
+    let why = wrong(&plain, &issuer.token(&json!({"sub": 7, "aud": "skep"}))).await;
+    assert!(why.contains("principals could not be loaded"), "{why}");
+}
+
+#[tokio::test]
+async fn groups_are_a_list_of_texts() {
+    let issuer = Issuer::start();
+    let providers = providers(&[ProviderSettings {
+        groups_claim: Some("$.realm.groups".to_string()),
+        ..settings(&issuer)
+    }]);
+    let with = |groups: Value| json!({"sub": "anna", "aud": "skep", "realm": {"groups": groups}});
+    for (groups, expected) in [
+        (json!(["a", "B"]), vec!["a", "B"]),
+        (json!([]), vec![]),
+        (Value::Null, vec![]),
+    ] {
+        let verified = asked(&providers, &issuer.token(&with(groups)))
+            .await
+            .unwrap();
+        let groups = verified.groups.unwrap();
+        assert_eq!(groups.iter().map(|it| &**it).collect::<Vec<_>>(), expected);
+    }
+    for groups in [json!("a"), json!([7]), json!({"a": 1})] {
+        let why = wrong(&providers, &issuer.token(&with(groups))).await;
+        assert!(why.contains("$.realm.groups"), "{why}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_signed_by_its_issuer_for_this_server_and_for_now_is_refused() {
+    let issuer = Issuer::start();
+    let stranger = Issuer::start();
+    let providers = providers(&[settings(&issuer)]);
+    let good = issuer.token(&anna());
+    asked(&providers, &good).await.unwrap();
+    let es256 = |more: Value| merged(json!({"alg": "ES256", "kid": "key-1"}), more);
+    let with = |claims: Value| issuer.token(&merged(anna(), claims));
+    let (body, signature) = good.rsplit_once('.').unwrap();
+    let (header, _) = body.split_once('.').unwrap();
+    let otto = URL_SAFE_NO_PAD
+        .encode(json!({"iss": issuer.uri(), "sub": "otto", "exp": now() + 60}).to_string());
+    let deep = format!(r#"{}7{}"#, "[".repeat(40), "]".repeat(40));
+    for (token, said) in [
+        (String::new(), "no JSON Web Token"),
+        ("a.b.c".to_string(), "no JSON Web Token"),
+        (format!("{good}.x"), "no JSON Web Token"),
+        (format!("{body}."), "signature"),
+        (format!("{header}.{otto}.{signature}"), "signature"),
+        ("x".repeat(20_000), "longer than"),
+        (issuer.signed(&json!({"alg": "none"}), &anna()), "(alg)"),
+        (issuer.signed(&json!({"alg": "None"}), &anna()), "(alg)"),
+        (
+            issuer.signed(&json!({"alg": "HS256", "kid": "key-1"}), &anna()),
+            "(alg)",
+        ),
+        (
+            issuer.signed(&json!({"alg": "RS256", "kid": "key-1"}), &anna()),
+            "key (kid)",
+        ),
+        (
+            issuer.signed(&es256(json!({"crit": ["x"]})), &anna()),
+            "crit",
+        ),
+        (
+            issuer.signed(&es256(json!({"kid": "other"})), &anna()),
+            "key (kid)",
+        ),
+        (stranger.token(&anna()), "iss"),
+        (
+            stranger.token(&json!({"iss": issuer.uri(), "sub": "anna", "aud": "skep"})),
+            "signature",
+        ),
+        (with(json!({"iss": format!("{}/", issuer.uri())})), "iss"),
+        (with(json!({"iss": null})), "iss"),
+        (with(json!({"iss": 7})), "iss"),
+        (with(json!({"aud": "other"})), "aud"),
+        (with(json!({"aud": null})), "aud"),
+        (with(json!({"aud": ["a", 7]})), "aud"),
+        (with(json!({"exp": null})), "exp"),
+        (with(json!({"exp": "tomorrow"})), "exp"),
+        (with(json!({"exp": now() - 5})), "expired 5 s ago"),
+        (with(json!({"nbf": now() + 100})), "nbf"),
+        (
+            with(json!({"deep": serde_json::from_str::<Value>(&deep).unwrap()})),
+            "levels",
+        ),
+    ] {
+        let why = wrong(&providers, &token).await;
+        assert!(why.contains(said), "{said}: {why}");
+        assert!(token.is_empty() || !why.contains(&token), "{why}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_good_until_it_expires_and_for_the_skew_of_clocks_longer() {
+    let issuer = Issuer::start();
+    let providers = providers(&[ProviderSettings {
+        clock_skew: Duration::from_secs(60),
+        ..settings(&issuer)
+    }]);
+    let token =
+        issuer.token(&json!({"sub": "anna", "aud": "skep", "nbf": now() + 30, "exp": now() + 100}));
+    let verified = asked(&providers, &token).await.unwrap();
+    let after = |seconds| SystemTime::now() + Duration::from_secs(seconds);
+    assert_eq!(providers.is_still(&verified, after(155)), Ok(true));
+    assert!(providers.is_still(&verified, after(161)).is_err());
+    assert!(providers.verify(&token, after(161)).await.is_err());
+}
+
+#[tokio::test]
+async fn keys_are_found_again_when_they_change_and_old_ones_are_good_no_longer() {
+    let issuer = Issuer::start();
+    let providers = providers(&[settings(&issuer)]);
+    let before = asked(&providers, &issuer.token(&anna())).await.unwrap();
+    let old = issuer.token(&anna());
+    issuer.rotate_to_rsa();
+    // Nobody has looked yet.
+    assert_eq!(providers.is_still(&before, SystemTime::now()), Ok(true));
+    asked(&providers, &issuer.token(&anna())).await.unwrap();
+    assert_eq!(providers.is_still(&before, SystemTime::now()), Ok(false));
+    assert!(wrong(&providers, &old).await.contains("(kid)"));
+}
+
+#[tokio::test]
+async fn whoever_makes_up_names_of_keys_makes_few_requests_to_the_issuer() {
+    let issuer = Issuer::start();
+    let providers = providers(&[settings(&issuer)]);
+    asked(&providers, &issuer.token(&anna())).await.unwrap();
+    for n in 0..200 {
+        let token = issuer.signed(&json!({"alg": "ES256", "kid": format!("{n}")}), &anna());
+        assert!(wrong(&providers, &token).await.contains("(kid)"));
+    }
+    assert!(issuer.asked() <= 8, "{}", issuer.asked());
+    asked(&providers, &issuer.token(&anna())).await.unwrap();
+}
+
+#[tokio::test]
+async fn while_the_issuer_is_away_known_keys_are_good_and_of_others_nothing_is_told() {
+    let issuer = Issuer::start();
+    let providers = providers(&[settings(&issuer)]);
+    asked(&providers, &issuer.token(&anna())).await.unwrap();
+    for behaviour in [
+        Behaviour::HangsUp,
+        Behaviour::Redirects,
+        Behaviour::Babbles(2 << 20),
+    ] {
+        issuer.behaves(behaviour.clone());
+        asked(&providers, &issuer.token(&anna())).await.unwrap();
+        let unknown = issuer.signed(&json!({"alg": "ES256", "kid": "x"}), &anna());
+        let answer = asked(&providers, &unknown).await;
+        assert!(
+            matches!(answer, Err(Refused::Unknown(_))),
+            "{behaviour:?}: {answer:?}"
+        );
+    }
+    issuer.behaves(Behaviour::Answers);
+    issuer.rotate();
+    let token = issuer.token(&anna());
+    let began = std::time::Instant::now();
+    while asked(&providers, &token).await.is_err() {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "it is not asked again"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_whose_issuer_is_away_at_the_start_cannot_tell_and_finds_it_later() {
+    let issuer = Issuer::start();
+    issuer.behaves(Behaviour::Waits(Duration::from_secs(4)));
+    let providers = providers(&[settings(&issuer)]);
+    let token = issuer.token(&anna());
+    let answer = asked(&providers, &token).await;
+    assert!(matches!(answer, Err(Refused::Unknown(_))), "{answer:?}");
+    issuer.behaves(Behaviour::Answers);
+    let began = std::time::Instant::now();
+    while asked(&providers, &token).await.is_err() {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "it is not asked again"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn each_of_several_providers_has_its_own_audiences_and_claims() {
+    let (people, machines) = (Issuer::start(), Issuer::start());
+    let providers = providers(&[
+        settings(&people),
+        ProviderSettings {
+            audiences: vec!["machines".to_string()],
+            username_claim: "name".to_string(),
+            client_id_claim: Some("azp".to_string()),
+            ..settings(&machines)
+        },
+    ]);
+    let claims = json!({"sub": "anna", "azp": "robot", "aud": "skep"});
+    let verified = asked(&providers, &people.token(&claims)).await.unwrap();
+    assert_eq!((verified.kind, &*verified.id), (Kind::User, "anna"));
+    assert!(
+        wrong(&providers, &machines.token(&claims))
+            .await
+            .contains("aud")
+    );
+    let claims = json!({"sub": "anna", "azp": "robot", "aud": "machines"});
+    let verified = asked(&providers, &machines.token(&claims)).await.unwrap();
+    assert_eq!((verified.kind, &*verified.id), (Kind::Client, "robot"));
+}
+
+#[tokio::test]
+async fn additional_keys_count_though_one_place_does_not_answer() {
+    let (own, more) = (Issuer::start(), Issuer::start());
+    let nobody = "http://127.0.0.1:9/keys".to_string();
+    let providers = providers(&[ProviderSettings {
+        jwk_set_uri: Some(nobody.clone()),
+        additional_jwk_set_uris: vec![nobody, format!("{}/keys", more.uri())],
+        ..settings(&own)
+    }]);
+    let token = more.token(&json!({"iss": own.uri(), "sub": "anna", "aud": "skep"}));
+    asked(&providers, &token).await.unwrap();
+}
+
+#[tokio::test]
+async fn settings_that_cannot_be_carried_out_are_refused() {
+    let issuer = Issuer::start();
+    for (wrong, said) in [
+        (
+            ProviderSettings {
+                issuer_uri: "id.example.org".to_string(),
+                ..settings(&issuer)
+            },
+            "issuer-uri",
+        ),
+        (
+            ProviderSettings {
+                groups_claim: Some("$.a[".to_string()),
+                ..settings(&issuer)
+            },
+            "groups-claim",
+        ),
+    ] {
+        let error = Providers::start(&[wrong]).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}

@@ -1,0 +1,301 @@
+//! An identity provider for tests: it has a discovery document and keys, signs what it is told to, and misbehaves when it is told to.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::rsa::KeySize;
+use aws_lc_rs::signature::{
+    ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair, RSA_PKCS1_SHA256, RsaKeyPair,
+};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Map, Value, json};
+
+/// What it does when it is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Behaviour {
+    Answers,
+    /// Closes the connection.
+    HangsUp,
+    /// Says nothing for so long.
+    Waits(Duration),
+    /// Sends its keys elsewhere.
+    Redirects,
+    /// Says so many bytes.
+    Babbles(usize),
+}
+
+enum Key {
+    Ecdsa(EcdsaKeyPair),
+    Rsa(Box<RsaKeyPair>),
+}
+
+struct State {
+    keys: Vec<(String, Key)>,
+    made: usize,
+    asked: usize,
+    behaviour: Behaviour,
+    logins: Vec<Login>,
+}
+
+/// Somebody who has logged in, and whose browser brings a code back.
+struct Login {
+    code: String,
+    challenge: String,
+    redirect_uri: String,
+    id_token: String,
+}
+
+/// See the [module](self). It goes on until the process ends.
+pub struct Issuer {
+    address: SocketAddr,
+    state: Arc<Mutex<State>>,
+}
+
+impl Issuer {
+    /// With one key, for ES256.
+    pub fn start() -> Issuer {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let address = listener.local_addr().expect("its port");
+        let state = Arc::new(Mutex::new(State {
+            keys: Vec::new(),
+            made: 0,
+            asked: 0,
+            behaviour: Behaviour::Answers,
+            logins: Vec::new(),
+        }));
+        let issuer = Issuer {
+            address,
+            state: Arc::clone(&state),
+        };
+        issuer.rotate();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let state = Arc::clone(&state);
+                std::thread::spawn(move || answer(&stream, address, &state));
+            }
+        });
+        issuer
+    }
+
+    /// As it names itself.
+    pub fn uri(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Another key takes the place of those that there are.
+    pub fn rotate(&self) {
+        let key = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).expect("a key");
+        self.is_key(Key::Ecdsa(key));
+    }
+
+    /// Likewise one for RS256.
+    pub fn rotate_to_rsa(&self) {
+        let key = RsaKeyPair::generate(KeySize::Rsa2048).expect("a key");
+        self.is_key(Key::Rsa(Box::new(key)));
+    }
+
+    fn is_key(&self, key: Key) {
+        let mut state = self.state();
+        state.made += 1;
+        let id = format!("key-{}", state.made);
+        state.keys = vec![(id, key)];
+    }
+
+    pub fn behaves(&self, behaviour: Behaviour) {
+        self.state().behaviour = behaviour;
+    }
+
+    /// Somebody logs in where a server has sent his browser: the query that the browser comes back with. The ID token has these claims.
+    pub fn logs_in(&self, sent_to: &str, claims: &Value) -> String {
+        let query = sent_to.split_once('?').map_or("", |(_, query)| query);
+        let asked: BTreeMap<String, String> = form_urlencoded::parse(query.as_bytes())
+            .into_owned()
+            .collect();
+        let said = |name: &str| asked.get(name).cloned().unwrap_or_default();
+        let mut all = claims.clone();
+        if let Some(all) = all.as_object_mut() {
+            all.entry("nonce").or_insert_with(|| json!(said("nonce")));
+            all.entry("aud").or_insert_with(|| json!(said("client_id")));
+        }
+        let id_token = self.token(&all);
+        let mut state = self.state();
+        let code = format!("code-{}", state.logins.len());
+        state.logins.push(Login {
+            code: code.clone(),
+            challenge: said("code_challenge"),
+            redirect_uri: said("redirect_uri"),
+            id_token,
+        });
+        format!("state={}&code={code}", said("state"))
+    }
+
+    /// How often somebody has asked for its keys.
+    pub fn asked(&self) -> usize {
+        self.state().asked
+    }
+
+    /// A token with these claims, that is good for five minutes unless they say something else.
+    pub fn token(&self, claims: &Value) -> String {
+        let header = {
+            let state = self.state();
+            let (id, key) = state.keys.first().expect("a key");
+            let algorithm = match key {
+                Key::Ecdsa(_) => "ES256",
+                Key::Rsa(_) => "RS256",
+            };
+            json!({"alg": algorithm, "kid": id, "typ": "JWT"})
+        };
+        self.signed(&header, claims)
+    }
+
+    /// Likewise with another header, whatever it says.
+    pub fn signed(&self, header: &Value, claims: &Value) -> String {
+        let mut all = Map::new();
+        all.insert("iss".into(), json!(self.uri()));
+        all.insert("exp".into(), json!(now() + 300));
+        all.extend(claims.as_object().cloned().unwrap_or_default());
+        all.retain(|_, value| !value.is_null());
+        let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        let text = format!("{}.{}", part(header), part(&Value::Object(all)));
+        let state = self.state();
+        let random = SystemRandom::new();
+        let signature = match state.keys.first() {
+            Some((_, Key::Ecdsa(key))) => {
+                let signature = key.sign(&random, text.as_bytes()).expect("a signature");
+                signature.as_ref().to_vec()
+            }
+            Some((_, Key::Rsa(key))) => {
+                let mut signature = vec![0; key.public_modulus_len()];
+                key.sign(&RSA_PKCS1_SHA256, &random, text.as_bytes(), &mut signature)
+                    .expect("a signature");
+                signature
+            }
+            None => Vec::new(),
+        };
+        format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
+    }
+}
+
+/// Seconds since 1970.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+fn answer(stream: &TcpStream, address: SocketAddr, state: &Mutex<State>) {
+    let mut reader = BufReader::new(stream);
+    let mut lines = reader.by_ref().lines().map_while(Result::ok);
+    let Some(first) = lines.next() else {
+        return;
+    };
+    let wants_keys = first.starts_with("GET /keys ");
+    let mut length = 0;
+    for line in lines.by_ref().take_while(|line| !line.is_empty()) {
+        let line = line.to_ascii_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or_default();
+        }
+    }
+    if first.starts_with("POST /token ") {
+        drop(lines);
+        let mut form = vec![0; length];
+        let read = reader.read_exact(&mut form);
+        return read.map_or((), |()| redeem(stream, state, &form));
+    }
+    drop(lines);
+    let (behaviour, keys) = {
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.asked += usize::from(wants_keys);
+        let keys = state.keys.iter().map(|(id, key)| public(id, key));
+        (
+            state.behaviour.clone(),
+            json!({"keys": keys.collect::<Vec<_>>()}),
+        )
+    };
+    let body = match behaviour {
+        Behaviour::HangsUp => return,
+        Behaviour::Waits(time) => {
+            std::thread::sleep(time);
+            keys.to_string()
+        }
+        Behaviour::Redirects => {
+            let text = format!(
+                "HTTP/1.1 302 Found\r\nlocation: http://{address}/elsewhere\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+            );
+            let _ = { stream }.write_all(text.as_bytes());
+            return;
+        }
+        Behaviour::Babbles(bytes) => " ".repeat(bytes),
+        Behaviour::Answers if wants_keys => keys.to_string(),
+        Behaviour::Answers => {
+            let issuer = format!("http://{address}");
+            let at = |path: &str| format!("{issuer}/{path}");
+            json!({
+                "issuer": issuer, "jwks_uri": at("keys"), "token_endpoint": at("token"),
+                "authorization_endpoint": at("authorize"), "end_session_endpoint": at("end"),
+            })
+            .to_string()
+        }
+    };
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        body.len()
+    );
+    let _ = { stream }.write_all(head.as_bytes());
+    let _ = { stream }.write_all(body.as_bytes());
+}
+
+/// Gives the ID token for a code, once, to who proves to have asked for it.
+fn redeem(stream: &TcpStream, state: &Mutex<State>, form: &[u8]) {
+    let form: BTreeMap<String, String> = form_urlencoded::parse(form).into_owned().collect();
+    let said = |name: &str| form.get(name).cloned().unwrap_or_default();
+    let challenge = URL_SAFE_NO_PAD.encode(digest(&SHA256, said("code_verifier").as_bytes()));
+    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = state.logins.iter().position(|login| {
+        login.code == said("code")
+            && login.challenge == challenge
+            && login.redirect_uri == said("redirect_uri")
+    });
+    let login = found.map(|at| state.logins.swap_remove(at));
+    let (status, body) = match login {
+        Some(login) => (
+            "200 OK",
+            json!({"id_token": login.id_token, "token_type": "Bearer"}),
+        ),
+        None => ("400 Bad Request", json!({"error": "invalid_grant"})),
+    };
+    let body = body.to_string();
+    let text = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let _ = { stream }.write_all(text.as_bytes());
+}
+
+fn public(id: &str, key: &Key) -> Value {
+    let number = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+    match key {
+        Key::Ecdsa(key) => {
+            // A point that is not compressed: 4, x, y (SEC 1, section 2.3.3).
+            let (_, point) = key.public_key().as_ref().split_at(1);
+            let (x, y) = point.split_at(32);
+            json!({"kty": "EC", "crv": "P-256", "kid": id, "use": "sig", "x": number(x), "y": number(y)})
+        }
+        Key::Rsa(key) => {
+            let public = key.public_key();
+            let modulus = public.modulus().big_endian_without_leading_zero();
+            let exponent = public.exponent().big_endian_without_leading_zero();
+            json!({"kty": "RSA", "kid": id, "use": "sig", "n": number(modulus), "e": number(exponent)})
+        }
+    }
+}
