@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use skep_oidc::ProviderSettings;
 use skep_protocol::json::API_VERSION;
 use skep_tls::ServerTls;
 
@@ -71,22 +72,49 @@ pub struct Tls {
 }
 
 /// Who comes in, and what each may do (`camunda.security.*`).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Security {
     /// Whether callers have to say who they are.
     pub login: Login,
+    /// Whose tokens are taken, with [`Login::Bearer`].
+    pub providers: Vec<ProviderSettings>,
     /// What each caller may do is asked (`camunda.security.authorizations.enabled`).
     pub authorizations: bool,
     /// `camunda.security.multi-tenancy.api-enabled`
     pub tenants_api: bool,
+    /// Users are managed here, and not by an identity provider.
+    pub users_api: bool,
+    /// Groups are managed here: no provider names them in its tokens.
+    pub groups_api: bool,
+}
+
+impl Security {
+    /// Why no operation with this tag is to be had.
+    pub fn closed(&self, tag: &str) -> Option<&'static str> {
+        match tag {
+            "Tenants" if !self.tenants_api => {
+                Some("camunda.security.multi-tenancy.api-enabled is false")
+            }
+            "Users" | "Setup" if !self.users_api => Some(
+                "users are managed by the identity provider (camunda.security.authentication.method is oidc)",
+            ),
+            "Groups" if !self.groups_api => Some(
+                "groups are those of the tokens (camunda.security.authentication.oidc.groups-claim)",
+            ),
+            _ => None,
+        }
+    }
 }
 
 impl Default for Security {
     fn default() -> Security {
         Security {
             login: Login::default(),
+            providers: Vec::new(),
             authorizations: false,
             tenants_api: true,
+            users_api: true,
+            groups_api: true,
         }
     }
 }

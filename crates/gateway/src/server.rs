@@ -60,7 +60,9 @@ impl Gateway {
         metrics.broker_requests.partitions_are(partitions);
         let (stopper, stop) = stop_signal();
         let passwords = Arc::new(Passwords::start()?);
-        let door = Arc::new(Door::new(config.security.login, Arc::clone(&passwords)));
+        let security = &config.security;
+        let door = Door::open(security.login, &security.providers, Arc::clone(&passwords));
+        let door = Arc::new(door.map_err(io::Error::other)?);
         let front = |protocol| {
             Arc::new(FrontEnd {
                 protocol,

@@ -1,8 +1,12 @@
-//! Which mapping rules a token matches.
+//! Which mapping rules a token matches, and which of its claims they look at.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 use skep_protocol::value::MappingRuleValue;
+
+use crate::directory::Directory;
 
 /// Whether the claims of a token have what the rule asks for. A text matches by being equal, a list by holding the text; numbers, truth
 /// values, what is missing and a path that cannot be read do not match.
@@ -25,6 +29,67 @@ fn has(found: &Value, wanted: &str) -> bool {
         Value::Array(all) => all.iter().any(|one| one.as_str() == Some(wanted)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
     }
+}
+
+/// The claims that rules look at. Only these go with a command: a whole token is many times as large as the command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// A path of some rule begins with no name.
+    All,
+    These(BTreeSet<String>),
+}
+
+impl Default for Named {
+    fn default() -> Named {
+        Named::These(BTreeSet::new())
+    }
+}
+
+impl Named {
+    /// Those of all rules that there are.
+    pub fn by(directory: &Directory) -> Named {
+        let names = directory.rules().map(|rule| first_name(&rule.claim_name));
+        match names.collect::<Option<BTreeSet<String>>>() {
+            Some(names) => Named::These(names),
+            None => Named::All,
+        }
+    }
+
+    /// Text of the object with these claims of a token; empty if it has none of them.
+    pub fn of(&self, token: &Map<String, Value>) -> String {
+        let is_named = |name: &str| match self {
+            Named::All => true,
+            Named::These(names) => names.contains(name),
+        };
+        let named = token.iter().filter(|(name, _)| is_named(name));
+        let named: Map<String, Value> =
+            named.map(|(name, it)| (name.clone(), it.clone())).collect();
+        match named.is_empty() {
+            true => String::new(),
+            false => Value::Object(named).to_string(),
+        }
+    }
+}
+
+/// The claim that a rule begins at: its name, or the first one of its path (`$.a.b`, `$['a'].b`). `None`: it cannot be told.
+fn first_name(rule: &str) -> Option<String> {
+    let Some(path) = rule.strip_prefix('$') else {
+        return Some(rule.to_string());
+    };
+    for quote in ['\'', '"'] {
+        let quoted = path
+            .strip_prefix('[')
+            .and_then(|path| path.strip_prefix(quote));
+        if let Some((name, rest)) = quoted.and_then(|it| it.split_once(quote)) {
+            let is_plain = !name.contains('\\') && rest.starts_with(']');
+            return is_plain.then(|| name.to_string());
+        }
+    }
+    let name = path.strip_prefix('.')?;
+    let end = name.find(['.', '[']).unwrap_or(name.len());
+    let name = name.get(..end)?;
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    (is_plain && !name.is_empty()).then(|| name.to_string())
 }
 
 #[cfg(test)]
@@ -81,5 +146,51 @@ mod tests {
             );
         }
         assert!(!matches(&rule("$", "x"), &json!("y")));
+    }
+
+    #[test]
+    fn only_claims_that_a_rule_looks_at_go_with_a_command() {
+        for (name, first) in [
+            ("dept", Some("dept")),
+            ("https://example.org/team", Some("https://example.org/team")),
+            ("$.realm.roles[0]", Some("realm")),
+            ("$.realm", Some("realm")),
+            ("$['realm']['name']", Some("realm")),
+            ("$[\"a.b\"].c", Some("a.b")),
+            ("$['it\\'s']", None),
+            ("$", None),
+            ("$..name", None),
+            ("$.*", None),
+            ("$[?@.a]", None),
+            ("$['a','b']", None),
+        ] {
+            assert_eq!(first_name(name).as_deref(), first, "{name}");
+        }
+        let token = json!({"sub": "anna", "dept": "sales", "realm": {"roles": ["boss"]}});
+        let token = token.as_object().unwrap();
+        let with = |names: &[&str]| {
+            let mut directory = Directory::default();
+            for (key, name) in names.iter().enumerate() {
+                let key = Key(key as i64);
+                let rule = MappingRuleValue {
+                    mapping_rule_key: key,
+                    mapping_rule_id: (*name).into(),
+                    ..rule(name, "x")
+                };
+                directory.add(key, &crate::Entry::MappingRule(rule));
+            }
+            Named::by(&directory).of(token)
+        };
+        assert_eq!(with(&[]), "");
+        assert_eq!(with(&["missing"]), "");
+        assert_eq!(with(&["dept", "missing"]), r#"{"dept":"sales"}"#);
+        assert_eq!(
+            with(&["dept", "$.realm.roles"]),
+            r#"{"dept":"sales","realm":{"roles":["boss"]}}"#
+        );
+        assert_eq!(
+            with(&["$..roles"]),
+            Value::Object(token.clone()).to_string()
+        );
     }
 }

@@ -7,7 +7,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
-mod claims;
+pub mod claims;
 pub mod defaults;
 mod directory;
 mod entry;

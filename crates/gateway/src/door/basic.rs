@@ -4,23 +4,18 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
-use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
 use skep_identity::Directory;
 use skep_protocol::origin::{Claims, Principal};
 use skep_protocol::value::PasswordHash;
 
-use super::Refused;
 use super::guesses::Guesses;
 use super::passwords::Passwords;
+use super::remembered::Remembered;
 use super::secret::Secret;
-
-/// Headers that are remembered.
-const MAX_KNOWN: usize = 10_000;
+use super::{Refused, Scheme};
 
 /// Bytes of a header that is looked at.
 const MAX_HEADER: usize = 4 << 10;
@@ -29,7 +24,8 @@ const MAX_HEADER: usize = 4 << 10;
 pub struct Basic {
     passwords: Arc<Passwords>,
     guesses: Guesses,
-    known: Known,
+    /// With the hash that the password was compared with.
+    known: Remembered<(Claims, PasswordHash)>,
 }
 
 impl Basic {
@@ -37,7 +33,7 @@ impl Basic {
         Basic {
             passwords,
             guesses: Guesses::default(),
-            known: Known::new(),
+            known: Remembered::new(),
         }
     }
 
@@ -54,15 +50,25 @@ impl Basic {
         if header.len() > MAX_HEADER {
             return Err(Refused::Wrong);
         }
-        if let Some(claims) = self.known.find(header.as_bytes(), directory) {
+        if let Some(claims) = self.remembered(header, directory) {
             return Ok(claims);
         }
         let (name, password) = parts(header)?;
         let claims = self.verify(&name, password, peer, directory).await?;
         let user = directory.user(&name).ok_or(Refused::Wrong)?;
-        self.known
-            .remember(header.as_bytes(), &claims, &user.password);
+        let known = (claims.clone(), user.password.clone());
+        self.known.remember(header.as_bytes(), known);
         Ok(claims)
+    }
+
+    /// Whose header it is, if he still has the password that it was right with.
+    fn remembered(&self, header: &HeaderValue, directory: &Directory) -> Option<Claims> {
+        let (claims, hash) = self.known.find(header.as_bytes())?;
+        let Claims::User(principal) = &claims else {
+            return None;
+        };
+        let user = directory.user(&principal.id)?;
+        (user.password == hash).then_some(claims)
     }
 
     /// Compares the password. A name that nobody has takes as long as a wrong password.
@@ -109,71 +115,12 @@ pub(super) fn claims_of(name: &str) -> Claims {
 
 /// Name and password of a header.
 fn parts(header: &HeaderValue) -> Result<(String, Secret), Refused> {
-    let text = header.to_str().map_err(|_| Refused::Wrong)?;
-    let (scheme, encoded) = text.split_once(' ').ok_or(Refused::Scheme)?;
-    if !scheme.eq_ignore_ascii_case("basic") {
-        return Err(Refused::Scheme);
-    }
-    let decoded = STANDARD
-        .decode(encoded.trim())
-        .map_err(|_| Refused::Wrong)?;
+    let encoded = Scheme::Basic.value(header)?;
+    let decoded = STANDARD.decode(encoded).map_err(|_| Refused::Wrong)?;
     let decoded = String::from_utf8(decoded).map_err(|_| Refused::Wrong)?;
     let decoded = Secret::new(decoded);
     let (name, password) = decoded.reveal().split_once(':').ok_or(Refused::Wrong)?;
     Ok((name.to_string(), Secret::new(password.to_string())))
-}
-
-/// Headers that were right. No password can be read out of it: the key is made at the start, and kept nowhere.
-struct Known {
-    key: hmac::Key,
-    by_header: Mutex<FxHashMap<[u8; 32], (Claims, PasswordHash)>>,
-}
-
-impl std::fmt::Debug for Known {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Known").finish_non_exhaustive()
-    }
-}
-
-impl Known {
-    fn new() -> Known {
-        let mut bytes = [0; 32];
-        // Without chance there is no TLS either; with a key that could be guessed nothing would be remembered that helps anybody.
-        let filled = aws_lc_rs::rand::fill(&mut bytes);
-        debug_assert!(filled.is_ok(), "the system has random numbers");
-        Known {
-            key: hmac::Key::new(hmac::HMAC_SHA256, &bytes),
-            by_header: Mutex::default(),
-        }
-    }
-
-    fn name(&self, header: &[u8]) -> [u8; 32] {
-        let mut name = [0; 32];
-        let tag = hmac::sign(&self.key, header);
-        for (to, from) in name.iter_mut().zip(tag.as_ref()) {
-            *to = *from;
-        }
-        name
-    }
-
-    /// Whose header it is, if he still has the password that it was right with.
-    fn find(&self, header: &[u8], directory: &Directory) -> Option<Claims> {
-        let name = self.name(header);
-        let (claims, hash) = self.by_header.lock().get(&name).cloned()?;
-        let Claims::User(principal) = &claims else {
-            return None;
-        };
-        let user = directory.user(&principal.id)?;
-        (user.password == hash).then_some(claims)
-    }
-
-    fn remember(&self, header: &[u8], claims: &Claims, hash: &PasswordHash) {
-        let mut known = self.by_header.lock();
-        if known.len() >= MAX_KNOWN {
-            known.clear();
-        }
-        known.insert(self.name(header), (claims.clone(), hash.clone()));
-    }
 }
 
 #[cfg(test)]
@@ -219,8 +166,8 @@ mod tests {
             assert_eq!(check(header(name, password)).await, Err(Refused::Wrong));
         }
         for (text, refused) in [
-            ("Bearer abc", Refused::Scheme),
-            ("Basic", Refused::Scheme),
+            ("Bearer abc", Refused::Other(Scheme::Basic)),
+            ("Basic", Refused::Other(Scheme::Basic)),
             ("Basic !!!", Refused::Wrong),
             ("Basic YW5uYQ==", Refused::Wrong),
         ] {
@@ -237,14 +184,11 @@ mod tests {
         let before = with(&basic, "anna", "old").await;
         let shown = header("anna", "old");
         basic.check(&shown, PEER, &before).await.unwrap();
-        assert!(basic.known.find(shown.as_bytes(), &before).is_some());
+        assert!(basic.remembered(&shown, &before).is_some());
         let after = with(&basic, "anna", "new").await;
-        assert_eq!(basic.known.find(shown.as_bytes(), &after), None);
+        assert_eq!(basic.remembered(&shown, &after), None);
         assert_eq!(basic.check(&shown, PEER, &after).await, Err(Refused::Wrong));
-        assert_eq!(
-            basic.known.find(shown.as_bytes(), &Directory::default()),
-            None
-        );
+        assert_eq!(basic.remembered(&shown, &Directory::default()), None);
     }
 
     #[tokio::test]

@@ -1,11 +1,15 @@
 //! Who comes in: asked before anything of a request is read but its head.
 //!
-//! A caller shows a password ([`basic`]) or the cookie of a session ([`session`]). What he may do is none of the door's business: the engine
+//! A caller shows a password ([`basic`]), the token of an identity provider ([`bearer`]), or the cookie of a session ([`session`]). What he may do is none of the door's business: the engine
 //! asks when it carries a command out, and [`sight`] narrows what he finds.
 
 pub mod basic;
+pub mod bearer;
+pub mod browsers;
 mod guesses;
 pub mod passwords;
+mod remembered;
+mod sealed;
 pub mod secret;
 pub mod session;
 pub mod sight;
@@ -15,12 +19,14 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, COOKIE};
-use http::{HeaderMap, Method};
+use http::{HeaderMap, HeaderValue, Method};
 use skep_identity::Directory;
+use skep_oidc::{ProviderSettings, SettingsError};
 use skep_protocol::Failure;
 use skep_protocol::origin::Claims;
 
 use self::basic::Basic;
+use self::bearer::Bearer;
 use self::passwords::Passwords;
 
 /// Whether callers have to say who they are, and how (`camunda.security.authentication.*`).
@@ -31,19 +37,66 @@ pub enum Login {
     Unprotected,
     /// By name and password.
     Basic,
+    /// By a token of an identity provider.
+    Bearer,
+}
+
+/// What stands first in the header `authorization`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    Basic,
+    Bearer,
+}
+
+impl Scheme {
+    /// What a caller has to send.
+    fn expected(self) -> &'static str {
+        match self {
+            Scheme::Basic => "'Basic ' and name:password in base64",
+            Scheme::Bearer => "'Bearer ' and a token of the identity provider",
+        }
+    }
+
+    /// The header `www-authenticate` (RFC 9110, section 11.6.1).
+    pub fn challenge(self) -> &'static str {
+        match self {
+            Scheme::Basic => "Basic realm=\"Skep\"",
+            Scheme::Bearer => "Bearer realm=\"Skep\"",
+        }
+    }
+
+    /// What the header begins with.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Scheme::Basic => "Basic ",
+            Scheme::Bearer => "Bearer ",
+        }
+    }
+
+    /// What stands behind it in the header.
+    fn value(self, header: &HeaderValue) -> Result<&str, Refused> {
+        let text = header.to_str().map_err(|_| Refused::Other(self))?;
+        let (scheme, value) = text.split_once(' ').ok_or(Refused::Other(self))?;
+        match scheme.eq_ignore_ascii_case(self.prefix().trim_end()) {
+            true => Ok(value.trim()),
+            false => Err(Refused::Other(self)),
+        }
+    }
 }
 
 /// Why somebody does not come in.
 #[derive(Debug, PartialEq)]
 pub enum Refused {
-    /// Nothing was shown.
-    Nothing,
-    /// Another scheme than `Basic`.
-    Scheme,
+    /// Nothing was shown, and this is what should be.
+    Nothing(Scheme),
+    /// Another scheme was shown than this one.
+    Other(Scheme),
     /// Name and password do not go together, or too many were tried.
     Wrong,
-    /// A session that has ended, or that nobody began.
-    NoSession,
+    /// A token that is not good: why.
+    Token(String),
+    /// A session that has ended, or that nobody began; a caller may show this instead.
+    NoSession(Scheme),
     /// A page of another site has sent the request, or one that does not know the session's token.
     Forged,
     /// It cannot be told now.
@@ -52,22 +105,42 @@ pub enum Refused {
 
 impl Refused {
     /// What the caller reads.
-    pub fn text(&self) -> &'static str {
-        match self {
-            Refused::Nothing => {
-                "The request says nobody's name. Send the header 'authorization' with 'Basic ' and name:password in base64."
+    pub fn text(&self) -> String {
+        let text = match self {
+            Refused::Nothing(scheme) => {
+                let expected = scheme.expected();
+                return format!(
+                    "The request says nobody's name. Send the header 'authorization' with {expected}."
+                );
             }
-            Refused::Scheme => {
-                "The header 'authorization' has another scheme than this server takes. Send 'Basic ' and name:password in base64."
+            Refused::Other(scheme) => {
+                let expected = scheme.expected();
+                return format!(
+                    "The header 'authorization' has another scheme than this server takes. Send {expected}."
+                );
             }
             Refused::Wrong => "Invalid credentials",
-            Refused::NoSession => "The session has ended. Log in again.",
+            Refused::Token(why) => why,
+            Refused::NoSession(_) => "The session has ended. Log in again.",
             Refused::Forged => {
                 "The request comes from a page of another site, or lacks the header X-CSRF-TOKEN of its session. It was not carried out."
             }
             Refused::Cannot(_) => {
                 "It cannot be told now whether the credentials are right. Send the request again."
             }
+        };
+        text.to_string()
+    }
+
+    /// What should be shown instead.
+    pub fn asks_for(&self) -> Option<Scheme> {
+        match self {
+            Refused::Nothing(scheme) | Refused::Other(scheme) | Refused::NoSession(scheme) => {
+                Some(*scheme)
+            }
+            Refused::Wrong => Some(Scheme::Basic),
+            Refused::Token(_) => Some(Scheme::Bearer),
+            Refused::Forged | Refused::Cannot(_) => None,
         }
     }
 }
@@ -83,34 +156,86 @@ pub struct Head<'r> {
 #[derive(Debug)]
 pub struct Door {
     pub sights: sight::Sights,
-    login: Login,
     basic: Basic,
+    way: Way,
+}
+
+/// How callers say who they are, and what it takes to find out.
+#[derive(Debug)]
+enum Way {
+    Unprotected,
+    Basic,
+    Bearer(Box<Bearer>),
 }
 
 impl Door {
-    pub fn new(login: Login, passwords: Arc<Passwords>) -> Door {
-        Door {
+    /// Has to be called in a runtime.
+    ///
+    /// # Errors
+    /// What is said of a provider cannot be carried out.
+    pub fn open(
+        login: Login,
+        providers: &[ProviderSettings],
+        passwords: Arc<Passwords>,
+    ) -> Result<Door, SettingsError> {
+        Ok(Door {
             sights: sight::Sights::default(),
-            login,
             basic: Basic::new(passwords),
-        }
+            way: match login {
+                Login::Unprotected => Way::Unprotected,
+                Login::Basic => Way::Basic,
+                Login::Bearer => Way::Bearer(Box::new(Bearer::start(providers)?)),
+            },
+        })
     }
 
     pub fn login(&self) -> Login {
-        self.login
+        match self.way {
+            Way::Unprotected => Login::Unprotected,
+            Way::Basic => Login::Basic,
+            Way::Bearer(_) => Login::Bearer,
+        }
     }
 
     /// Who calls.
     ///
     /// # Errors
     /// He does not come in.
-    pub async fn enter(&self, head: &Head<'_>, directory: &Directory) -> Result<Claims, Refused> {
+    pub async fn enter(
+        &self,
+        head: &Head<'_>,
+        directory: &Arc<Directory>,
+    ) -> Result<Claims, Refused> {
         if is_forged(head) {
             return Err(Refused::Forged);
         }
-        match self.login {
-            Login::Unprotected => Ok(Claims::Anonymous),
-            Login::Basic => self.known(head, directory).await,
+        match &self.way {
+            Way::Unprotected => Ok(Claims::Anonymous),
+            Way::Basic => self.known(head, directory).await,
+            Way::Bearer(bearer) => match head.headers.get(AUTHORIZATION) {
+                Some(header) => bearer.check(header, directory).await,
+                None => match session::shown(head.headers.get_all(COOKIE)) {
+                    Some(cookie) => bearer.session(&cookie, head),
+                    None => Err(Refused::Nothing(Scheme::Bearer)),
+                },
+            },
+        }
+    }
+
+    /// The providers whose tokens are taken, where that is the login.
+    pub fn bearer(&self) -> Option<&Bearer> {
+        match &self.way {
+            Way::Bearer(bearer) => Some(bearer),
+            Way::Unprotected | Way::Basic => None,
+        }
+    }
+
+    /// The cookie that takes the place of one that a browser shows, if it is time for it.
+    pub fn renewed(&self, shown: &str, directory: &Directory) -> Option<session::Cookie> {
+        match &self.way {
+            Way::Unprotected => None,
+            Way::Basic => session::renewed(shown, directory),
+            Way::Bearer(bearer) => browsers::renewed(bearer.providers(), shown),
         }
     }
 
@@ -131,7 +256,7 @@ impl Door {
         }
         match session::shown(head.headers.get_all(COOKIE)) {
             Some(cookie) => session::check(&cookie, head, directory),
-            None => Err(Refused::Nothing),
+            None => Err(Refused::Nothing(Scheme::Basic)),
         }
     }
 

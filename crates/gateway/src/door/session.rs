@@ -11,13 +11,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderValue;
 use http::header::GetAll;
+use serde::{Deserialize, Serialize};
 use skep_identity::Directory;
 use skep_protocol::Failure;
 use skep_protocol::origin::Claims;
 use skep_protocol::value::PasswordHash;
 
 use super::basic::claims_of;
-use super::{Head, Refused, is_safe};
+use super::{Head, Refused, Scheme, is_safe};
 
 /// Names of the API.
 pub const COOKIE: &str = "camunda-session";
@@ -37,6 +38,12 @@ const MAX_COOKIE: usize = 2 << 10;
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Said {
     user: String,
+    times: Times,
+}
+
+/// When a session was begun and used, and what tells it from others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Times {
     /// Seconds since 1970.
     began: u64,
     /// When it was used last, but for [`RENEW`].
@@ -45,20 +52,50 @@ struct Said {
     nonce: String,
 }
 
+impl Times {
+    /// Of a session that begins. `None`: the system has no random numbers.
+    pub fn begin() -> Option<Times> {
+        let mut nonce = [0; 16];
+        aws_lc_rs::rand::fill(&mut nonce).ok()?;
+        let now = now();
+        Some(Times {
+            began: now,
+            used: now,
+            nonce: URL_SAFE_NO_PAD.encode(nonce),
+        })
+    }
+
+    pub fn are_over(&self) -> bool {
+        let now = now();
+        now.saturating_sub(self.used) >= IDLE || now.saturating_sub(self.began) >= LONGEST
+    }
+
+    /// Of the same session, used now; `None`: that is not worth another cookie.
+    pub fn renewed(&self) -> Option<Times> {
+        let used = now();
+        let is_due = used.saturating_sub(self.used) >= RENEW;
+        is_due.then(|| Times {
+            used,
+            ..self.clone()
+        })
+    }
+
+    /// The same for the whole session, however often its cookie is renewed.
+    pub fn named(&self) -> String {
+        format!("csrf.{}.{}", self.began, self.nonce)
+    }
+}
+
 /// A session of a user who has just logged in.
 ///
 /// # Errors
 /// The system has no random numbers.
 pub fn begin(name: &str, directory: &Directory) -> Result<Cookie, Failure> {
-    let mut nonce = [0; 16];
-    aws_lc_rs::rand::fill(&mut nonce)
-        .map_err(|_| Failure::Internal("The system gives no random numbers.".into()))?;
-    let now = now();
+    let times = Times::begin();
+    let no_chance = || Failure::Internal("The system gives no random numbers.".into());
     let said = Said {
         user: name.to_string(),
-        began: now,
-        used: now,
-        nonce: URL_SAFE_NO_PAD.encode(nonce),
+        times: times.ok_or_else(no_chance)?,
     };
     sealed(&said, directory)
         .ok_or_else(|| Failure::Unavailable("The user is gone. Log in again.".into()))
@@ -75,11 +112,16 @@ pub struct Cookie {
 
 /// The session that a request shows.
 pub fn shown(cookies: GetAll<'_, HeaderValue>) -> Option<String> {
+    cookie(cookies, COOKIE)
+}
+
+/// The value of a cookie.
+pub fn cookie(cookies: GetAll<'_, HeaderValue>, wanted: &str) -> Option<String> {
     let texts = cookies.iter().filter_map(|header| header.to_str().ok());
     let mut pairs = texts.flat_map(|text| text.split(';'));
     pairs.find_map(|pair| {
         let (name, value) = pair.trim().split_once('=')?;
-        (name == COOKIE).then(|| value.to_string())
+        (name == wanted).then(|| value.to_string())
     })
 }
 
@@ -88,29 +130,28 @@ pub fn shown(cookies: GetAll<'_, HeaderValue>) -> Option<String> {
 /// # Errors
 /// It is over, or was never begun, or the request was not sent by its own page.
 pub fn check(cookie: &str, head: &Head<'_>, directory: &Directory) -> Result<Claims, Refused> {
-    let (said, key) = opened(cookie, directory).ok_or(Refused::NoSession)?;
-    if !is_safe(head.method) {
-        let shown = head.headers.get(CSRF).and_then(|token| token.to_str().ok());
-        let expected = csrf_of(&key, &said);
-        let same = shown.is_some_and(|shown| {
-            aws_lc_rs::constant_time::verify_slices_are_equal(shown.as_bytes(), expected.as_bytes())
-                .is_ok()
-        });
-        if !same {
-            return Err(Refused::Forged);
-        }
+    let (said, key) = opened(cookie, directory).ok_or(Refused::NoSession(Scheme::Basic))?;
+    match has_shown(head, &csrf_of(&key, &said)) {
+        true => Ok(claims_of(&said.user)),
+        false => Err(Refused::Forged),
     }
-    Ok(claims_of(&said.user))
+}
+
+/// Whether a request that changes something shows the token of its session.
+pub(super) fn has_shown(head: &Head<'_>, expected: &str) -> bool {
+    let shown = head.headers.get(CSRF).and_then(|token| token.to_str().ok());
+    let is_same = |shown: &str| {
+        aws_lc_rs::constant_time::verify_slices_are_equal(shown.as_bytes(), expected.as_bytes())
+            .is_ok()
+    };
+    is_safe(head.method) || shown.is_some_and(is_same)
 }
 
 /// The cookie that takes the place of this one, if it is time for it.
 pub fn renewed(cookie: &str, directory: &Directory) -> Option<Cookie> {
     let (said, _) = opened(cookie, directory)?;
-    let now = now();
-    if now.saturating_sub(said.used) < RENEW {
-        return None;
-    }
-    sealed(&Said { used: now, ..said }, directory)
+    let times = said.times.renewed()?;
+    sealed(&Said { times, ..said }, directory)
 }
 
 /// What a good cookie says, with the key of its user.
@@ -124,10 +165,7 @@ fn opened(cookie: &str, directory: &Directory) -> Option<(Said, hmac::Key)> {
     let key = key_of(&user.password)?;
     let seal = URL_SAFE_NO_PAD.decode(seal).ok()?;
     hmac::verify(&key, text.as_bytes(), &seal).ok()?;
-    let now = now();
-    let is_over =
-        now.saturating_sub(said.used) >= IDLE || now.saturating_sub(said.began) >= LONGEST;
-    (!is_over).then_some((said, key))
+    (!said.times.are_over()).then_some((said, key))
 }
 
 fn sealed(said: &Said, directory: &Directory) -> Option<Cookie> {
@@ -151,15 +189,14 @@ fn key_of(hash: &PasswordHash) -> Option<hmac::Key> {
     })
 }
 
-/// One for the whole session, however often its cookie is renewed.
 fn csrf_of(key: &hmac::Key, said: &Said) -> String {
-    let text = format!("csrf.{}.{}", said.began, said.nonce);
-    URL_SAFE_NO_PAD.encode(hmac::sign(key, text.as_bytes()))
+    URL_SAFE_NO_PAD.encode(hmac::sign(key, said.times.named().as_bytes()))
 }
 
 fn write(said: &Said) -> String {
     let user = URL_SAFE_NO_PAD.encode(&said.user);
-    format!("1.{user}.{}.{}.{}", said.began, said.used, said.nonce)
+    let Times { began, used, nonce } = &said.times;
+    format!("1.{user}.{began}.{used}.{nonce}")
 }
 
 fn read(text: &str) -> Option<Said> {
@@ -169,9 +206,11 @@ fn read(text: &str) -> Option<Said> {
     };
     let said = Said {
         user: String::from_utf8(URL_SAFE_NO_PAD.decode(user).ok()?).ok()?,
-        began: parts.next()?.parse().ok()?,
-        used: parts.next()?.parse().ok()?,
-        nonce: parts.next()?.to_string(),
+        times: Times {
+            began: parts.next()?.parse().ok()?,
+            used: parts.next()?.parse().ok()?,
+            nonce: parts.next()?.to_string(),
+        },
     };
     parts.next().is_none().then_some(said)
 }
@@ -231,7 +270,7 @@ mod tests {
         let forged = Err(Refused::Forged);
         assert_eq!(asked(&value, &Method::POST, None, &users), forged);
         assert_eq!(asked(&value, &Method::DELETE, Some("x"), &users), forged);
-        let gone = Err(Refused::NoSession);
+        let gone = Err(Refused::NoSession(Scheme::Basic));
         assert_eq!(
             asked(&value, &Method::GET, None, &directory("$argon2id$2")),
             gone
@@ -252,7 +291,7 @@ mod tests {
             bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(bytes).unwrap();
             let answer = asked(&changed, &Method::GET, None, &users);
-            assert_eq!(answer, Err(Refused::NoSession), "{changed}");
+            assert_eq!(answer, Err(Refused::NoSession(Scheme::Basic)), "{changed}");
         }
         let now = now();
         for (began, used, is_good) in [
@@ -263,9 +302,11 @@ mod tests {
         ] {
             let said = Said {
                 user: "anna".into(),
-                began,
-                used,
-                nonce: "n".into(),
+                times: Times {
+                    began,
+                    used,
+                    nonce: "n".into(),
+                },
             };
             let cookie = sealed(&said, &users).unwrap();
             assert_eq!(
@@ -280,9 +321,11 @@ mod tests {
         let users = directory("$argon2id$1");
         let said = |used| Said {
             user: "anna".into(),
-            began: now() - 1000,
-            used,
-            nonce: "n".into(),
+            times: Times {
+                began: now() - 1000,
+                used,
+                nonce: "n".into(),
+            },
         };
         let fresh = sealed(&said(now()), &users).unwrap();
         assert_eq!(renewed(&fresh.value, &users), None);

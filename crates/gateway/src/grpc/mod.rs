@@ -194,14 +194,15 @@ async fn enter(
 fn not_let_in(refused: Refused) -> GrpcResponse {
     let refusal = match refused {
         Refused::Cannot(failure) => status::status(failure),
-        Refused::Nothing => Status::unauthenticated(
+        Refused::Nothing(_) => Status::unauthenticated(
             "Expected authentication information at header with key [authorization], but found nothing",
         ),
-        Refused::Scheme => Status::unauthenticated(
-            "Expected the header 'authorization' to begin with 'Basic ', but it has another scheme",
-        ),
-        Refused::Wrong | Refused::NoSession | Refused::Forged => {
-            Status::unauthenticated(refused.text())
+        Refused::Other(scheme) => Status::unauthenticated(format!(
+            "Expected the header 'authorization' to begin with '{}', but it has another scheme",
+            scheme.prefix()
+        )),
+        Refused::Wrong | Refused::Token(_) | Refused::NoSession(_) | Refused::Forged => {
+            Status::unauthenticated(status::header_text(&refused.text()))
         }
     };
     refusal.into_http()

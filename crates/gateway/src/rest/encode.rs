@@ -22,6 +22,7 @@ use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, To
 use super::RestBody;
 use super::json::Object;
 use crate::config::GatewayConfig;
+use crate::door::Login;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -415,7 +416,7 @@ pub fn system_configuration(config: &GatewayConfig) -> HttpResponse<RestBody> {
                 o.number(bound, unbounded);
             }
         });
-        // Of 8.10. There are no web applications, nobody logs in, and it runs in no cloud.
+        // Of 8.10. There are no web applications, and it runs in no cloud.
         o.object("components", |o| o.texts("active", &[]));
         o.object("deployment", |o| {
             o.raw("isMultiTenancyEnabled", "false");
@@ -423,8 +424,23 @@ pub fn system_configuration(config: &GatewayConfig) -> HttpResponse<RestBody> {
             o.number("maxRequestSize", bytes);
         });
         o.object("authentication", |o| {
-            o.raw("canLogout", "false");
-            o.raw("isLoginDelegated", "false");
+            let login = config.security.login;
+            o.raw(
+                "canLogout",
+                if login == Login::Unprotected {
+                    "false"
+                } else {
+                    "true"
+                },
+            );
+            o.raw(
+                "isLoginDelegated",
+                if login == Login::Bearer {
+                    "true"
+                } else {
+                    "false"
+                },
+            );
         });
         o.object("cloud", |o| o.raw("stage", "null"));
     });

@@ -1,4 +1,7 @@
-//! Logging in and out with a browser: `POST /login` with a form, and `POST /logout`. They are no operations of the API.
+//! Logging in and out with a browser: `POST /login` with a form, and `POST /logout`. They are no operations of the API. How browsers log in
+//! at an identity provider stands in [`provider`].
+
+mod provider;
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, COOKIE, HeaderValue, SET_COOKIE, WWW_AUTHENTICATE};
@@ -13,7 +16,7 @@ use super::problem::Problem;
 use crate::call::FrontEnd;
 use crate::door::secret::Secret;
 use crate::door::session::{self, COOKIE as SESSION, CSRF, Cookie, LONGEST};
-use crate::door::{Head, Login, Refused};
+use crate::door::{Head, Login, Refused, Scheme};
 
 /// Bytes of a form.
 const MAX_FORM: usize = 8 << 10;
@@ -27,6 +30,9 @@ pub async fn answer(
     parts: &Parts,
     body: Incoming,
 ) -> Option<Result<Response<RestBody>, Problem>> {
+    if let Some(bearer) = front.door.bearer() {
+        return provider::answer(front, bearer, head, parts).await;
+    }
     if front.door.login() != Login::Basic || parts.method != Method::POST {
         return None;
     }
@@ -66,43 +72,55 @@ async fn log_in(
 /// The browser forgets the session.
 fn log_out(front: &FrontEnd) -> Response<RestBody> {
     let mut response = empty();
+    forget(front, &mut response, SESSION);
+    response
+}
+
+fn forget(front: &FrontEnd, response: &mut Response<RestBody>, cookie: &str) {
+    keep(front, response, (cookie, ""), 0);
+}
+
+/// A cookie that no page can read.
+fn keep(
+    front: &FrontEnd,
+    response: &mut Response<RestBody>,
+    (name, value): (&str, &str),
+    seconds: u64,
+) {
     let text = format!(
-        "{SESSION}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax{}",
+        "{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{}",
         secure(front)
     );
     if let Ok(value) = HeaderValue::try_from(text) {
         response.headers_mut().append(SET_COOKIE, value);
     }
-    response
 }
 
 /// Gives the answer to a request of a session the cookie that says that it is used, if it is time.
 pub fn renew(front: &FrontEnd, parts: &Parts, response: &mut Response<RestBody>) {
-    if front.door.login() != Login::Basic || parts.headers.contains_key(AUTHORIZATION) {
+    if parts.headers.contains_key(AUTHORIZATION) || front.door.login() == Login::Unprotected {
         return;
     }
     let Some(shown) = session::shown(parts.headers.get_all(COOKIE)) else {
         return;
     };
-    if let Some(cookie) = session::renewed(&shown, &front.broker.directory()) {
+    if let Some(cookie) = front.door.renewed(&shown, &front.broker.directory()) {
         give(front, response, &cookie);
     }
 }
 
-/// The page that a request comes from has a login of its own: without the header its browser opens none above it.
+/// The page that a request comes from has a login of its own: without the header its browser opens none above it. None does so for tokens.
 pub fn leave_to_the_page(parts: &Parts, response: &mut Response<RestBody>) {
     let mode = parts.headers.get("sec-fetch-mode");
-    if mode.is_some_and(|mode| mode != "navigate") {
+    let asked = response.headers().get(WWW_AUTHENTICATE);
+    let opens = asked.is_some_and(|asked| asked == Scheme::Basic.challenge());
+    if opens && mode.is_some_and(|mode| mode != "navigate") {
         response.headers_mut().remove(WWW_AUTHENTICATE);
     }
 }
 
 fn give(front: &FrontEnd, response: &mut Response<RestBody>, cookie: &Cookie) {
-    let session = format!(
-        "{SESSION}={}; Path=/; Max-Age={LONGEST}; HttpOnly; SameSite=Lax{}",
-        cookie.value,
-        secure(front)
-    );
+    keep(front, response, (SESSION, &cookie.value), LONGEST);
     // Pages read this one, to send it back.
     let csrf = format!(
         "X-CSRF-TOKEN={}; Path=/; Max-Age={LONGEST}; SameSite=Lax{}",
@@ -110,10 +128,8 @@ fn give(front: &FrontEnd, response: &mut Response<RestBody>, cookie: &Cookie) {
         secure(front)
     );
     let headers = response.headers_mut();
-    for text in [session, csrf] {
-        if let Ok(value) = HeaderValue::try_from(text) {
-            headers.append(SET_COOKIE, value);
-        }
+    if let Ok(value) = HeaderValue::try_from(csrf) {
+        headers.append(SET_COOKIE, value);
     }
     if let Ok(value) = HeaderValue::try_from(&*cookie.csrf) {
         headers.insert(CSRF_HEADER, value);
@@ -149,14 +165,15 @@ fn form(bytes: &[u8]) -> (String, Secret) {
 
 impl From<Refused> for Problem {
     fn from(refused: Refused) -> Problem {
-        let text = refused.text();
+        let (text, asks_for) = (refused.text(), refused.asks_for());
         match refused {
-            Refused::Nothing | Refused::Scheme | Refused::Wrong | Refused::NoSession => {
-                // The reference writes the title like this.
-                Problem::new(StatusCode::UNAUTHORIZED, "Unauthorized", text)
-            }
             Refused::Forged => Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", text),
             Refused::Cannot(failure) => failure.into(),
+            _ => Problem {
+                asks_for,
+                // The reference writes the title like this.
+                ..Problem::new(StatusCode::UNAUTHORIZED, "Unauthorized", text)
+            },
         }
     }
 }

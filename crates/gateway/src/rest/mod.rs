@@ -137,11 +137,8 @@ async fn answer(
         true => Claims::Anonymous,
         false => enter(front, &head(parts, peer)).await?,
     };
-    if operation.tag == "Tenants" && !front.config.security.tenants_api {
-        return Err(Problem::no_access(
-            parts.uri.path(),
-            "camunda.security.multi-tenancy.api-enabled is false",
-        ));
+    if let Some(why) = front.config.security.closed(operation.tag) {
+        return Err(Problem::no_access(parts.uri.path(), why));
     }
     match operation.does {
         Does::NotYet => Err(Problem::not_yet(operation.id)),

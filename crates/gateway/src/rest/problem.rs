@@ -7,9 +7,9 @@ use skep_protocol::{Failure, Rejection, RejectionType};
 
 use super::RestBody;
 use super::json::Object;
+use crate::door::Scheme;
 use crate::failure_text;
 
-const ASKS_FOR_BASIC: HeaderValue = HeaderValue::from_static("Basic realm=\"Skep\"");
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
 /// Why a request is not answered positively.
@@ -21,6 +21,8 @@ pub struct Problem {
     pub detail: String,
     /// For 405: the methods that the path has.
     pub allow: Option<String>,
+    /// For 401: what the caller is to show.
+    pub asks_for: Option<Scheme>,
     /// The request's body was not read to its end.
     pub unread_body: bool,
 }
@@ -32,6 +34,7 @@ impl Problem {
             title,
             detail: failure_text::bounded(&detail.into(), failure_text::plain).into_owned(),
             allow: None,
+            asks_for: None,
             unread_body: false,
         }
     }
@@ -115,8 +118,11 @@ impl Problem {
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, PROBLEM_JSON);
-        if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(WWW_AUTHENTICATE, ASKS_FOR_BASIC);
+        if let Some(scheme) = self.asks_for {
+            headers.insert(
+                WWW_AUTHENTICATE,
+                HeaderValue::from_static(scheme.challenge()),
+            );
         }
         if let Some(allow) = self.allow.and_then(|a| HeaderValue::try_from(a).ok()) {
             headers.insert(ALLOW, allow);

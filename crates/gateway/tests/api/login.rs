@@ -75,14 +75,14 @@ fn basic(name: &str, password: &str) -> String {
     format!("Basic {}", STANDARD.encode(format!("{name}:{password}")))
 }
 
-struct Answer {
-    status: u16,
-    headers: HeaderMap,
-    text: String,
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub text: String,
 }
 
 /// A request with these headers.
-async fn ask(
+pub async fn ask(
     gateway: &Running,
     (method, path): (&str, &str),
     headers: &[(&'static str, &str)],
@@ -109,9 +109,9 @@ async fn ask(
     }
 }
 
-const PIN: (&str, &str) = ("PUT", "/v2/clock");
-const BODY: &str = r#"{"timestamp":1}"#;
-const JSON: (&str, &str) = ("content-type", "application/json");
+pub const PIN: (&str, &str) = ("PUT", "/v2/clock");
+pub const BODY: &str = r#"{"timestamp":1}"#;
+pub const JSON: (&str, &str) = ("content-type", "application/json");
 
 fn caller(gateway: &Running) -> String {
     match &gateway.broker.last().claims {

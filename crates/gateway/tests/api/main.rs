@@ -1,6 +1,7 @@
 //! The gateways over real sockets, against a broker that does what a test tells it.
 
 mod arrays_for_objects;
+mod bearer;
 mod bodies;
 mod connections;
 mod constraints;

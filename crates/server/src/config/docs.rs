@@ -1,7 +1,7 @@
 //! The table as text: docs/configuration.md, and what `skep config` prints.
 
 use super::exporters::ARGS;
-use super::security::List;
+use super::security::{FIELDS, List};
 use super::table::KEYS;
 use super::without_effect::WITHOUT_EFFECT;
 use super::{Effective, Settings};
@@ -60,6 +60,7 @@ pub fn markdown() -> String {
             setting.kind.expected()
         ));
     }
+    providers(&mut text);
     initialization(&mut text);
     text.push_str(WITHOUT);
     for setting in WITHOUT_EFFECT {
@@ -100,6 +101,23 @@ fn settings(text: &mut String) {
             key.doc,
             key.kind.expected(),
             others.join(" ")
+        ));
+    }
+}
+
+/// What is said of an identity provider.
+fn providers(text: &mut String) {
+    text.push_str(PROVIDERS);
+    for field in FIELDS {
+        let default = match field.default {
+            "" => "–".to_string(),
+            default => format!("`{default}`"),
+        };
+        text.push_str(&format!(
+            "| `{}` | {default} | {} Expects {}. |\n",
+            field.name,
+            field.doc,
+            field.kind.expected()
         ));
     }
 }
@@ -146,6 +164,19 @@ in the environment, `camunda.document.store.ID.class` … in files. A server tha
 
 | Setting | What it does |
 |---|---|
+";
+
+const PROVIDERS: &str = "
+## Identity providers
+
+With `camunda.security.authentication.method: oidc` callers show tokens of an identity provider (OpenID Connect), which is described
+below `camunda.security.authentication.oidc`. Several stand each under a name of your own below
+`camunda.security.authentication.providers.oidc.NAME`, up to 16; a token is taken by the one whose `issuer-uri` it names, with that
+one's audiences and claims. As environment variables: `CAMUNDA_SECURITY_AUTHENTICATION_OIDC_ISSUERURI`,
+`CAMUNDA_SECURITY_AUTHENTICATION_PROVIDERS_OIDC_NAME_ISSUERURI`. See [security.md](security.md#tokens-of-an-identity-provider).
+
+| Setting | Default | What it does |
+|---|---|---|
 ";
 
 const INITIALIZATION: &str = "

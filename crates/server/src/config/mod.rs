@@ -164,11 +164,15 @@ struct Named<'g> {
     exporters: exporters::Exporters<'g>,
     documents: documents::Given<'g>,
     initialization: security::Initialization<'g>,
+    providers: security::Providers<'g>,
 }
 
 impl<'g> Named<'g> {
     fn take(&mut self, given: &'g Given) -> bool {
-        self.exporters.take(given) || self.documents.take(given) || self.initialization.take(given)
+        self.exporters.take(given)
+            || self.documents.take(given)
+            || self.initialization.take(given)
+            || self.providers.take(given)
     }
 
     fn finish(
@@ -178,6 +182,9 @@ impl<'g> Named<'g> {
         problems: &mut Vec<String>,
     ) {
         settings.security.initial = self.initialization.finish(problems);
+        settings.security.providers = self
+            .providers
+            .finish(&settings.security, warnings, problems);
         settings.document_stores = self.documents.finish(warnings, problems);
         settings.broker.exporters =
             self.exporters

@@ -7,23 +7,26 @@ mod entries;
 mod initialization;
 mod not_there;
 mod places;
+mod providers;
 
 use std::net::IpAddr;
 
 use skep_engine::IdentityConfig;
 use skep_gateway::Login;
+use skep_oidc::ProviderSettings;
 
 use super::Effective;
 
 pub use initialization::{Initial, InitialUser, Initialization};
 pub use not_there::{Answer, answer};
 pub use places::List;
+pub use providers::{FIELDS, Providers};
 
 /// How callers say who they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     Basic,
-    /// Refused while the API is protected.
+    /// By the token of an identity provider (OpenID Connect).
     Oidc,
 }
 
@@ -34,6 +37,8 @@ pub struct Security {
     pub unprotected_api: Option<bool>,
     pub authorizations: Option<bool>,
     pub tenants_api: bool,
+    /// Whose tokens are taken.
+    pub providers: Vec<ProviderSettings>,
     pub initial: Initial,
 }
 
@@ -44,6 +49,7 @@ impl Default for Security {
             unprotected_api: None,
             authorizations: None,
             tenants_api: true,
+            providers: Vec::new(),
             initial: Initial::default(),
         }
     }
@@ -64,9 +70,23 @@ impl Security {
     }
 
     pub fn login(&self) -> Login {
-        match self.is_protected() {
-            true => Login::Basic,
-            false => Login::Unprotected,
+        match (self.is_protected(), self.method) {
+            (false, _) => Login::Unprotected,
+            (true, Some(Method::Oidc)) => Login::Bearer,
+            (true, _) => Login::Basic,
+        }
+    }
+
+    /// What the gateways are told.
+    pub fn gateway(&self) -> skep_gateway::Security {
+        let identity = self.identity();
+        skep_gateway::Security {
+            login: self.login(),
+            providers: self.providers.clone(),
+            authorizations: self.authorizations(),
+            tenants_api: self.tenants_api,
+            users_api: identity.manages_users,
+            groups_api: identity.manages_groups,
         }
     }
 
@@ -75,7 +95,8 @@ impl Security {
         IdentityConfig {
             authorizations: self.authorizations(),
             manages_users: self.method != Some(Method::Oidc),
-            manages_groups: true,
+            manages_groups: self.method != Some(Method::Oidc)
+                || self.providers.iter().all(|it| it.groups_claim.is_none()),
         }
     }
 
@@ -103,8 +124,12 @@ impl Security {
     /// Why the server does not start. `listening`: its ports for clients.
     pub fn contradictions(&self, listening: &[(&str, IpAddr)]) -> Vec<String> {
         let mut found = Vec::new();
-        if self.is_protected() && self.method == Some(Method::Oidc) {
-            found.push(not_there::oidc());
+        if self.login() == Login::Bearer && self.providers.is_empty() {
+            found.push(
+                "camunda.security.authentication.method is oidc, and nothing says who issues the tokens: set \
+                 camunda.security.authentication.oidc.issuer-uri"
+                    .to_string(),
+            );
         }
         if self.method.is_none() && self.unprotected_api.is_none() {
             found.extend(undecided(listening));

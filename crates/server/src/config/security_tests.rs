@@ -99,10 +99,36 @@ fn who_opens_a_port_to_other_machines_has_to_choose() {
 }
 
 #[test]
-fn a_login_that_is_not_there_yet_is_refused() {
+fn tokens_are_taken_of_somebody_who_is_named() {
     let refused = resolved(&[(METHOD, "oidc")]).unwrap_err();
-    assert!(refused.contains("OpenID Connect"), "{refused}");
+    assert!(refused.contains("oidc.issuer-uri"), "{refused}");
     assert!(resolved(&[(METHOD, "oidc"), (UNPROTECTED, "true")]).is_ok());
+    let issuer = format!("{AREA}.authentication.oidc.issuer-uri");
+    let named = (&*issuer, "https://id.example.org");
+    let security = resolved(&[(METHOD, "oidc"), named]).unwrap();
+    let security = security.settings.security;
+    assert_eq!(security.login(), Login::Bearer);
+    let identity = security.identity();
+    assert!(!identity.manages_users && identity.manages_groups);
+    let groups = format!("{AREA}.authentication.oidc.groups-claim");
+    let security = resolved(&[(METHOD, "oidc"), named, (&groups, "groups")]).unwrap();
+    assert!(!security.settings.security.identity().manages_groups);
+}
+
+#[test]
+fn who_describes_a_provider_and_does_not_ask_for_it_is_told() {
+    let issuer = format!("{AREA}.authentication.oidc.issuer-uri");
+    let named = (&*issuer, "https://id.example.org");
+    let refused = resolved(&[named]).unwrap_err();
+    assert!(refused.contains("is not oidc"), "{refused}");
+    for chosen in [(METHOD, "basic"), (UNPROTECTED, "true")] {
+        let warnings = resolved(&[named, chosen]).unwrap().warnings;
+        assert!(warnings.concat().contains("is not oidc"), "{warnings:?}");
+    }
+}
+
+#[test]
+fn checks_that_are_not_there_yet_are_refused() {
     let checks = format!("{AREA}.multi-tenancy.checks-enabled");
     let refused = resolved(&[(&checks, "true")]).unwrap_err();
     assert!(refused.contains(&checks), "{refused}");

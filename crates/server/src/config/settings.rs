@@ -351,11 +351,7 @@ impl Settings {
             config.multipart.max_size = config.multipart.max_size.min(self.network_message_size);
         }
         config.counts_jobs = self.secondary_storage != SecondaryStorage::None;
-        config.security = skep_gateway::Security {
-            login: self.security.login(),
-            authorizations: self.security.authorizations(),
-            tenants_api: self.security.tenants_api,
-        };
+        config.security = self.security.gateway();
         let interval = self.min_ping_interval;
         config.min_ping_interval = (!interval.is_zero()).then_some(interval);
         let largest = config.max_message_size.max(config.multipart.max_size);

@@ -78,7 +78,7 @@ keys! {
     "camunda.api.grpc.ssl.key-store.file-path" [] [] Kind::Text => tls.grpc.key_store;
         "Refused: key stores are not read. Give certificate and key in PEM format."
     "camunda.security.authentication.method" [] [] Kind::Choice(&["basic", "oidc"]) => security.method;
-        "How callers say who they are: by name and password (`basic`). To give it protects REST, gRPC and the web interface, unless they are unprotected. `oidc` is refused: there is no login by an identity provider yet. See [security.md](security.md)."
+        "How callers say who they are: by name and password (`basic`), or by tokens of an identity provider (`oidc`), which [has to be described](#identity-providers). To give it protects REST, gRPC and the web interface, unless they are unprotected. See [security.md](security.md)."
     "camunda.security.authentication.unprotected-api" ["camunda.security.authentication.basic.allow-unauthenticated-api-access"] [] Kind::Flag => security.unprotected_api;
         "Nobody is asked who he is. Default: `true` until a method is given. Where REST or gRPC listen on other addresses than those of this machine, one of the two has to be given."
     "camunda.security.authorizations.enabled" [] [] Kind::Flag => security.authorizations;

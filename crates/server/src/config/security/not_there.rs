@@ -4,18 +4,13 @@ use super::super::source::Given;
 
 const UNPROTECTED_API: &str = "camunda.security.authentication.unprotected-api";
 
-const NO_PROVIDER: &str = "there is no login by an identity provider (OpenID Connect) yet. Use \
-     camunda.security.authentication.method: basic, or camunda.security.authentication.unprotected-api: true and a proxy that decides \
-     who reaches the ports";
 const NO_TENANT_CHECKS: &str =
     "nobody is asked yet which tenants he belongs to. Remove the setting";
 const UNKNOWN: &str = "there is no such setting, and without effect it would leave open what it is meant to close. Correct its \
      name, or remove it";
 
 /// What is asked for under these is not there, and what to do without it. The first one counts.
-const NOT_THERE: [(&str, &str); 5] = [
-    ("camunda.security.authentication.oidc", NO_PROVIDER),
-    ("camunda.security.authentication.providers", NO_PROVIDER),
+const NOT_THERE: [(&str, &str); 3] = [
     ("camunda.security.authentication", UNKNOWN),
     ("camunda.security.authorizations", UNKNOWN),
     ("camunda.security.multi-tenancy", UNKNOWN),
@@ -53,11 +48,6 @@ pub fn answer(given: &Given, all: &[Given]) -> Option<Answer> {
     })
 }
 
-/// The method of login that there is not yet.
-pub fn oidc() -> String {
-    format!("camunda.security.authentication.method is oidc: {NO_PROVIDER}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,14 +70,9 @@ mod tests {
     fn what_is_not_there_is_refused_and_what_asks_for_nothing_is_fine() {
         for (name, text, said) in [
             (
-                "CAMUNDA_SECURITY_AUTHENTICATION_OIDC_ISSUERURI",
-                "https://id.example.org",
-                "OpenID Connect",
-            ),
-            (
-                "CAMUNDA_SECURITY_AUTHENTICATION_PROVIDERS_OIDC_A_CLIENTID",
-                "skep",
-                "OpenID Connect",
+                "CAMUNDA_SECURITY_AUTHENTICATION_PROVIDERS_LDAP_A_URL",
+                "ldap://example.org",
+                "no such setting",
             ),
             (
                 "CAMUNDA_SECURITY_MULTITENANCY_CHECKSENABLED",
@@ -107,7 +92,7 @@ mod tests {
         }
         for (name, text) in [
             ("CAMUNDA_SECURITY_MULTITENANCY_CHECKSENABLED", "FALSE"),
-            ("CAMUNDA_SECURITY_AUTHENTICATION_OIDC_CLIENTSECRET", ""),
+            ("CAMUNDA_SECURITY_AUTHENTICATION_LDAP_URL", ""),
         ] {
             assert_eq!(alone(name, text), Some(Answer::Fine), "{name}");
         }
@@ -118,7 +103,7 @@ mod tests {
     fn who_chose_to_have_no_login_may_say_which_one_it_would_be() {
         let all = [
             variable("CAMUNDA_SECURITY_AUTHENTICATION_UNPROTECTEDAPI", "true"),
-            variable("CAMUNDA_SECURITY_AUTHENTICATION_OIDC_CLIENTID", "skep"),
+            variable("CAMUNDA_SECURITY_AUTHENTICATION_LDAP_URL", "ldap://x"),
             variable("CAMUNDA_SECURITY_MULTITENANCY_CHECKSENABLED", "true"),
         ];
         assert_eq!(answer(&all[1], &all), Some(Answer::Fine));

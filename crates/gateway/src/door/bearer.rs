@@ -1,0 +1,155 @@
+//! Bearer tokens: a provider has signed who calls. A token that was right is remembered for as long as it is good, so that its signature is
+//! looked at once.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use http::HeaderValue;
+use parking_lot::Mutex;
+use skep_identity::Directory;
+use skep_identity::claims::Named;
+use skep_oidc::{Kind, ProviderSettings, Providers, SettingsError, Verified};
+use skep_protocol::Failure;
+use skep_protocol::origin::{Claims, Principal};
+
+use super::browsers::{self, Arrival};
+use super::remembered::Remembered;
+use super::{Head, Refused, Scheme};
+
+#[derive(Debug)]
+pub struct Bearer {
+    providers: Providers,
+    known: Remembered<Known>,
+    rules: Mutex<Rules>,
+}
+
+/// A token that was right.
+#[derive(Clone, Debug)]
+struct Known {
+    verified: Verified,
+    claims: Claims,
+    /// Which of its claims go with its commands.
+    named: Arc<Named>,
+}
+
+/// The claims that the rules of a directory name; another directory has another address.
+#[derive(Debug, Default)]
+struct Rules {
+    of: Option<Arc<Directory>>,
+    named: Arc<Named>,
+}
+
+impl Bearer {
+    /// Begins to fetch the keys of the providers. Has to be called in a runtime.
+    ///
+    /// # Errors
+    /// A setting cannot be carried out.
+    pub fn start(settings: &[ProviderSettings]) -> Result<Bearer, SettingsError> {
+        Ok(Bearer {
+            providers: Providers::start(settings)?,
+            known: Remembered::new(),
+            rules: Mutex::default(),
+        })
+    }
+
+    /// Whom this header names.
+    ///
+    /// # Errors
+    /// Its token is not good, or that cannot be told.
+    pub async fn check(
+        &self,
+        header: &HeaderValue,
+        directory: &Arc<Directory>,
+    ) -> Result<Claims, Refused> {
+        // Before anything can wait: no queue of this server makes a token too old.
+        let now = SystemTime::now();
+        let named = self.named(directory);
+        if let Some(known) = self.known.find(header.as_bytes()) {
+            match self.providers.is_still(&known.verified, now) {
+                Ok(true) if Arc::ptr_eq(&known.named, &named) => return Ok(known.claims),
+                Ok(true) => return Ok(self.remember(header, known.verified, named)),
+                Ok(false) => {}
+                Err(refused) => {
+                    self.known.forget(header.as_bytes());
+                    return Err(refused.into());
+                }
+            }
+        }
+        let verified = self
+            .providers
+            .verify(Scheme::Bearer.value(header)?, now)
+            .await?;
+        Ok(self.remember(header, verified, named))
+    }
+
+    /// Whose session it is.
+    ///
+    /// # Errors
+    /// As [`browsers::check`].
+    pub fn session(&self, cookie: &str, head: &Head<'_>) -> Result<Claims, Refused> {
+        browsers::check(&self.providers, cookie, head)
+    }
+
+    /// As [`browsers::arrive`].
+    ///
+    /// # Errors
+    /// Nobody has logged in.
+    pub async fn arrive(
+        &self,
+        kept: &str,
+        given: (&str, &str),
+        directory: &Arc<Directory>,
+    ) -> Result<Arrival, Refused> {
+        let named = self.named(directory);
+        browsers::arrive(&self.providers, &named, kept, given).await
+    }
+
+    pub fn providers(&self) -> &Providers {
+        &self.providers
+    }
+
+    fn remember(&self, header: &HeaderValue, verified: Verified, named: Arc<Named>) -> Claims {
+        let claims = claims_of(&verified, &named);
+        let known = Known {
+            verified,
+            claims: claims.clone(),
+            named,
+        };
+        self.known.remember(header.as_bytes(), known);
+        claims
+    }
+
+    fn named(&self, directory: &Arc<Directory>) -> Arc<Named> {
+        let mut rules = self.rules.lock();
+        let is_same = |held: &Arc<Directory>| Arc::ptr_eq(held, directory);
+        if !rules.of.as_ref().is_some_and(is_same) {
+            rules.of = Some(Arc::clone(directory));
+            let named = Named::by(directory);
+            if *rules.named != named {
+                rules.named = Arc::new(named);
+            }
+        }
+        Arc::clone(&rules.named)
+    }
+}
+
+fn claims_of(verified: &Verified, named: &Named) -> Claims {
+    let principal = Arc::new(Principal {
+        id: verified.id.clone(),
+        groups: verified.groups.clone(),
+        token: named.of(&verified.claims).into(),
+    });
+    match verified.kind {
+        Kind::User => Claims::User(principal),
+        Kind::Client => Claims::Client(principal),
+    }
+}
+
+impl From<skep_oidc::Refused> for Refused {
+    fn from(refused: skep_oidc::Refused) -> Refused {
+        match refused {
+            skep_oidc::Refused::Wrong(why) => Refused::Token(why),
+            skep_oidc::Refused::Unknown(why) => Refused::Cannot(Failure::Unavailable(why)),
+        }
+    }
+}

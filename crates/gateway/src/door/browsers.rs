@@ -1,0 +1,235 @@
+//! Browsers that log in at an identity provider: on their way there and back, and their sessions afterwards.
+//!
+//! As with [`session`](super::session), nothing is kept of a session but the cookie, so that every node can tell a good one. It holds what
+//! the provider said at the login; what it says later counts from the next login on.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+use skep_identity::claims::Named;
+use skep_oidc::{Attempt, Kind, Providers, Verified};
+use skep_protocol::Failure;
+use skep_protocol::origin::{Claims, Principal};
+
+use super::sealed::Seal;
+use super::session::{Cookie, Times, has_shown};
+use super::{Head, Refused, Scheme};
+
+const SESSION: &str = "session";
+const ATTEMPT: &str = "login";
+
+/// Seconds in which a login has to be finished.
+pub const ATTEMPT_TIME: u64 = 10 * 60;
+
+/// Bytes of a cookie; browsers keep no larger ones.
+const MAX_COOKIE: usize = 4000;
+
+/// Bytes of the path that a browser goes to after the login.
+const MAX_TO: usize = 1 << 10;
+
+/// What the cookie of a session says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Said {
+    id: Arc<str>,
+    groups: Option<Vec<Arc<str>>>,
+    token: String,
+    times: Times,
+}
+
+/// What a browser keeps while it is at the provider.
+#[derive(Serialize, Deserialize)]
+struct Away {
+    attempt: Attempt,
+    /// Where it goes afterwards.
+    to: String,
+    /// Seconds since 1970.
+    began: u64,
+}
+
+/// Where a browser is sent, and what it keeps until it is back.
+pub struct Departure {
+    pub to: String,
+    pub cookie: String,
+    pub state: String,
+}
+
+/// A browser that is back.
+pub struct Arrival {
+    pub to: String,
+    pub cookie: Cookie,
+}
+
+fn seal(providers: &Providers, name: &str, purpose: &'static str) -> Option<Seal> {
+    Seal::of(providers.secret(name)?, purpose)
+}
+
+/// The name of the provider stands before what is sealed with its secret.
+fn named<'t>(
+    providers: &Providers,
+    text: &'t str,
+    purpose: &'static str,
+) -> Option<(&'t str, Seal, &'t str)> {
+    let (name, sealed) = text.split_once('~').filter(|_| text.len() <= MAX_COOKIE)?;
+    Some((name, seal(providers, name, purpose)?, sealed))
+}
+
+/// Sends a browser to the provider. `here`: where it comes back to; `to`: where it goes then.
+///
+/// # Errors
+/// There is no such provider, or it has not said yet where logins go.
+pub fn depart(
+    providers: &Providers,
+    name: &str,
+    here: &str,
+    to: Option<&str>,
+) -> Result<Departure, Refused> {
+    let (place, attempt) = providers.begin(name, here)?;
+    let state = attempt.state.clone();
+    let away = Away {
+        attempt,
+        to: to.filter(|to| is_ours(to)).unwrap_or("/").to_string(),
+        began: now(),
+    };
+    let sealed = seal(providers, name, ATTEMPT).and_then(|seal| seal.close(&away));
+    let sealed = sealed.ok_or_else(out_of_order)?;
+    Ok(Departure {
+        to: place,
+        cookie: format!("{name}~{sealed}"),
+        state,
+    })
+}
+
+/// A path of this server: the answer to a login sends nobody to another one.
+fn is_ours(to: &str) -> bool {
+    let is_plain = to
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    is_plain && to.len() <= MAX_TO && to.starts_with('/') && !to.starts_with("//")
+}
+
+/// A browser is back with what the provider gave it. `kept`: its cookie of [`depart`].
+///
+/// # Errors
+/// Nobody has logged in.
+pub async fn arrive(
+    providers: &Providers,
+    rules: &Named,
+    kept: &str,
+    (state, code): (&str, &str),
+) -> Result<Arrival, Refused> {
+    let away = named(providers, kept, ATTEMPT);
+    let away = away.and_then(|(_, seal, sealed)| seal.open::<Away>(sealed));
+    let away = away.filter(|away| now().saturating_sub(away.began) < ATTEMPT_TIME);
+    let away = away.filter(|away| away.attempt.state == state);
+    let away = away.ok_or(Refused::NoSession(Scheme::Bearer))?;
+    let verified = providers.finish(&away.attempt, code).await?;
+    Ok(Arrival {
+        cookie: session(providers, &away.attempt.provider, &verified, rules)?,
+        to: away.to,
+    })
+}
+
+fn session(
+    providers: &Providers,
+    name: &str,
+    verified: &Verified,
+    rules: &Named,
+) -> Result<Cookie, Refused> {
+    if verified.kind != Kind::User {
+        return Err(Refused::Token(
+            "The token names a client, and browsers are for users.".to_string(),
+        ));
+    }
+    let said = Said {
+        id: verified.id.clone(),
+        groups: verified.groups.clone(),
+        token: rules.of(&verified.claims),
+        times: Times::begin().ok_or_else(out_of_order)?,
+    };
+    let cookie = cookie(providers, name, &said).ok_or_else(out_of_order)?;
+    match cookie.value.len() <= MAX_COOKIE {
+        true => Ok(cookie),
+        false => Err(Refused::Token(format!(
+            "The groups and claims of the token take more than the {MAX_COOKIE} bytes that a browser keeps. Give the user fewer groups."
+        ))),
+    }
+}
+
+fn cookie(providers: &Providers, name: &str, said: &Said) -> Option<Cookie> {
+    let seal = seal(providers, name, SESSION)?;
+    Some(Cookie {
+        value: format!("{name}~{}", seal.close(said)?),
+        csrf: seal.mark(&said.times.named()),
+    })
+}
+
+/// Who the session is of.
+///
+/// # Errors
+/// It is over, or was never begun, or the request was not sent by its own page.
+pub fn check(providers: &Providers, cookie: &str, head: &Head<'_>) -> Result<Claims, Refused> {
+    let (_, seal, said) = opened(providers, cookie).ok_or(Refused::NoSession(Scheme::Bearer))?;
+    if !has_shown(head, &seal.mark(&said.times.named())) {
+        return Err(Refused::Forged);
+    }
+    Ok(Claims::User(Arc::new(Principal {
+        id: said.id,
+        groups: said.groups,
+        token: said.token.into(),
+    })))
+}
+
+fn opened<'t>(providers: &Providers, cookie: &'t str) -> Option<(&'t str, Seal, Said)> {
+    let (name, seal, sealed) = named(providers, cookie, SESSION)?;
+    let said: Said = seal.open(sealed)?;
+    (!said.times.are_over()).then_some((name, seal, said))
+}
+
+/// The cookie that takes the place of this one, if it is time for it.
+pub fn renewed(providers: &Providers, shown: &str) -> Option<Cookie> {
+    let (name, _, said) = opened(providers, shown)?;
+    let times = said.times.renewed()?;
+    cookie(providers, name, &Said { times, ..said })
+}
+
+/// Where a browser ends its session at the provider, too.
+pub fn end(providers: &Providers, shown: &str, here: &str) -> Option<String> {
+    let (name, _, _) = opened(providers, shown)?;
+    providers.end(name, here)
+}
+
+fn out_of_order() -> Refused {
+    Refused::Cannot(Failure::Internal(
+        "The cryptography of this server is out of order.".into(),
+    ))
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_ours;
+
+    #[test]
+    fn a_login_ends_on_this_server() {
+        for (to, expected) in [
+            ("/", true),
+            ("/processes?state=active#x", true),
+            ("", false),
+            ("//evil.example.org", false),
+            ("/\\evil.example.org", false),
+            ("https://evil.example.org", false),
+            ("javascript:alert(1)", false),
+            ("/a\r\nset-cookie: x=y", false),
+            ("/ü", false),
+        ] {
+            assert_eq!(is_ours(to), expected, "{to}");
+        }
+        assert!(!is_ours(&format!("/{}", "x".repeat(2000))));
+    }
+}

@@ -1,0 +1,62 @@
+//! What was right before, by the header that it was shown in. No secret can be read out of it: headers are named by a keyed hash, and the
+//! key is made at the start, and kept nowhere.
+
+use aws_lc_rs::hmac;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+/// Headers that are remembered.
+const MAX_KNOWN: usize = 10_000;
+
+/// See the [module](self).
+pub struct Remembered<T> {
+    key: hmac::Key,
+    by_header: Mutex<FxHashMap<[u8; 32], T>>,
+}
+
+impl<T> std::fmt::Debug for Remembered<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Remembered").finish_non_exhaustive()
+    }
+}
+
+impl<T: Clone> Remembered<T> {
+    pub fn new() -> Remembered<T> {
+        let mut bytes = [0; 32];
+        // Without chance there is no TLS either; with a key that could be guessed nothing would be remembered that helps anybody.
+        let filled = aws_lc_rs::rand::fill(&mut bytes);
+        debug_assert!(filled.is_ok(), "the system has random numbers");
+        Remembered {
+            key: hmac::Key::new(hmac::HMAC_SHA256, &bytes),
+            by_header: Mutex::default(),
+        }
+    }
+
+    fn name(&self, header: &[u8]) -> [u8; 32] {
+        let mut name = [0; 32];
+        let tag = hmac::sign(&self.key, header);
+        for (to, from) in name.iter_mut().zip(tag.as_ref()) {
+            *to = *from;
+        }
+        name
+    }
+
+    pub fn find(&self, header: &[u8]) -> Option<T> {
+        let name = self.name(header);
+        self.by_header.lock().get(&name).cloned()
+    }
+
+    pub fn forget(&self, header: &[u8]) {
+        let name = self.name(header);
+        self.by_header.lock().remove(&name);
+    }
+
+    pub fn remember(&self, header: &[u8], what: T) {
+        let name = self.name(header);
+        let mut known = self.by_header.lock();
+        if known.len() >= MAX_KNOWN {
+            known.clear();
+        }
+        known.insert(name, what);
+    }
+}

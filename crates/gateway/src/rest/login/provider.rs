@@ -1,0 +1,179 @@
+//! Logging in and out at an identity provider: a browser goes there from `/oauth2/authorization/{provider}`, and comes back to
+//! `/sso-callback`.
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, COOKIE, HOST, HeaderValue, LOCATION};
+use http::request::Parts;
+use http::{HeaderName, Method, Response, StatusCode};
+
+use super::super::RestBody;
+use super::super::problem::Problem;
+use super::{SESSION, empty, forget, give, keep, log_out};
+use crate::call::FrontEnd;
+use crate::door::bearer::Bearer;
+use crate::door::browsers::{self, ATTEMPT_TIME, Arrival, Departure};
+use crate::door::session::cookie;
+use crate::door::{Head, Refused};
+
+const BEGIN: &str = "/oauth2/authorization/";
+const BACK: &str = "/sso-callback";
+/// Where a browser comes back to that has logged out at the provider.
+const OUT: &str = "/post-logout";
+/// Where a browser that has logged out goes, to do so at the provider as well.
+const LOGOUT_URI: HeaderName = HeaderName::from_static("skep-logout-uri");
+
+/// The answer, if the request belongs to a login.
+pub async fn answer(
+    front: &FrontEnd,
+    bearer: &Bearer,
+    head: &Head<'_>,
+    parts: &Parts,
+) -> Option<Result<Response<RestBody>, Problem>> {
+    let path = parts.uri.path();
+    match (&parts.method, path) {
+        (&Method::GET, "/oauth2/providers") => Some(Ok(ways(bearer))),
+        (&Method::GET, BACK) => Some(Ok(back(front, bearer, parts).await)),
+        (&Method::GET, OUT) => Some(Ok(redirect("ui/logged-out"))),
+        (&Method::POST, "/logout") => Some(leave(front, bearer, head, parts)),
+        (&Method::GET, _) => {
+            let provider = path.strip_prefix(BEGIN)?;
+            Some(begin(front, bearer, provider, parts))
+        }
+        _ => None,
+    }
+}
+
+/// Where people can log in, for the page that they choose on.
+fn ways(bearer: &Bearer) -> Response<RestBody> {
+    let text = serde_json::to_string(&bearer.providers().ways()).unwrap_or_default();
+    let mut response = Response::new(RestBody::from(Bytes::from(text)));
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
+}
+
+fn begin(
+    front: &FrontEnd,
+    bearer: &Bearer,
+    provider: &str,
+    parts: &Parts,
+) -> Result<Response<RestBody>, Problem> {
+    let here = format!("{}{BACK}", here(front, parts));
+    let to = parameter(parts, "to");
+    let departure = browsers::depart(bearer.providers(), provider, &here, to.as_deref());
+    let Departure { to, cookie, state } = departure.map_err(|refused| match refused {
+        // It is no caller who is refused: there is no such place.
+        Refused::Token(why) => Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", why),
+        other => other.into(),
+    })?;
+    let mut response = redirect(&to);
+    keep(front, &mut response, (&kept(&state), &cookie), ATTEMPT_TIME);
+    Ok(response)
+}
+
+/// A login that fails ends on the page where one begins another, which says so.
+async fn back(front: &FrontEnd, bearer: &Bearer, parts: &Parts) -> Response<RestBody> {
+    let state = parameter(parts, "state").unwrap_or_default();
+    let name = kept(&state);
+    let mut response = match arrival(front, bearer, &name, &state, parts).await {
+        Ok(Arrival { to, cookie }) => {
+            let mut response = redirect(&to);
+            give(front, &mut response, &cookie);
+            response
+        }
+        Err(failed) => {
+            tracing::info!(why = failed.1, "a login at the identity provider failed");
+            // Relative, so that what a proxy puts in front of all paths stays.
+            redirect(&format!("ui/login?failed={}", failed.0))
+        }
+    };
+    forget(front, &mut response, &name);
+    response
+}
+
+/// What the page is told of a failure, and what the log is.
+type Failed = (&'static str, String);
+
+async fn arrival(
+    front: &FrontEnd,
+    bearer: &Bearer,
+    name: &str,
+    state: &str,
+    parts: &Parts,
+) -> Result<Arrival, Failed> {
+    if let Some(error) = parameter(parts, "error") {
+        let error: String = error.chars().take(100).collect();
+        return Err(("denied", format!("the provider says: {error:?}")));
+    }
+    let code = parameter(parts, "code").unwrap_or_default();
+    let expired = || ("expired", "its cookie is gone".to_string());
+    let kept = cookie(parts.headers.get_all(COOKIE), name).ok_or_else(expired)?;
+    let directory = front.broker.directory();
+    let arrival = bearer.arrive(&kept, (state, &code), &directory).await;
+    arrival.map_err(|refused| match refused {
+        Refused::NoSession(_) => (
+            "expired",
+            "it took too long, or began elsewhere".to_string(),
+        ),
+        refused => ("failed", refused.text()),
+    })
+}
+
+/// The browser forgets the session, and hears where it ends that at the provider.
+fn leave(
+    front: &FrontEnd,
+    bearer: &Bearer,
+    head: &Head<'_>,
+    parts: &Parts,
+) -> Result<Response<RestBody>, Problem> {
+    let Some(shown) = cookie(parts.headers.get_all(COOKIE), SESSION) else {
+        return Ok(empty());
+    };
+    // Nobody is to be logged out by a page of somebody else; a session that is over may be forgotten.
+    if let Err(Refused::Forged) = bearer.session(&shown, head) {
+        return Err(Refused::Forged.into());
+    }
+    let mut response = log_out(front);
+    let there = browsers::end(
+        bearer.providers(),
+        &shown,
+        &format!("{}{OUT}", here(front, parts)),
+    );
+    if let Some(value) = there.and_then(|there| HeaderValue::try_from(there).ok()) {
+        response.headers_mut().insert(LOGOUT_URI, value);
+    }
+    Ok(response)
+}
+
+/// The cookie of one login: several may be under way in one browser.
+fn kept(state: &str) -> String {
+    let short = state.chars().filter(|c| c.is_ascii_alphanumeric()).take(12);
+    format!("skep-login-{}", short.collect::<String>())
+}
+
+/// This server, as the browser calls it.
+fn here(front: &FrontEnd, parts: &Parts) -> String {
+    let scheme = if front.config.tls.rest.is_some() {
+        "https"
+    } else {
+        "http"
+    };
+    let named = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let authority = parts.uri.authority().map(|it| it.as_str());
+    format!("{scheme}://{}", authority.or(named).unwrap_or_default())
+}
+
+fn parameter(parts: &Parts, wanted: &str) -> Option<String> {
+    let query = parts.uri.query().unwrap_or_default().as_bytes();
+    let mut pairs = form_urlencoded::parse(query);
+    pairs.find_map(|(name, value)| (name == wanted).then(|| value.into_owned()))
+}
+
+fn redirect(to: &str) -> Response<RestBody> {
+    let mut response = empty();
+    *response.status_mut() = StatusCode::FOUND;
+    if let Ok(value) = HeaderValue::try_from(to) {
+        response.headers_mut().insert(LOCATION, value);
+    }
+    response
+}
