@@ -20,8 +20,11 @@ export type Session =
   | { kind: "unknown" }
   | { kind: "open"; why: "absent" | "unprotected" }
   | { kind: "in"; me: Me }
-  | { kind: "out" }
-  | { kind: "over"; me: Me | undefined };
+  | { kind: "out"; at: At }
+  | { kind: "over"; at: At; me: Me | undefined };
+
+/** Where one logs in: here by name and password, or at an identity provider. */
+export type At = "here" | "provider";
 
 let session: Session = { kind: "unknown" };
 let token = "";
@@ -68,7 +71,8 @@ async function ask(): Promise<Session> {
   if (answer.ok) return { kind: "in", me: (await answer.json()) as Me };
   if (answer.status === 501 || answer.status === 404) return { kind: "open", why: "absent" };
   if (answer.status !== 401) throw await problemOf(answer);
-  return (await answer.text()) === "" ? { kind: "open", why: "unprotected" } : { kind: "out" };
+  if ((await answer.text()) === "") return { kind: "open", why: "unprotected" };
+  return { kind: "out", at: answer.headers.get("www-authenticate")?.startsWith("Bearer") ? "provider" : "here" };
 }
 
 let asked: Promise<void> | undefined;
@@ -94,7 +98,7 @@ export async function refused(): Promise<boolean> {
     const found = await checking.catch((): Session => session);
     // Somebody is there: then it was not about who one is.
     if (found.kind !== "out") return false;
-    if (sessionNow().kind !== "over") become({ kind: "over", me });
+    if (sessionNow().kind !== "over") become({ kind: "over", at: found.at, me });
   }
   return new Promise((resolve) => waiting.push(resolve));
 }
@@ -125,15 +129,46 @@ export async function enter(name: string, password: string): Promise<Entry> {
   }
 }
 
+/** Somebody may have logged in elsewhere, in another tab: what waits goes on if it is the same person. */
+export async function lookAgain(): Promise<void> {
+  const before = sessionNow();
+  if (before.kind !== "over") return;
+  const found = await ask().catch((): Session => before);
+  if (found.kind !== "in" || sessionNow().kind !== "over") return;
+  const other = before.me !== undefined && before.me.username !== found.me.username;
+  become(found);
+  settle(!other);
+}
+
+const whereNow = (): At => (session.kind === "out" || session.kind === "over" ? session.at : "here");
+
 /** Gives up what waits for another session. */
 export function giveUp() {
-  become({ kind: "out" });
+  become({ kind: "out", at: whereNow() });
   settle(false);
 }
 
-export async function leave(): Promise<void> {
+/** A provider at which one can log in. */
+export interface Way {
+  id: string;
+  name: string;
+}
+
+export async function ways(): Promise<Way[]> {
+  const answer = await fetch(`${base}/oauth2/providers`, { headers: { accept: "application/json" } });
+  if (!answer.ok) throw await problemOf(answer);
+  return (await answer.json()) as Way[];
+}
+
+/** The address that leads there, and back to a path of this server. */
+export const wayTo = (way: Way, to: string): string => `${base}/oauth2/authorization/${encodeURIComponent(way.id)}?to=${encodeURIComponent(to)}`;
+
+/** Resolves with where one logs out as well. */
+export async function leave(): Promise<string | undefined> {
   const answer = await fetch(`${base}/logout`, { method: "POST", headers: csrf("post"), redirect: "manual" });
   if (!answer.ok && answer.type !== "opaqueredirect" && answer.status !== 401) throw await problemOf(answer);
   token = "";
-  become({ kind: "out" });
+  const there = answer.headers.get("skep-logout-uri") ?? undefined;
+  become({ kind: "out", at: there === undefined ? "here" : "provider" });
+  return there;
 }

@@ -38,7 +38,7 @@ function Root() {
 const login = createRoute({
   getParentRoute: () => root,
   path: "/login",
-  validateSearch: (search: Record<string, unknown>) => only(search, ["next"]),
+  validateSearch: (search: Record<string, unknown>) => only(search, ["next", "failed"]),
   component: lazyRouteComponent(() => import("./session/Login"), "Login"),
 });
 const loggedOut = createRoute({

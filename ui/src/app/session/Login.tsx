@@ -7,13 +7,14 @@ import { Note } from "../../parts/Note";
 import { text } from "../../text";
 import { Bare } from "./Bare";
 import { LoginForm } from "./LoginForm";
+import { ProviderLogin } from "./ProviderLogin";
 import { isOurs, pathOf } from "./next";
 
 const route = getRouteApi("/login");
 const t = text.session;
 
 export function Login() {
-  const { next } = route.useSearch();
+  const { next, failed } = route.useSearch();
   const { history } = useRouter();
   const session = useSession();
   const goOn = () => {
@@ -35,7 +36,12 @@ export function Login() {
   }
   return (
     <Bare title={t.title}>
-      <LoginForm then={goOn} />
+      {failed === undefined ? null : (
+        <p className="bad" role="alert">
+          {failed === "denied" ? t.denied : failed === "expired" ? t.expired : t.failed}
+        </p>
+      )}
+      {session.kind === "out" && session.at === "provider" ? <ProviderLogin to={pathOf(next)} /> : <LoginForm then={goOn} />}
     </Bare>
   );
 }

@@ -1,10 +1,13 @@
 // The session ended under an open page: one logs in above it, and what was written and asked for goes on.
+import { useEffect } from "react";
 import { Heading, Dialog as AriaDialog, Modal, ModalOverlay } from "react-aria-components";
 import { queries } from "../../api/live";
-import { giveUp } from "../../api/session";
+import { giveUp, lookAgain, useSession } from "../../api/session";
 import { text } from "../../text";
 import { router } from "../router";
 import { LoginForm } from "./LoginForm";
+import { pathOf } from "./next";
+import { ProviderLogin } from "./ProviderLogin";
 import "../../parts/dialog.css";
 import "./login.css";
 
@@ -19,6 +22,21 @@ function other() {
 }
 
 export default function SessionOver({ name }: { name: string | undefined }) {
+  const session = useSession();
+  const apart = session.kind === "over" && session.at === "provider";
+  useEffect(() => {
+    // One comes back from the tab in which one has logged in.
+    if (!apart) return;
+    const look = () => {
+      if (document.visibilityState === "visible") void lookAgain();
+    };
+    addEventListener("focus", look);
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      removeEventListener("focus", look);
+      document.removeEventListener("visibilitychange", look);
+    };
+  }, [apart]);
   return (
     <ModalOverlay className="veil" isOpen isKeyboardDismissDisabled>
       <Modal className="modal">
@@ -26,8 +44,8 @@ export default function SessionOver({ name }: { name: string | undefined }) {
           <Heading slot="title" className="dialog-title">
             {t.overTitle}
           </Heading>
-          <p className="muted login-text">{t.overText}</p>
-          <LoginForm name={name} then={() => void queries.invalidateQueries()} />
+          <p className="muted login-text">{apart ? t.overApart : t.overText}</p>
+          {apart ? <ProviderLogin to={pathOf(undefined)} apart /> : <LoginForm name={name} then={() => void queries.invalidateQueries()} />}
           {name === undefined ? null : (
             <p className="login-other">
               <button type="button" className="button quiet small" title={t.otherText} onClick={other}>

@@ -13,8 +13,12 @@ const t = text.session;
 
 async function logOut() {
   try {
-    await leave();
+    const there = await leave();
     queries.clear();
+    if (there !== undefined) {
+      location.assign(there);
+      return;
+    }
     await router.navigate({ to: "/logged-out", replace: true });
   } catch (error) {
     failed(error);
