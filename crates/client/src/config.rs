@@ -1,10 +1,11 @@
 //! What a client needs to know to reach a server.
 
-use std::{convert::Infallible, fmt, path::PathBuf, str::FromStr, time::Duration};
+use std::{convert::Infallible, fmt, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
+use parking_lot::RwLock;
 
 use crate::Error;
 
@@ -20,18 +21,58 @@ pub enum HttpVersion {
 
 /// The value of the `authorization` header, for instance `Bearer …` or `Basic …`.
 /// Its `Debug` form does not show it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Authorization(String);
+#[derive(Clone)]
+pub struct Authorization(Value);
+
+#[derive(Clone)]
+enum Value {
+    Fixed(String),
+    /// Another one may take its place at any time.
+    Renewed(Arc<RwLock<HeaderValue>>),
+}
+
+/// Gives an [`Authorization`] another value: requests that are sent from then on have it.
+#[derive(Clone)]
+pub struct Renewal(Arc<RwLock<HeaderValue>>);
+
+impl Renewal {
+    /// A bearer token takes the place of the one before.
+    ///
+    /// # Errors
+    /// Characters that a header cannot hold; the one before stays.
+    pub fn is(&self, token: &str) -> Result<(), Error> {
+        *self.0.write() = secret(&format!("Bearer {token}"))?;
+        Ok(())
+    }
+}
+
+/// A header that logs and header compression treat as secret.
+fn secret(text: &str) -> Result<HeaderValue, Error> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| {
+        Error::Invalid("the authorization has characters that a header cannot hold".into())
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
 
 impl Authorization {
     /// A header value as it is to be sent.
     pub fn new(value: impl Into<String>) -> Self {
-        Self(value.into())
+        Self(Value::Fixed(value.into()))
     }
 
     /// A bearer token (OAuth 2).
     pub fn bearer(token: &str) -> Self {
-        Self(format!("Bearer {token}"))
+        Self::new(format!("Bearer {token}"))
+    }
+
+    /// A bearer token that is renewed while clients use it.
+    ///
+    /// # Errors
+    /// Characters that a header cannot hold.
+    pub fn renewed(token: &str) -> Result<(Self, Renewal), Error> {
+        let value = Arc::new(RwLock::new(secret(&format!("Bearer {token}"))?));
+        Ok((Self(Value::Renewed(value.clone())), Renewal(value)))
     }
 
     /// A name and a password (HTTP Basic, RFC 7617).
@@ -45,7 +86,7 @@ impl Authorization {
             )));
         }
         let encoded = STANDARD.encode(format!("{name}:{password}"));
-        Ok(Self(format!("Basic {encoded}")))
+        Ok(Self::new(format!("Basic {encoded}")))
     }
 
     /// The value as a header, which logs and header compression treat as secret.
@@ -53,11 +94,21 @@ impl Authorization {
     /// # Errors
     /// Characters that a header cannot hold.
     pub fn header(&self) -> Result<HeaderValue, Error> {
-        let mut value = HeaderValue::from_str(&self.0).map_err(|_| {
-            Error::Invalid("the authorization has characters that a header cannot hold".into())
-        })?;
-        value.set_sensitive(true);
-        Ok(value)
+        match &self.0 {
+            Value::Fixed(text) => secret(text),
+            Value::Renewed(value) => Ok(value.read().clone()),
+        }
+    }
+
+    /// For requests: what does not change is made into a header once.
+    pub(crate) fn ready(&self) -> Result<Self, Error> {
+        match &self.0 {
+            Value::Fixed(text) => {
+                let value = Arc::new(RwLock::new(secret(text)?));
+                Ok(Self(Value::Renewed(value)))
+            }
+            Value::Renewed(_) => Ok(self.clone()),
+        }
     }
 }
 
@@ -134,5 +185,17 @@ mod tests {
         assert_eq!(login.header().unwrap(), "Basic dGVzdDphOsO8wqM=");
         let error = Authorization::basic("a:b", "c").unwrap_err();
         assert!(error.to_string().contains("has a colon"), "{error}");
+    }
+
+    #[test]
+    fn a_token_that_is_renewed_is_sent_by_clients_that_have_it_already() {
+        let (login, renewal) = Authorization::renewed("first").unwrap();
+        let ready = login.ready().unwrap();
+        assert_eq!(ready.header().unwrap(), "Bearer first");
+        renewal.is("second").unwrap();
+        assert_eq!(ready.header().unwrap(), "Bearer second");
+        assert!(ready.header().unwrap().is_sensitive());
+        assert!(renewal.is("bad\n").is_err() && Authorization::renewed("\n").is_err());
+        assert_eq!(login.header().unwrap(), "Bearer second");
     }
 }

@@ -45,7 +45,7 @@ mod types;
 mod worker;
 
 pub use client::{Client, PreparedCreate, Transport};
-pub use config::{Authorization, ClientConfig, HttpVersion};
+pub use config::{Authorization, ClientConfig, HttpVersion, Renewal};
 pub use error::{Code, Error, Problem};
 pub use job::{ActivateJobs, FailJob, Job, JobStream, StreamJobs, ThrowError};
 pub use retry::{Backoff, RetryPolicy};

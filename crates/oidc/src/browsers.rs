@@ -168,7 +168,7 @@ impl Browsers {
             .finish();
         let answer = provider
             .fetcher
-            .post(&place, self.authorization()?, form)
+            .post(&place, Some(self.authorization()?), form)
             .await;
         let answer = answer.map_err(|why| {
             tracing::warn!(provider = provider.name, %why, "an identity provider does not redeem the code of a login");

@@ -50,18 +50,20 @@ impl Fetcher {
         self.ask(uri, request).await
     }
 
-    /// Sends a form, in the name of somebody; likewise.
+    /// Sends a form, in the name of somebody unless the form says it; likewise.
     pub(crate) async fn post(
         &self,
         uri: &Uri,
-        authorization: HeaderValue,
+        authorization: Option<HeaderValue>,
         form: String,
     ) -> Result<Bytes, String> {
-        let request = Request::post(uri)
+        let mut request = Request::post(uri)
             .header(ACCEPT, JSON)
-            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .header(AUTHORIZATION, authorization)
-            .body(Full::from(form));
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        if let Some(authorization) = authorization {
+            request = request.header(AUTHORIZATION, authorization);
+        }
+        let request = request.body(Full::from(form));
         self.ask(uri, request).await
     }
 

@@ -8,6 +8,7 @@
 
 mod browsers;
 mod claim;
+mod client_credentials;
 mod fetch;
 mod key_set;
 mod keys;
@@ -20,6 +21,7 @@ use std::time::SystemTime;
 use serde_json::{Map, Value};
 
 pub use browsers::{Attempt, BrowserSettings, ClientSecret, Way};
+pub use client_credentials::{ClientCredentials, Given};
 pub use provider::{ProviderSettings, SettingsError};
 
 use browsers::Browsers;

@@ -188,6 +188,27 @@ def a_worker_of_node_works_over_many_tokens(server, keycloak):
 
 
 @check
+def the_command_line_gets_a_token_and_renews_it(server, keycloak):
+    environment = clean_environment() | configuration(server, keycloak) | {"SKEP_ADDRESS": f"http://127.0.0.1:{server.rest}"}
+    started = subprocess.run(
+        [str(server.binary), "start", "order"], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert started.returncode == 0, started.stdout + started.stderr
+    wrong = environment | {"CAMUNDA_CLIENT_SECRET": "another"}
+    refused = subprocess.run(
+        [str(server.binary), "start", "order"], env=wrong, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert refused.returncode != 0 and "the identity provider gives no token" in refused.stderr, refused.stderr
+    load = subprocess.run(
+        [str(server.binary), "load", "--rest-address", f"127.0.0.1:{server.rest}", "--rate", "20", "--duration", "15s", "--warmup", "0s"],
+        env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )
+    assert load.returncode == 0, load.stdout + load.stderr
+    for nothing in ("0 rejected", "0 failed", "0 instances lost"):
+        assert nothing in load.stdout, load.stdout
+
+
+@check
 def a_browser_logs_in_at_the_provider_and_out(server, keycloak):
     # As browsers do on this machine, cookies that ask for TLS are sent without it.
     jar = http.cookiejar.CookieJar(http.cookiejar.DefaultCookiePolicy(secure_protocols=("http", "https")))

@@ -30,7 +30,7 @@ const PREFIX: usize = 5;
 pub(crate) struct GrpcClient {
     channel: Http2Channel,
     endpoint: Endpoint,
-    authorization: Option<HeaderValue>,
+    authorization: Option<Authorization>,
     config: ClientConfig,
 }
 
@@ -43,7 +43,7 @@ impl GrpcClient {
             authorization: config
                 .authorization
                 .as_ref()
-                .map(Authorization::header)
+                .map(Authorization::ready)
                 .transpose()?,
             config,
         })
@@ -63,7 +63,7 @@ impl GrpcClient {
         headers.insert(header::TE, TRAILERS);
         headers.insert(header::USER_AGENT, USER_AGENT);
         if let Some(value) = &self.authorization {
-            headers.insert(header::AUTHORIZATION, value.clone());
+            headers.insert(header::AUTHORIZATION, value.header()?);
         }
         Ok(request)
     }

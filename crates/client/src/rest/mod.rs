@@ -30,7 +30,7 @@ const KEEP_AT_LEAST: usize = 64;
 pub(crate) struct RestClient {
     wire: Wire,
     endpoint: Endpoint,
-    authorization: Option<HeaderValue>,
+    authorization: Option<Authorization>,
     config: ClientConfig,
 }
 
@@ -64,7 +64,7 @@ impl RestClient {
             authorization: config
                 .authorization
                 .as_ref()
-                .map(Authorization::header)
+                .map(Authorization::ready)
                 .transpose()?,
             config,
         })
@@ -106,7 +106,7 @@ impl RestClient {
             headers.insert(header::CONTENT_TYPE, content_type.clone());
         }
         if let Some(value) = &self.authorization {
-            headers.insert(header::AUTHORIZATION, value.clone());
+            headers.insert(header::AUTHORIZATION, value.header()?);
         }
         Ok(request)
     }
@@ -124,11 +124,13 @@ impl RestClient {
         let exchange = async {
             match &self.wire {
                 Wire::Http1(pool) => {
+                    let authorization = self.authorization.as_ref();
+                    let authorization = authorization.map(Authorization::header).transpose()?;
                     let call = Call {
                         method,
                         path,
                         content_type,
-                        authorization: self.authorization.as_ref(),
+                        authorization: authorization.as_ref(),
                         body: &body,
                     };
                     pool.call(&call, limit).await

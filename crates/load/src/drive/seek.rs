@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use skep_client::Authorization;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufStream},
     net::TcpStream,
@@ -33,24 +34,15 @@ pub(super) struct Created {
 /// Who is asked, and who asks.
 struct Address {
     host: String,
-    /// The header with its end of line; nothing where nobody logs in.
-    authorization: String,
+    authorization: Option<Authorization>,
 }
 
 /// Looks until the slice ends.
 pub(super) async fn run(shared: Arc<Shared>) {
     let args = &shared.plan.args;
-    let authorization = match &args.authorization {
-        None => String::new(),
-        Some(authorization) => match authorization.header() {
-            Ok(value) => format!("authorization: {}\r\n", value.to_str().unwrap_or_default()),
-            // Creating instances has failed of it already.
-            Err(_) => return,
-        },
-    };
     let address = Address {
         host: args.rest(),
-        authorization,
+        authorization: args.authorization.clone(),
     };
     let mut newest = shared.newest.subscribe();
     let mut connection = None;
@@ -108,10 +100,14 @@ async fn ask(
     address: &Address,
     key: i64,
 ) -> io::Result<u16> {
-    let Address {
-        host,
-        authorization,
-    } = address;
+    let host = &address.host;
+    let authorization = match &address.authorization {
+        None => String::new(),
+        Some(shown) => {
+            let value = shown.header().map_err(io::Error::other)?;
+            format!("authorization: {}\r\n", value.to_str().unwrap_or_default())
+        }
+    };
     let request = format!(
         "GET /v2/process-instances/{key} HTTP/1.1\r\nHost: {host}\r\n{authorization}skep-consistency: eventual\r\n\r\n"
     );
@@ -182,7 +178,7 @@ mod tests {
         .await;
         let address = Address {
             host: address,
-            authorization: String::new(),
+            authorization: None,
         };
         let stream = TcpStream::connect(&address.host).await.unwrap();
         let mut connection = BufStream::new(stream);

@@ -1,5 +1,7 @@
 //! Who the commands say they are: the flags and variables of the official clients.
 
+mod token;
+
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -14,12 +16,13 @@ const MAX_PASSWORD: u64 = 4096;
 /// How a command logs in.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LoginArgs {
-    /// How to log in: `basic` with a name and a password, or `none` [default: basic where a user is named].
+    /// How to log in: `basic` with a name and a password, `oauth` with a token of an identity provider (CAMUNDA_OAUTH_URL,
+    /// CAMUNDA_CLIENT_ID, CAMUNDA_CLIENT_SECRET), or `none` [default: by what is given].
     #[arg(
         long,
         global = true,
         env = "CAMUNDA_AUTH_STRATEGY",
-        value_name = "basic|none"
+        value_name = "basic|oauth|none"
     )]
     auth: Option<String>,
     /// Name to log in with. The password comes from --password-file or from CAMUNDA_BASIC_AUTH_PASSWORD.
@@ -52,7 +55,7 @@ pub fn at(address: &str) -> Result<Option<Authorization>, Usage> {
         return Ok(None);
     };
     let password = std::env::var("CAMUNDA_BASIC_AUTH_PASSWORD").ok();
-    let found = login.authorization(password)?;
+    let found = login.authorization(password, |name| std::env::var(name).ok())?;
     if found.is_some() {
         warn_of(address);
     }
@@ -63,7 +66,7 @@ pub fn at(address: &str) -> Result<Option<Authorization>, Usage> {
 pub fn warn_of(address: &str) {
     if is_readable(address) && WARNED.set(()).is_ok() {
         eprintln!(
-            "warning: the password goes to {address} without TLS, and whoever is in between reads it. Give an address of https://."
+            "warning: the login goes to {address} without TLS, and whoever is in between reads it. Give an address of https://."
         );
     }
 }
@@ -73,7 +76,8 @@ pub fn advice() -> &'static str {
     let known = LOGIN.get().and_then(|login| login.user.as_ref());
     match known {
         None => {
-            "The server asks for a login: give --user NAME, and the password in CAMUNDA_BASIC_AUTH_PASSWORD or with --password-file FILE."
+            "The server asks for a login: give --user NAME, and the password in CAMUNDA_BASIC_AUTH_PASSWORD or with --password-file FILE; \
+             or, where an identity provider says who calls, CAMUNDA_CLIENT_ID, CAMUNDA_CLIENT_SECRET and CAMUNDA_OAUTH_URL."
         }
         Some(_) => {
             "The server does not know this user with this password. Both come from --user (CAMUNDA_BASIC_AUTH_USERNAME) and from \
@@ -84,14 +88,25 @@ pub fn advice() -> &'static str {
 
 enum Strategy {
     Basic,
+    OAuth,
     None,
 }
 
 impl LoginArgs {
-    fn authorization(&self, password: Option<String>) -> Result<Option<Authorization>, Usage> {
-        let Strategy::Basic = self.strategy(password.as_deref())? else {
-            return Ok(None);
-        };
+    fn authorization(
+        &self,
+        password: Option<String>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Authorization>, Usage> {
+        let has_client = variable("CAMUNDA_CLIENT_ID").is_some_and(|id| !id.is_empty());
+        match self.strategy(password.as_deref(), has_client)? {
+            Strategy::None => Ok(None),
+            Strategy::OAuth => token::kept(token::source(variable)?).map(Some),
+            Strategy::Basic => self.basic(password).map(Some),
+        }
+    }
+
+    fn basic(&self, password: Option<String>) -> Result<Authorization, Usage> {
         let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         let Some(user) = given(&self.user) else {
             return Err(Usage(
@@ -108,30 +123,29 @@ impl LoginArgs {
             )));
         };
         let authorization = Authorization::basic(&user, &password);
-        authorization
-            .map(Some)
-            .map_err(|why| Usage(why.to_string()))
+        authorization.map_err(|why| Usage(why.to_string()))
     }
 
-    fn strategy(&self, password: Option<&str>) -> Result<Strategy, Usage> {
+    fn strategy(&self, password: Option<&str>, has_client: bool) -> Result<Strategy, Usage> {
         let is_given = |text: Option<&str>| text.is_some_and(|text| !text.is_empty());
+        let has_user =
+            is_given(self.user.as_deref()) || is_given(password) || self.password_file.is_some();
         match self.auth.as_deref().unwrap_or_default() {
-            "" if is_given(self.user.as_deref())
-                || is_given(password)
-                || self.password_file.is_some() =>
-            {
-                Ok(Strategy::Basic)
-            }
-            "" => Ok(Strategy::None),
+            "" => match (has_user, has_client) {
+                (true, true) => Err(Usage(
+                    "there are a user and a client to log in with: choose with --auth basic or --auth oauth (CAMUNDA_AUTH_STRATEGY)".into(),
+                )),
+                (true, false) => Ok(Strategy::Basic),
+                (false, true) => Ok(Strategy::OAuth),
+                (false, false) => Ok(Strategy::None),
+            },
             text if text.eq_ignore_ascii_case("none") => Ok(Strategy::None),
             text if text.eq_ignore_ascii_case("basic") => Ok(Strategy::Basic),
             text if text.eq_ignore_ascii_case("oauth") || text.eq_ignore_ascii_case("oidc") => {
-                Err(Usage(format!(
-                    "--auth (CAMUNDA_AUTH_STRATEGY) is {text}: this command gets no tokens of an identity provider. Use basic or none"
-                )))
+                Ok(Strategy::OAuth)
             }
             text => Err(Usage(format!(
-                "--auth (CAMUNDA_AUTH_STRATEGY) is '{text}': expected basic or none"
+                "--auth (CAMUNDA_AUTH_STRATEGY) is '{text}': expected basic, oauth or none"
             ))),
         }
     }
@@ -186,7 +200,7 @@ mod tests {
     }
 
     fn header(login: &LoginArgs, password: Option<&str>) -> Result<Option<String>, String> {
-        let found = login.authorization(password.map(str::to_string));
+        let found = login.authorization(password.map(str::to_string), |_| None);
         let shown = |login: Authorization| {
             let header = login.header().unwrap();
             header.to_str().unwrap().to_string()
@@ -215,13 +229,13 @@ mod tests {
             ("basic", "", Some("hush"), "nobody is named"),
             ("", "", Some("hush"), "nobody is named"),
             ("", "demo", None, "no password for the user 'demo'"),
+            ("OAUTH", "demo", Some("hush"), "CAMUNDA_OAUTH_URL"),
             (
-                "OAUTH",
+                "digest",
                 "demo",
                 Some("hush"),
-                "no tokens of an identity provider",
+                "expected basic, oauth or none",
             ),
-            ("digest", "demo", Some("hush"), "expected basic or none"),
             ("", "a:b", Some("hush"), "has a colon"),
         ] {
             let why = header(&login(auth, user), password).unwrap_err();
