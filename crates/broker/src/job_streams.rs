@@ -16,7 +16,7 @@ use skep_engine::state::VariableNames;
 use skep_engine::{JobStreams, Reservation, StreamId};
 use skep_protocol::command::ActivateJobs;
 use skep_protocol::origin::Claims;
-use skep_protocol::{ActivatedJob, TenantId};
+use skep_protocol::{ActivatedJob, Tenants};
 use skep_service::{Sleeper, Wakes};
 
 use crate::partition::{Message, Notice, PartitionHandle, Work};
@@ -290,8 +290,7 @@ impl JobStreams for StreamRegistry {
     fn reserve(
         &mut self,
         job_type: &str,
-        tenant: &TenantId,
-        may: &mut dyn FnMut(&Claims) -> bool,
+        may: &mut dyn FnMut(&Claims, &Tenants) -> bool,
     ) -> Option<Reservation> {
         let (next, streams) = self.by_type.get_mut(job_type)?;
         let reserved = |stream: &Arc<Stream>| Reservation {
@@ -306,9 +305,7 @@ impl JobStreams for StreamRegistry {
             for offset in 0..streams.len() {
                 let index = (*next + offset) % streams.len();
                 let stream = streams.get(index);
-                let mut takes = |stream: &&Arc<Stream>| {
-                    stream.spec.tenants.contains(tenant) && may(&stream.claims)
-                };
+                let mut takes = |stream: &&Arc<Stream>| may(&stream.claims, &stream.spec.tenants);
                 let Some(stream) = stream.filter(&mut takes) else {
                     continue;
                 };

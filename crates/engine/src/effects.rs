@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skep_identity::Directory;
 use skep_protocol::origin::Claims;
-use skep_protocol::{ActivatedJob, Key, Rejection, Response, TenantId, Tenants};
+use skep_protocol::{ActivatedJob, Key, Rejection, Response, Tenants};
 
 use crate::noted::Noted;
 use crate::remote::Sent;
@@ -58,13 +58,12 @@ pub struct Reservation {
 
 /// The open job streams of the node, as far as the engine needs them: which one has credit for a job of this type?
 pub trait JobStreams {
-    /// Takes one credit of a stream for jobs of `job_type` of this tenant whose caller may take them; `None` if no such
-    /// stream has credit.
+    /// Takes one credit of a stream for jobs of `job_type` that may have this job: `may` is asked who opened the stream, and for which
+    /// tenants. `None` if no such stream has credit.
     fn reserve(
         &mut self,
         job_type: &str,
-        tenant: &TenantId,
-        may: &mut dyn FnMut(&Claims) -> bool,
+        may: &mut dyn FnMut(&Claims, &Tenants) -> bool,
     ) -> Option<Reservation>;
 
     /// Returns a credit for which there was no job.
@@ -79,8 +78,7 @@ impl JobStreams for NoStreams {
     fn reserve(
         &mut self,
         _job_type: &str,
-        _tenant: &TenantId,
-        _may: &mut dyn FnMut(&Claims) -> bool,
+        _may: &mut dyn FnMut(&Claims, &Tenants) -> bool,
     ) -> Option<Reservation> {
         None
     }

@@ -64,6 +64,8 @@ pub struct EngineConfig {
 pub struct IdentityConfig {
     /// Callers with a name need authorizations.
     pub authorizations: bool,
+    /// Callers see only what belongs to their tenants. If this is off, there is only the default tenant.
+    pub tenant_checks: bool,
     /// Users are created here, not by an identity provider.
     pub manages_users: bool,
     /// Likewise groups.
@@ -74,6 +76,7 @@ impl Default for IdentityConfig {
     fn default() -> IdentityConfig {
         IdentityConfig {
             authorizations: false,
+            tenant_checks: false,
             manages_users: true,
             manages_groups: true,
         }

@@ -85,6 +85,7 @@ fn key_of(command: &Distributed, distribution_key: &Key) -> Key {
         Distributed::PinClock { .. }
         | Distributed::ResetClock
         | Distributed::Signal { .. }
-        | Distributed::ClientSignal { .. } => distribution_key,
+        | Distributed::ClientSignal { .. }
+        | Distributed::TenantSignal { .. } => distribution_key,
     }
 }

@@ -181,6 +181,19 @@ pub enum Distributed {
         name: Arc<str>,
         variables: Variables,
     },
+    /// Either of the two, for another tenant than the default one.
+    TenantSignal {
+        signal: BroadcastedSignal,
+        of_client: bool,
+    },
+}
+
+/// A signal that goes to all of its tenant that wait for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BroadcastedSignal {
+    pub tenant: TenantId,
+    pub name: Arc<str>,
+    pub variables: Variables,
 }
 
 /// One new thing of a deployment.

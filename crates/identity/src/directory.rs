@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
-use skep_protocol::Key;
 use skep_protocol::value::{
     AuthorizationValue, EntityType, MappingRuleValue, Member, OwnerType, ParentType, ParentValue,
     UserValue,
 };
+use skep_protocol::{DEFAULT_TENANT, Key};
 
 use crate::entry::Entry;
 
@@ -232,6 +232,13 @@ impl Directory {
 
     pub fn parent(&self, parent: &Parent) -> Option<&Arc<ParentValue>> {
         self.parents.get(parent)
+    }
+
+    /// Whether there is a tenant beside the default one.
+    pub fn has_other_tenants(&self) -> bool {
+        let tenants = self.parents.range(Parent::new(ParentType::Tenant, "")..);
+        let mut ids = tenants.take_while(|(parent, _)| parent.kind == ParentType::Tenant);
+        ids.any(|(parent, _)| *parent.id != *DEFAULT_TENANT)
     }
 
     /// The group, role or tenant of this id.

@@ -50,6 +50,16 @@ pub enum Tenancy {
     Of(BTreeSet<TenantId>),
 }
 
+impl Tenancy {
+    /// Whether the caller sees what belongs to this one.
+    pub fn has(&self, tenant: &TenantId) -> bool {
+        match self {
+            Tenancy::All => true,
+            Tenancy::Of(tenants) => tenants.contains(tenant),
+        }
+    }
+}
+
 /// Which resources of a type a caller may do something to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Visible {

@@ -98,7 +98,12 @@ impl BatchWriter {
             return;
         }
         let at = self.bytes.len();
-        let head = (RecordType::Event, V::VALUE_TYPE, intent.id(), V::VERSION);
+        let head = (
+            RecordType::Event,
+            V::VALUE_TYPE,
+            intent.id(),
+            value.version(),
+        );
         record::write(&mut self.bytes, head, key, value);
         self.last = value_of_element.map(|value| Last {
             key,

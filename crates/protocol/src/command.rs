@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use batch::{AddBatchItems, BatchCommand, CreateBatchOperation};
 pub use exporting::ExportingChange;
-pub use facts::{About, At, Audit, AuditCategory, Class, Head, RecordName, Row};
+pub use facts::{About, At, Audit, AuditCategory, Class, Head, RecordName, Row, Whose};
 pub use identity::{IdentityCommand, Membership, NewParent, UpdateParent, UpdateUser};
 pub use need::{Need, On, Reached};
 pub use rows::Command;

@@ -96,6 +96,11 @@ impl Tenants {
         Tenants { filter, provided }
     }
 
+    /// The same, with those that it comes down to.
+    pub fn resolved(&self, to: &[TenantId]) -> Tenants {
+        Tenants::chosen(self.filter, to.iter().map(TenantId::as_str))
+    }
+
     /// Those that a request names.
     pub fn provided<'a>(ids: impl IntoIterator<Item = &'a str>) -> Tenants {
         Tenants::chosen(TenantFilter::Provided, ids)

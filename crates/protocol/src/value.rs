@@ -64,6 +64,12 @@ pub trait RecordValue: Serialize + DeserializeOwned + 'static {
     const VERSION: u8 = 1;
     type Intent: Intent;
 
+    /// The version as which this one is written: an earlier one where that says the same, so that nodes that know no later one read it.
+    #[inline]
+    fn version(&self) -> u8 {
+        Self::VERSION
+    }
+
     /// Reads a body of an earlier version. `None` if there was no such version, or it cannot be read.
     fn read_earlier(_version: u8, _body: &[u8]) -> Option<Self> {
         None
@@ -115,8 +121,6 @@ record_values! {
     FormValue: Form, FormIntent;
     ResourceValue: Resource, ResourceIntent;
     MessageStartEventSubscriptionValue: MessageStartEventSubscription, MessageStartEventSubscriptionIntent;
-    SignalSubscriptionValue: SignalSubscription, SignalSubscriptionIntent;
-    SignalValue: Signal, SignalIntent;
     EscalationValue: Escalation, EscalationIntent;
     ConditionalSubscriptionValue: ConditionalSubscription, ConditionalSubscriptionIntent;
     ConditionalEvaluationValue: ConditionalEvaluation, ConditionalEvaluationIntent;

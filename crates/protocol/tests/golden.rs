@@ -13,7 +13,7 @@ use golden_file::{hex, path, unhex};
 use samples::*;
 use serde_json::json;
 use skep_protocol::batch::{BatchReader, BatchWriter};
-use skep_protocol::intent::{ClockIntent, Intent};
+use skep_protocol::intent::{ClockIntent, Intent, SignalIntent, SignalSubscriptionIntent};
 use skep_protocol::json::{Definitions, ElementNames, Lineage, render};
 use skep_protocol::origin::Origin;
 use skep_protocol::record::{decode, encode};
@@ -91,6 +91,38 @@ fn a_body_of_an_earlier_version_is_read_and_one_of_a_later_is_not() {
     assert_eq!(records[1].value::<Seconds>(), Ok(Seconds(7)));
     let unknown = records[1].value::<ClockValue>().unwrap_err().to_string();
     assert!(unknown.contains("unknown body version 2"), "{unknown}");
+}
+
+#[test]
+fn what_belongs_to_the_default_tenant_is_written_as_before_there_were_others() {
+    let lines = golden("values.txt", &[]);
+    let own = TenantId::default();
+    let subscription = SignalSubscriptionValue {
+        tenant: own.clone(),
+        ..signal_subscription()
+    };
+    let broadcast = SignalValue {
+        tenant: own,
+        ..signal()
+    };
+    assert_eq!(encode(&subscription), lines["SIGNAL_SUBSCRIPTION.1"]);
+    assert_eq!(encode(&broadcast), lines["SIGNAL.1"]);
+    let mut out = BatchWriter::new(1);
+    let created = SignalSubscriptionIntent::Created;
+    out.event(Key::new(1, 1), created, &subscription);
+    out.event(Key::new(1, 2), created, &signal_subscription());
+    out.event(Key::new(1, 3), SignalIntent::Broadcasted, &broadcast);
+    out.event(Key::new(1, 4), SignalIntent::Broadcasted, &signal());
+    let batch = out.take().unwrap();
+    let records: Vec<_> = (BatchReader::new(&batch).unwrap())
+        .map(Result::unwrap)
+        .collect();
+    let versions: Vec<u8> = records.iter().map(|record| record.version).collect();
+    assert_eq!(versions, [1, 2, 1, 2]);
+    assert_eq!(records[0].value(), Ok(subscription));
+    assert_eq!(records[1].value(), Ok(signal_subscription()));
+    assert_eq!(records[2].value(), Ok(broadcast));
+    assert_eq!(records[3].value(), Ok(signal()));
 }
 
 fn name<V: RecordValue>() -> String {
@@ -212,7 +244,7 @@ fn batch() -> Vec<u8> {
 #[test]
 fn a_batch_reads_and_writes_as_ever() {
     // Another one for each version of a value type: what is in the batch has changed then, not how it is put together.
-    let lines = golden("batch.txt", &[("batch.2".to_string(), batch())]);
+    let lines = golden("batch.txt", &[("batch.3".to_string(), batch())]);
     for bytes in lines.values() {
         let mut reader = BatchReader::new(bytes).unwrap();
         let count = reader.by_ref().filter(|r| r.is_ok()).count();
@@ -221,7 +253,7 @@ fn a_batch_reads_and_writes_as_ever() {
         assert_eq!(count, records);
         assert_eq!(reader.position(), 1000 + records as u64);
     }
-    assert_eq!(hex(&batch()), hex(&lines["batch.2"]));
+    assert_eq!(hex(&batch()), hex(&lines["batch.3"]));
 }
 
 struct Named(Lineage);

@@ -11,7 +11,7 @@ use skep_protocol::command::{
     Command, CreateProcessInstance, Deploy, ProcessRef, Request, Resource,
 };
 use skep_protocol::origin::Claims;
-use skep_protocol::{Document, Key, TenantId, Tenants};
+use skep_protocol::{Document, Key, Tenants};
 
 /// The id of the process, where one is enough.
 pub const PROCESS: &str = "one-task";
@@ -94,8 +94,7 @@ impl JobStreams for Worker {
     fn reserve(
         &mut self,
         _job_type: &str,
-        _tenant: &TenantId,
-        _may: &mut dyn FnMut(&Claims) -> bool,
+        _may: &mut dyn FnMut(&Claims, &Tenants) -> bool,
     ) -> Option<Reservation> {
         Some(Reservation {
             stream: 1,

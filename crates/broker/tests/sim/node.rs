@@ -31,8 +31,7 @@ impl JobStreams for Streams {
     fn reserve(
         &mut self,
         job_type: &str,
-        _tenant: &skep_protocol::TenantId,
-        _may: &mut dyn FnMut(&skep_protocol::origin::Claims) -> bool,
+        _may: &mut dyn FnMut(&skep_protocol::origin::Claims, &skep_protocol::Tenants) -> bool,
     ) -> Option<Reservation> {
         if job_type != super::clients::JOB_TYPE {
             return None;

@@ -12,11 +12,12 @@ impl Apply<SignalValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &SignalValue, _: i64) {
         match intent {
             Intent::Continued => {
-                let newest = self.signals.newest(&value.signal_name);
+                let newest = self.signals.newest(&value.tenant, &value.signal_name);
                 let row = SignalOnItsWay {
                     signal_name: value.signal_name.clone(),
                     variables: value.variables.clone(),
                     last: newest.unwrap_or(Key::NONE),
+                    tenant: value.tenant.clone(),
                 };
                 self.signals.on_their_way.insert(key, row);
             }

@@ -23,7 +23,8 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &EvaluateDecision) -> Outco
         DecisionRef::Key(key) => (Some(*key), format!("key '{key}'")),
         DecisionRef::Id(id) => (decisions.latest(&cx.tenant, id), format!("id '{id}'")),
     };
-    let decision = key.and_then(|key| decisions.get(key)).cloned();
+    let decision = key.and_then(|key| decisions.get(key));
+    let decision = decision.filter(|found| found.tenant == cx.tenant).cloned();
     let Some(decision) = decision else {
         return Err(reject(
             RejectionType::NotFound,

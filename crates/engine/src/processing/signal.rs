@@ -6,13 +6,13 @@ use skep_model::{ElementIndex, ElementKind};
 use skep_protocol::command::BroadcastSignal;
 use skep_protocol::intent::SignalIntent;
 use skep_protocol::value::{SignalValue, Step};
-use skep_protocol::{Key, RejectionType, Response};
+use skep_protocol::{Key, RejectionType, Response, TenantId};
 
 use super::bpmn::subscriptions::start;
 use super::bpmn::{Subject, triggers};
 use super::deployment::distribution;
 use super::{Context, Outcome, authorization, reject};
-use crate::remote::{Distributed, Variables};
+use crate::remote::{BroadcastedSignal, Distributed, Variables};
 use crate::state::table::weight_of;
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &BroadcastSignal) -> Outcome {
@@ -23,52 +23,81 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &BroadcastSignal) -> Outcom
             "Expected to broadcast a signal with a name, but the name is empty",
         ));
     }
-    let (name, variables) = (
-        command.signal_name.clone(),
-        command.variables.entries().to_vec(),
-    );
-    let signal_key = arrived(cx, &name, &variables);
-    // Each partition asks for itself whether the client may reach what waits there.
-    let command = match cx.config.identity.authorizations {
-        true => Distributed::ClientSignal { name, variables },
-        false => Distributed::Signal { name, variables },
+    let signal = BroadcastedSignal {
+        tenant: cx.tenant.clone(),
+        name: command.signal_name.clone(),
+        variables: command.variables.entries().to_vec(),
     };
-    let distribution_key = cx.next_key();
-    distribution::spread(cx, distribution_key, command);
+    let signal_key = arrived(cx, &signal);
+    // Each partition asks for itself whether the client may reach what waits there.
+    spread(cx, signal, authorization::asks(cx));
     Ok(Some(Response::SignalBroadcast { signal_key }))
 }
 
-/// A client's signal on another partition than the first: all that wait there get it, or none if the client may not reach them.
-pub(crate) fn arrived_of_client(cx: &mut Context<'_>, name: &Arc<str>, variables: &Variables) {
-    if authorization::may_signal(cx, name) {
-        arrived(cx, name, variables);
+/// A signal on another partition than that where it was broadcast. That of a client reaches all that wait here, or none if the client may
+/// not reach them.
+pub(crate) fn distributed(cx: &mut Context<'_>, signal: &BroadcastedSignal, of_client: bool) {
+    if !of_client || authorization::may_signal(cx, &signal.tenant, &signal.name) {
+        arrived(cx, signal);
+    }
+}
+
+/// What partitions sent each other before signals had tenants.
+pub(crate) fn of_default_tenant(name: &Arc<str>, variables: &Variables) -> BroadcastedSignal {
+    BroadcastedSignal {
+        tenant: TenantId::default(),
+        name: name.clone(),
+        variables: variables.clone(),
     }
 }
 
 /// A signal that an instance throws. It does not wait for the other partitions: a signal is for those that listen.
-pub(crate) fn broadcast(cx: &mut Context<'_>, name: &Arc<str>, variables: Variables) -> Key {
-    let key = arrived(cx, name, &variables);
-    let command = Distributed::Signal {
-        name: name.clone(),
-        variables,
-    };
-    let distribution_key = cx.next_key();
-    distribution::spread(cx, distribution_key, command);
+pub(crate) fn broadcast(cx: &mut Context<'_>, signal: BroadcastedSignal) -> Key {
+    let key = arrived(cx, &signal);
+    spread(cx, signal, false);
     key
 }
 
+/// Tells the other partitions, in words that all versions understand where there are any.
+fn spread(cx: &mut Context<'_>, signal: BroadcastedSignal, of_client: bool) {
+    let is_default = signal.tenant.is_default();
+    let BroadcastedSignal {
+        name, variables, ..
+    } = signal;
+    let command = match (is_default, of_client) {
+        (true, true) => Distributed::ClientSignal { name, variables },
+        (true, false) => Distributed::Signal { name, variables },
+        (false, _) => Distributed::TenantSignal {
+            signal: BroadcastedSignal {
+                name,
+                variables,
+                tenant: signal.tenant,
+            },
+            of_client,
+        },
+    };
+    let distribution_key = cx.next_key();
+    distribution::spread(cx, distribution_key, command);
+}
+
 /// A signal on this partition.
-pub(crate) fn arrived(cx: &mut Context<'_>, name: &Arc<str>, variables: &Variables) -> Key {
+fn arrived(cx: &mut Context<'_>, signal: &BroadcastedSignal) -> Key {
     let key = cx.next_key();
+    let BroadcastedSignal {
+        tenant,
+        name,
+        variables,
+    } = signal;
     let value = SignalValue {
         signal_name: name.clone(),
         variables: variables.clone(),
+        tenant: tenant.clone(),
     };
     cx.event(key, SignalIntent::Broadcasted, &value);
-    let Some(last) = cx.state.signals.newest(name) else {
+    let Some(last) = cx.state.signals.newest(tenant, name) else {
         return key;
     };
-    if let Some(after) = deliver(cx, name, variables, Key::NONE, last) {
+    if let Some(after) = deliver(cx, (tenant, name), variables, Key::NONE, last) {
         cx.event(key, SignalIntent::Continued, &value);
         cx.steps.push(Step::DeliverSignal { signal: key, after });
     }
@@ -80,12 +109,14 @@ pub(crate) fn deliver_next(cx: &mut Context<'_>, signal: Key, after: Key) {
     let Some(row) = cx.state.signals.on_their_way.get(signal).cloned() else {
         return;
     };
-    match deliver(cx, &row.signal_name, &row.variables, after, row.last) {
+    let named = (&row.tenant, &row.signal_name);
+    match deliver(cx, named, &row.variables, after, row.last) {
         Some(after) => cx.steps.push(Step::DeliverSignal { signal, after }),
         None => {
             let value = SignalValue {
                 signal_name: row.signal_name,
                 variables: Variables::new(),
+                tenant: row.tenant,
             };
             cx.event(signal, SignalIntent::Delivered, &value);
         }
@@ -101,7 +132,7 @@ const LARGE: usize = 64 << 10;
 /// if there are more.
 fn deliver(
     cx: &mut Context<'_>,
-    name: &str,
+    (tenant, name): (&TenantId, &Arc<str>),
     variables: &Variables,
     mut after: Key,
     last: Key,
@@ -111,7 +142,7 @@ fn deliver(
         false => TOGETHER,
     };
     let mut delivered = 0;
-    while let Some(next) = cx.state.signals.next(name, after, last) {
+    while let Some(next) = cx.state.signals.next(tenant, name, after, last) {
         if delivered >= together && cx.is_spent() {
             return Some(after);
         }

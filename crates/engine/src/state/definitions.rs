@@ -198,6 +198,11 @@ impl<V: Versioned> Definitions<V> {
         resource.is_some_and(|(name, content)| **name == *resource_name && content == checksum)
     }
 
+    /// Whether a tenant other than the default one has, or once had, any.
+    pub fn knows_other_tenants(&self) -> bool {
+        self.last_versions.keys().any(|tenant| !tenant.is_default())
+    }
+
     pub fn next_version(&self, tenant: &TenantId, id: &str) -> i32 {
         let last = self.last_versions.get(tenant).and_then(|ids| ids.get(id));
         last.map_or(1, |version| version.saturating_add(1))

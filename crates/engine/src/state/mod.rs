@@ -300,6 +300,14 @@ impl State {
         self.counters.pinned_clock
     }
 
+    /// Whether something was ever deployed for a tenant other than the default one.
+    pub fn knows_other_tenants(&self) -> bool {
+        self.processes.definitions.knows_other_tenants()
+            || self.decisions.requirements.knows_other_tenants()
+            || self.forms.knows_other_tenants()
+            || self.resources.knows_other_tenants()
+    }
+
     /// The last distributed command of this partition that was carried out here.
     pub fn last_received(&self, partition: u32) -> Option<Key> {
         self.counters.received.get(&partition).copied()

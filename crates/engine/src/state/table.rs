@@ -21,6 +21,11 @@ pub trait Row: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     /// Version of the encoding that is written now.
     const VERSION: u8 = 1;
 
+    /// The version as which this row is written: an earlier one where that says the same.
+    fn version(&self) -> u8 {
+        Self::VERSION
+    }
+
     /// Reads a row that an earlier version has written, `bytes` without the version in front. `None`: there is no such version.
     fn read_earlier(_version: u8, _bytes: &[u8]) -> Option<Result<Self, String>> {
         None
@@ -43,7 +48,7 @@ pub trait Row: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
 
 /// The stored form of a row.
 pub fn write_row<V: Row>(row: &V) -> Vec<u8> {
-    encode(&(V::VERSION, row))
+    encode(&(row.version(), row))
 }
 
 /// Reads a stored row, also one that an earlier version has written.

@@ -172,7 +172,8 @@ fn found(engine: &Engine) -> String {
         .process_subscriptions
         .pending_after(Key::NONE)
         .collect::<Vec<_>>());
-    add(&state.signals.newest("signal"));
+    let own = skep_protocol::TenantId::default();
+    add(&state.signals.newest(&own, &"signal".into()));
     add(&state.conditions.of_definitions());
     add(&state.incidents.after(Key::NONE).collect::<Vec<_>>());
     add(&state.continuations.len());

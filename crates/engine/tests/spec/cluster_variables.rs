@@ -3,6 +3,7 @@
 use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, EvaluateConditionals};
+use skep_protocol::origin::Claims;
 use skep_protocol::value::ClusterVariableValue;
 use skep_protocol::{Document, Response, TenantId};
 
@@ -62,7 +63,7 @@ fn those_of_a_tenant_hide_the_global_ones() {
     create(&mut rig, "b", "[true]", None);
     create(&mut rig, "a", "2", Some("acme"));
     assert_eq!(seen(&mut rig), "[1,null,1,[true]]");
-    rig.tenant = TenantId::new("acme");
+    (rig.tenant, rig.claims) = (TenantId::new("acme"), Claims::Internal);
     rig.deploy(script(look));
     assert_eq!(seen(&mut rig), "[1,2,2,[true]]");
 }

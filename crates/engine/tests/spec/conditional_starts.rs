@@ -3,6 +3,7 @@
 use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, EvaluateConditionals};
+use skep_protocol::origin::Claims;
 use skep_protocol::response::ConditionalsEvaluated;
 use skep_protocol::{Document, Key, Rejection, Response, TenantId};
 
@@ -101,7 +102,7 @@ fn they_wait_on_every_partition() {
 #[test]
 fn each_tenant_has_its_own() {
     let mut rig = Rig::with(starting("p", "=x > 1"));
-    rig.tenant = TenantId::new("acme");
+    (rig.tenant, rig.claims) = (TenantId::new("acme"), Claims::Internal);
     assert_eq!(evaluate(&mut rig, None, r#"{"x":2}"#).unwrap().started, []);
     let other = definition(&mut rig, "p");
     let (kind, _) = rejected(rig.send(command(Some(other), r#"{"x":2}"#)));

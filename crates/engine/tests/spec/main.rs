@@ -77,6 +77,7 @@ mod start_event;
 mod stored_definitions;
 mod sub_process;
 mod task_listeners;
+mod tenant_checks;
 mod tenants;
 mod terminate_end_event;
 mod throw_events;

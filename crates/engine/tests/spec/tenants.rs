@@ -2,15 +2,18 @@
 
 use serde_json::json;
 use skep_model::builder::Bpmn;
-use skep_protocol::command::{ActivateJobs, Command};
-use skep_protocol::{Key, Response, TenantId, Tenants};
+use skep_protocol::command::{ActivateJobs, BroadcastSignal, Command};
+use skep_protocol::origin::Claims;
+use skep_protocol::{Document, Key, Response, TenantId, Tenants};
 
 use crate::support::*;
 
 fn as_tenant<T>(rig: &mut Rig, tenant: &str, work: impl FnOnce(&mut Rig) -> T) -> T {
     rig.tenant = TenantId::new(tenant);
+    // Checks are off: clients reach the default tenant alone.
+    let client = std::mem::replace(&mut rig.claims, Claims::Internal);
     let result = work(rig);
-    rig.tenant = TenantId::default();
+    (rig.tenant, rig.claims) = (TenantId::default(), client);
     result
 }
 
@@ -129,6 +132,119 @@ fn a_message_starts_processes_of_its_tenant() {
         .filter(|r| r.intent == "ELEMENT_ACTIVATING" && r.element() == "starts");
     let tenants: Vec<_> = began.map(|r| r.text("tenantId")).collect();
     assert_eq!(tenants, ["acme"]);
+}
+
+fn waits_for_signal() -> Bpmn {
+    Bpmn::process("waits")
+        .start("s")
+        .catch_signal("catch", "go")
+        .end("e")
+}
+
+fn broadcast(rig: &mut Rig) {
+    let signal = BroadcastSignal {
+        signal_name: "go".into(),
+        variables: Document::new(),
+    };
+    rig.send(Command::BroadcastSignal(signal)).unwrap();
+}
+
+/// An instance that waits for the signal on each of the partitions, for the default tenant and for acme.
+fn waiting_on_both_partitions() -> (Rig, [Key; 2], [Key; 2]) {
+    let mut rig = Rig::with_partitions(2);
+    let created = |rig: &mut Rig| {
+        rig.deploy(waits_for_signal());
+        [1, 2].map(|partition| {
+            let request = rig.send_to(partition, Rig::creation("waits", "{}").into_command());
+            match rig.answer(request) {
+                Some(Ok(Response::ProcessInstanceCreated(created))) => created.process_instance_key,
+                other => panic!("{other:?}"),
+            }
+        })
+    };
+    let own = created(&mut rig);
+    let of_acme = as_tenant(&mut rig, "acme", created);
+    (rig, own, of_acme)
+}
+
+#[test]
+fn a_signal_reaches_instances_of_its_tenant_on_all_partitions() {
+    let (mut rig, own, of_acme) = waiting_on_both_partitions();
+    as_tenant(&mut rig, "acme", broadcast);
+    assert!(own.iter().all(|key| rig.is_running(*key)));
+    assert!(!of_acme.iter().any(|key| rig.is_running(*key)));
+    let broadcasted = rig.events("SIGNAL").map(|r| r.text("tenantId"));
+    assert_eq!(broadcasted.collect::<Vec<_>>(), ["acme", "acme"]);
+    let waiting = rig
+        .events("SIGNAL_SUBSCRIPTION")
+        .map(|r| r.text("tenantId"));
+    let of_acme = waiting.filter(|tenant| *tenant == "acme").count();
+    assert_eq!(of_acme, 4, "two were created, and two deleted");
+    broadcast(&mut rig);
+    assert!(!own.iter().any(|key| rig.is_running(*key)));
+}
+
+#[test]
+fn a_signal_that_an_instance_throws_stays_with_its_tenant() {
+    let (mut rig, own, of_acme) = waiting_on_both_partitions();
+    as_tenant(&mut rig, "acme", |rig| {
+        rig.deploy(Bpmn::process("throws").start("s").end_signal("e", "go"));
+        rig.create("throws", "{}");
+    });
+    assert!(own.iter().all(|key| rig.is_running(*key)));
+    assert!(!of_acme.iter().any(|key| rig.is_running(*key)));
+}
+
+#[test]
+fn a_signal_starts_processes_of_its_tenant() {
+    let starts = Bpmn::process("starts").start_signal("s", "go").end("e");
+    let mut rig = Rig::new();
+    for tenant in ["", "acme"] {
+        as_tenant(&mut rig, tenant, |rig| rig.deploy(starts.clone()));
+    }
+    as_tenant(&mut rig, "acme", broadcast);
+    let began = rig
+        .events("PROCESS_INSTANCE")
+        .filter(|r| r.intent == "ELEMENT_ACTIVATING" && r.element() == "starts");
+    let tenants: Vec<_> = began.map(|r| r.text("tenantId")).collect();
+    assert_eq!(tenants, ["acme"]);
+}
+
+#[test]
+fn a_signal_that_goes_to_many_stays_with_its_tenant_in_later_turns() {
+    let mut rig = Rig::new();
+    for tenant in ["", "acme"] {
+        as_tenant(&mut rig, tenant, |rig| {
+            rig.deploy(waits_for_signal());
+            for _ in 0..30 {
+                rig.create("waits", "{}");
+            }
+        });
+    }
+    rig.turn_steps(1);
+    as_tenant(&mut rig, "acme", broadcast);
+    let went_on = rig.events("SIGNAL").filter(|r| r.intent == "CONTINUED");
+    assert_eq!(went_on.count(), 1);
+    assert_eq!(rig.open_instances().len(), 30);
+}
+
+#[test]
+fn what_others_left_from_a_time_with_checks_is_out_of_reach_without() {
+    let (mut rig, own, of_acme) = same_job_type();
+    let cancel = |process_instance_key| Command::CancelProcessInstance {
+        process_instance_key,
+    };
+    let of_nothing = Key::new(1, 4711);
+    let text = |rig: &mut Rig, key: Key| {
+        let (kind, text) = rejected(rig.send(cancel(key)));
+        (kind, text.replace(&key.to_string(), "KEY"))
+    };
+    let nothing = text(&mut rig, of_nothing);
+    assert_eq!(nothing.0, "NOT_FOUND");
+    assert_eq!(text(&mut rig, of_acme), nothing);
+    rig.send(cancel(own)).unwrap();
+    // The engine's own work goes on.
+    as_tenant(&mut rig, "acme", |rig| rig.send(cancel(of_acme)).unwrap());
 }
 
 /// A rig where both tenants have an instance with a job of the same type: the instance of the default one first.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use skep_engine::{JobStreams, Reservation, StreamId};
 use skep_protocol::origin::Claims;
-use skep_protocol::{ActivatedJob, TenantId, Tenants};
+use skep_protocol::{ActivatedJob, Tenants};
 
 pub struct Streams {
     /// Who has opened them.
@@ -42,10 +42,9 @@ impl JobStreams for Streams {
     fn reserve(
         &mut self,
         job_type: &str,
-        tenant: &TenantId,
-        may: &mut dyn FnMut(&Claims) -> bool,
+        may: &mut dyn FnMut(&Claims, &Tenants) -> bool,
     ) -> Option<Reservation> {
-        if !self.tenants.contains(tenant) || !may(&self.claims) {
+        if !may(&self.claims, &self.tenants) {
             return None;
         }
         let credit = self.credit.get_mut(job_type).filter(|c| **c > 0)?;

@@ -20,6 +20,7 @@ pub enum BatchCommand {
     Create(create: Box<CreateBatchOperation>) => {
         record: BatchOperationCreation { BatchOperationIntent::Create } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::Home,
         class: New,
         needs: Need::AnyOf(create.grants(), On::Any),
@@ -29,6 +30,7 @@ pub enum BatchCommand {
     Cancel { batch_operation_key: Key } => {
         record: BatchOperationLifecycleManagement { BatchOperationIntent::Cancel } *batch_operation_key,
         about: About::BatchOperation(*batch_operation_key),
+        whose: Whose::Cluster,
         at: At::Key(*batch_operation_key),
         class: Finishing,
         needs: Need::AnyOf(grants![Batch: Update], On::Any),
@@ -38,6 +40,7 @@ pub enum BatchCommand {
     Suspend { batch_operation_key: Key } => {
         record: BatchOperationLifecycleManagement { BatchOperationIntent::Suspend } *batch_operation_key,
         about: About::BatchOperation(*batch_operation_key),
+        whose: Whose::Cluster,
         at: At::Key(*batch_operation_key),
         class: Finishing,
         needs: Need::AnyOf(grants![Batch: Update], On::Any),
@@ -47,6 +50,7 @@ pub enum BatchCommand {
     Resume { batch_operation_key: Key } => {
         record: BatchOperationLifecycleManagement { BatchOperationIntent::Resume } *batch_operation_key,
         about: About::BatchOperation(*batch_operation_key),
+        whose: Whose::Cluster,
         at: At::Key(*batch_operation_key),
         class: New,
         needs: Need::AnyOf(grants![Batch: Update], On::Any),
@@ -57,6 +61,7 @@ pub enum BatchCommand {
     Add(add: AddBatchItems) => {
         record: BatchOperationChunk { BatchOperationChunkIntent::Create } add.batch_operation_key,
         about: About::BatchOperation(add.batch_operation_key),
+        whose: Whose::Cluster,
         at: At::Key(add.batch_operation_key),
         class: New,
         needs: Need::Internal,
@@ -67,6 +72,7 @@ pub enum BatchCommand {
     Fail { batch_operation_key: Key, message: Arc<str> } => {
         record: BatchOperationInitialization { BatchOperationIntent::Fail } *batch_operation_key,
         about: About::BatchOperation(*batch_operation_key),
+        whose: Whose::Cluster,
         at: At::Key(*batch_operation_key),
         class: New,
         needs: Need::Internal,
@@ -77,6 +83,8 @@ pub enum BatchCommand {
     DeleteHistory(value: HistoryDeletionValue) => {
         record: HistoryDeletion { HistoryDeletionIntent::Delete } value.resource_key,
         about: About::Ended(value.resource_key),
+        // What has ended is not in the state: the gateway finds it, and asks there.
+        whose: Whose::Cluster,
         at: At::Key(value.resource_key),
         class: New,
         needs: match value.kind {

@@ -2,6 +2,7 @@
 
 use crate::intent::ValueType;
 use crate::key::Key;
+use crate::tenant::TenantId;
 
 /// The record as which a command is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,27 @@ pub enum About {
     BatchOperation(Key),
     /// A process or decision instance that has ended.
     Ended(Key),
+}
+
+/// To whom belongs what a command makes or is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose<'c> {
+    /// Nobody: it is the cluster's.
+    Cluster,
+    /// It would be the tenant's that the request names.
+    New,
+    /// It would be this tenant's, or the cluster's.
+    NewOf(Option<&'c TenantId>),
+    /// It is this tenant's, or the cluster's.
+    Of(Option<&'c TenantId>),
+    /// It is the tenant's of what the command is about.
+    Its,
+    /// It is the tenant's of the resource with this key.
+    Resource(Key),
+    /// What the tenant has that the request names is shown.
+    Shown,
+    /// Each of many things is somebody's: what the caller may not have is passed over.
+    Each,
 }
 
 /// Which partition carries a command out.
@@ -158,6 +180,7 @@ macro_rules! commands {
         })? => $(($family:ident))? $({
             record: $value_type:ident { $($intents:ident::$intent:ident $(if $condition:expr)?),+ } $key:expr,
             about: $thing:expr,
+            whose: $whose:expr,
             at: $at:expr,
             class: $class:ident,
             needs: $needs:expr,
@@ -197,6 +220,13 @@ macro_rules! commands {
             pub fn about(&self) -> About {
                 match self {$($name::$variant $(($bind))? $({ $($field),+ })? => {
                     $($family.about())? $($thing)?
+                })+}
+            }
+
+            /// To whom belongs what it makes or is about.
+            pub fn whose(&self) -> Whose<'_> {
+                match self {$($name::$variant $(($bind))? $({ $($field),+ })? => {
+                    $($family.whose())? $($whose)?
                 })+}
             }
 

@@ -20,6 +20,7 @@ pub enum IdentityCommand {
     CreateUser(user: UserValue) => {
         record: User { UserIntent::Create } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![User: Create], On::Any),
@@ -30,6 +31,7 @@ pub enum IdentityCommand {
     UpdateUser(update: UpdateUser) => {
         record: User { UserIntent::Update } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![User: Update], On::Id(&update.username)),
@@ -39,6 +41,7 @@ pub enum IdentityCommand {
     DeleteUser { username: Arc<str> } => {
         record: User { UserIntent::Delete } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: Finishing,
         needs: Need::AnyOf(grants![User: Delete], On::Id(username)),
@@ -49,6 +52,7 @@ pub enum IdentityCommand {
     CreateInitialAdmin(user: UserValue) => {
         record: User { UserIntent::CreateInitialAdmin } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::Nothing,
@@ -58,6 +62,7 @@ pub enum IdentityCommand {
     CreateGroup(parent: NewParent) => {
         record: Group { GroupIntent::Create } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![Group: Create], On::Any),
@@ -67,6 +72,7 @@ pub enum IdentityCommand {
     UpdateGroup(update: UpdateParent) => {
         record: Group { GroupIntent::Update } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![Group: Update], On::Id(&update.id)),
@@ -76,6 +82,7 @@ pub enum IdentityCommand {
     DeleteGroup { id: Arc<str> } => {
         record: Group { GroupIntent::Delete } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: Finishing,
         needs: Need::AnyOf(grants![Group: Delete], On::Id(id)),
@@ -85,6 +92,7 @@ pub enum IdentityCommand {
     AddToGroup(membership: Membership) => {
         record: Group { GroupIntent::AddEntity } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![Group: Update], On::Id(&membership.parent)),
@@ -94,6 +102,7 @@ pub enum IdentityCommand {
     RemoveFromGroup(membership: Membership) => {
         record: Group { GroupIntent::RemoveEntity } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: Finishing,
         needs: Need::AnyOf(grants![Group: Update], On::Id(&membership.parent)),
@@ -103,6 +112,7 @@ pub enum IdentityCommand {
     CreateRole(parent: NewParent) => {
         record: Role { RoleIntent::Create } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![Role: Create], On::Any),
@@ -112,6 +122,7 @@ pub enum IdentityCommand {
     UpdateRole(update: UpdateParent) => {
         record: Role { RoleIntent::Update } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![Role: Update], On::Id(&update.id)),
@@ -121,6 +132,7 @@ pub enum IdentityCommand {
     DeleteRole { id: Arc<str> } => {
         record: Role { RoleIntent::Delete } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: Finishing,
         needs: Need::AnyOf(grants![Role: Delete], On::Id(id)),
@@ -130,6 +142,7 @@ pub enum IdentityCommand {
     AddToRole(membership: Membership) => {
         record: Role { RoleIntent::AddEntity } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![Role: Update], On::Id(&membership.parent)),
@@ -139,6 +152,7 @@ pub enum IdentityCommand {
     RemoveFromRole(membership: Membership) => {
         record: Role { RoleIntent::RemoveEntity } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: Finishing,
         needs: Need::AnyOf(grants![Role: Update], On::Id(&membership.parent)),
@@ -148,6 +162,7 @@ pub enum IdentityCommand {
     CreateTenant(parent: NewParent) => {
         record: Tenant { TenantIntent::Create } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![Tenant: Create], On::Any),
@@ -157,6 +172,7 @@ pub enum IdentityCommand {
     UpdateTenant(update: UpdateParent) => {
         record: Tenant { TenantIntent::Update } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![Tenant: Update], On::Id(&update.id)),
@@ -166,6 +182,7 @@ pub enum IdentityCommand {
     DeleteTenant { id: Arc<str> } => {
         record: Tenant { TenantIntent::Delete } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: Finishing,
         needs: Need::AnyOf(grants![Tenant: Delete], On::Id(id)),
@@ -175,6 +192,7 @@ pub enum IdentityCommand {
     AddToTenant(membership: Membership) => {
         record: Tenant { TenantIntent::AddEntity } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![Tenant: Update], On::Id(&membership.parent)),
@@ -184,6 +202,7 @@ pub enum IdentityCommand {
     RemoveFromTenant(membership: Membership) => {
         record: Tenant { TenantIntent::RemoveEntity } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: Finishing,
         needs: Need::AnyOf(grants![Tenant: Update], On::Id(&membership.parent)),
@@ -193,6 +212,7 @@ pub enum IdentityCommand {
     CreateMappingRule(rule: MappingRuleValue) => {
         record: MappingRule { MappingRuleIntent::Create } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![MappingRule: Create], On::Any),
@@ -202,6 +222,7 @@ pub enum IdentityCommand {
     UpdateMappingRule(rule: MappingRuleValue) => {
         record: MappingRule { MappingRuleIntent::Update } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![MappingRule: Update], On::Id(&rule.mapping_rule_id)),
@@ -211,6 +232,7 @@ pub enum IdentityCommand {
     DeleteMappingRule { id: Arc<str> } => {
         record: MappingRule { MappingRuleIntent::Delete } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: Finishing,
         needs: Need::AnyOf(grants![MappingRule: Delete], On::Id(id)),
@@ -220,6 +242,7 @@ pub enum IdentityCommand {
     CreateAuthorization(authorization: AuthorizationValue) => {
         record: Authorization { AuthorizationIntent::Create } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![Authorization: Create], On::Any),
@@ -230,6 +253,7 @@ pub enum IdentityCommand {
     UpdateAuthorization(authorization: AuthorizationValue) => {
         record: Authorization { AuthorizationIntent::Update } authorization.authorization_key,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![Authorization: Update], On::Any),
@@ -239,6 +263,7 @@ pub enum IdentityCommand {
     DeleteAuthorization { authorization_key: Key } => {
         record: Authorization { AuthorizationIntent::Delete } *authorization_key,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: Finishing,
         needs: Need::AnyOf(grants![Authorization: Delete], On::Any),
@@ -249,6 +274,7 @@ pub enum IdentityCommand {
     SetUp(setup: Box<IdentitySetupValue>) => {
         record: IdentitySetup { IdentitySetupIntent::Initialize } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: Finishing,
         needs: Need::Internal,

@@ -43,7 +43,7 @@ pub enum Reached<'c> {
         name: &'c Arc<str>,
         correlation_key: &'c Arc<str>,
     },
-    Signal(&'c str),
+    Signal(&'c Arc<str>),
 }
 
 /// On which resource a permission is needed.

@@ -17,6 +17,7 @@ pub enum Command {
     Deploy(deploy: Deploy) => {
         record: Deployment { DeploymentIntent::Create } Key::NONE,
         about: About::Nothing,
+        whose: Whose::New,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![Resource: Create], On::Any),
@@ -30,6 +31,7 @@ pub enum Command {
     } => {
         record: ResourceDeletion { ResourceDeletionIntent::Delete } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Resource(*resource_key),
         at: if *delete_history { At::Home } else { At::First },
         class: New,
         needs: Need::ToDelete(*resource_key),
@@ -42,6 +44,7 @@ pub enum Command {
             ProcessInstanceCreationIntent::Create
         } Key::NONE,
         about: About::Nothing,
+        whose: Whose::New,
         at: At::Turn,
         class: New,
         needs: Need::AnyOf(grants![ProcessDefinition: CreateProcessInstance], On::Process(&create.process)),
@@ -51,6 +54,7 @@ pub enum Command {
     CancelProcessInstance { process_instance_key: Key } => {
         record: ProcessInstance { ProcessInstanceIntent::Cancel } *process_instance_key,
         about: About::ProcessInstance(*process_instance_key),
+        whose: Whose::Its,
         at: At::Key(*process_instance_key),
         class: Ending,
         needs: Need::AnyOf(grants![ProcessDefinition: CancelProcessInstance], On::ItsProcess),
@@ -60,6 +64,7 @@ pub enum Command {
     MigrateProcessInstance(migrate: MigrateProcessInstance) => {
         record: ProcessInstanceMigration { ProcessInstanceMigrationIntent::Migrate } Key::NONE,
         about: About::ProcessInstance(migrate.process_instance_key),
+        whose: Whose::Its,
         at: At::Key(migrate.process_instance_key),
         class: New,
         needs: Need::AnyOf(grants![ProcessDefinition: UpdateProcessInstance], On::ItsProcess),
@@ -69,6 +74,7 @@ pub enum Command {
     ModifyProcessInstance(modify: ModifyProcessInstance) => {
         record: ProcessInstanceModification { ProcessInstanceModificationIntent::Modify } modify.process_instance_key,
         about: About::ProcessInstance(modify.process_instance_key),
+        whose: Whose::Its,
         at: At::Key(modify.process_instance_key),
         class: New,
         needs: Need::AnyOf(grants![ProcessDefinition: ModifyProcessInstance], On::ItsProcess),
@@ -79,6 +85,7 @@ pub enum Command {
     BanInstance { process_instance_key: Key } => {
         record: Error { ErrorIntent::Created } *process_instance_key,
         about: About::ProcessInstance(*process_instance_key),
+        whose: Whose::Cluster,
         at: At::Key(*process_instance_key),
         class: Ending,
         needs: Need::Internal,
@@ -88,6 +95,7 @@ pub enum Command {
     ActivateJobs(activate: ActivateJobs) => {
         record: JobBatch { JobBatchIntent::Activate } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Each,
         // The router asks one partition after the other.
         at: At::First,
         class: Polling,
@@ -103,6 +111,7 @@ pub enum Command {
     } => {
         record: Job { JobIntent::Complete } *job_key,
         about: About::Job(*job_key),
+        whose: Whose::Its,
         at: At::Key(*job_key),
         class: Finishing,
         needs: Need::AnyOf(grants![ProcessDefinition: UpdateProcessInstance], On::ItsProcess),
@@ -112,6 +121,7 @@ pub enum Command {
     FailJob(fail: FailJob) => {
         record: Job { JobIntent::Fail } fail.job_key,
         about: About::Job(fail.job_key),
+        whose: Whose::Its,
         at: At::Key(fail.job_key),
         class: Finishing,
         needs: Need::AnyOf(grants![ProcessDefinition: UpdateProcessInstance], On::ItsProcess),
@@ -121,6 +131,7 @@ pub enum Command {
     ThrowError(error: ThrowError) => {
         record: Job { JobIntent::ThrowError } error.job_key,
         about: About::Job(error.job_key),
+        whose: Whose::Its,
         at: At::Key(error.job_key),
         class: Finishing,
         needs: Need::AnyOf(grants![ProcessDefinition: UpdateProcessInstance], On::ItsProcess),
@@ -135,6 +146,7 @@ pub enum Command {
             JobIntent::Update
         } *job_key,
         about: About::Job(*job_key),
+        whose: Whose::Its,
         at: At::Key(*job_key),
         class: Finishing,
         needs: Need::AnyOf(grants![ProcessDefinition: UpdateProcessInstance], On::ItsProcess),
@@ -144,6 +156,7 @@ pub enum Command {
     PublishMessage(message: PublishMessage) => {
         record: Message { MessageIntent::Publish } Key::NONE,
         about: About::Nothing,
+        whose: Whose::New,
         at: At::Correlation(&message.correlation_key),
         class: New,
         needs: Need::AnyOf(grants![Message: Create], On::Id(&message.name)),
@@ -153,6 +166,7 @@ pub enum Command {
     CorrelateMessage(message: CorrelateMessage) => {
         record: MessageCorrelation { MessageCorrelationIntent::Correlate } Key::NONE,
         about: About::Nothing,
+        whose: Whose::New,
         at: At::Correlation(&message.correlation_key),
         class: New,
         needs: Need::OfEachReached(Reached::Message {
@@ -165,6 +179,7 @@ pub enum Command {
     BroadcastSignal(signal: BroadcastSignal) => {
         record: Signal { SignalIntent::Broadcast } Key::NONE,
         about: About::Nothing,
+        whose: Whose::New,
         at: At::First,
         class: New,
         needs: Need::OfEachReached(Reached::Signal(&signal.signal_name)),
@@ -174,6 +189,7 @@ pub enum Command {
     EvaluateConditionals(evaluate: EvaluateConditionals) => {
         record: ConditionalEvaluation { ConditionalEvaluationIntent::Evaluate } Key::NONE,
         about: About::Nothing,
+        whose: Whose::New,
         at: At::Turn,
         class: New,
         needs: Need::OfEachStarted(evaluate.process_definition_key, &evaluate.variables),
@@ -183,6 +199,7 @@ pub enum Command {
     CreateClusterVariable(value: ClusterVariableValue) => {
         record: ClusterVariable { ClusterVariableIntent::Create } Key::NONE,
         about: About::Nothing,
+        whose: Whose::NewOf(value.tenant.as_ref()),
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![ClusterVariable: Create], On::Id(&value.name)),
@@ -192,6 +209,7 @@ pub enum Command {
     UpdateClusterVariable(value: ClusterVariableValue) => {
         record: ClusterVariable { ClusterVariableIntent::Update } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Of(value.tenant.as_ref()),
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![ClusterVariable: Update], On::Id(&value.name)),
@@ -205,6 +223,7 @@ pub enum Command {
     } => {
         record: ClusterVariable { ClusterVariableIntent::Delete } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Of(tenant.as_ref()),
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![ClusterVariable: Delete], On::Id(name)),
@@ -214,6 +233,7 @@ pub enum Command {
     ResolveIncident { incident_key: Key } => {
         record: Incident { IncidentIntent::Resolve } *incident_key,
         about: About::Incident(*incident_key),
+        whose: Whose::Its,
         at: At::Key(*incident_key),
         class: Finishing,
         needs: Need::AnyOf(grants![ProcessDefinition: UpdateProcessInstance], On::ItsProcess),
@@ -223,6 +243,7 @@ pub enum Command {
     SetVariables { element_instance_key: Key, variables: Document, local: bool } => {
         record: VariableDocument { VariableDocumentIntent::Update } *element_instance_key,
         about: About::ElementInstance(*element_instance_key),
+        whose: Whose::Its,
         at: At::Key(*element_instance_key),
         class: New,
         needs: Need::AnyOf(grants![ProcessDefinition: UpdateProcessInstance], On::ItsProcess),
@@ -232,6 +253,7 @@ pub enum Command {
     ActivateAdHoc(activate: ActivateAdHoc) => {
         record: AdHocSubProcessInstruction { AdHocSubProcessInstructionIntent::Activate } Key::NONE,
         about: About::ElementInstance(activate.ad_hoc_sub_process_instance_key),
+        whose: Whose::Its,
         at: At::Key(activate.ad_hoc_sub_process_instance_key),
         class: New,
         needs: Need::AnyOf(grants![ProcessDefinition: UpdateProcessInstance], On::ItsProcess),
@@ -241,6 +263,7 @@ pub enum Command {
     AssignUserTask(assign: AssignUserTask) => {
         record: UserTask { UserTaskIntent::Claim if assign.claim, UserTaskIntent::Assign } assign.user_task_key,
         about: About::UserTask(assign.user_task_key),
+        whose: Whose::Its,
         at: At::Key(assign.user_task_key),
         class: New,
         needs: assign.needs(),
@@ -250,6 +273,7 @@ pub enum Command {
     UpdateUserTask(update: UpdateUserTask) => {
         record: UserTask { UserTaskIntent::Update } update.user_task_key,
         about: About::UserTask(update.user_task_key),
+        whose: Whose::Its,
         at: At::Key(update.user_task_key),
         class: New,
         needs: Need::OfTask {
@@ -263,6 +287,7 @@ pub enum Command {
     CompleteUserTask(complete: CompleteUserTask) => {
         record: UserTask { UserTaskIntent::Complete } complete.user_task_key,
         about: About::UserTask(complete.user_task_key),
+        whose: Whose::Its,
         at: At::Key(complete.user_task_key),
         class: Finishing,
         needs: Need::OfTask {
@@ -278,6 +303,7 @@ pub enum Command {
     CreateGlobalListener(listener: GlobalListenerValue) => {
         record: GlobalListener { GlobalListenerIntent::Create } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![GlobalListener: CreateTaskListener], On::Any),
@@ -288,6 +314,7 @@ pub enum Command {
     UpdateGlobalListener(listener: GlobalListenerValue) => {
         record: GlobalListener { GlobalListenerIntent::Update } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![GlobalListener: UpdateTaskListener], On::Any),
@@ -297,6 +324,7 @@ pub enum Command {
     DeleteGlobalListener { id: Arc<str> } => {
         record: GlobalListener { GlobalListenerIntent::Delete } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![GlobalListener: DeleteTaskListener], On::Any),
@@ -307,6 +335,7 @@ pub enum Command {
     PinClock { timestamp: i64 } => {
         record: Clock { ClockIntent::Pin } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![System: Update], On::Any),
@@ -316,6 +345,7 @@ pub enum Command {
     ResetClock => {
         record: Clock { ClockIntent::Reset } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::First,
         class: New,
         needs: Need::AnyOf(grants![System: Update], On::Any),
@@ -326,6 +356,7 @@ pub enum Command {
     ChangeExporting { partition: u32, change: ExportingChange } => {
         record: Exporting { ExportingIntent::Change } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::Given(*partition),
         // A full disk may be mended by it.
         class: Finishing,
@@ -336,6 +367,7 @@ pub enum Command {
     EvaluateExpression { expression: String, variables: Document } => {
         record: Expression { ExpressionIntent::Evaluate } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Shown,
         at: At::Turn,
         class: New,
         needs: Need::AnyOf(grants![Expression: Evaluate], On::Any),
@@ -345,6 +377,7 @@ pub enum Command {
     EvaluateDecision(evaluate: EvaluateDecision) => {
         record: DecisionEvaluation { DecisionEvaluationIntent::Evaluate } Key::NONE,
         about: About::Nothing,
+        whose: Whose::New,
         at: At::Turn,
         class: New,
         needs: Need::AnyOf(grants![DecisionDefinition: CreateDecisionInstance], On::Decision(&evaluate.decision)),
@@ -362,6 +395,7 @@ pub enum Command {
         // A read: its header is taken back, as it writes nothing after it.
         record: Incident { IncidentIntent::Resolve } Key::NONE,
         about: About::Nothing,
+        whose: Whose::Cluster,
         at: At::Given(*partition),
         class: New,
         needs: Need::Internal,

@@ -28,12 +28,14 @@ pub(super) fn signal_subscription(v: SignalSubscriptionValue, names: &Names<'_>)
         "catchEventInstanceKey": v.catch_event_instance_key,
         "processDefinitionKey": v.process_definition_key,
         "signalName": v.signal_name,
+        "tenantId": v.tenant.as_str(),
     })
 }
 
 pub(super) fn signal(v: SignalValue) -> Value {
     json!({
         "signalName": v.signal_name,
+        "tenantId": v.tenant.as_str(),
         "variables": object(&v.variables),
     })
 }

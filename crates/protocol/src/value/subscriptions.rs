@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
+use super::RecordValue;
 use crate::document::JsonText;
+use crate::intent::{SignalIntent, SignalSubscriptionIntent, ValueType};
 use crate::key::Key;
+use crate::record::decode;
 use crate::tenant::TenantId;
 
 /// A message start event of the latest version of a process. It is on every partition, as each owns some of the messages.
@@ -24,9 +27,8 @@ pub struct MessageStartEventSubscriptionValue {
     pub tenant: TenantId,
 }
 
-/// An event that waits for a signal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// An event that waits for a signal. Its second version has the tenant; that of the default tenant is written as the first.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct SignalSubscriptionValue {
     pub process_definition_key: Key,
     pub bpmn_process_id: Arc<str>,
@@ -34,14 +36,91 @@ pub struct SignalSubscriptionValue {
     pub catch_event: u32,
     /// The element instance that waits; none for a start event of the process.
     pub catch_event_instance_key: Key,
+    /// That of the definition: signals of others do not reach it.
+    pub tenant: TenantId,
 }
 
-/// A signal goes to all that wait for it. CONTINUED: more than fit into one turn; DELIVERED: they have had it now.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+impl Serialize for SignalSubscriptionValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let first = (
+            self.process_definition_key,
+            &self.bpmn_process_id,
+            &self.signal_name,
+            self.catch_event,
+            self.catch_event_instance_key,
+        );
+        match self.version() {
+            1 => first.serialize(serializer),
+            _ => (first, &self.tenant).serialize(serializer),
+        }
+    }
+}
+
+impl RecordValue for SignalSubscriptionValue {
+    const VALUE_TYPE: ValueType = ValueType::SignalSubscription;
+    const VERSION: u8 = 2;
+    type Intent = SignalSubscriptionIntent;
+
+    fn version(&self) -> u8 {
+        with_tenant(&self.tenant)
+    }
+
+    fn read_earlier(version: u8, body: &[u8]) -> Option<SignalSubscriptionValue> {
+        type First = (Key, Arc<str>, Arc<str>, u32, Key);
+        let first: First = (version == 1).then(|| decode(body).ok())??;
+        let (process_definition_key, bpmn_process_id, signal_name, catch_event, waits) = first;
+        Some(SignalSubscriptionValue {
+            process_definition_key,
+            bpmn_process_id,
+            signal_name,
+            catch_event,
+            catch_event_instance_key: waits,
+            tenant: TenantId::default(),
+        })
+    }
+}
+
+/// The first version knew the default tenant only.
+fn with_tenant(tenant: &TenantId) -> u8 {
+    if tenant.is_default() { 1 } else { 2 }
+}
+
+/// A signal goes to all of its tenant that wait for it. CONTINUED: more than fit into one turn; DELIVERED: they have had it now. Versions as
+/// those of [`SignalSubscriptionValue`].
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct SignalValue {
     pub signal_name: Arc<str>,
     pub variables: Vec<(Arc<str>, JsonText)>,
+    pub tenant: TenantId,
+}
+
+impl Serialize for SignalValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let first = (&self.signal_name, &self.variables);
+        match self.version() {
+            1 => first.serialize(serializer),
+            _ => (first, &self.tenant).serialize(serializer),
+        }
+    }
+}
+
+impl RecordValue for SignalValue {
+    const VALUE_TYPE: ValueType = ValueType::Signal;
+    const VERSION: u8 = 2;
+    type Intent = SignalIntent;
+
+    fn version(&self) -> u8 {
+        with_tenant(&self.tenant)
+    }
+
+    fn read_earlier(version: u8, body: &[u8]) -> Option<SignalValue> {
+        let (signal_name, variables) = (version == 1).then(|| decode(body).ok())??;
+        Some(SignalValue {
+            signal_name,
+            variables,
+            tenant: TenantId::default(),
+        })
+    }
 }
 
 /// An escalation was thrown.

@@ -196,6 +196,7 @@ pub fn signal_subscription() -> SignalSubscriptionValue {
         signal_name: "stop".into(),
         catch_event: 7,
         catch_event_instance_key: key(2),
+        tenant: TenantId::new("acme"),
     }
 }
 
@@ -246,6 +247,7 @@ pub fn signal() -> SignalValue {
     SignalValue {
         signal_name: "stop".into(),
         variables: variables(),
+        tenant: TenantId::new("acme"),
     }
 }
 

@@ -94,6 +94,7 @@ impl Security {
     pub fn identity(&self) -> IdentityConfig {
         IdentityConfig {
             authorizations: self.authorizations(),
+            tenant_checks: false,
             manages_users: self.method != Some(Method::Oidc),
             manages_groups: self.method != Some(Method::Oidc)
                 || self.providers.iter().all(|it| it.groups_claim.is_none()),

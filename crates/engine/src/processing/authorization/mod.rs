@@ -8,6 +8,7 @@
 
 mod cache;
 mod reached;
+mod tenancy;
 
 use std::sync::Arc;
 
@@ -18,16 +19,18 @@ use skep_protocol::command::{About, Command, DecisionRef, Need, On, ProcessRef};
 use skep_protocol::permission::{Permission, ResourceType};
 use skep_protocol::value::ResourceType as Deployed;
 use skep_protocol::{Key, Rejection, RejectionType, grants};
+pub(crate) use tenancy::{gets, tenants};
 
 use super::deployment::delete_resource;
 use super::{Context, reject};
 
-/// Refuses the command if its caller may not do it.
+/// Refuses the command if its caller may not do it: what is not there for him first, then what he was not granted.
 pub(crate) fn check(
     cx: &mut Context<'_>,
     command: &Command,
     intent: &'static str,
 ) -> Result<(), Rejection> {
+    tenancy::check(cx, command, intent)?;
     let Some(grants) = grants_of_caller(cx) else {
         return Ok(());
     };
@@ -62,9 +65,19 @@ pub(crate) fn check(
 
 /// What the caller may do; `None`: nobody asks.
 pub(crate) fn grants_of_caller(cx: &mut Context<'_>) -> Option<Arc<Grants>> {
-    if !cx.config.identity.authorizations {
-        return None;
+    match cx.config.identity.authorizations {
+        true => resolved(cx),
+        false => None,
     }
+}
+
+/// Whether anything is asked of clients on every partition that their command reaches.
+pub(crate) fn asks(cx: &Context<'_>) -> bool {
+    cx.config.identity.authorizations || cx.config.identity.tenant_checks
+}
+
+/// What the directory says of the caller; `None`: it is nobody who is asked for a name.
+fn resolved(cx: &mut Context<'_>) -> Option<Arc<Grants>> {
     let directory = &cx.state.identity.directory;
     cx.volatile.grants.of(directory, &cx.origin.claims)
 }
@@ -129,6 +142,7 @@ fn resource_of(cx: &mut Context<'_>, command: &Command, on: &On<'_>) -> Option<A
                     version,
                 } => processes.version(&cx.tenant, bpmn_process_id, *version),
             };
+            let found = found.filter(|process| process.tenant == cx.tenant);
             found.map(|process| process.bpmn_process_id.clone())
         }
         On::Decision(decision) => {
@@ -137,7 +151,9 @@ fn resource_of(cx: &mut Context<'_>, command: &Command, on: &On<'_>) -> Option<A
                 DecisionRef::Key(key) => *key,
                 DecisionRef::Id(id) => decisions.latest(&cx.tenant, id)?,
             };
-            decisions.get(key).map(|decision| decision.id.clone())
+            let found = decisions.get(key);
+            let found = found.filter(|decision| decision.tenant == cx.tenant);
+            found.map(|decision| decision.id.clone())
         }
         On::ItsProcess => process_of(cx, command.about()),
         // What has ended is not here: the gateway finds it, and asks there.
@@ -147,8 +163,15 @@ fn resource_of(cx: &mut Context<'_>, command: &Command, on: &On<'_>) -> Option<A
 
 /// The id of the process to whose instance a thing belongs.
 fn process_of(cx: &mut Context<'_>, about: About) -> Option<Arc<str>> {
+    let definition = definition_of(cx, about)?;
+    let process = cx.state.processes.get(definition)?;
+    Some(process.bpmn_process_id.clone())
+}
+
+/// Of the process to whose instance a thing belongs.
+fn definition_of(cx: &mut Context<'_>, about: About) -> Option<Key> {
     let state = &mut *cx.state;
-    let definition = match about {
+    Some(match about {
         About::ProcessInstance(key) | About::ElementInstance(key) => {
             state.elements.get(key)?.process_definition_key
         }
@@ -156,9 +179,7 @@ fn process_of(cx: &mut Context<'_>, about: About) -> Option<Arc<str>> {
         About::Incident(key) => state.incidents.get(key)?.process_definition_key,
         About::UserTask(key) => state.user_tasks.get(key)?.process_definition_key,
         About::Nothing | About::BatchOperation(_) | About::Ended(_) => return None,
-    };
-    let process = state.processes.get(definition)?;
-    Some(process.bpmn_process_id.clone())
+    })
 }
 
 fn of_task(

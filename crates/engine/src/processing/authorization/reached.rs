@@ -7,9 +7,9 @@ use std::sync::Arc;
 use skep_feel::{Evaluation, Value};
 use skep_protocol::command::Reached;
 use skep_protocol::permission::Permission;
-use skep_protocol::{Document, Key, Rejection, RejectionType, grants};
+use skep_protocol::{Document, Key, Rejection, RejectionType, TenantId, grants};
 
-use super::{Asked, grants_of_caller};
+use super::{Asked, grants_of_caller, tenancy};
 use crate::processing::bpmn::subscriptions::conditional;
 use crate::processing::{Context, expression, reject};
 
@@ -29,7 +29,10 @@ pub(super) fn check(
             name,
             correlation_key,
         } => by_message(cx, asked, name, correlation_key),
-        Reached::Signal(name) => by_signal(cx, asked, name),
+        Reached::Signal(name) => {
+            let tenant = cx.tenant.clone();
+            by_signal(cx, asked, (&tenant, name))
+        }
     }
 }
 
@@ -56,7 +59,10 @@ fn by_message(
 }
 
 /// Whether a client's signal may be delivered on this partition, to which another one has sent it.
-pub(crate) fn signal(cx: &mut Context<'_>, name: &str) -> bool {
+pub(crate) fn signal(cx: &mut Context<'_>, tenant: &TenantId, name: &Arc<str>) -> bool {
+    if !tenancy::may_signal(cx, tenant) {
+        return false;
+    }
     let Some(grants) = grants_of_caller(cx) else {
         return true;
     };
@@ -64,20 +70,24 @@ pub(crate) fn signal(cx: &mut Context<'_>, name: &str) -> bool {
         grants: &grants,
         intent: "BROADCAST",
     };
-    by_signal(cx, &asked, name).is_ok()
+    by_signal(cx, &asked, (tenant, name)).is_ok()
 }
 
-fn by_signal(cx: &mut Context<'_>, asked: &Asked<'_>, name: &str) -> Result<(), Rejection> {
+fn by_signal(
+    cx: &mut Context<'_>,
+    asked: &Asked<'_>,
+    (tenant, name): (&TenantId, &Arc<str>),
+) -> Result<(), Rejection> {
     if asked.any(START).is_ok() && asked.any(GO_ON).is_ok() {
         return Ok(());
     }
-    let Some(last) = cx.state.signals.newest(name) else {
+    let Some(last) = cx.state.signals.newest(tenant, name) else {
         return Ok(());
     };
     let mut seen: BTreeSet<(bool, Arc<str>)> = BTreeSet::new();
     let mut after = Key::NONE;
     for _ in 0..MAX_LOOKED_AT {
-        let Some(next) = cx.state.signals.next(name, after, last) else {
+        let Some(next) = cx.state.signals.next(tenant, name, after, last) else {
             return Ok(());
         };
         after = next;
@@ -108,7 +118,8 @@ pub(super) fn conditions(
     let tenant = cx.tenant.clone();
     if let Some(key) = definition {
         let process = cx.state.processes.startable(key);
-        let id = process.map(|process| process.bpmn_process_id.clone());
+        let own = process.filter(|process| process.tenant == tenant);
+        let id = own.map(|process| process.bpmn_process_id.clone());
         return id.map_or(Ok(()), |id| asked.on(START, &id));
     }
     let variables = expression::given(cx, variables.entries(), &tenant);

@@ -10,7 +10,7 @@ use super::{
     ElementBehavior, Next, Problem, Subject, incidents, lifecycle, subscriptions, triggers,
 };
 use crate::processing::{Context, expression, signal};
-use crate::remote::Variables;
+use crate::remote::{BroadcastedSignal, Variables};
 
 pub(crate) struct Throwing;
 
@@ -69,7 +69,12 @@ pub(super) fn signal_now(cx: &mut Context<'_>, key: Key) {
         .map(|variable| (variable.name.clone(), variable.value().clone()))
         .collect();
     cx.steps.push(Step::Complete(key));
-    signal::broadcast(cx, &name, variables);
+    let signal = BroadcastedSignal {
+        tenant: el.process.tenant.clone(),
+        name,
+        variables,
+    };
+    signal::broadcast(cx, signal);
 }
 
 /// The step completes an event that has thrown its signal. It is not put off: resuming it would throw once more.

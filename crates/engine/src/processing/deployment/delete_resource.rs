@@ -13,7 +13,7 @@ use skep_protocol::value::{
     BatchOperationType, BatchPlan, HistoryDeletionType, HistoryDeletionValue, ProcessValue,
     ResourceDeletionValue, ResourceType,
 };
-use skep_protocol::{Key, Rejection, RejectionType, Response};
+use skep_protocol::{Key, Rejection, RejectionType, Response, TenantId};
 
 use super::{distribution, starts};
 use crate::processing::batch_operation::{self, history};
@@ -122,6 +122,13 @@ fn find(cx: &Context<'_>, key: Key) -> Option<Found> {
 /// What a key names that can be deleted, and its id.
 pub(crate) fn named(cx: &Context<'_>, key: Key) -> Option<(ResourceType, Arc<str>)> {
     find(cx, key).map(|found| (found.kind, found.pin.id))
+}
+
+/// Whose the resource is, also while it is being deleted.
+pub(crate) fn tenant_of(cx: &Context<'_>, key: Key) -> Option<TenantId> {
+    let found = find(cx, key).map(|found| found.pin.tenant);
+    let draining = || cx.state.processes.get(key);
+    found.or_else(|| draining().map(|process| process.tenant.clone()))
 }
 
 pub(crate) fn delete(

@@ -83,7 +83,9 @@ pub(crate) fn value_type_of(command: &Distributed) -> ValueType {
         Distributed::SetGlobalListener { .. } | Distributed::DeleteGlobalListener { .. } => {
             ValueType::GlobalListener
         }
-        Distributed::Signal { .. } | Distributed::ClientSignal { .. } => ValueType::Signal,
+        Distributed::Signal { .. }
+        | Distributed::ClientSignal { .. }
+        | Distributed::TenantSignal { .. } => ValueType::Signal,
         Distributed::Identity(events) => command_of(events).0,
         Distributed::BatchOperation { .. } => ValueType::BatchOperationCreation,
         Distributed::ManageBatchOperation { .. } => ValueType::BatchOperationLifecycleManagement,
@@ -101,9 +103,9 @@ pub(crate) fn intent_of(command: &Distributed) -> u8 {
         Distributed::ResetClock => ClockIntent::Reset.id(),
         Distributed::SetGlobalListener { .. } => GlobalListenerIntent::Update.id(),
         Distributed::DeleteGlobalListener { .. } => GlobalListenerIntent::Delete.id(),
-        Distributed::Signal { .. } | Distributed::ClientSignal { .. } => {
-            SignalIntent::Broadcast.id()
-        }
+        Distributed::Signal { .. }
+        | Distributed::ClientSignal { .. }
+        | Distributed::TenantSignal { .. } => SignalIntent::Broadcast.id(),
         Distributed::Identity(events) => command_of(events).1,
         Distributed::BatchOperation { .. } => BatchOperationIntent::Create.id(),
         Distributed::ManageBatchOperation { event, .. } => *event,
@@ -173,10 +175,13 @@ fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
         } => delete_resource::delete(cx, *resource_key, *delete_history, *batch_operation),
         Distributed::PinClock { time } => clock::pinned(cx, *time),
         Distributed::Signal { name, variables } => {
-            signal::arrived(cx, name, variables);
+            signal::distributed(cx, &signal::of_default_tenant(name, variables), false);
         }
         Distributed::ClientSignal { name, variables } => {
-            signal::arrived_of_client(cx, name, variables);
+            signal::distributed(cx, &signal::of_default_tenant(name, variables), true);
+        }
+        Distributed::TenantSignal { signal, of_client } => {
+            signal::distributed(cx, signal, *of_client);
         }
         Distributed::Identity(events) => identity::arrived(cx, events),
         Distributed::ResetClock => clock::resetted(cx),

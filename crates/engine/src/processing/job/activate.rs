@@ -10,12 +10,12 @@ use skep_protocol::document::write_json_object;
 use skep_protocol::intent::JobBatchIntent;
 use skep_protocol::user_task::UserTaskProperties;
 use skep_protocol::value::{ErrorType, JobBatchValue, JobKind};
-use skep_protocol::{ActivatedJob, Key, RejectionType, Response, TenantId};
+use skep_protocol::{ActivatedJob, Key, RejectionType, Response, TenantId, Tenants};
 
 use crate::effects::{Pushed, Reservation};
 use crate::processing::bpmn::{Problem, Subject, incidents};
 use crate::processing::user_task::listener;
-use crate::processing::{Context, Outcome, reject};
+use crate::processing::{Context, Outcome, authorization, reject};
 use crate::state::{Job, JobState, VariableNames};
 
 /// The bytes that the jobs of one answer may take: those of a message, minus the data around the jobs.
@@ -53,11 +53,12 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
     let names = command.fetch_variables.iter().cloned().collect();
     let mut jobs = Vec::new();
     let (mut bytes, mut truncated) = (0, false);
-    for tenant in command.tenants.iter() {
+    let tenants = authorization::tenants(cx, &command.tenants)?;
+    for tenant in &tenants {
         // Jobs that are too large are no longer activatable afterwards: the next round sees those behind them.
         let (mut seen, mut again) = (0, true);
         while std::mem::take(&mut again) && !truncated {
-            let keys = for_caller::waiting(cx, command, &tenant, seen, max_jobs - jobs.len());
+            let keys = for_caller::waiting(cx, command, tenant, seen, max_jobs - jobs.len());
             for key in keys {
                 match offer(cx, key, &command.worker, deadline, &names) {
                     Offer::Job(_, size) if bytes + size > max_bytes && !jobs.is_empty() => {
@@ -85,7 +86,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
             max_jobs_to_activate: command.max_jobs,
             job_keys,
             truncated,
-            tenants: command.tenants.clone(),
+            tenants: command.tenants.resolved(&tenants),
         };
         let key = cx.next_key();
         cx.event(key, JobBatchIntent::Activated, &value);
@@ -96,7 +97,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
 /// Offers the jobs that became activatable to the open streams, as many as leave in one turn; what no stream takes is
 /// announced.
 pub(crate) fn push_new(cx: &mut Context<'_>) {
-    if cx.config.identity.authorizations {
+    if authorization::asks(cx) {
         return for_caller::push_new(cx);
     }
     let mut new_jobs = std::mem::take(cx.new_jobs);
@@ -113,7 +114,8 @@ pub(crate) fn push_new(cx: &mut Context<'_>) {
                 break;
             }
             let (job_type, tenant) = (job.job_type.clone(), job.tenant());
-            let Some(reservation) = cx.streams.reserve(&job_type, &tenant, &mut |_| true) else {
+            let mut may = |_: &_, asked: &Tenants| asked.contains(&tenant);
+            let Some(reservation) = cx.streams.reserve(&job_type, &mut may) else {
                 if !cx.effects.jobs_available.contains(&job_type) {
                     cx.effects.jobs_available.push(job_type);
                 }
@@ -134,7 +136,7 @@ const MAX_PUSHED_BYTES: usize = 4 << 20;
 
 /// Pushes up to `limit` waiting jobs of a type into streams that have room again.
 pub(crate) fn push_waiting(cx: &mut Context<'_>, job_type: &str, limit: usize) -> Pushed {
-    if cx.config.identity.authorizations {
+    if authorization::asks(cx) {
         return for_caller::push_waiting(cx, job_type, limit);
     }
     let (mut jobs, mut bytes) = (0, 0);
@@ -143,7 +145,8 @@ pub(crate) fn push_waiting(cx: &mut Context<'_>, job_type: &str, limit: usize) -
         // Tenants take turns, so that none waits for another one's backlog to end.
         tenants.retain(|tenant| {
             let waits = oldest(cx, job_type, tenant).is_some();
-            let reserved = waits.then(|| cx.streams.reserve(job_type, tenant, &mut |_| true));
+            let mut may = |_: &_, asked: &Tenants| asked.contains(tenant);
+            let reserved = waits.then(|| cx.streams.reserve(job_type, &mut may));
             let pushed = reserved
                 .flatten()
                 .and_then(|to| push_oldest(cx, job_type, tenant, to));

@@ -139,6 +139,7 @@ fn find(
             format!("process ID '{bpmn_process_id}' and version '{version}'"),
         ),
     };
+    let found = found.filter(|process| process.tenant == cx.tenant);
     let found = found.cloned().ok_or_else(|| {
         reject(
             RejectionType::NotFound,

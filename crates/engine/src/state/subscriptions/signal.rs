@@ -4,15 +4,17 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use skep_protocol::Key;
-use skep_protocol::value::SignalSubscriptionValue;
+use serde::{Deserialize, Serialize, Serializer};
+use skep_protocol::record::decode;
+use skep_protocol::value::{RecordValue, SignalSubscriptionValue};
+use skep_protocol::{Key, TenantId};
 
 use crate::remote::Variables;
 use crate::state::table::{Row, StoreError, Table, Tables, weight_of};
 use crate::state::undo::Indexed;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// As its records, that of the default tenant is stored as the first version was.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct SignalSubscription {
     pub process_definition_key: Key,
     pub bpmn_process_id: Arc<str>,
@@ -21,6 +23,14 @@ pub struct SignalSubscription {
     pub catch_event: u32,
     /// Whose subscription it is; none: that of the definition, for its start event.
     pub element_instance_key: Key,
+    pub tenant: TenantId,
+}
+
+impl Serialize for SignalSubscription {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // They have the same fields.
+        self.value().serialize(serializer)
+    }
 }
 
 impl SignalSubscription {
@@ -31,6 +41,7 @@ impl SignalSubscription {
             signal_name: value.signal_name.clone(),
             catch_event: value.catch_event,
             element_instance_key: value.catch_event_instance_key,
+            tenant: value.tenant.clone(),
         }
     }
 
@@ -42,6 +53,7 @@ impl SignalSubscription {
             signal_name: self.signal_name.clone(),
             catch_event: self.catch_event,
             catch_event_instance_key: self.element_instance_key,
+            tenant: self.tenant.clone(),
         }
     }
 
@@ -53,33 +65,78 @@ impl SignalSubscription {
 
 impl Row for SignalSubscription {
     const TABLE: u8 = 27;
+    const VERSION: u8 = SignalSubscriptionValue::VERSION;
+
+    fn version(&self) -> u8 {
+        version_with(&self.tenant)
+    }
+
+    fn read_earlier(version: u8, bytes: &[u8]) -> Option<Result<Self, String>> {
+        let value = SignalSubscriptionValue::read_earlier(version, bytes)?;
+        Some(Ok(SignalSubscription::of(&value)))
+    }
 
     fn weight(&self) -> usize {
-        size_of::<Self>() + self.bpmn_process_id.len() + self.signal_name.len()
+        let texts = self.bpmn_process_id.len() + self.signal_name.len() + self.tenant.weight();
+        size_of::<Self>() + texts
     }
 }
 
+fn version_with(tenant: &TenantId) -> u8 {
+    if tenant.is_default() { 1 } else { 2 }
+}
+
 /// A signal that has not reached all that waited for it when it was broadcast.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct SignalOnItsWay {
     pub signal_name: Arc<str>,
     pub variables: Variables,
     /// The newest subscription that may get it.
     pub last: Key,
+    pub tenant: TenantId,
+}
+
+impl Serialize for SignalOnItsWay {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let first = (&self.signal_name, &self.variables, self.last);
+        match self.version() {
+            1 => first.serialize(serializer),
+            _ => (first, &self.tenant).serialize(serializer),
+        }
+    }
 }
 
 impl Row for SignalOnItsWay {
     const TABLE: u8 = 28;
+    const VERSION: u8 = 2;
+
+    fn version(&self) -> u8 {
+        version_with(&self.tenant)
+    }
+
+    fn read_earlier(version: u8, bytes: &[u8]) -> Option<Result<Self, String>> {
+        let read = |(signal_name, variables, last)| SignalOnItsWay {
+            signal_name,
+            variables,
+            last,
+            tenant: TenantId::default(),
+        };
+        (version == 1).then(|| decode(bytes).map(read))
+    }
 
     fn weight(&self) -> usize {
-        size_of::<Self>() + self.signal_name.len() + weight_of(&self.variables)
+        let texts = self.signal_name.len() + self.tenant.weight();
+        size_of::<Self>() + texts + weight_of(&self.variables)
     }
 }
+
+/// Tenant and name.
+type Name = (TenantId, Arc<str>);
 
 pub struct SignalSubscriptions {
     pub table: Table<SignalSubscription>,
     pub on_their_way: Table<SignalOnItsWay>,
-    by_name: HashMap<Arc<str>, BTreeSet<Key>>,
+    by_name: HashMap<Name, BTreeSet<Key>>,
     by_definition: HashMap<Key, BTreeSet<Key>>,
 }
 
@@ -121,16 +178,26 @@ impl SignalSubscriptions {
         self.table.get(key)
     }
 
-    /// The oldest subscription for this signal that is newer than `after` and not newer than `last`.
-    pub fn next(&self, signal_name: &str, after: Key, last: Key) -> Option<Key> {
-        let keys = self.by_name.get(signal_name)?;
+    fn named(&self, tenant: &TenantId, name: &Arc<str>) -> Option<&BTreeSet<Key>> {
+        self.by_name.get(&(tenant.clone(), name.clone()))
+    }
+
+    /// The oldest subscription for this signal of this tenant that is newer than `after` and not newer than `last`.
+    pub fn next(
+        &self,
+        tenant: &TenantId,
+        signal_name: &Arc<str>,
+        after: Key,
+        last: Key,
+    ) -> Option<Key> {
+        let keys = self.named(tenant, signal_name)?;
         let later = (Bound::Excluded(after), Bound::Included(last));
         (after < last).then(|| keys.range(later).next().copied())?
     }
 
-    /// The newest subscription for this signal.
-    pub fn newest(&self, signal_name: &str) -> Option<Key> {
-        self.by_name.get(signal_name)?.last().copied()
+    /// The newest subscription for this signal of this tenant.
+    pub fn newest(&self, tenant: &TenantId, signal_name: &Arc<str>) -> Option<Key> {
+        self.named(tenant, signal_name)?.last().copied()
     }
 
     /// Start events of one version of a process.
@@ -144,13 +211,17 @@ impl SignalSubscriptions {
     }
 }
 
+fn name_of(row: &SignalSubscription) -> Name {
+    (row.tenant.clone(), row.signal_name.clone())
+}
+
 impl Indexed<SignalSubscription> for SignalSubscriptions {
     fn rows(&mut self) -> &mut Table<SignalSubscription> {
         &mut self.table
     }
 
     fn add_to_index(&mut self, key: Key, row: &SignalSubscription) {
-        let names = self.by_name.entry(row.signal_name.clone());
+        let names = self.by_name.entry(name_of(row));
         names.or_default().insert(key);
         if row.is_of_definition() {
             let definitions = self.by_definition.entry(row.process_definition_key);
@@ -159,7 +230,7 @@ impl Indexed<SignalSubscription> for SignalSubscriptions {
     }
 
     fn take_from_index(&mut self, key: Key, row: &SignalSubscription) {
-        super::remove_from(&mut self.by_name, &row.signal_name, key);
+        super::remove_from(&mut self.by_name, &name_of(row), key);
         if row.is_of_definition() {
             super::remove_from(&mut self.by_definition, &row.process_definition_key, key);
         }

@@ -26,6 +26,7 @@ pub(crate) fn evaluate(
         signal_name: name(cx, definition, scope)?,
         catch_event: target.0,
         catch_event_instance_key: el.key,
+        tenant: el.process.tenant.clone(),
     })
 }
 

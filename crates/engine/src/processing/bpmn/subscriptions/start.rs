@@ -71,6 +71,7 @@ pub(crate) fn open_subscriptions(cx: &mut Context<'_>, process: &DeployedProcess
                     signal_name: name.clone(),
                     catch_event: target.0,
                     catch_event_instance_key: Key::NONE,
+                    tenant: process.tenant.clone(),
                 };
                 signal::open(cx, &value);
             }

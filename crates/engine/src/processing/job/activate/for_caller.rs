@@ -4,12 +4,12 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use skep_protocol::command::ActivateJobs;
 use skep_protocol::permission::Permission;
-use skep_protocol::{Key, TenantId, grants};
+use skep_protocol::{Key, TenantId, Tenants, grants};
 
 use super::{MAX_PUSHED_BYTES, Sent, push};
 use crate::effects::{Pushed, Reservation};
-use crate::processing::Context;
 use crate::processing::authorization::grants_of_caller;
+use crate::processing::{Context, authorization};
 use crate::state::{Job, JobState};
 
 const TAKE: Permission = grants![ProcessDefinition: UpdateProcessInstance][0];
@@ -124,11 +124,14 @@ fn reserve(cx: &mut Context<'_>, job: &Job) -> Option<Reservation> {
     let id = process.bpmn_process_id.clone();
     let directory = &cx.state.identity.directory;
     let callers = &mut cx.volatile.grants;
-    let mut may = |claims: &_| {
+    let (tenant, config) = (job.tenant(), &cx.config.identity);
+    let mut may = |claims: &_, asked: &Tenants| {
         let grants = callers.of(directory, claims);
-        grants.is_none_or(|grants| grants.allows(TAKE, &id))
+        let grants = grants.as_deref();
+        authorization::gets(config, grants, asked, &tenant)
+            && (!config.authorizations || grants.is_none_or(|grants| grants.allows(TAKE, &id)))
     };
-    cx.streams.reserve(&job.job_type, &job.tenant(), &mut may)
+    cx.streams.reserve(&job.job_type, &mut may)
 }
 
 /// Pushes the job, and returns its bytes. What cannot be sent gives its room back.

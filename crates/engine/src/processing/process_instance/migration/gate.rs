@@ -63,8 +63,8 @@ impl Context<'_> {
     /// The instance that gets this signal next.
     fn next_of_signal(&mut self, signal: Key, after: Key) -> Option<Key> {
         let row = self.state.signals.on_their_way.get(signal)?;
-        let (name, last) = (row.signal_name.clone(), row.last);
-        let next = self.state.signals.next(&name, after, last)?;
+        let (tenant, name, last) = (row.tenant.clone(), row.signal_name.clone(), row.last);
+        let next = self.state.signals.next(&tenant, &name, after, last)?;
         self.instance_of_subscription(next)
     }
 

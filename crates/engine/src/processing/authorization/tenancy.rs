@@ -1,0 +1,174 @@
+//! Whose is it? Something new is made for a tenant that the caller belongs to. What is there already of another tenant is not there for the
+//! caller: the answer is that to a key of nothing, to the letter.
+//!
+//! Which tenants those are is looked up at this moment, in the directory. Without checks there is the default tenant alone, and what others
+//! left from a time with checks is out of reach.
+
+use std::borrow::Cow;
+
+use skep_identity::{Grants, Tenancy};
+use skep_protocol::command::{About, Command, Need, Request, Whose};
+use skep_protocol::origin::Claims;
+use skep_protocol::permission::Permission;
+use skep_protocol::{Rejection, RejectionType, TenantFilter, TenantId, Tenants, grants};
+
+use super::resolved;
+use crate::engine::IdentityConfig;
+use crate::processing::deployment::delete_resource;
+use crate::processing::not_found::key_not_found;
+use crate::processing::{Context, reject};
+
+/// Refuses the command if it is about something of a tenant that its caller does not belong to.
+pub(super) fn check(
+    cx: &mut Context<'_>,
+    command: &Command,
+    intent: &'static str,
+) -> Result<(), Rejection> {
+    let of_caller = tenancy_of_caller(cx);
+    if of_caller == Tenancy::All {
+        return Ok(());
+    }
+    let is_foreign = |tenant: Option<TenantId>| tenant.filter(|tenant| !of_caller.has(tenant));
+    let (foreign, kind) = match command.whose() {
+        // Jobs are asked for by `tenants`.
+        Whose::Cluster | Whose::Each => return Ok(()),
+        Whose::New => (Some(cx.tenant.clone()), RejectionType::Forbidden),
+        Whose::NewOf(tenant) => (tenant.cloned(), RejectionType::Forbidden),
+        Whose::Shown => (Some(cx.tenant.clone()), RejectionType::Unauthorized),
+        Whose::Of(tenant) => (tenant.cloned(), RejectionType::NotFound),
+        Whose::Its => (tenant_of(cx, command.about()), RejectionType::NotFound),
+        Whose::Resource(key) => {
+            let tenant = delete_resource::tenant_of(cx, key);
+            (tenant, RejectionType::NotFound)
+        }
+    };
+    match is_foreign(foreign) {
+        None => Ok(()),
+        Some(_) if kind == RejectionType::NotFound => Err(nothing(cx, command, intent)),
+        Some(tenant) => Err(not_assigned(kind, command, (intent, &tenant))),
+    }
+}
+
+/// Whose things the caller sees.
+fn tenancy_of_caller(cx: &mut Context<'_>) -> Tenancy {
+    if cx.config.identity.tenant_checks {
+        let grants = resolved(cx);
+        return grants.map_or(Tenancy::All, |grants| Tenancy::Of(grants.tenants().clone()));
+    }
+    match cx.origin.claims {
+        Claims::Internal => Tenancy::All,
+        _ if !cx.state.knows_other_tenants() => Tenancy::All,
+        Claims::Anonymous | Claims::User(_) | Claims::Client(_) => {
+            Tenancy::Of([TenantId::default()].into())
+        }
+    }
+}
+
+/// The tenant of the process to whose instance a thing belongs.
+fn tenant_of(cx: &mut Context<'_>, about: About) -> Option<TenantId> {
+    let definition = super::definition_of(cx, about)?;
+    let process = cx.state.processes.get(definition)?;
+    Some(process.tenant.clone())
+}
+
+/// What a key of nothing is answered.
+fn nothing(cx: &Context<'_>, command: &Command, intent: &'static str) -> Rejection {
+    let mut request = Request::internal(command.clone());
+    request.tenant = cx.tenant.clone();
+    key_not_found(&request).unwrap_or_else(|| {
+        let text = "Expected to find what the command is about, but it was not found";
+        reject(RejectionType::NotFound, intent, text)
+    })
+}
+
+fn not_assigned(
+    kind: RejectionType,
+    command: &Command,
+    (intent, tenant): (&'static str, &TenantId),
+) -> Rejection {
+    const REACHES: &[Permission] = grants![ProcessDefinition: UpdateProcessInstance];
+    const STARTS: &[Permission] = grants![ProcessDefinition: CreateProcessInstance];
+    let permissions = match command.needs() {
+        Need::AnyOf(permissions, _) => permissions,
+        Need::OfEachReached(_) => REACHES,
+        Need::OfEachStarted(..) => STARTS,
+        Need::OfTask { .. }
+        | Need::ToDelete(_)
+        | Need::Filters(_)
+        | Need::Nothing
+        | Need::Internal => &[],
+    };
+    let what: Cow<'static, str> = match permissions.first() {
+        Some(Permission { on, to }) => format!(
+            "perform operation '{}' on resource '{}'",
+            to.name(),
+            on.name()
+        )
+        .into(),
+        None => "do this".into(),
+    };
+    reject(
+        kind,
+        intent,
+        format!(
+            "Expected to {what} for tenant '{tenant}', but the caller is not assigned to this tenant"
+        ),
+    )
+}
+
+/// The tenants whose jobs a worker gets that asks for those of `asked`.
+///
+/// # Errors
+/// It names some that the caller does not belong to.
+pub(crate) fn tenants(cx: &mut Context<'_>, asked: &Tenants) -> Result<Vec<TenantId>, Rejection> {
+    let named: Vec<TenantId> = asked.iter().collect();
+    if !cx.config.identity.tenant_checks {
+        return Ok(named);
+    }
+    let Some(grants) = resolved(cx) else {
+        return Ok(named);
+    };
+    let own = grants.tenants();
+    if asked.filter == TenantFilter::Assigned {
+        return Ok(own.iter().cloned().collect());
+    }
+    if named.iter().all(|tenant| own.contains(tenant)) {
+        return Ok(named);
+    }
+    let list = |ids: &mut dyn Iterator<Item = &TenantId>| {
+        let ids: Vec<&str> = ids.map(TenantId::as_str).collect();
+        ids.join(", ")
+    };
+    Err(reject(
+        RejectionType::Unauthorized,
+        "ACTIVATE",
+        format!(
+            "Expected to activate jobs of tenants '[{}]', but the caller is assigned to '[{}]'. Ask for these alone, or for those that are \
+             ASSIGNED",
+            list(&mut named.iter()),
+            list(&mut own.iter())
+        ),
+    ))
+}
+
+/// Whether a stream that was opened for the jobs of `asked` gets one of this tenant now. `grants`: those of who has opened it.
+pub(crate) fn gets(
+    config: &IdentityConfig,
+    grants: Option<&Grants>,
+    asked: &Tenants,
+    tenant: &TenantId,
+) -> bool {
+    match grants.filter(|_| config.tenant_checks) {
+        Some(grants) => {
+            let is_asked = asked.filter == TenantFilter::Assigned || asked.contains(tenant);
+            is_asked && grants.tenants().contains(tenant)
+        }
+        None => asked.contains(tenant),
+    }
+}
+
+/// Whether a client's signal may be delivered to this tenant.
+pub(super) fn may_signal(cx: &mut Context<'_>, tenant: &TenantId) -> bool {
+    !cx.config.identity.tenant_checks
+        || resolved(cx).is_none_or(|grants| grants.tenants().contains(tenant))
+}
