@@ -3,31 +3,87 @@
 use std::time::Duration;
 
 use skep_protocol::value::JobResultType;
-use skep_protocol::{DEFAULT_TENANT, Failure};
+use skep_protocol::{DEFAULT_TENANT, Failure, TenantFilter, TenantId, Tenants};
 
 pub fn invalid<T>(detail: impl Into<String>) -> Result<T, Failure> {
     Err(Failure::InvalidArgument(detail.into()))
 }
 
-/// Multi-tenancy is off: `<default>`, empty and absent mean the same, anything else is refused.
-pub fn tenant(field: &str, tenant_id: Option<&str>) -> Result<(), Failure> {
-    match tenant_id {
-        None | Some("") | Some(DEFAULT_TENANT) => Ok(()),
-        Some(other) => invalid(format!(
-            "The field '{field}' names the tenant '{other}', but multi-tenancy is off and the only tenant is \
-             '{DEFAULT_TENANT}'. Leave the field out."
-        )),
+/// How tenants are named in requests (`camunda.security.multi-tenancy.checks-enabled`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tenancy {
+    /// There is the default tenant alone: `<default>`, empty and absent mean the same, anything else is refused.
+    #[default]
+    Off,
+    /// Each request says for which tenant it is. Whether its caller may is asked where it is carried out.
+    On,
+}
+
+/// Characters of a tenant's id.
+const MAX_TENANT_ID: usize = 256;
+
+impl Tenancy {
+    /// The tenant that a request of this name is for.
+    ///
+    /// # Errors
+    /// It names none, or one that cannot be.
+    pub fn tenant(self, request: &str, tenant_id: Option<&str>) -> Result<TenantId, Failure> {
+        match (self, tenant_id.unwrap_or_default()) {
+            (Tenancy::On, "") => Err(missing(request, "tenantId")),
+            (_, id) => self.known("tenantId", id),
+        }
+    }
+
+    /// The tenant of a path.
+    ///
+    /// # Errors
+    /// It cannot be.
+    pub fn known(self, field: &str, id: &str) -> Result<TenantId, Failure> {
+        match (self, id) {
+            (Tenancy::Off, "" | DEFAULT_TENANT) => Ok(TenantId::default()),
+            (Tenancy::Off, other) => invalid(format!(
+                "The field '{field}' names the tenant '{other}', but multi-tenancy is off and the only tenant is \
+                 '{DEFAULT_TENANT}'. Leave the field out."
+            )),
+            (Tenancy::On, id) if id.chars().count() > MAX_TENANT_ID => invalid(format!(
+                "The field '{field}' has {} characters, and the id of a tenant has at most {MAX_TENANT_ID}.",
+                id.chars().count()
+            )),
+            (Tenancy::On, id) => Ok(TenantId::new(id)),
+        }
+    }
+
+    /// Those whose jobs a worker asks for: with the checks off, those that it is assigned to are the default one. In a list an empty id is no
+    /// absent one, but wrong.
+    ///
+    /// # Errors
+    /// As [`Tenancy::tenant`].
+    pub fn tenants<'a>(
+        self,
+        filter: TenantFilter,
+        ids: impl IntoIterator<Item = &'a str> + Clone,
+    ) -> Result<Tenants, Failure> {
+        let mut given = ids.clone().into_iter().peekable();
+        if self == Tenancy::On && filter == TenantFilter::Provided && given.peek().is_none() {
+            return Err(missing("Activate Jobs", "tenantIds"));
+        }
+        for id in given {
+            if id.is_empty() {
+                return invalid(format!(
+                    "The field 'tenantIds' holds an empty tenant id. Name the tenant '{DEFAULT_TENANT}', or leave the field out."
+                ));
+            }
+            self.known("tenantIds", id)?;
+        }
+        Ok(Tenants::chosen(filter, ids))
     }
 }
 
-/// In a list an empty id is no absent one, but wrong.
-pub fn tenants<'a>(field: &str, ids: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
-    ids.into_iter().try_for_each(|id| match id {
-        "" => invalid(format!(
-            "The field '{field}' holds an empty tenant id. Name the tenant '{DEFAULT_TENANT}', or leave the field out."
-        )),
-        id => tenant(field, Some(id)),
-    })
+fn missing(request: &str, field: &str) -> Failure {
+    Failure::InvalidArgument(format!(
+        "Expected to handle request {request} for a tenant, but the field '{field}' names none, and multi-tenancy is on. Name a tenant that \
+         the caller is assigned to."
+    ))
 }
 
 /// -1 is the latest version of a process.
@@ -135,14 +191,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_default_tenant_exists() {
-        assert!(tenant("tenantId", None).is_ok());
-        assert!(tenant("tenantId", Some("<default>")).is_ok());
-        let refused = tenant("tenantId", Some("acme")).unwrap_err().to_string();
+    fn only_the_default_tenant_exists_while_multi_tenancy_is_off() {
+        let tenant = |id| Tenancy::Off.tenant("Deploy Resources", id);
+        for id in [None, Some(""), Some("<default>")] {
+            assert_eq!(tenant(id), Ok(TenantId::default()));
+        }
+        let refused = tenant(Some("acme")).unwrap_err().to_string();
         assert!(
             refused.contains("'tenantId'") && refused.contains("'acme'"),
             "{refused}"
         );
+        let jobs = |ids: &[&'static str]| {
+            Tenancy::Off.tenants(TenantFilter::Provided, ids.iter().copied())
+        };
+        assert_eq!(jobs(&[]), Ok(Tenants::default()));
+        assert!(jobs(&["<default>", "acme"]).is_err());
+    }
+
+    #[test]
+    fn a_tenant_is_named_in_each_request_while_multi_tenancy_is_on() {
+        let tenant = |id| Tenancy::On.tenant("Deploy Resources", id);
+        for id in ["acme", "<default>"] {
+            assert_eq!(tenant(Some(id)), Ok(TenantId::new(id)));
+        }
+        for id in [None, Some("")] {
+            let refused = tenant(id).unwrap_err().to_string();
+            let expected = "Expected to handle request Deploy Resources";
+            assert!(refused.starts_with(expected), "{refused}");
+        }
+        assert!(tenant(Some(&"a".repeat(257))).is_err());
+        let jobs = |filter, ids: &[&'static str]| Tenancy::On.tenants(filter, ids.iter().copied());
+        assert!(jobs(TenantFilter::Provided, &[]).is_err());
+        assert!(jobs(TenantFilter::Provided, &["acme", ""]).is_err());
+        assert!(jobs(TenantFilter::Assigned, &[]).is_ok());
+        let two = jobs(TenantFilter::Provided, &["acme", "<default>"]).unwrap();
+        assert_eq!(two.iter().count(), 2);
     }
 
     #[test]

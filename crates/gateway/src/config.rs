@@ -8,6 +8,7 @@ use skep_oidc::ProviderSettings;
 use skep_protocol::json::API_VERSION;
 use skep_tls::ServerTls;
 
+use crate::check::Tenancy;
 use crate::door::Login;
 use crate::pages::Pages;
 use crate::trace::SpanListener;
@@ -80,6 +81,8 @@ pub struct Security {
     pub providers: Vec<ProviderSettings>,
     /// What each caller may do is asked (`camunda.security.authorizations.enabled`).
     pub authorizations: bool,
+    /// Whether callers see what belongs to their tenants, and nothing else (`camunda.security.multi-tenancy.checks-enabled`).
+    pub tenancy: Tenancy,
     /// `camunda.security.multi-tenancy.api-enabled`
     pub tenants_api: bool,
     /// Users are managed here, and not by an identity provider.
@@ -112,6 +115,7 @@ impl Default for Security {
             login: Login::default(),
             providers: Vec::new(),
             authorizations: false,
+            tenancy: Tenancy::Off,
             tenants_api: true,
             users_api: true,
             groups_api: true,

@@ -42,6 +42,7 @@ mod trace;
 mod undelivered;
 mod workers;
 
+pub use check::Tenancy;
 pub use config::{
     ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, OverloadPolicy, Security, Tls,
 };

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use skep_identity::{Grants, Visible};
-use skep_protocol::grants;
+use skep_identity::{Grants, Tenancy, Visible};
 use skep_protocol::permission::{Permission, PermissionType, ResourceType};
+use skep_protocol::{TenantId, grants};
 
 use crate::entities;
 use crate::entity::Entity;
@@ -91,12 +91,107 @@ pub fn of(entity: &Entity) -> Option<Access> {
 
 /// Columns of an entity by which searches are narrowed: all kinds of stores must be able to look for them.
 pub fn columns(entity: &Entity) -> Vec<&'static str> {
-    match of(entity) {
+    let mut columns = match of(entity) {
         Some(Access::By(column, _) | Access::OfInstance(column, _)) => vec![column],
         Some(Access::Task) => vec!["processDefinitionId", "userTaskKey", "assignee"],
         Some(Access::Audit) => vec!["category", "processDefinitionId"],
         Some(Access::Members) => vec!["parentType", "parentId"],
         Some(Access::All(_)) | None => Vec::new(),
+    };
+    if let Some(Owned::By(column) | Owned::AsInstance(column)) = owned(entity) {
+        columns.push(column);
+    }
+    columns
+}
+
+/// How rows say whose they are.
+#[derive(Clone, Copy, Debug)]
+pub enum Owned {
+    /// This column has the tenant; a row without one belongs to the cluster.
+    By(&'static str),
+    /// As the process instance that this column names.
+    AsInstance(&'static str),
+    /// They belong to the cluster.
+    ByNobody,
+}
+
+const TENANT: &str = "tenantId";
+
+/// How rows of an entity say whose they are; `None`: nobody has said.
+pub fn owned(entity: &Entity) -> Option<Owned> {
+    Some(match entity.table {
+        "process_definition"
+        | "process_instance"
+        | "element_instance"
+        | "incident"
+        | "job"
+        | "message_subscription"
+        | "correlated_message_subscription"
+        | "event_wait"
+        | "variable"
+        | "user_task"
+        | "decision_definition"
+        | "decision_instance"
+        | "decision_requirements"
+        | "form"
+        | "resource"
+        | "audit_log"
+        | "cluster_variable"
+        | "job_statistics"
+        | "usage_metric" => Owned::By(TENANT),
+        "batch_operation_item" => Owned::AsInstance("processInstanceKey"),
+        "batch_operation"
+        | "global_task_listener"
+        | "identity_user"
+        | "identity_group"
+        | "identity_role"
+        | "identity_tenant"
+        | "identity_mapping_rule"
+        | "identity_authorization"
+        | "identity_member" => Owned::ByNobody,
+        _ => return None,
+    })
+}
+
+/// What a caller may see.
+#[derive(Clone, Debug)]
+pub struct Sight {
+    /// What he was granted; `None`: nobody asks for that.
+    pub grants: Option<Arc<Grants>>,
+    /// Whose things he sees.
+    pub tenancy: Tenancy,
+}
+
+impl Sight {
+    /// Of somebody who sees everything.
+    pub fn whole() -> Sight {
+        Sight {
+            grants: None,
+            tenancy: Tenancy::All,
+        }
+    }
+
+    pub fn is_whole(&self) -> bool {
+        self.grants.is_none() && self.tenancy == Tenancy::All
+    }
+
+    /// Whether a row that was found by its key belongs to somebody else: it is not there for him then.
+    pub fn is_foreign(&self, entity: &Entity, row: &[Value]) -> bool {
+        let Tenancy::Of(_) = &self.tenancy else {
+            return false;
+        };
+        match owned(entity) {
+            Some(Owned::ByNobody) => false,
+            Some(Owned::By(column)) => {
+                let at = entity.index_of(column);
+                match at.and_then(|at| row.get(at)) {
+                    Some(Value::Null) => false,
+                    Some(Value::Text(id)) => !self.tenancy.has(&TenantId::new(id)),
+                    _ => true,
+                }
+            }
+            Some(Owned::AsInstance(_)) | None => true,
+        }
     }
 }
 
@@ -111,11 +206,61 @@ pub enum Narrowed {
     Nothing,
 }
 
-/// Adds what leaves out what the caller may not read.
+/// Adds what leaves out what the caller may not see: of other tenants, and what he was not granted.
 ///
 /// # Errors
 /// The caller was granted more single resources than a search can name.
-pub fn narrow(search: &mut Search, grants: &Grants) -> Result<Narrowed, TooManyGrants> {
+pub fn narrow(search: &mut Search, sight: &Sight) -> Result<Narrowed, TooManyGrants> {
+    let of_tenants = to_tenants(search, &sight.tenancy);
+    let granted = match &sight.grants {
+        Some(grants) => to_grants(search, grants)?,
+        None => Narrowed::Whole,
+    };
+    Ok(match (of_tenants, granted) {
+        (Narrowed::Nothing, _) | (_, Narrowed::Nothing) => Narrowed::Nothing,
+        (Narrowed::Whole, Narrowed::Whole) => Narrowed::Whole,
+        _ => Narrowed::Part,
+    })
+}
+
+fn to_tenants(search: &mut Search, tenancy: &Tenancy) -> Narrowed {
+    let Tenancy::Of(tenants) = tenancy else {
+        return Narrowed::Whole;
+    };
+    let ids = tenants.iter().map(|tenant| Value::text(tenant.as_str()));
+    let is_theirs = Op::In(ids.collect());
+    let narrowed = match owned(search.entity) {
+        Some(Owned::ByNobody) => return Narrowed::Whole,
+        Some(Owned::By(column)) => {
+            let mut ways = vec![Op::Exists(false)];
+            ways.extend((!tenants.is_empty()).then_some(is_theirs));
+            let ways = ways.into_iter();
+            let ways = ways.map(|op| Some(vec![condition(search.entity, column, op)?]));
+            ways.collect::<Option<Vec<_>>>().map(Condition::Any)
+        }
+        Some(Owned::AsInstance(column)) if !tenants.is_empty() => {
+            let instance = &entities::PROCESS_INSTANCE;
+            condition(instance, TENANT, is_theirs).map(|is_theirs| {
+                Condition::Related(Box::new(Related {
+                    entity: instance,
+                    own: column,
+                    link: "processInstanceKey",
+                    conditions: vec![is_theirs],
+                }))
+            })
+        }
+        Some(Owned::AsInstance(_)) | None => None,
+    };
+    match narrowed {
+        Some(condition) => {
+            search.filter.push(condition);
+            Narrowed::Part
+        }
+        None => Narrowed::Nothing,
+    }
+}
+
+fn to_grants(search: &mut Search, grants: &Grants) -> Result<Narrowed, TooManyGrants> {
     let entity = search.entity;
     let Some(access) = of(entity) else {
         return Ok(Narrowed::Nothing);
@@ -302,6 +447,11 @@ mod tests {
     fn every_entity_says_what_lets_its_rows_be_read_and_has_the_columns_for_it() {
         for entity in entities::ALL {
             assert!(of(entity).is_some(), "{} is shown to nobody", entity.table);
+            assert!(owned(entity).is_some(), "{} is nobody's", entity.table);
+            let has_tenant = entity.index_of(TENANT).is_some();
+            let is_a_tenant = std::ptr::eq(entity, &entities::TENANT);
+            let by_tenant = matches!(owned(entity), Some(Owned::By(_)));
+            assert_eq!(by_tenant, has_tenant && !is_a_tenant, "{}", entity.table);
             for column in columns(entity) {
                 assert!(
                     entity.index_of(column).is_some(),
@@ -309,6 +459,86 @@ mod tests {
                     entity.table
                 );
             }
+        }
+    }
+
+    fn member_of(tenants: &[&str]) -> Sight {
+        Sight {
+            grants: None,
+            tenancy: Tenancy::Of(tenants.iter().map(|id| TenantId::new(id)).collect()),
+        }
+    }
+
+    fn narrowed(entity: &'static Entity, sight: &Sight) -> (Narrowed, Search) {
+        let mut search = Search::all(entity, Vec::new(), 1);
+        let narrowed = narrow(&mut search, sight).unwrap();
+        (narrowed, search)
+    }
+
+    #[test]
+    fn a_search_finds_the_rows_of_the_callers_tenants_and_those_without_one() {
+        let entity = &entities::PROCESS_INSTANCE;
+        let (narrowed, search) = narrowed(entity, &member_of(&["<default>", "acme"]));
+        assert!(matches!(narrowed, Narrowed::Part));
+        let is = |op| vec![condition(entity, TENANT, op).unwrap()];
+        let theirs = vec![Value::text("<default>"), Value::text("acme")];
+        let any = vec![is(Op::Exists(false)), is(Op::In(theirs))];
+        assert_eq!(search.filter, [Condition::Any(any)]);
+    }
+
+    #[test]
+    fn who_belongs_to_no_tenant_sees_what_belongs_to_the_cluster() {
+        for entity in entities::ALL {
+            let (narrowed, search) = narrowed(entity, &member_of(&[]));
+            match owned(entity) {
+                Some(Owned::By(column)) => {
+                    let is_absent = condition(entity, column, Op::Exists(false));
+                    let any = vec![is_absent.into_iter().collect()];
+                    assert_eq!(search.filter, [Condition::Any(any)], "{}", entity.table);
+                }
+                Some(Owned::AsInstance(_)) => assert!(matches!(narrowed, Narrowed::Nothing)),
+                Some(Owned::ByNobody) => assert!(matches!(narrowed, Narrowed::Whole)),
+                None => panic!("{}", entity.table),
+            }
+        }
+    }
+
+    #[test]
+    fn an_entity_that_nobody_knows_is_shown_to_nobody_who_is_asked() {
+        static UNKNOWN: Entity = Entity {
+            title: "Unknown",
+            table: "unknown",
+            fields: &[],
+            related: &[],
+            items: &[],
+            indices: &[],
+            everywhere: false,
+            leaves: crate::entity::Leaves::Never,
+        };
+        assert!(matches!(
+            narrowed(&UNKNOWN, &member_of(&["acme"])).0,
+            Narrowed::Nothing
+        ));
+        assert!(member_of(&["acme"]).is_foreign(&UNKNOWN, &[]));
+        assert!(matches!(
+            narrowed(&UNKNOWN, &Sight::whole()).0,
+            Narrowed::Whole
+        ));
+    }
+
+    #[test]
+    fn a_row_of_another_tenant_is_foreign_and_one_without_is_not() {
+        let entity = &entities::AUDIT_LOG;
+        let at = const { entities::AUDIT_LOG.column(TENANT) };
+        let mut row = vec![Value::Null; entity.fields.len()];
+        let sight = member_of(&["acme"]);
+        assert!(!sight.is_foreign(entity, &row));
+        for (tenant, is_foreign) in [("acme", false), ("globex", true), ("<default>", true)] {
+            if let Some(place) = row.get_mut(at) {
+                *place = Value::text(tenant);
+            }
+            assert_eq!(sight.is_foreign(entity, &row), is_foreign, "{tenant}");
+            assert!(!Sight::whole().is_foreign(entity, &row));
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Who is asked to log in, by the built binary: settings below `camunda.security`, and the commands that show a password.
 
+#[path = "login/tenants.rs"]
+mod tenants;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;

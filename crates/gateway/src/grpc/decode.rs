@@ -9,10 +9,10 @@ use skep_protocol::command::{
 };
 use skep_protocol::document::DocumentError;
 use skep_protocol::value::MappingInstruction;
-use skep_protocol::{Document, Failure, Key, TenantFilter, Tenants};
+use skep_protocol::{Document, Failure, Key, TenantFilter, TenantId, Tenants};
 
 use super::job_result;
-use crate::check::{self, invalid};
+use crate::check::{self, Tenancy, invalid};
 use crate::json_errors;
 
 type Decoded = Result<Draft, Failure>;
@@ -36,6 +36,14 @@ pub fn variables(field: &str, text: &str) -> Result<Document, Failure> {
     })
 }
 
+/// A command that makes something for a tenant.
+fn of_tenant(command: Command, tenant: TenantId) -> Decoded {
+    Ok(Draft {
+        tenant,
+        ..command.into()
+    })
+}
+
 fn referenced(command: Command, operation_reference: Option<u64>) -> Decoded {
     Ok(Draft {
         operation_reference,
@@ -46,8 +54,9 @@ fn referenced(command: Command, operation_reference: Option<u64>) -> Decoded {
 pub fn create(
     request: pb::CreateProcessInstanceRequest,
     await_result: Option<AwaitResult>,
+    tenancy: Tenancy,
 ) -> Decoded {
-    check::tenant("tenantId", Some(&request.tenant_id))?;
+    let tenant = tenancy.tenant("Create Process Instance", Some(&request.tenant_id))?;
     // The id goes first: clients that start by id may send any key.
     let process = if !request.bpmn_process_id.is_empty() {
         check::version("version", request.version)?;
@@ -97,15 +106,22 @@ pub fn create(
         business_id: request.business_id,
         await_result,
     });
-    referenced(command, request.operation_reference)
+    Ok(Draft {
+        operation_reference: request.operation_reference,
+        tenant,
+        ..command.into()
+    })
 }
 
-pub fn create_with_result(request: pb::CreateProcessInstanceWithResultRequest) -> Decoded {
+pub fn create_with_result(
+    request: pb::CreateProcessInstanceWithResultRequest,
+    tenancy: Tenancy,
+) -> Decoded {
     let Some(creation) = request.request else {
         return invalid("The field 'request' is missing. Say what to create.");
     };
     let fetch_variables = request.fetch_variables;
-    create(creation, Some(AwaitResult { fetch_variables }))
+    create(creation, Some(AwaitResult { fetch_variables }), tenancy)
 }
 
 pub fn cancel(request: pb::CancelProcessInstanceRequest) -> Decoded {
@@ -156,10 +172,11 @@ pub fn set_variables(request: pb::SetVariablesRequest) -> Decoded {
     referenced(command, request.operation_reference)
 }
 
-pub fn deploy(request: pb::DeployResourceRequest) -> Decoded {
-    check::tenant("tenantId", Some(&request.tenant_id))?;
+pub fn deploy(request: pb::DeployResourceRequest, tenancy: Tenancy) -> Decoded {
+    let tenant = tenancy.tenant("Deploy Resources", Some(&request.tenant_id))?;
     let resources = request.resources.into_iter();
     deployment(
+        tenant,
         resources
             .map(|r| Resource {
                 name: r.name,
@@ -169,9 +186,12 @@ pub fn deploy(request: pb::DeployResourceRequest) -> Decoded {
     )
 }
 
-pub fn deploy_process(request: pb::DeployProcessRequest) -> Decoded {
+pub fn deploy_process(request: pb::DeployProcessRequest, tenancy: Tenancy) -> Decoded {
+    // Its message has no place for one.
+    let tenant = tenancy.tenant("Deploy Process", None)?;
     let processes = request.processes.into_iter();
     deployment(
+        tenant,
         processes
             .map(|p| Resource {
                 name: p.name,
@@ -181,7 +201,7 @@ pub fn deploy_process(request: pb::DeployProcessRequest) -> Decoded {
     )
 }
 
-fn deployment(resources: Vec<Resource>) -> Decoded {
+fn deployment(tenant: TenantId, resources: Vec<Resource>) -> Decoded {
     if resources.is_empty() {
         return invalid("The deployment has no resource. Send at least one.");
     }
@@ -189,11 +209,11 @@ fn deployment(resources: Vec<Resource>) -> Decoded {
     for resource in &resources {
         check::not_blank("resources.name", &resource.name, what)?;
     }
-    Ok(Command::Deploy(Deploy { resources }).into())
+    of_tenant(Command::Deploy(Deploy { resources }), tenant)
 }
 
-pub fn evaluate_decision(request: pb::EvaluateDecisionRequest) -> Decoded {
-    check::tenant("tenantId", Some(&request.tenant_id))?;
+pub fn evaluate_decision(request: pb::EvaluateDecisionRequest, tenancy: Tenancy) -> Decoded {
+    let tenant = tenancy.tenant("Evaluate Decision", Some(&request.tenant_id))?;
     // A key says more than an id: where both are given, it decides.
     let decision = match (request.decision_key > 0, request.decision_id.is_empty()) {
         (true, _) => DecisionRef::Key(Key(request.decision_key)),
@@ -207,7 +227,7 @@ pub fn evaluate_decision(request: pb::EvaluateDecisionRequest) -> Decoded {
         decision,
         variables,
     };
-    Ok(Command::EvaluateDecision(command).into())
+    of_tenant(Command::EvaluateDecision(command), tenant)
 }
 
 pub fn delete_resource(request: pb::DeleteResourceRequest) -> Decoded {
@@ -218,7 +238,10 @@ pub fn delete_resource(request: pb::DeleteResourceRequest) -> Decoded {
     referenced(command, request.operation_reference)
 }
 
-pub fn activate(request: pb::ActivateJobsRequest) -> Result<ActivateJobs, Failure> {
+pub fn activate(
+    request: pb::ActivateJobsRequest,
+    tenancy: Tenancy,
+) -> Result<ActivateJobs, Failure> {
     check::not_blank("worker", &request.worker, "Name the worker.")?;
     let max_jobs = request.max_jobs_to_activate;
     let what = "Say how many jobs to activate at most.";
@@ -229,12 +252,15 @@ pub fn activate(request: pb::ActivateJobsRequest) -> Result<ActivateJobs, Failur
         request.timeout,
         u32::try_from(max_jobs).unwrap_or(1),
         request.fetch_variable,
-        tenants(&request.tenant_ids, request.tenant_filter)?,
+        tenants(&request.tenant_ids, request.tenant_filter, tenancy)?,
     )
 }
 
-pub fn stream(request: pb::StreamActivatedJobsRequest) -> Result<ActivateJobs, Failure> {
-    let tenants = tenants(&request.tenant_ids, request.tenant_filter)?;
+pub fn stream(
+    request: pb::StreamActivatedJobsRequest,
+    tenancy: Tenancy,
+) -> Result<ActivateJobs, Failure> {
+    let tenants = tenants(&request.tenant_ids, request.tenant_filter, tenancy)?;
     // The front end puts the stream's credit in.
     activation(
         request.r#type,
@@ -270,9 +296,8 @@ fn activation(
     })
 }
 
-fn tenants(ids: &[String], filter: i32) -> Result<Tenants, Failure> {
+fn tenants(ids: &[String], filter: i32, tenancy: Tenancy) -> Result<Tenants, Failure> {
     let provided = ids.iter().map(String::as_str);
-    check::tenants("tenantIds", provided.clone())?;
     let filter = match pb::TenantFilter::try_from(filter) {
         Ok(pb::TenantFilter::Provided) => TenantFilter::Provided,
         Ok(pb::TenantFilter::Assigned) => TenantFilter::Assigned,
@@ -282,7 +307,7 @@ fn tenants(ids: &[String], filter: i32) -> Result<Tenants, Failure> {
             ));
         }
     };
-    Ok(Tenants::chosen(filter, provided))
+    tenancy.tenants(filter, provided)
 }
 
 pub fn complete(request: pb::CompleteJobRequest) -> Decoded {
@@ -336,37 +361,37 @@ pub fn update_timeout(request: pb::UpdateJobTimeoutRequest) -> Decoded {
     referenced(command, request.operation_reference)
 }
 
-pub fn publish(request: pb::PublishMessageRequest) -> Decoded {
-    check::tenant("tenantId", Some(&request.tenant_id))?;
+pub fn publish(request: pb::PublishMessageRequest, tenancy: Tenancy) -> Decoded {
+    let tenant = tenancy.tenant("Publish Message", Some(&request.tenant_id))?;
     check::not_blank("name", &request.name, "Name the message to publish.")?;
-    Ok(Command::PublishMessage(PublishMessage {
+    let command = PublishMessage {
         name: request.name.into(),
         correlation_key: request.correlation_key.into(),
         time_to_live: request.time_to_live,
         message_id: request.message_id.into(),
         variables: variables("variables", &request.variables)?,
-    })
-    .into())
+    };
+    of_tenant(Command::PublishMessage(command), tenant)
 }
 
-pub fn broadcast_signal(request: pb::BroadcastSignalRequest) -> Decoded {
-    check::tenant("tenantId", Some(&request.tenant_id))?;
+pub fn broadcast_signal(request: pb::BroadcastSignalRequest, tenancy: Tenancy) -> Decoded {
+    let tenant = tenancy.tenant("Broadcast Signal", Some(&request.tenant_id))?;
     let name = &request.signal_name;
     check::not_blank("signalName", name, "Name the signal to broadcast.")?;
-    Ok(Command::BroadcastSignal(BroadcastSignal {
+    let command = BroadcastSignal {
         signal_name: name.as_str().into(),
         variables: variables("variables", &request.variables)?,
-    })
-    .into())
+    };
+    of_tenant(Command::BroadcastSignal(command), tenant)
 }
 
-pub fn evaluate_conditional(request: pb::EvaluateConditionalRequest) -> Decoded {
-    check::tenant("tenantId", Some(&request.tenant_id))?;
-    Ok(Command::EvaluateConditionals(EvaluateConditionals {
+pub fn evaluate_conditional(request: pb::EvaluateConditionalRequest, tenancy: Tenancy) -> Decoded {
+    let tenant = tenancy.tenant("Evaluate Conditional Event", Some(&request.tenant_id))?;
+    let command = EvaluateConditionals {
         process_definition_key: request.process_definition_key.map(Key),
         variables: variables("variables", &request.variables)?,
-    })
-    .into())
+    };
+    of_tenant(Command::EvaluateConditionals(command), tenant)
 }
 
 pub fn resolve_incident(request: pb::ResolveIncidentRequest) -> Decoded {

@@ -7,7 +7,7 @@ pub use decisions::evaluation;
 pub use deployments::{deployments, process};
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::response::{ConditionalsEvaluated, ProcessInstanceCreated};
-use skep_protocol::{ActivatedJob, DEFAULT_TENANT, Key, Response as Answer};
+use skep_protocol::{ActivatedJob, Key, Response as Answer, TenantId};
 use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 
 use super::job_result;
@@ -26,17 +26,21 @@ pub fn conditionals(evaluated: ConditionalsEvaluated) -> pb::EvaluateConditional
     }
 }
 
-pub fn tenant() -> String {
-    DEFAULT_TENANT.to_string()
+/// The tenant that a message names.
+pub fn tenant(id: &str) -> String {
+    TenantId::new(id).to_string()
 }
 
-pub fn created(created: ProcessInstanceCreated) -> pb::CreateProcessInstanceResponse {
+pub fn created(
+    created: ProcessInstanceCreated,
+    tenant_id: String,
+) -> pb::CreateProcessInstanceResponse {
     pb::CreateProcessInstanceResponse {
         process_definition_key: created.process_definition_key.0,
         bpmn_process_id: created.bpmn_process_id.to_string(),
         version: created.version,
         process_instance_key: created.process_instance_key.0,
-        tenant_id: tenant(),
+        tenant_id,
         tags: created.tags.to_vec(),
         business_id: created.business_id,
     }
@@ -45,6 +49,7 @@ pub fn created(created: ProcessInstanceCreated) -> pb::CreateProcessInstanceResp
 pub fn ended(
     created: ProcessInstanceCreated,
     variables: String,
+    tenant_id: String,
 ) -> pb::CreateProcessInstanceWithResultResponse {
     pb::CreateProcessInstanceWithResultResponse {
         process_definition_key: created.process_definition_key.0,
@@ -52,7 +57,7 @@ pub fn ended(
         version: created.version,
         process_instance_key: created.process_instance_key.0,
         variables,
-        tenant_id: tenant(),
+        tenant_id,
         tags: created.tags.to_vec(),
         business_id: created.business_id,
     }

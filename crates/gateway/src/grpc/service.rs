@@ -18,6 +18,7 @@ use super::stream::GrpcJobStream;
 use super::{decode, encode, modification};
 use crate::budget::Share;
 use crate::call::{FrontEnd, Stopwatch};
+use crate::check::Tenancy;
 use crate::undelivered::ActivationStream;
 
 type Reply<T> = Result<Response<T>, Status>;
@@ -59,6 +60,11 @@ impl<T: Message> Call<T> {
 impl GatewayService {
     pub fn new(front: Arc<FrontEnd>) -> GatewayService {
         GatewayService { front }
+    }
+
+    /// How tenants are named in messages.
+    fn tenancy(&self) -> Tenancy {
+        self.front.config.security.tenancy
     }
 
     /// The way of a command: a slot, the broker, the answer.
@@ -143,7 +149,7 @@ impl Gateway for GatewayService {
         } = Call::of(request);
         let front = &self.front;
         let wait = front.long_poll(message.request_timeout);
-        let command = decode::activate(message).map_err(status)?;
+        let command = decode::activate(message, self.tenancy()).map_err(status)?;
         drop(front.gate.enter(false).await.map_err(status)?);
         let jobs = front
             .activate(command, claims, wait)
@@ -175,7 +181,7 @@ impl Gateway for GatewayService {
             claims,
             ..
         } = Call::of(request);
-        let spec = decode::stream(message).map_err(status)?;
+        let spec = decode::stream(message, self.tenancy()).map_err(status)?;
         let jobs = self.front.open_job_stream(spec, claims);
         let front = Arc::clone(&self.front);
         Ok(Response::new(GrpcJobStream::new(jobs, front, watch)))
@@ -217,8 +223,12 @@ impl Gateway for GatewayService {
         &self,
         request: Request<pb::CreateProcessInstanceRequest>,
     ) -> Reply<pb::CreateProcessInstanceResponse> {
-        match self.command(request, |r| decode::create(r, None)).await? {
-            Answer::ProcessInstanceCreated(created) => Ok(Response::new(encode::created(created))),
+        let (tenancy, tenant) = (self.tenancy(), encode::tenant(&request.get_ref().tenant_id));
+        let decode = |r| decode::create(r, None, tenancy);
+        match self.command(request, decode).await? {
+            Answer::ProcessInstanceCreated(created) => {
+                Ok(Response::new(encode::created(created, tenant)))
+            }
             _ => unexpected("CreateProcessInstance"),
         }
     }
@@ -227,13 +237,14 @@ impl Gateway for GatewayService {
         &self,
         request: Request<pb::CreateProcessInstanceWithResultRequest>,
     ) -> Reply<pb::CreateProcessInstanceWithResultResponse> {
-        let timeout = self.front.await_timeout(request.get_ref().request_timeout);
-        match self
-            .waiting(request, decode::create_with_result, timeout)
-            .await?
-        {
+        let asked = request.get_ref();
+        let timeout = self.front.await_timeout(asked.request_timeout);
+        let tenant = asked.request.as_ref().map_or("", |one| &one.tenant_id);
+        let (tenancy, tenant) = (self.tenancy(), encode::tenant(tenant));
+        let decode = |r| decode::create_with_result(r, tenancy);
+        match self.waiting(request, decode, timeout).await? {
             Answer::ProcessInstanceResult { created, variables } => {
-                Ok(Response::new(encode::ended(created, variables)))
+                Ok(Response::new(encode::ended(created, variables, tenant)))
             }
             _ => unexpected("CreateProcessInstanceWithResult"),
         }
@@ -262,11 +273,15 @@ impl Gateway for GatewayService {
         &self,
         request: Request<pb::DeployResourceRequest>,
     ) -> Reply<pb::DeployResourceResponse> {
-        match self.command(request, decode::deploy).await? {
+        let tenancy = self.tenancy();
+        match self
+            .command(request, |r| decode::deploy(r, tenancy))
+            .await?
+        {
             Answer::Deployed(deployed) => Ok(Response::new(pb::DeployResourceResponse {
                 key: deployed.deployment_key.0,
+                tenant_id: deployed.tenant.to_string(),
                 deployments: encode::deployments(deployed),
-                tenant_id: encode::tenant(),
             })),
             _ => unexpected("DeployResource"),
         }
@@ -276,7 +291,9 @@ impl Gateway for GatewayService {
         &self,
         request: Request<pb::DeployProcessRequest>,
     ) -> Reply<pb::DeployProcessResponse> {
-        match self.command(request, decode::deploy_process).await? {
+        let tenancy = self.tenancy();
+        let decode = |r| decode::deploy_process(r, tenancy);
+        match self.command(request, decode).await? {
             Answer::Deployed(deployed) => Ok(Response::new(pb::DeployProcessResponse {
                 key: deployed.deployment_key.0,
                 processes: deployed
@@ -305,11 +322,13 @@ impl Gateway for GatewayService {
         &self,
         request: Request<pb::PublishMessageRequest>,
     ) -> Reply<pb::PublishMessageResponse> {
-        match self.command(request, decode::publish).await? {
+        let (tenancy, tenant_id) = (self.tenancy(), encode::tenant(&request.get_ref().tenant_id));
+        let decode = |r| decode::publish(r, tenancy);
+        match self.command(request, decode).await? {
             Answer::MessagePublished { message_key } => {
                 Ok(Response::new(pb::PublishMessageResponse {
                     key: message_key.0,
-                    tenant_id: encode::tenant(),
+                    tenant_id,
                 }))
             }
             _ => unexpected("PublishMessage"),
@@ -334,7 +353,9 @@ impl Gateway for GatewayService {
         &self,
         request: Request<pb::EvaluateDecisionRequest>,
     ) -> Reply<pb::EvaluateDecisionResponse> {
-        match self.command(request, decode::evaluate_decision).await? {
+        let tenancy = self.tenancy();
+        let decode = |r| decode::evaluate_decision(r, tenancy);
+        match self.command(request, decode).await? {
             Answer::DecisionEvaluated { key, evaluation } => {
                 Ok(Response::new(encode::evaluation(key, &evaluation)))
             }
@@ -360,11 +381,13 @@ impl Gateway for GatewayService {
         &self,
         request: Request<pb::BroadcastSignalRequest>,
     ) -> Reply<pb::BroadcastSignalResponse> {
-        match self.command(request, decode::broadcast_signal).await? {
+        let (tenancy, tenant_id) = (self.tenancy(), encode::tenant(&request.get_ref().tenant_id));
+        let decode = |r| decode::broadcast_signal(r, tenancy);
+        match self.command(request, decode).await? {
             Answer::SignalBroadcast { signal_key } => {
                 Ok(Response::new(pb::BroadcastSignalResponse {
                     key: signal_key.0,
-                    tenant_id: encode::tenant(),
+                    tenant_id,
                 }))
             }
             _ => unexpected("BroadcastSignal"),
@@ -375,7 +398,9 @@ impl Gateway for GatewayService {
         &self,
         request: Request<pb::EvaluateConditionalRequest>,
     ) -> Reply<pb::EvaluateConditionalResponse> {
-        match self.command(request, decode::evaluate_conditional).await? {
+        let tenancy = self.tenancy();
+        let decode = |r| decode::evaluate_conditional(r, tenancy);
+        match self.command(request, decode).await? {
             Answer::ConditionalsEvaluated(evaluated) => {
                 Ok(Response::new(encode::conditionals(evaluated)))
             }

@@ -25,7 +25,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use skep_protocol::command::{ActivateJobs, Command, Draft, IdentityCommand};
 use skep_protocol::value::PasswordHash;
-use skep_protocol::{Failure, Key};
+use skep_protocol::{Failure, Key, TenantId};
 use skep_query::Entity;
 
 use self::fields::Object;
@@ -107,6 +107,19 @@ impl std::fmt::Debug for Hashed {
 
 fn command(command: Command, front: &FrontEnd) -> Decoded {
     referenced(command, None, front)
+}
+
+/// A command that makes something for a tenant.
+fn of_tenant(command: Command, tenant: TenantId, front: &FrontEnd) -> Decoded {
+    Decoded::Command {
+        request: Draft {
+            tenant: tenant.clone(),
+            ..command.into()
+        },
+        timeout: front.config.request_timeout,
+        waits: false,
+        echo: Echo::Tenant(tenant),
+    }
 }
 
 fn referenced(command: Command, operation_reference: Option<u64>, front: &FrontEnd) -> Decoded {

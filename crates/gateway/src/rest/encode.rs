@@ -13,9 +13,7 @@ use skep_protocol::response::{ConditionalsEvaluated, ProcessInstanceCreated};
 use skep_protocol::user_task::UserTaskProperties;
 use skep_protocol::value::BatchOperationType;
 use skep_protocol::value::{ClusterVariableValue, GlobalListenerValue, ParentType};
-use skep_protocol::{
-    ActivatedJob, DEFAULT_TENANT, Failure, Key, Rejection, RejectionType, Response,
-};
+use skep_protocol::{ActivatedJob, Failure, Key, Rejection, RejectionType, Response, TenantId};
 use skep_query::entities::JOB_STATISTICS_SPAN;
 use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 
@@ -31,6 +29,8 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub enum Echo {
     Nothing,
     Resource(Key),
+    /// The tenant that the command was for.
+    Tenant(TenantId),
     Expression(String),
     /// The answer says that something is new.
     Created,
@@ -55,11 +55,18 @@ impl Echo {
         }
     }
 
+    fn tenant(&self) -> TenantId {
+        match self {
+            Echo::Tenant(tenant) => tenant.clone(),
+            _ => TenantId::default(),
+        }
+    }
+
     fn is_creation(&self) -> bool {
         match self {
             Echo::Created | Echo::InitialAdmin => true,
             Echo::Parent { created, .. } => *created,
-            Echo::Nothing | Echo::Resource(_) | Echo::Expression(_) => false,
+            Echo::Nothing | Echo::Resource(_) | Echo::Tenant(_) | Echo::Expression(_) => false,
         }
     }
 }
@@ -76,8 +83,11 @@ pub fn status(status: StatusCode) -> HttpResponse<RestBody> {
     response
 }
 
+type Encoded = Result<HttpResponse<RestBody>, Failure>;
+
 /// The answer to a command that succeeded.
-pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>, Failure> {
+pub fn response(response: Response, echo: Echo) -> Encoded {
+    let tenant = echo.tenant();
     let mut body = String::with_capacity(320);
     match response {
         Response::Empty | Response::VariablesSet { .. } => match echo {
@@ -86,21 +96,21 @@ pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>
         },
         Response::Deployed(deployed) => deployments::deployment(&mut body, &deployed),
         Response::ProcessInstanceCreated(created) => {
-            process_instance(&mut body, &created, "{}");
+            process_instance(&mut body, (&created, &tenant), "{}");
         }
         Response::ProcessInstanceResult { created, variables } => {
             body.reserve(variables.len());
-            process_instance(&mut body, &created, &variables);
+            process_instance(&mut body, (&created, &tenant), &variables);
         }
         Response::JobsActivated {
             jobs: activated, ..
         } => jobs(&mut body, &activated),
         Response::MessagePublished { message_key } => Object::write(&mut body, |o| {
-            o.text("tenantId", DEFAULT_TENANT);
+            o.text("tenantId", tenant.as_str());
             o.key("messageKey", message_key);
         }),
         Response::SignalBroadcast { signal_key } => Object::write(&mut body, |o| {
-            o.text("tenantId", DEFAULT_TENANT);
+            o.text("tenantId", tenant.as_str());
             o.key("signalKey", signal_key);
         }),
         Response::MessageCorrelated {
@@ -108,7 +118,7 @@ pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>
             process_instance_key,
         } => {
             Object::write(&mut body, |o| {
-                o.text("tenantId", DEFAULT_TENANT);
+                o.text("tenantId", tenant.as_str());
                 o.key("messageKey", message_key);
                 o.key("processInstanceKey", process_instance_key);
             });
@@ -259,11 +269,15 @@ fn cluster_variable(out: &mut String, variable: &ClusterVariableValue) {
     });
 }
 
-fn process_instance(out: &mut String, created: &ProcessInstanceCreated, variables: &str) {
+fn process_instance(
+    out: &mut String,
+    (created, tenant): (&ProcessInstanceCreated, &TenantId),
+    variables: &str,
+) {
     Object::write(out, |o| {
         o.text("processDefinitionId", &created.bpmn_process_id);
         o.number("processDefinitionVersion", i64::from(created.version));
-        o.text("tenantId", DEFAULT_TENANT);
+        o.text("tenantId", tenant.as_str());
         o.raw("variables", variables);
         o.key("processDefinitionKey", created.process_definition_key);
         o.key("processInstanceKey", created.process_instance_key);

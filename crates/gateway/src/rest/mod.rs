@@ -345,7 +345,7 @@ fn about<'a>(
     watch: &'a mut Stopwatch,
 ) -> BoxFuture<'a, Result<Response<RestBody>, Problem>> {
     Box::pin(async move {
-        let row = queries::must_exist(front, entity, by, key).await?;
+        let row = queries::must_exist(front, &claims, entity, by, key).await?;
         queries::may_command(front, &claims, (entity, &row), &command)?;
         carry_out(front, *command, claims, held, watch).await
     })

@@ -5,19 +5,25 @@ use memchr::memmem;
 use skep_protocol::Failure;
 use skep_protocol::command::{Deploy, Resource};
 
-use crate::check::{self, invalid};
+use crate::check::invalid;
 
-/// Reads a deployment: parts `resources`, each with a file name, and at most one part `tenantId`.
+/// Reads a deployment: parts `resources`, each with a file name, and at most one part `tenantId`, whose text is the second result.
 ///
 /// `content_type` is the whole header. More than `max_parts` parts are refused.
-pub fn deployment(content_type: &str, body: &Bytes, max_parts: usize) -> Result<Deploy, Failure> {
-    let mut resources = Vec::new();
+pub fn deployment(
+    content_type: &str,
+    body: &Bytes,
+    max_parts: usize,
+) -> Result<(Deploy, Option<String>), Failure> {
+    let (mut resources, mut tenant) = (Vec::new(), None);
     for part in read(content_type, body, max_parts)? {
         match part.name.as_str() {
             "resources" => resources.push(resource(part)?),
             "tenantId" => {
-                let tenant = String::from_utf8_lossy(&part.content).into_owned();
-                check::tenant("tenantId", Some(tenant.trim()))?;
+                let text = String::from_utf8_lossy(&part.content);
+                if tenant.replace(text.trim().to_string()).is_some() {
+                    return invalid("The deployment has two parts 'tenantId'. Name one tenant.");
+                }
             }
             other => {
                 return invalid(format!(
@@ -30,7 +36,7 @@ pub fn deployment(content_type: &str, body: &Bytes, max_parts: usize) -> Result<
     if resources.is_empty() {
         return invalid("The deployment has no part 'resources'. Send at least one file.");
     }
-    Ok(Deploy { resources })
+    Ok((Deploy { resources }, tenant))
 }
 
 /// The parts of a body in their order.
@@ -238,7 +244,7 @@ mod tests {
 
     fn deploy(body: &str) -> Result<Vec<(String, String)>, String> {
         let body = Bytes::from(body.replace('\n', "\r\n"));
-        let deploy = deployment(TYPE, &body, 3).map_err(|e| e.to_string())?;
+        let (deploy, _) = deployment(TYPE, &body, 3).map_err(|e| e.to_string())?;
         let text = |r: Resource| (r.name, String::from_utf8_lossy(&r.content).into_owned());
         Ok(deploy.resources.into_iter().map(text).collect())
     }
@@ -287,7 +293,10 @@ mod tests {
             (format!("{head}\"resources\"\n--xx--"), "has no head"),
             (format!("{head}\"resources\"\n\nx\n--xx--"), "no file name"),
             (format!("{head}\"other\"\n\nx\n--xx--"), "'other'"),
-            (format!("{head}\"tenantId\"\n\nacme\n--xx--"), "'acme'"),
+            (
+                format!("{head}\"tenantId\"\n\nacme\n{head}\"tenantId\"\n\nacme\n--xx--"),
+                "two parts 'tenantId'",
+            ),
             (
                 format!("{head}\"tenantId\"\n\n<default>\n--xx--"),
                 "at least one file",

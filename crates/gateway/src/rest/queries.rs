@@ -6,12 +6,12 @@ use std::sync::Arc;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
-use skep_identity::Grants;
+use skep_identity::Tenancy;
 use skep_protocol::command::{Need, On};
 use skep_protocol::document::write_json_string;
 use skep_protocol::origin::Claims;
 use skep_protocol::{Failure, Key, grants};
-use skep_query::access::{self, Narrowed};
+use skep_query::access::{self, Narrowed, Sight};
 use skep_query::entities::{
     BATCH_OPERATION, DECISION_INSTANCE, DECISION_REQUIREMENTS, ELEMENT_INSTANCE, INCIDENT, JOB,
     PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE,
@@ -263,16 +263,20 @@ fn consistency(headers: &HeaderMap) -> Result<Consistency, Problem> {
     }
 }
 
-/// Fails if there is no such thing.
+/// Fails if there is no such thing for the caller. What he was granted is asked later, of the row.
 pub async fn must_exist(
     front: &FrontEnd,
+    claims: &Claims,
     entity: &'static Entity,
     by: &'static str,
     key: Key,
 ) -> Result<Row, Problem> {
     let mut ask = Ask {
         front,
-        grants: None,
+        sight: Sight {
+            grants: None,
+            ..sight::sight(front, claims)
+        },
         consistency: Consistency::ReadYourWrites,
         behind: 0,
     };
@@ -324,7 +328,7 @@ pub async fn respond(
 ) -> Result<Response<RestBody>, Problem> {
     let mut ask = Ask {
         front,
-        grants: sight::grants(front, claims),
+        sight: sight::sight(front, claims),
         consistency: asked.consistency,
         behind: 0,
     };
@@ -419,8 +423,8 @@ fn text_of<'r>(entity: &Entity, row: &'r Row, field: &str) -> Option<&'r Arc<str
     }
 }
 
-fn narrowed(search: &mut Search, grants: &Grants) -> Result<Narrowed, Problem> {
-    access::narrow(search, grants).map_err(|error| invalid(error.to_string()))
+fn narrowed(search: &mut Search, sight: &Sight) -> Result<Narrowed, Problem> {
+    access::narrow(search, sight).map_err(|error| invalid(error.to_string()))
 }
 
 /// It is there, and the caller may not see it.
@@ -441,8 +445,8 @@ fn refused(entity: &Entity) -> Problem {
 
 struct Ask<'f> {
     front: &'f FrontEnd,
-    /// The caller's permissions; `None`: there is no caller, or the entity belongs to one that the caller was shown.
-    grants: Option<Arc<Grants>>,
+    /// What the caller may see. Grants are not asked for an entity that belongs to one that the caller was shown.
+    sight: Sight,
     consistency: Consistency,
     behind: u64,
 }
@@ -450,72 +454,82 @@ struct Ask<'f> {
 impl Ask<'_> {
     /// Asks for what the caller may see.
     async fn answer(&mut self, query: Query) -> Result<Answer, Problem> {
-        let Some(grants) = self.grants.clone() else {
+        if self.sight.is_whole() {
             return self.whole_answer(query).await;
-        };
+        }
+        let sight = self.sight.clone();
         match query {
-            Query::Search(mut search) => match narrowed(&mut search, &grants)? {
+            Query::Search(mut search) => match narrowed(&mut search, &sight)? {
                 Narrowed::Whole | Narrowed::Part => self.whole_answer(Query::Search(search)).await,
                 Narrowed::Nothing => Ok(Answer::Found(Found::default())),
             },
-            Query::Groups(mut groups) => match narrowed(&mut groups.search, &grants)? {
+            Query::Groups(mut groups) => match narrowed(&mut groups.search, &sight)? {
                 Narrowed::Whole | Narrowed::Part => self.whole_answer(Query::Groups(groups)).await,
                 Narrowed::Nothing => Ok(Answer::Rows(Vec::new())),
             },
             Query::Get { entity, key } => {
                 let answer = self.whole_answer(Query::Get { entity, key }).await?;
-                if let Answer::Row(Some(_)) = answer {
-                    self.may_see(entity, key, &grants).await?;
+                match &answer {
+                    Answer::Row(Some(row)) if sight.is_foreign(entity, row) => {
+                        Ok(Answer::Row(None))
+                    }
+                    Answer::Row(Some(_)) if !self.sees(entity, key).await? => Err(refused(entity)),
+                    _ => Ok(answer),
                 }
-                Ok(answer)
             }
             Query::SequenceFlows {
                 process_instance_key: key,
             }
             | Query::ElementStatistics {
                 process_instance_key: key,
-            } => {
-                self.may_see(&PROCESS_INSTANCE, key, &grants).await?;
-                self.whole_answer(query).await
-            }
+            } => self.rows_of(&PROCESS_INSTANCE, key, query).await,
             Query::DefinitionStatistics {
                 process_definition_key: key,
-            } => {
-                self.may_see(&PROCESS_DEFINITION, key, &grants).await?;
-                self.whole_answer(query).await
-            }
+            } => self.rows_of(&PROCESS_DEFINITION, key, query).await,
         }
     }
 
-    /// Whether what is there may be seen: a search for it finds it.
-    async fn may_see(
+    /// Rows that belong to one thing. That of another tenant has none, as if it were not there.
+    async fn rows_of(
         &mut self,
-        entity: &'static Entity,
+        owner: &'static Entity,
         key: Key,
-        grants: &Grants,
-    ) -> Result<(), Problem> {
+        query: Query,
+    ) -> Result<Answer, Problem> {
+        if self.sees(owner, key).await? {
+            return self.whole_answer(query).await;
+        }
+        let mut of_grants = Search::all(owner, Vec::new(), 1);
+        let granted = Sight {
+            tenancy: Tenancy::All,
+            ..self.sight.clone()
+        };
+        match narrowed(&mut of_grants, &granted)? {
+            Narrowed::Whole => Ok(Answer::Rows(Vec::new())),
+            Narrowed::Part | Narrowed::Nothing => Err(refused(owner)),
+        }
+    }
+
+    /// Whether the caller may see it: a search for it finds it.
+    async fn sees(&mut self, entity: &'static Entity, key: Key) -> Result<bool, Problem> {
         let has_key = Condition::Field {
             field: entity.index_of(entity.key().name).unwrap_or_default(),
             op: Op::Eq(Value::Int(key.0)),
         };
         let mut search = Search::all(entity, vec![has_key], 1);
-        let is_seen = match narrowed(&mut search, grants)? {
-            Narrowed::Whole => true,
-            Narrowed::Nothing => false,
+        match narrowed(&mut search, &self.sight)? {
+            Narrowed::Whole => Ok(true),
+            Narrowed::Nothing => Ok(false),
             Narrowed::Part => match self.whole_answer(Query::Search(search)).await? {
-                Answer::Found(found) => !found.rows.is_empty(),
-                other => return Err(unexpected(&other)),
+                Answer::Found(found) => Ok(!found.rows.is_empty()),
+                other => Err(unexpected(&other)),
             },
-        };
-        match is_seen {
-            true => Ok(()),
-            false => Err(refused(entity)),
         }
     }
 
     /// What follows belongs to what the caller was shown: the form of a task, the names of an instance.
     fn trust(&mut self) {
-        self.grants = None;
+        self.sight.grants = None;
     }
 
     async fn whole_answer(&mut self, query: Query) -> Result<Answer, Problem> {

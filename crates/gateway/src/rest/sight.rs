@@ -3,14 +3,40 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use skep_identity::Grants;
+use skep_identity::{Grants, Tenancy};
+use skep_protocol::TenantId;
 use skep_protocol::command::{Need, On};
 use skep_protocol::origin::Claims;
 use skep_protocol::permission::Permission;
+use skep_query::access::Sight;
 
 use super::operations::{Needs, Operation};
 use super::problem::Problem;
 use crate::call::FrontEnd;
+use crate::check;
+
+/// What the caller may see.
+pub fn sight(front: &FrontEnd, claims: &Claims) -> Sight {
+    Sight {
+        grants: grants(front, claims),
+        tenancy: tenancy(front, claims),
+    }
+}
+
+/// Whose things the caller sees. Without checks that is the default tenant: what others left from a time with checks is out of reach.
+fn tenancy(front: &FrontEnd, claims: &Claims) -> Tenancy {
+    let directory = front.broker.directory();
+    match front.config.security.tenancy {
+        check::Tenancy::On => match front.door.sights.of(&directory, claims) {
+            Some(grants) => Tenancy::Of(grants.tenants().clone()),
+            None => Tenancy::All,
+        },
+        check::Tenancy::Off if directory.has_other_tenants() => {
+            Tenancy::Of([TenantId::default()].into())
+        }
+        check::Tenancy::Off => Tenancy::All,
+    }
+}
 
 /// The caller's permissions; `None`: there is nothing to check.
 pub fn grants(front: &FrontEnd, claims: &Claims) -> Option<Arc<Grants>> {

@@ -36,6 +36,8 @@ pub struct Security {
     pub method: Option<Method>,
     pub unprotected_api: Option<bool>,
     pub authorizations: Option<bool>,
+    /// Callers see what belongs to their tenants, and nothing else.
+    pub tenant_checks: bool,
     pub tenants_api: bool,
     /// Whose tokens are taken.
     pub providers: Vec<ProviderSettings>,
@@ -48,6 +50,7 @@ impl Default for Security {
             method: None,
             unprotected_api: None,
             authorizations: None,
+            tenant_checks: false,
             tenants_api: true,
             providers: Vec::new(),
             initial: Initial::default(),
@@ -84,6 +87,10 @@ impl Security {
             login: self.login(),
             providers: self.providers.clone(),
             authorizations: self.authorizations(),
+            tenancy: match self.tenant_checks {
+                true => skep_gateway::Tenancy::On,
+                false => skep_gateway::Tenancy::Off,
+            },
             tenants_api: self.tenants_api,
             users_api: identity.manages_users,
             groups_api: identity.manages_groups,
@@ -94,7 +101,7 @@ impl Security {
     pub fn identity(&self) -> IdentityConfig {
         IdentityConfig {
             authorizations: self.authorizations(),
-            tenant_checks: false,
+            tenant_checks: self.tenant_checks,
             manages_users: self.method != Some(Method::Oidc),
             manages_groups: self.method != Some(Method::Oidc)
                 || self.providers.iter().all(|it| it.groups_claim.is_none()),
@@ -132,12 +139,19 @@ impl Security {
                     .to_string(),
             );
         }
+        if self.tenant_checks && !self.is_protected() {
+            found.push(TENANTS_OF_NOBODY.to_string());
+        }
         if self.method.is_none() && self.unprotected_api.is_none() {
             found.extend(undecided(listening));
         }
         found
     }
 }
+
+const TENANTS_OF_NOBODY: &str = "camunda.security.multi-tenancy.checks-enabled is true, and nobody has to say who he is: whoever reaches the \
+     port would see the things of all tenants. Let callers log in (camunda.security.authentication.method: basic, and no \
+     camunda.security.authentication.unprotected-api: true), or take the checks off";
 
 /// Nobody opens a server to other machines without knowing it.
 fn undecided(listening: &[(&str, IpAddr)]) -> Option<String> {

@@ -128,11 +128,18 @@ fn who_describes_a_provider_and_does_not_ask_for_it_is_told() {
 }
 
 #[test]
-fn checks_that_are_not_there_yet_are_refused() {
+fn tenants_are_kept_apart_where_callers_say_who_they_are() {
     let checks = format!("{AREA}.multi-tenancy.checks-enabled");
-    let refused = resolved(&[(&checks, "true")]).unwrap_err();
-    assert!(refused.contains(&checks), "{refused}");
-    assert_eq!(resolved(&[(&checks, "false")]).unwrap().warnings, [""; 0]);
+    for open in [&[][..], &[(METHOD, "basic"), (UNPROTECTED, "true")]] {
+        let refused = resolved(&[&[(&*checks, "true")], open].concat()).unwrap_err();
+        assert!(refused.contains(&checks), "{refused}");
+    }
+    let loaded = resolved(&[(&checks, "true"), (METHOD, "basic")]).unwrap();
+    assert!(loaded.settings.security.identity().tenant_checks);
+    assert_eq!(loaded.warnings, [""; 0]);
+    let off = resolved(&[(&checks, "false")]).unwrap();
+    assert!(!off.settings.security.identity().tenant_checks);
+    assert_eq!(off.warnings, [""; 0]);
 }
 
 #[test]

@@ -84,7 +84,9 @@ keys! {
     "camunda.security.authorizations.enabled" [] [] Kind::Flag => security.authorizations;
         "Callers may do what they were granted, and nothing else. Default: on where the API is protected. Without a login nobody has a name, and whoever has none may do everything."
     "camunda.security.multi-tenancy.api-enabled" [] [] Kind::Flag => security.tenants_api;
-        "The operations on tenants. Which tenants a caller belongs to is not asked yet: `camunda.security.multi-tenancy.checks-enabled: true` is refused."
+        "The operations on tenants. Without them, tenants and their members come from the configuration alone."
+    "camunda.security.multi-tenancy.checks-enabled" [] [] Kind::Flag => security.tenant_checks;
+        "Callers see and change what belongs to their tenants, and nothing else; who makes something says for which tenant. The API has to be protected. Off: there is the tenant `<default>` alone, and what belongs to others is out of reach. See [security.md](security.md#tenants)."
     "management.server.port" [] [] PORT => management.port;
         "Port of health, metrics and management. 0 takes a free one."
     "management.server.address" [] [] Kind::Ip => management.address;

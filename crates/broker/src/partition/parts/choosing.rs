@@ -2,14 +2,15 @@
 //! returns the items as commands.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use skep_engine::state::BatchPhase;
-use skep_identity::Grants;
-use skep_protocol::Key;
+use skep_identity::{Grants, Tenancy};
 use skep_protocol::command::{AddBatchItems, BatchCommand};
 use skep_protocol::origin::Claims;
-use skep_query::access::{self, Narrowed};
+use skep_protocol::{Key, TenantId};
+use skep_query::access::{self, Narrowed, Sight};
 use skep_query::{Answer, Condition, Consistency, Op, Query, QueryError, Row, Search, selection};
 
 use super::effect_sink::Effect;
@@ -173,14 +174,21 @@ fn search_for(key: Key, around: &mut Around<'_>) -> Option<(Key, Result<Search, 
 
 /// Narrows the search to what the operation's creator may read: the rest is not even counted.
 fn seen_by(claims: &Claims, mut search: Search, around: &mut Around<'_>) -> Result<Search, String> {
-    if !around.env.config.engine.identity.authorizations {
-        return Ok(search);
-    }
-    let directory = &around.core.engine().state.identity.directory;
-    let Some(grants) = Grants::of(directory, claims) else {
-        return Ok(search);
+    let identity = &around.env.config.engine.identity;
+    let state = &around.core.engine().state;
+    let grants = Grants::of(&state.identity.directory, claims).map(Arc::new);
+    let sight = Sight {
+        tenancy: match (&grants, identity.tenant_checks) {
+            (Some(grants), true) => Tenancy::Of(grants.tenants().clone()),
+            (None, true) => Tenancy::All,
+            (_, false) if *claims != Claims::Internal && state.knows_other_tenants() => {
+                Tenancy::Of([TenantId::default()].into())
+            }
+            (_, false) => Tenancy::All,
+        },
+        grants: grants.filter(|_| identity.authorizations),
     };
-    match access::narrow(&mut search, &grants).map_err(|error| error.to_string())? {
+    match access::narrow(&mut search, &sight).map_err(|error| error.to_string())? {
         Narrowed::Whole | Narrowed::Part => {}
         Narrowed::Nothing => search.filter.push(Condition::Field {
             field: 0,

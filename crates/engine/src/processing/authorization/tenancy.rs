@@ -5,8 +5,9 @@
 //! left from a time with checks is out of reach.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use skep_identity::{Grants, Tenancy};
+use skep_identity::Grants;
 use skep_protocol::command::{About, Command, Need, Request, Whose};
 use skep_protocol::origin::Claims;
 use skep_protocol::permission::Permission;
@@ -18,17 +19,37 @@ use crate::processing::deployment::delete_resource;
 use crate::processing::not_found::key_not_found;
 use crate::processing::{Context, reject};
 
+/// Whose things a caller sees.
+enum Seen {
+    /// Nobody asks.
+    All,
+    /// Those of the default tenant.
+    Default,
+    /// Those of the tenants that he is assigned to.
+    Of(Arc<Grants>),
+}
+
+impl Seen {
+    fn has(&self, tenant: &TenantId) -> bool {
+        match self {
+            Seen::All => true,
+            Seen::Default => tenant.is_default(),
+            Seen::Of(grants) => grants.tenants().contains(tenant),
+        }
+    }
+}
+
 /// Refuses the command if it is about something of a tenant that its caller does not belong to.
 pub(super) fn check(
     cx: &mut Context<'_>,
     command: &Command,
     intent: &'static str,
 ) -> Result<(), Rejection> {
-    let of_caller = tenancy_of_caller(cx);
-    if of_caller == Tenancy::All {
+    let seen = seen_by_caller(cx);
+    if let Seen::All = seen {
         return Ok(());
     }
-    let is_foreign = |tenant: Option<TenantId>| tenant.filter(|tenant| !of_caller.has(tenant));
+    let is_foreign = |tenant: Option<TenantId>| tenant.filter(|tenant| !seen.has(tenant));
     let (foreign, kind) = match command.whose() {
         // Jobs are asked for by `tenants`.
         Whose::Cluster | Whose::Each => return Ok(()),
@@ -49,17 +70,17 @@ pub(super) fn check(
     }
 }
 
-/// Whose things the caller sees.
-fn tenancy_of_caller(cx: &mut Context<'_>) -> Tenancy {
+fn seen_by_caller(cx: &mut Context<'_>) -> Seen {
     if cx.config.identity.tenant_checks {
-        let grants = resolved(cx);
-        return grants.map_or(Tenancy::All, |grants| Tenancy::Of(grants.tenants().clone()));
+        return resolved(cx).map_or(Seen::All, Seen::Of);
     }
     match cx.origin.claims {
-        Claims::Internal => Tenancy::All,
-        _ if !cx.state.knows_other_tenants() => Tenancy::All,
+        Claims::Internal => Seen::All,
         Claims::Anonymous | Claims::User(_) | Claims::Client(_) => {
-            Tenancy::Of([TenantId::default()].into())
+            match cx.state.knows_other_tenants() {
+                true => Seen::Default,
+                false => Seen::All,
+            }
         }
     }
 }

@@ -1,12 +1,10 @@
 //! Results of decisions.
 
 use skep_proto::gateway_protocol as pb;
-use skep_protocol::Key;
 use skep_protocol::value::{
     DecisionEvaluationValue, EvaluatedDecision, EvaluatedValue, MatchedRule,
 };
-
-use super::tenant;
+use skep_protocol::{Key, TenantId};
 
 pub fn evaluation(key: Key, evaluation: &DecisionEvaluationValue) -> pb::EvaluateDecisionResponse {
     let failure = evaluation.failure.as_ref();
@@ -20,11 +18,11 @@ pub fn evaluation(key: Key, evaluation: &DecisionEvaluationValue) -> pb::Evaluat
         decision_requirements_key: evaluation.decision_requirements_key.0,
         decision_output: evaluation.output.to_string(),
         evaluated_decisions: evaluated
-            .map(|(at, decision)| evaluated_decision(key, at, decision))
+            .map(|(at, decision)| evaluated_decision(key, at, (decision, &evaluation.tenant)))
             .collect(),
         failed_decision_id: failure.map_or_else(String::new, |f| f.decision_id.to_string()),
         failure_message: failure.map_or_else(String::new, |f| f.message.clone()),
-        tenant_id: tenant(),
+        tenant_id: evaluation.tenant.to_string(),
         decision_instance_key: key.0,
         decision_evaluation_key: key.0,
     }
@@ -33,7 +31,7 @@ pub fn evaluation(key: Key, evaluation: &DecisionEvaluationValue) -> pb::Evaluat
 fn evaluated_decision(
     evaluation: Key,
     at: usize,
-    decision: &EvaluatedDecision,
+    (decision, tenant): (&EvaluatedDecision, &TenantId),
 ) -> pb::EvaluatedDecision {
     pb::EvaluatedDecision {
         decision_key: decision.key.0,
@@ -44,7 +42,7 @@ fn evaluated_decision(
         decision_output: decision.output.to_string(),
         matched_rules: decision.matched_rules.iter().map(matched_rule).collect(),
         evaluated_inputs: decision.inputs.iter().map(input).collect(),
-        tenant_id: tenant(),
+        tenant_id: tenant.to_string(),
         decision_evaluation_instance_key: decision.instance_key(evaluation, at),
     }
 }

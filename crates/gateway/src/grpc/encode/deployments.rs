@@ -6,15 +6,13 @@ use skep_protocol::value::{
     DecisionRequirementsMetadata, DecisionValue, DefinitionMetadata, DeploymentValue,
 };
 
-use super::tenant;
-
 pub fn process(process: DefinitionMetadata) -> pb::ProcessMetadata {
     pb::ProcessMetadata {
         bpmn_process_id: process.id.to_string(),
         version: process.version,
         process_definition_key: process.key.0,
         resource_name: process.resource_name.to_string(),
-        tenant_id: tenant(),
+        tenant_id: process.tenant.to_string(),
     }
 }
 
@@ -42,7 +40,7 @@ fn decision(decision: DecisionValue) -> pb::DecisionMetadata {
         decision_key: decision.key.0,
         dmn_decision_requirements_id: decision.decision_requirements_id.to_string(),
         decision_requirements_key: decision.decision_requirements_key.0,
-        tenant_id: tenant(),
+        tenant_id: decision.tenant.to_string(),
     }
 }
 
@@ -53,7 +51,7 @@ fn requirements(file: DecisionRequirementsMetadata) -> pb::DecisionRequirementsM
         version: file.version,
         decision_requirements_key: file.key.0,
         resource_name: file.resource_name.to_string(),
-        tenant_id: tenant(),
+        tenant_id: file.tenant.to_string(),
     }
 }
 
@@ -63,6 +61,6 @@ fn form(form: DefinitionMetadata) -> pb::FormMetadata {
         version: form.version,
         form_key: form.key.0,
         resource_name: form.resource_name.to_string(),
-        tenant_id: tenant(),
+        tenant_id: form.tenant.to_string(),
     }
 }

@@ -27,7 +27,7 @@ struct Creation<'a> {
 pub fn create(tenant: Option<&str>, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Creation = required(text)?;
     let name = said(body.name, "name", "Choose a name for the variable.")?;
-    let value = value(&name, tenant, body.value)?;
+    let value = value(&name, known(tenant, front)?, body.value)?;
     Ok(command(Command::CreateClusterVariable(value), front))
 }
 
@@ -46,7 +46,7 @@ pub fn update(
     front: &FrontEnd,
 ) -> Result<Decoded, Failure> {
     let body: Update = required(text)?;
-    let value = value(name, tenant, body.value)?;
+    let value = value(name, known(tenant, front)?, body.value)?;
     Ok(command(Command::UpdateClusterVariable(value), front))
 }
 
@@ -64,14 +64,14 @@ pub fn delete(
     let Nothing {} = optional(text)?;
     let delete = Command::DeleteClusterVariable {
         name: name.into(),
-        tenant: known(tenant)?,
+        tenant: known(tenant, front)?,
     };
     Ok(command(delete, front))
 }
 
 fn value(
     name: &str,
-    tenant: Option<&str>,
+    tenant: Option<TenantId>,
     value: &RawValue,
 ) -> Result<ClusterVariableValue, Failure> {
     check::name("name", name)?;
@@ -81,12 +81,13 @@ fn value(
     Ok(ClusterVariableValue {
         name: name.into(),
         value: in_one_form(value.get()).into(),
-        tenant: known(tenant)?,
+        tenant,
     })
 }
 
 /// The tenant of a path.
-pub fn known(tenant: Option<&str>) -> Result<Option<TenantId>, Failure> {
-    check::tenant("tenantId", tenant)?;
-    Ok(tenant.map(TenantId::new))
+pub fn known(tenant: Option<&str>, front: &FrontEnd) -> Result<Option<TenantId>, Failure> {
+    let tenancy = front.config.security.tenancy;
+    let known = tenant.map(|id| tenancy.known("tenantId", id));
+    known.transpose()
 }

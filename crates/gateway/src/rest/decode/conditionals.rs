@@ -5,9 +5,8 @@ use skep_protocol::command::{Command, EvaluateConditionals};
 use skep_protocol::{Document, Failure};
 
 use super::fields::{KeyText, Text, present};
-use super::{Decoded, command, required};
+use super::{Decoded, of_tenant, required};
 use crate::call::FrontEnd;
-use crate::check;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -20,11 +19,13 @@ struct Evaluation<'a> {
 
 pub fn evaluate(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Evaluation = required(text)?;
-    check::tenant("tenantId", body.tenant_id.as_deref())?;
+    let tenancy = front.config.security.tenancy;
+    let tenant = tenancy.tenant("Evaluate Conditional Event", body.tenant_id.as_deref())?;
     let what = "Give the variables that the conditions are to see; an empty object is possible.";
     let evaluate = EvaluateConditionals {
         process_definition_key: body.process_definition_key.map(|KeyText(key)| key),
         variables: present(body.variables, "variables", what)?,
     };
-    Ok(command(Command::EvaluateConditionals(evaluate), front))
+    let command = Command::EvaluateConditionals(evaluate);
+    Ok(of_tenant(command, tenant, front))
 }

@@ -5,7 +5,7 @@ use skep_protocol::command::{Command, DecisionRef, EvaluateDecision};
 use skep_protocol::{Document, Failure};
 
 use super::fields::{KeyText, Text};
-use super::{Decoded, command, required};
+use super::{Decoded, of_tenant, required};
 use crate::call::FrontEnd;
 use crate::check::{self, invalid};
 
@@ -22,7 +22,8 @@ struct Evaluation<'a> {
 
 pub fn evaluate(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Evaluation = required(text)?;
-    check::tenant("tenantId", body.tenant_id.as_deref())?;
+    let tenancy = front.config.security.tenancy;
+    let tenant = tenancy.tenant("Evaluate Decision", body.tenant_id.as_deref())?;
     let decision = match (body.decision_definition_key, body.decision_definition_id) {
         (Some(KeyText(key)), None) => DecisionRef::Key(key),
         (None, Some(id)) => {
@@ -45,5 +46,6 @@ pub fn evaluate(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
         decision,
         variables: body.variables.unwrap_or_default(),
     };
-    Ok(command(Command::EvaluateDecision(evaluate), front))
+    let command = Command::EvaluateDecision(evaluate);
+    Ok(of_tenant(command, tenant, front))
 }

@@ -3,7 +3,7 @@
 use http::header::CONTENT_TYPE;
 use skep_protocol::command::Command;
 
-use super::{Decoded, command};
+use super::{Decoded, of_tenant};
 use crate::rest::operations::{Call, Takes};
 use crate::rest::problem::Problem;
 use crate::rest::{check_content_type, multipart};
@@ -12,6 +12,8 @@ pub fn deploy(call: &Call) -> Result<Decoded, Problem> {
     let header = call.parts.headers.get(CONTENT_TYPE);
     let content_type = check_content_type(header, Takes::Files)?;
     let max_parts = call.front.config.multipart.max_parts;
-    let deploy = multipart::deployment(content_type, call.bytes, max_parts)?;
-    Ok(command(Command::Deploy(deploy), call.front))
+    let (deploy, tenant) = multipart::deployment(content_type, call.bytes, max_parts)?;
+    let tenancy = call.front.config.security.tenancy;
+    let tenant = tenancy.tenant("Deploy Resources", tenant.as_deref())?;
+    Ok(of_tenant(Command::Deploy(deploy), tenant, call.front))
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use skep_protocol::command::{ActivateJobs, Command, FailJob, ThrowError, UpdateJobKind};
-use skep_protocol::{Document, Failure, Key, TenantFilter, Tenants};
+use skep_protocol::{Document, Failure, Key, TenantFilter};
 
 use super::fields::{Object, Text, present, said, shared};
 use super::job_result::{self, ResultBody};
@@ -35,12 +35,12 @@ pub fn activate(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     check::at_least_one("maxJobsToActivate", i64::from(max_jobs), what)?;
     let wait = front.long_poll(body.request_timeout.take().unwrap_or(0));
     Ok(Decoded::Activate {
-        command: activation(body, u32::try_from(max_jobs).unwrap_or(1))?,
+        command: activation(body, u32::try_from(max_jobs).unwrap_or(1), front)?,
         wait,
     })
 }
 
-pub fn stream(text: &str) -> Result<Decoded, Failure> {
+pub fn stream(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Activation = required(text)?;
     for (name, given) in [
         ("maxJobsToActivate", body.max_jobs_to_activate.is_some()),
@@ -53,18 +53,17 @@ pub fn stream(text: &str) -> Result<Decoded, Failure> {
         }
     }
     // The front end puts the stream's credit in.
-    activation(body, 1).map(Decoded::Stream)
+    activation(body, 1, front).map(Decoded::Stream)
 }
 
-fn activation(body: Activation, max_jobs: u32) -> Result<ActivateJobs, Failure> {
+fn activation(body: Activation, max_jobs: u32, front: &FrontEnd) -> Result<ActivateJobs, Failure> {
     let job_type = said(body.job_type, "type", "Name the job type to activate.")?;
     let what = "Give the milliseconds that a worker has for a job.";
     let timeout = present(body.timeout, "timeout", what)?;
     check::at_least_one("timeout", timeout, what)?;
     let provided = body.tenant_ids.iter().flatten().map(|t| &**t);
-    check::tenants("tenantIds", provided.clone())?;
     let filter = tenant_filter(body.tenant_filter.as_deref())?;
-    let tenants = Tenants::chosen(filter, provided);
+    let tenants = front.config.security.tenancy.tenants(filter, provided)?;
     Ok(ActivateJobs {
         job_type: job_type.shared(),
         worker: body.worker.map_or_else(|| "".into(), |w| w.shared()),

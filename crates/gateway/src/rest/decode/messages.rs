@@ -5,9 +5,8 @@ use skep_protocol::command::{Command, CorrelateMessage, PublishMessage};
 use skep_protocol::{Document, Failure};
 
 use super::fields::{Text, said};
-use super::{Decoded, command, required};
+use super::{Decoded, of_tenant, required};
 use crate::call::FrontEnd;
-use crate::check;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -26,7 +25,8 @@ struct Publication<'a> {
 
 pub fn publish(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Publication = required(text)?;
-    check::tenant("tenantId", body.tenant_id.as_deref())?;
+    let tenancy = front.config.security.tenancy;
+    let tenant = tenancy.tenant("Publish Message", body.tenant_id.as_deref())?;
     let publish = PublishMessage {
         name: said(body.name, "name", "Name the message to publish.")?.shared(),
         correlation_key: body.correlation_key.as_deref().unwrap_or_default().into(),
@@ -34,7 +34,7 @@ pub fn publish(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
         message_id: body.message_id.as_deref().unwrap_or_default().into(),
         variables: body.variables.unwrap_or_default(),
     };
-    Ok(command(Command::PublishMessage(publish), front))
+    Ok(of_tenant(Command::PublishMessage(publish), tenant, front))
 }
 
 #[derive(Deserialize)]
@@ -51,11 +51,13 @@ struct Correlation<'a> {
 
 pub fn correlate(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Correlation = required(text)?;
-    check::tenant("tenantId", body.tenant_id.as_deref())?;
+    let tenancy = front.config.security.tenancy;
+    let tenant = tenancy.tenant("Correlate Message", body.tenant_id.as_deref())?;
     let correlate = CorrelateMessage {
         name: said(body.name, "name", "Name the message to correlate.")?.shared(),
         correlation_key: body.correlation_key.as_deref().unwrap_or_default().into(),
         variables: body.variables.unwrap_or_default(),
     };
-    Ok(command(Command::CorrelateMessage(correlate), front))
+    let command = Command::CorrelateMessage(correlate);
+    Ok(of_tenant(command, tenant, front))
 }

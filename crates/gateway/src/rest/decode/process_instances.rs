@@ -55,7 +55,8 @@ const TERMINATE: &str = "TERMINATE_PROCESS_INSTANCE";
 
 pub fn create(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Creation = required(text)?;
-    check::tenant("tenantId", body.tenant_id.as_deref())?;
+    let tenancy = front.config.security.tenancy;
+    let tenant = tenancy.tenant("Create Process Instance", body.tenant_id.as_deref())?;
     let process = match (body.process_definition_key, body.process_definition_id) {
         (Some(KeyText(key)), None) => ProcessRef::Key(key),
         (None, Some(id)) => {
@@ -105,6 +106,7 @@ pub fn create(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     Ok(Decoded::Command {
         request: Draft {
             operation_reference: check::operation_reference(body.operation_reference)?,
+            tenant: tenant.clone(),
             ..command.into()
         },
         timeout: match await_completion {
@@ -112,7 +114,7 @@ pub fn create(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
             false => front.config.request_timeout,
         },
         waits: await_completion,
-        echo: Echo::Nothing,
+        echo: Echo::Tenant(tenant),
     })
 }
 

@@ -5,9 +5,8 @@ use skep_protocol::command::{BroadcastSignal, Command};
 use skep_protocol::{Document, Failure};
 
 use super::fields::{Text, said};
-use super::{Decoded, command, required};
+use super::{Decoded, of_tenant, required};
 use crate::call::FrontEnd;
-use crate::check;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -21,7 +20,8 @@ struct Broadcast<'a> {
 
 pub fn broadcast(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Broadcast = required(text)?;
-    check::tenant("tenantId", body.tenant_id.as_deref())?;
+    let tenancy = front.config.security.tenancy;
+    let tenant = tenancy.tenant("Broadcast Signal", body.tenant_id.as_deref())?;
     let name = said(
         body.signal_name,
         "signalName",
@@ -31,5 +31,6 @@ pub fn broadcast(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
         signal_name: name.shared(),
         variables: body.variables.unwrap_or_default(),
     };
-    Ok(command(Command::BroadcastSignal(broadcast), front))
+    let command = Command::BroadcastSignal(broadcast);
+    Ok(of_tenant(command, tenant, front))
 }

@@ -98,7 +98,8 @@ struct Evaluation<'a> {
 
 pub fn evaluate_expression(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Evaluation = required(text)?;
-    check::tenant("tenantId", body.tenant_id.as_deref())?;
+    let tenancy = front.config.security.tenancy;
+    let tenant = tenancy.tenant("Evaluate Expression", body.tenant_id.as_deref())?;
     let expression = said(
         body.expression,
         "expression",
@@ -106,10 +107,13 @@ pub fn evaluate_expression(text: &str, front: &FrontEnd) -> Result<Decoded, Fail
     )?
     .owned();
     Ok(Decoded::Command {
-        request: Draft::from(Command::EvaluateExpression {
-            expression: expression.clone(),
-            variables: body.variables.unwrap_or_default(),
-        }),
+        request: Draft {
+            tenant,
+            ..Draft::from(Command::EvaluateExpression {
+                expression: expression.clone(),
+                variables: body.variables.unwrap_or_default(),
+            })
+        },
         timeout: front.config.request_timeout,
         waits: false,
         echo: Echo::Expression(expression),

@@ -1,7 +1,7 @@
 //! Results of decisions.
 
 use skep_protocol::value::{DecisionEvaluationValue, EvaluatedDecision, MatchedRule};
-use skep_protocol::{DEFAULT_TENANT, Key};
+use skep_protocol::{Key, TenantId};
 
 use crate::rest::json::Object;
 
@@ -27,6 +27,7 @@ pub fn evaluation(out: &mut String, key: Key, evaluation: &DecisionEvaluationVal
         );
         let evaluated = evaluation.evaluated_decisions.iter().enumerate();
         o.array("evaluatedDecisions", evaluated, |out, (at, decision)| {
+            let decision = (decision, &evaluation.tenant);
             Object::write(out, |o| evaluated_decision(o, key, at, decision));
         });
         o.optional_text(
@@ -38,17 +39,22 @@ pub fn evaluation(out: &mut String, key: Key, evaluation: &DecisionEvaluationVal
             failure.map(|failure| failure.message.as_str()),
         );
         o.text("output", &evaluation.output);
-        o.text("tenantId", DEFAULT_TENANT);
+        o.text("tenantId", evaluation.tenant.as_str());
     });
 }
 
-fn evaluated_decision(o: &mut Object, evaluation: Key, at: usize, decision: &EvaluatedDecision) {
+fn evaluated_decision(
+    o: &mut Object,
+    evaluation: Key,
+    at: usize,
+    (decision, tenant): (&EvaluatedDecision, &TenantId),
+) {
     o.text("decisionDefinitionId", &decision.id);
     o.text("decisionDefinitionName", &decision.name);
     o.number("decisionDefinitionVersion", i64::from(decision.version));
     o.text("decisionDefinitionType", &decision.decision_type);
     o.text("output", &decision.output);
-    o.text("tenantId", DEFAULT_TENANT);
+    o.text("tenantId", tenant.as_str());
     o.array("matchedRules", &decision.matched_rules, |out, rule| {
         Object::write(out, |o| matched_rule(o, rule));
     });

@@ -1,6 +1,5 @@
 //! Deployed resources.
 
-use skep_protocol::DEFAULT_TENANT;
 use skep_protocol::value::{
     DecisionRequirementsMetadata, DecisionValue, DefinitionMetadata, DeploymentValue,
 };
@@ -25,7 +24,7 @@ pub fn deployment(out: &mut String, deployed: &DeploymentValue) {
         .chain(deployed.resources.iter().map(Item::Resource));
     Object::write(out, |o| {
         o.key("deploymentKey", deployed.deployment_key);
-        o.text("tenantId", DEFAULT_TENANT);
+        o.text("tenantId", deployed.tenant.as_str());
         o.array("deployments", items, |out, item| {
             Object::write(out, |o| entry(o, &item));
         });
@@ -40,7 +39,7 @@ fn entry(o: &mut Object, item: &Item<'_>) {
             o.number("processDefinitionVersion", i64::from(process.version));
             o.text("resourceName", &process.resource_name);
             o.key("processDefinitionKey", process.key);
-            o.text("tenantId", DEFAULT_TENANT);
+            o.text("tenantId", process.tenant.as_str());
         }),
         _ => o.raw("processDefinition", "null"),
     }
@@ -49,7 +48,7 @@ fn entry(o: &mut Object, item: &Item<'_>) {
             o.text("decisionDefinitionId", &decision.id);
             o.number("version", i64::from(decision.version));
             o.text("name", &decision.name);
-            o.text("tenantId", DEFAULT_TENANT);
+            o.text("tenantId", decision.tenant.as_str());
             o.text("decisionRequirementsId", &decision.decision_requirements_id);
             o.key("decisionDefinitionKey", decision.key);
             o.key(
@@ -65,7 +64,7 @@ fn entry(o: &mut Object, item: &Item<'_>) {
             o.text("decisionRequirementsName", &file.name);
             o.number("version", i64::from(file.version));
             o.text("resourceName", &file.resource_name);
-            o.text("tenantId", DEFAULT_TENANT);
+            o.text("tenantId", file.tenant.as_str());
             o.key("decisionRequirementsKey", file.key);
         }),
         _ => o.raw("decisionRequirements", "null"),
@@ -86,6 +85,6 @@ fn stored(o: &mut Object, [id, key]: [&'static str; 2], stored: &DefinitionMetad
     o.text(id, &stored.id);
     o.number("version", i64::from(stored.version));
     o.text("resourceName", &stored.resource_name);
-    o.text("tenantId", DEFAULT_TENANT);
+    o.text("tenantId", stored.tenant.as_str());
     o.key(key, stored.key);
 }

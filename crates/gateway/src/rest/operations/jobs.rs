@@ -54,7 +54,7 @@ operations! { "Jobs":
         needs: Need::Filters(grants![ProcessDefinition: ReadProcessInstance]),
     }
     POST "/v2/jobs/stream" () streamJobs {
-        does: Command(ActivateJobs) = |call| jobs::stream(call.text),
+        does: Command(ActivateJobs) = |call| jobs::stream(call.text, call.front),
         rpc: [StreamActivatedJobs],
     }
 }

@@ -213,7 +213,7 @@ impl Ask<'_> {
         let entity = asked.search.entity;
         let whole = asked.search.clone();
         let row = self.found(asked.search).await?.pop();
-        if row.is_none() && self.grants.is_some() {
+        if row.is_none() && self.sight.grants.is_some() {
             self.trust();
             if self.found(whole).await?.pop().is_some() {
                 return Err(refused(entity));

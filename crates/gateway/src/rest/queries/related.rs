@@ -223,7 +223,7 @@ impl Ask<'_> {
         let mut search = Search::all(entity, vec![named], 1);
         search.details = true;
         let row = self.found(search.clone()).await?.pop();
-        if row.is_none() && self.grants.is_some() {
+        if row.is_none() && self.sight.grants.is_some() {
             self.trust();
             if self.found(search).await?.pop().is_some() {
                 return Err(refused(entity));

@@ -1,22 +1,18 @@
-//! Settings that protect, and cannot yet: a server that took one without effect would be believed to be safe.
+//! Names below `camunda.security` that are no settings: a server that took one without effect would be believed to be safe.
 
 use super::super::source::Given;
 
 const UNPROTECTED_API: &str = "camunda.security.authentication.unprotected-api";
 
-const NO_TENANT_CHECKS: &str =
-    "nobody is asked yet which tenants he belongs to. Remove the setting";
 const UNKNOWN: &str = "there is no such setting, and without effect it would leave open what it is meant to close. Correct its \
      name, or remove it";
 
-/// What is asked for under these is not there, and what to do without it. The first one counts.
-const NOT_THERE: [(&str, &str); 3] = [
-    ("camunda.security.authentication", UNKNOWN),
-    ("camunda.security.authorizations", UNKNOWN),
-    ("camunda.security.multi-tenancy", UNKNOWN),
+/// Below these every setting protects something.
+const PROTECTING: [&str; 3] = [
+    "camunda.security.authentication",
+    "camunda.security.authorizations",
+    "camunda.security.multi-tenancy",
 ];
-
-const TENANT_CHECKS: &str = "camunda.security.multi-tenancy.checks-enabled";
 
 /// What becomes of a setting.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,22 +25,17 @@ pub enum Answer {
 
 /// `None`: it is about something else.
 pub fn answer(given: &Given, all: &[Given]) -> Option<Answer> {
-    let (area, why) = NOT_THERE.iter().find(|(area, _)| given.is_below(area))?;
+    let area = PROTECTING.iter().find(|area| given.is_below(area))?;
     let is = |given: &Given, name: &str, value: &str| {
         given.matches(name) && given.text.trim().eq_ignore_ascii_case(value)
     };
     let open = all.iter().any(|other| is(other, UNPROTECTED_API, "true"));
     // An environment says "not set" by an empty text; who chose to have no login may still say which one it would be.
-    let fine = given.text.is_empty()
-        || is(given, TENANT_CHECKS, "false")
-        || (open && area.starts_with("camunda.security.authentication"));
-    let why = match given.matches(TENANT_CHECKS) {
-        true => NO_TENANT_CHECKS,
-        false => why,
-    };
+    let fine =
+        given.text.is_empty() || (open && area.starts_with("camunda.security.authentication"));
     Some(match fine {
         true => Answer::Fine,
-        false => Answer::Refused(format!("{} ({}): {why}", given.name, given.source)),
+        false => Answer::Refused(format!("{} ({}): {UNKNOWN}", given.name, given.source)),
     })
 }
 
@@ -75,9 +66,9 @@ mod tests {
                 "no such setting",
             ),
             (
-                "CAMUNDA_SECURITY_MULTITENANCY_CHECKSENABLED",
+                "CAMUNDA_SECURITY_MULTITENANCY_CHECKSENABELD",
                 "true",
-                "which tenants",
+                "no such setting",
             ),
             (
                 "CAMUNDA_SECURITY_AUTHORIZATIONS_ENABELD",
@@ -90,12 +81,8 @@ mod tests {
             };
             assert!(text.contains(name) && text.contains(said), "{text}");
         }
-        for (name, text) in [
-            ("CAMUNDA_SECURITY_MULTITENANCY_CHECKSENABLED", "FALSE"),
-            ("CAMUNDA_SECURITY_AUTHENTICATION_LDAP_URL", ""),
-        ] {
-            assert_eq!(alone(name, text), Some(Answer::Fine), "{name}");
-        }
+        let unset = alone("CAMUNDA_SECURITY_AUTHENTICATION_LDAP_URL", "");
+        assert_eq!(unset, Some(Answer::Fine));
         assert_eq!(alone("CAMUNDA_SECURITY_CSRF_ENABLED", "true"), None);
     }
 
@@ -104,7 +91,7 @@ mod tests {
         let all = [
             variable("CAMUNDA_SECURITY_AUTHENTICATION_UNPROTECTEDAPI", "true"),
             variable("CAMUNDA_SECURITY_AUTHENTICATION_LDAP_URL", "ldap://x"),
-            variable("CAMUNDA_SECURITY_MULTITENANCY_CHECKSENABLED", "true"),
+            variable("CAMUNDA_SECURITY_MULTITENANCY_CHECKSENABELD", "true"),
         ];
         assert_eq!(answer(&all[1], &all), Some(Answer::Fine));
         assert!(matches!(answer(&all[2], &all), Some(Answer::Refused(_))));
