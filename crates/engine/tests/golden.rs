@@ -11,7 +11,9 @@ mod support;
 use std::sync::{Arc, Mutex};
 
 use golden_file::{hex, path, unhex};
-use skep_engine::remote::{CorrelateSubscription, Definition, Distributed, RemoteCommand};
+use skep_engine::remote::{
+    BroadcastedSignal, CorrelateSubscription, Definition, Distributed, RemoteCommand,
+};
 use skep_engine::state::BatchPart;
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
@@ -463,6 +465,34 @@ fn commands_between_partitions_read_and_write_as_ever() {
         commands.iter().map(|c| vec![encode(c)]).collect()
     });
     assert_eq!(lines.len(), commands.len());
+    for (line, command) in lines.iter().zip(&commands) {
+        assert_eq!(decode::<Sent>(&line[0]).as_ref(), Ok(command));
+        assert_eq!(hex(&encode(command)), hex(&line[0]), "{command:?}");
+    }
+}
+
+#[test]
+fn signals_of_other_tenants_than_the_default_one_read_and_write_as_ever() {
+    let signal = |of_client| {
+        let signal = BroadcastedSignal {
+            tenant: TenantId::new("acme"),
+            name: "go".into(),
+            variables: vec![("s".into(), "1".into())],
+        };
+        let command = Distributed::TenantSignal { signal, of_client };
+        Sent::new(
+            &origin(),
+            RemoteCommand::Distribute {
+                distribution_key: Key::new(1, 5),
+                origin: 1,
+                command,
+            },
+        )
+    };
+    let commands = [signal(false), signal(true)];
+    let lines = golden("remote-signals.txt", || {
+        commands.iter().map(|c| vec![encode(c)]).collect()
+    });
     for (line, command) in lines.iter().zip(&commands) {
         assert_eq!(decode::<Sent>(&line[0]).as_ref(), Ok(command));
         assert_eq!(hex(&encode(command)), hex(&line[0]), "{command:?}");

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
+use skep_engine::state::subscriptions::{SignalOnItsWay, SignalSubscription};
 use skep_engine::state::{Job, Row, State, Table, Tables, read_row, write_row};
-use skep_protocol::Key;
 use skep_protocol::record::{decode, encode};
+use skep_protocol::{Key, TenantId};
 
 use crate::support::*;
 
@@ -107,4 +108,36 @@ fn a_state_with_a_row_of_an_unknown_version_does_not_open() {
         error.contains("of table 3 cannot be read: it has version 99"),
         "{error}"
     );
+}
+
+#[test]
+fn what_waits_for_a_signal_of_the_default_tenant_is_stored_as_before_there_were_others() {
+    let subscription = |tenant: &str| SignalSubscription {
+        process_definition_key: Key::new(1, 2),
+        bpmn_process_id: "p".into(),
+        signal_name: "go".into(),
+        catch_event: 3,
+        element_instance_key: Key::new(1, 4),
+        tenant: TenantId::new(tenant),
+    };
+    let (own, of_acme) = (subscription(""), subscription("acme"));
+    let first = (1u8, Key::new(1, 2), "p", "go", 3u32, Key::new(1, 4));
+    assert_eq!(write_row(&own), encode(&first));
+    let second = (2u8, Key::new(1, 2), "p", "go", 3u32, Key::new(1, 4), "acme");
+    assert_eq!(write_row(&of_acme), encode(&second));
+    for row in [own, of_acme] {
+        assert_eq!(read_row(&write_row(&row)), Ok(row));
+    }
+    let on_its_way = |tenant: &str| SignalOnItsWay {
+        signal_name: "go".into(),
+        variables: vec![("a".into(), "1".into())],
+        last: Key::new(1, 4),
+        tenant: TenantId::new(tenant),
+    };
+    for (tenant, version) in [("", 1), ("acme", 2)] {
+        let row = on_its_way(tenant);
+        let stored = write_row(&row);
+        assert_eq!(stored.first(), Some(&version));
+        assert_eq!(read_row(&stored), Ok(row));
+    }
 }

@@ -34,6 +34,7 @@ mod spans;
 mod stated_constraints;
 mod statistics;
 mod streams;
+mod tenants;
 mod unreadable_variables;
 mod versions;
 mod wait_states;

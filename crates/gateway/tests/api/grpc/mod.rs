@@ -1,7 +1,7 @@
 //! The rpcs of the gateway service.
 
 mod errors;
-mod instances;
+pub mod instances;
 pub mod jobs;
 mod system;
 
