@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, DecisionRef, EvaluateDecision, MigrateProcessInstance};
+use skep_protocol::origin::Claims;
 use skep_protocol::value::{
     ClusterVariableValue, GlobalListenerEvent, GlobalListenerValue, ListenerEvent,
     MappingInstruction,
@@ -209,7 +210,7 @@ fn a_user_task_has_its_form() {
 #[test]
 fn rows_have_the_tenant_of_their_definition() {
     let (mut rig, store) = rig();
-    rig.tenant = TenantId::new("acme");
+    (rig.tenant, rig.claims) = (TenantId::new("acme"), Claims::Internal);
     rig.deploy(Bpmn::process("p").start("start").task("task").end("end"));
     rig.create("p", r#"{"a": 1}"#);
     follow(&mut rig, &store);

@@ -28,6 +28,7 @@ mod embedded {
     mod spellings;
     mod store;
     mod story;
+    mod tenants;
     mod usage;
 }
 
@@ -50,6 +51,7 @@ mod postgres {
     mod spellings;
     mod store;
     mod story;
+    mod tenants;
     mod usage;
 }
 
@@ -73,6 +75,7 @@ mod opensearch {
     mod spellings;
     mod store;
     mod story;
+    mod tenants;
     mod usage;
 }
 
@@ -95,5 +98,6 @@ mod elasticsearch {
     mod spellings;
     mod store;
     mod story;
+    mod tenants;
     mod usage;
 }
