@@ -339,7 +339,7 @@ fn commands_log_in() {
         let flags = ["--user", "admin", "--password-file", &password];
         let done = run(here, &[command, &flags].concat(), &[]);
         assert!(done.status.success(), "{}", stderr(&done));
-        // Without, with a wrong password, and with a login that there is not.
+        // Without, with a wrong password, and with a token that comes from nowhere.
         let refused = run(here, command, &[]);
         let said = stderr(&refused);
         assert_eq!(refused.status.code(), Some(1), "{said}");
@@ -356,7 +356,7 @@ fn commands_log_in() {
         let refused = run(here, command, &[("CAMUNDA_AUTH_STRATEGY", "OAUTH")]);
         let said = stderr(&refused);
         assert_eq!(refused.status.code(), Some(2), "{said}");
-        assert!(said.contains("no tokens of an identity provider"), "{said}");
+        assert!(said.contains("CAMUNDA_OAUTH_URL is not set"), "{said}");
     }
     let load = [
         "load",
