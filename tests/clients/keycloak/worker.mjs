@@ -1,4 +1,4 @@
-// A worker of @camunda8/orchestration-cluster-api, unchanged, whose tokens live ten seconds: creates instances and works them.
+// A worker of @camunda8/orchestration-cluster-api, unchanged, that logs in by what the environment says: creates instances and works them.
 import createCamundaClient from '@camunda8/orchestration-cluster-api'
 
 const name = process.env.NAME
@@ -7,7 +7,7 @@ const client = createCamundaClient({ config: { CAMUNDA_SDK_LOG_LEVEL: 'error', C
 const created = []
 const done = new Set()
 const worker = client.createJobWorker({
-	jobType: name,
+	jobType: process.env.JOB_TYPE ?? name,
 	jobTimeoutMs: 60_000,
 	maxParallelJobs: 10,
 	jobHandler: (job) => {
