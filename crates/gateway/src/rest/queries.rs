@@ -473,7 +473,11 @@ impl Ask<'_> {
                     Answer::Row(Some(row)) if sight.is_foreign(entity, row) => {
                         Ok(Answer::Row(None))
                     }
-                    Answer::Row(Some(_)) if !self.sees(entity, key).await? => Err(refused(entity)),
+                    Answer::Row(Some(_))
+                        if sight.grants.is_some() && !self.sees(entity, key).await? =>
+                    {
+                        Err(refused(entity))
+                    }
                     _ => Ok(answer),
                 }
             }

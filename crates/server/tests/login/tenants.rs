@@ -465,6 +465,15 @@ fn no_command_reaches_it(server: &Server) {
         (
             "process-instances",
             "POST",
+            "process-instances/KEY/migration",
+            json!({
+                "targetProcessDefinitionKey": "2251799900000001",
+                "mappingInstructions": [{"sourceElementId": "a", "targetElementId": "b"}],
+            }),
+        ),
+        (
+            "process-instances",
+            "POST",
             "process-instances/KEY/modification",
             json!({"terminateInstructions": [{"elementInstanceKey": "1"}]}),
         ),
