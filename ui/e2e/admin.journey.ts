@@ -81,6 +81,16 @@ test("what is granted is granted at once, and why somebody may do it is told", a
   await expect(page.getByText("No authorizations")).toBeVisible();
 });
 
+test("a role that every cluster has cannot be changed, and its members can", async ({ page, guarded }) => {
+  await enter(page, guarded.url, "/admin/roles/admin");
+  await expect(page.getByText("Built in")).toBeVisible();
+  await expect(page.getByText("PROCESS_DEFINITION").or(page.getByText("Process definition")).first()).toBeVisible();
+  for (const name of ["Edit", "Delete", "New authorization"]) await expect(page.getByRole("button", { name, exact: true })).toHaveCount(0);
+  await expect(page.getByRole("button", { name: /^Revoke/ })).toHaveCount(0);
+  await page.goto(`${guarded.url}/ui/admin/roles/clerk`);
+  await expect(page.getByRole("button", { name: "Delete", exact: true })).toBeVisible();
+});
+
 test("on a phone all parts are there, and nothing sticks out", async ({ page, guarded }) => {
   await page.setViewportSize({ width: 360, height: 760 });
   await enter(page, guarded.url, "/admin/roles");

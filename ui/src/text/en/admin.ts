@@ -45,6 +45,8 @@ export const admin = {
   create: (kind: keyof typeof one) => `New ${one[kind]}`,
   edit: (kind: keyof typeof one) => `Edit the ${one[kind]}`,
   editShort: "Edit",
+  builtIn: "Built in",
+  builtInText: "Every cluster has it. It cannot be changed, and its members can.",
   acts: "Change",
   save: "Save",
   created: (id: string) => `${id} was created`,

@@ -10,6 +10,7 @@ import { Shown } from "../../../parts/Shown";
 import { text } from "../../../text";
 import { Ask } from "../Ask";
 import { GrantsOf } from "../rights/GrantsOf";
+import { isBuiltIn } from "./builtIn";
 import { EntityForm } from "./EntityForm";
 import { Members } from "./Members";
 
@@ -61,14 +62,18 @@ function Head({ kind, each }: { kind: Kind; each: Entity }) {
       <div className="row wrap">
         <h2>{each.id}</h2>
         <span className="grow" />
-        <button type="button" className="button small" onClick={() => ask("edit")}>
-          <Pencil size={14} aria-hidden="true" />
-          {t.editShort}
-        </button>
-        <button type="button" className="button small" onClick={() => ask("erase")}>
-          <Trash2 size={14} aria-hidden="true" />
-          {t.erase}
-        </button>
+        {isBuiltIn(kind, each.id) ? <span className="faint" title={t.builtInText}>{t.builtIn}</span> : (
+          <>
+            <button type="button" className="button small" onClick={() => ask("edit")}>
+              <Pencil size={14} aria-hidden="true" />
+              {t.editShort}
+            </button>
+            <button type="button" className="button small" onClick={() => ask("erase")}>
+              <Trash2 size={14} aria-hidden="true" />
+              {t.erase}
+            </button>
+          </>
+        )}
       </div>
       <dl className="admin-facts">
         {facts.filter(([, value]) => value !== "").map(([name, value]) => (

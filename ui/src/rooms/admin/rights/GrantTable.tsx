@@ -6,6 +6,7 @@ import { type Grant, type Owner, revoke } from "../../../api/authorizations";
 import type { Kind } from "../../../api/identity";
 import { text } from "../../../text";
 import { Ask } from "../Ask";
+import { isBuiltIn } from "../entities/builtIn";
 import { GrantForm } from "./GrantForm";
 
 const t = text.admin;
@@ -58,12 +59,16 @@ export function GrantTable({ grants, owners }: { grants: readonly Grant[]; owner
                 ))}
               </span>
               <span className="row grant-acts">
-                <button type="button" className="button quiet icon small" aria-label={`${t.grantEdit}: ${name}`} title={t.grantEdit} onClick={() => ask({ what: "edit", of: each })}>
-                  <Pencil size={14} aria-hidden="true" />
-                </button>
-                <button type="button" className="button quiet icon small" aria-label={`${t.revoke}: ${name}`} title={t.revoke} onClick={() => ask({ what: "revoke", of: each })}>
-                  <Trash2 size={14} aria-hidden="true" />
-                </button>
+                {isBuiltIn(SECTIONS[each.ownerType], each.ownerId) ? null : (
+                  <>
+                    <button type="button" className="button quiet icon small" aria-label={`${t.grantEdit}: ${name}`} title={t.grantEdit} onClick={() => ask({ what: "edit", of: each })}>
+                      <Pencil size={14} aria-hidden="true" />
+                    </button>
+                    <button type="button" className="button quiet icon small" aria-label={`${t.revoke}: ${name}`} title={t.revoke} onClick={() => ask({ what: "revoke", of: each })}>
+                      <Trash2 size={14} aria-hidden="true" />
+                    </button>
+                  </>
+                )}
               </span>
             </li>
           );

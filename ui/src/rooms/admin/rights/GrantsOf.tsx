@@ -8,6 +8,7 @@ import { Panel } from "../../../parts/Panel";
 import { Shown } from "../../../parts/Shown";
 import { text } from "../../../text";
 import { number } from "../../../text/format";
+import { isBuiltIn } from "../entities/builtIn";
 import { GrantForm } from "./GrantForm";
 import { GrantTable } from "./GrantTable";
 
@@ -25,10 +26,12 @@ export function GrantsOf({ ownerType, ownerId }: { ownerType: Owner; ownerId: st
           <Link to="/admin/$section" params={{ section: "access" }} search={{ type: ownerType, id: ownerId }} className="button small quiet">
             {t.why}
           </Link>
-          <button type="button" className="button small" aria-label={t.grant} onClick={() => make(true)}>
-            <Plus size={14} aria-hidden="true" />
-            {t.addShort}
-          </button>
+          {ownerType === "ROLE" && isBuiltIn("roles", ownerId) ? null : (
+            <button type="button" className="button small" aria-label={t.grant} onClick={() => make(true)}>
+              <Plus size={14} aria-hidden="true" />
+              {t.addShort}
+            </button>
+          )}
         </>
       }
     >
