@@ -442,8 +442,11 @@ fn no_key_tells(server: &Server) {
     }
 }
 
-fn no_command_reaches_it(server: &Server) {
-    for (of, method, path, body) in [
+/// A search, and a command about what it finds.
+type About = (&'static str, &'static str, &'static str, Value);
+
+fn commands_about_instances() -> Vec<About> {
+    vec![
         (
             "process-instances",
             "POST",
@@ -477,6 +480,11 @@ fn no_command_reaches_it(server: &Server) {
             "process-instances/KEY/modification",
             json!({"terminateInstructions": [{"elementInstanceKey": "1"}]}),
         ),
+    ]
+}
+
+fn commands_about_other_things() -> Vec<About> {
+    vec![
         (
             "element-instances",
             "PUT",
@@ -511,7 +519,12 @@ fn no_command_reaches_it(server: &Server) {
             "resources/KEY/deletion",
             json!({}),
         ),
-    ] {
+    ]
+}
+
+fn no_command_reaches_it(server: &Server) {
+    let commands = [commands_about_instances(), commands_about_other_things()];
+    for (of, method, path, body) in commands.concat() {
         let key = key_of(server, of);
         let path = format!("/v2/{path}");
         let [foreign, nothing] = answers(server, method, &path, &body.to_string(), &key);
