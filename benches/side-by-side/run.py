@@ -2,10 +2,12 @@
 """Builds of the server in turn, each under the same load: throughput, and CPU time of the server process.
 
     benches/side-by-side/run.py old=PATH new=PATH [more=PATH …] [--rounds 5] [--seconds 4] [--concurrency 300]
-                                [--wires http1,http2,grpc] [--load PATH] [-- further arguments of skep load]
+                                [--wires http1,http2,grpc] [--load PATH] [--config NAME=FILE …]
+                                [-- further arguments of skep load]
 
 PATH is a binary; the first one is what the others are compared with. --load: the binary whose `skep load` makes the load (the
-last one unless given). Each round starts each server in a fresh directory, lets every wire have its slice and ends it; builds
+last one unless given). --config: the settings of one of them, so that one binary can be compared with itself; its load logs in as
+`bench` with the password `bench-secret`. Each round starts each server in a fresh directory, lets every wire have its slice and ends it; builds
 and wires take turns forwards and backwards, so that a drift of the machine meets all alike. Figures are medians over the
 rounds; CPU is what /proc says of the server process.
 
@@ -40,6 +42,7 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--concurrency", type=int, default=300)
     parser.add_argument("--wires", default="http1,grpc")
+    parser.add_argument("--config", action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--ports", type=int, default=0, help="added to the ports 18080, 16500 and 19600")
     own = sys.argv[1:]
     end = own.index("--") if "--" in own else len(own)
@@ -48,14 +51,15 @@ def arguments():
     return options
 
 
-def start(binary, directory, ports):
+def start(binary, directory, ports, config):
     """A server with its process, once it answers."""
     settings = [item for name, port in ports.items() for item in ("--set", f"{name}={port}")]
     log = open(os.path.join(directory, "log"), "w", encoding="utf-8")
     server = subprocess.Popen(
-        [binary, "serve", "--data", os.path.join(directory, "data"), *settings], stdout=log, stderr=log
-    )
-    url = f"http://127.0.0.1:{ports['server.port']}/v2/topology"
+        [binary, "serve", "--data", os.path.join(directory, "data"), *(["--config", config] if config else []), *settings],
+        stdout=log, stderr=log,
+    )  # fmt: skip
+    url = f"http://127.0.0.1:{ports['server.port']}/v2/status"
     for _ in range(200):
         try:
             urllib.request.urlopen(url, timeout=1).read()
@@ -67,7 +71,7 @@ def start(binary, directory, ports):
     sys.exit(f"{binary} does not start: {open(log.name, encoding='utf-8').read()}")
 
 
-def load(binary, server, wire, ports, options, report):
+def load(binary, server, wire, ports, options, report, login):
     """One slice; the report of skep load."""
     command = [
         binary, "load", *WIRES[wire],
@@ -79,7 +83,9 @@ def load(binary, server, wire, ports, options, report):
     ]  # fmt: skip
     if "--rate" not in options.rest:
         command += ["--concurrency", str(options.concurrency)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    user = {"CAMUNDA_BASIC_AUTH_USERNAME": "bench", "CAMUNDA_BASIC_AUTH_PASSWORD": "bench-secret"}
+    environment = os.environ | (user if login else {})
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     with open(report, encoding="utf-8") as file:
         return json.load(file)["results"][0]
 
@@ -88,6 +94,7 @@ def main():
     options = arguments()
     ports = {name: port + options.ports for name, port in PORTS.items()}
     builds = dict(build.split("=", 1) for build in options.builds)
+    configs = dict(config.split("=", 1) for config in options.config)
     generator = options.load or list(builds.values())[-1]
     wires = options.wires.split(",")
     found = {(build, wire): [] for build in builds for wire in wires}
@@ -95,10 +102,10 @@ def main():
         turn = list(builds) if number % 2 == 0 else list(builds)[::-1]
         for build in turn:
             with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR")) as directory:
-                server = start(builds[build], directory, ports)
+                server = start(builds[build], directory, ports, configs.get(build))
                 try:
                     for wire in wires if number % 2 == 0 else wires[::-1]:
-                        result = load(generator, server, wire, ports, options, os.path.join(directory, "report"))
+                        result = load(generator, server, wire, ports, options, os.path.join(directory, "report"), build in configs)
                         found[build, wire].append(figures(result))
                 finally:
                     server.send_signal(signal.SIGTERM)
