@@ -32,6 +32,18 @@ async fn asked(providers: &Providers, token: &str) -> Result<Verified, Refused> 
     providers.verify(token, SystemTime::now()).await
 }
 
+/// Waits until the provider has been asked again.
+async fn until_taken(providers: &Providers, token: &str) {
+    let began = std::time::Instant::now();
+    while asked(providers, token).await.is_err() {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "it is not asked again"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 /// Why the token is wrong for good.
 async fn wrong(providers: &Providers, token: &str) -> String {
     match asked(providers, token).await {
@@ -243,14 +255,7 @@ async fn while_the_issuer_is_away_known_keys_are_good_and_of_others_nothing_is_t
     issuer.behaves(Behaviour::Answers);
     issuer.rotate();
     let token = issuer.token(&anna());
-    let began = std::time::Instant::now();
-    while asked(&providers, &token).await.is_err() {
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "it is not asked again"
-        );
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until_taken(&providers, &token).await;
 }
 
 #[tokio::test]
@@ -262,14 +267,7 @@ async fn a_server_whose_issuer_is_away_at_the_start_cannot_tell_and_finds_it_lat
     let answer = asked(&providers, &token).await;
     assert!(matches!(answer, Err(Refused::Unknown(_))), "{answer:?}");
     issuer.behaves(Behaviour::Answers);
-    let began = std::time::Instant::now();
-    while asked(&providers, &token).await.is_err() {
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "it is not asked again"
-        );
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until_taken(&providers, &token).await;
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Long polling across nodes: a node whose clients wait for jobs of a type is told once when there are some.
+//! Long polling across nodes: when jobs of a type arrive, each node whose clients wait for that type gets one notification.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::wire::NodeMessage;
 /// Job types that are remembered. A client of one beyond looks for jobs by itself, now and then.
 const MAX_TYPES: usize = 10_000;
 
-/// Nodes that wait for jobs of a type. A node is removed when it is told; if it still waits, it says so again.
+/// Nodes that wait for jobs of a type. A notification removes its node; a node that still waits registers again.
 #[derive(Default)]
 pub(super) struct Wanted(Mutex<HashMap<Arc<str>, BTreeSet<u32>>>);
 

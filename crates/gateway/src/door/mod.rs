@@ -172,7 +172,7 @@ impl Door {
     /// Has to be called in a runtime.
     ///
     /// # Errors
-    /// What is said of a provider cannot be carried out.
+    /// The settings of a provider are invalid.
     pub fn open(
         login: Login,
         providers: &[ProviderSettings],

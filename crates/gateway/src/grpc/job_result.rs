@@ -1,4 +1,4 @@
-//! The result of a job, and the user task that a worker is told about, as gRPC messages.
+//! Job results and the user task properties of a job, as gRPC messages.
 
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::Failure;

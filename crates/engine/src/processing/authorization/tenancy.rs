@@ -1,8 +1,8 @@
-//! Whose is it? Something new is made for a tenant that the caller belongs to. What is there already of another tenant is not there for the
-//! caller: the answer is that to a key of nothing, to the letter.
+//! Tenant checks of commands. Creating something for a tenant requires that the caller is assigned to it. A command on something of another
+//! tenant gets the rejection of an unknown key, with the same text.
 //!
-//! Which tenants those are is looked up at this moment, in the directory. Without checks there is the default tenant alone, and what others
-//! left from a time with checks is out of reach.
+//! The directory gives the caller's tenants when the command is processed. If the checks are off, only the default tenant exists; data that
+//! other tenants left behind cannot be reached.
 
 use std::borrow::Cow;
 use std::sync::Arc;
