@@ -4,22 +4,19 @@
 //! Objects without that field, which somebody else has put there, can be read. What has expired is not found here, and stays in
 //! the bucket until a rule of the bucket removes it.
 
-mod http;
-
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
-use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::aws::AmazonS3;
 use object_store::path::Path;
 use object_store::signer::{Method, Signer};
 use object_store::{
-    Attribute, Attributes, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode,
-    PutOptions, RetryConfig,
+    Attribute, Attributes, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions,
 };
+use skep_objects::one_line;
 
-use self::http::HyperConnector;
 use crate::config::S3;
 use crate::metadata::{ANY_TYPE, attachment, no_properties};
 use crate::store::{Document, Found, Link, Store};
@@ -29,8 +26,6 @@ use crate::{BoxFuture, Content, DocumentError, Metadata};
 const FIELD: &str = "skep-document";
 /// Bytes of the fields of one's own that S3 takes, with their names.
 const MAX_FIELDS: usize = 2048;
-/// A request that fails is tried again within this time.
-const RETRY_FOR: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub struct S3Store {
@@ -68,29 +63,14 @@ impl S3Store {
     /// # Errors
     /// Settings that cannot be.
     pub fn new(config: &S3) -> Result<S3Store, String> {
-        let mut builder = AmazonS3Builder::from_env()
-            .with_bucket_name(&config.bucket)
-            .with_http_connector(HyperConnector)
-            .with_retry(RetryConfig {
-                retry_timeout: RETRY_FOR,
-                ..RetryConfig::default()
-            });
-        if let Some(endpoint) = &config.endpoint {
-            // Other services than Amazon's have buckets in the path, and may be in one's own network.
-            builder = builder
-                .with_endpoint(endpoint.trim_end_matches('/'))
-                .with_virtual_hosted_style_request(false)
-                .with_allow_http(true);
-        }
-        if let Some(region) = &config.region {
-            builder = builder.with_region(region);
-        }
-        if let Some(key) = &config.access_key {
-            builder = builder.with_access_key_id(key);
-        }
-        if let Some(key) = &config.secret_key {
-            builder = builder.with_secret_access_key(key);
-        }
+        let bucket = skep_objects::S3 {
+            bucket: config.bucket.clone(),
+            endpoint: config.endpoint.clone(),
+            region: config.region.clone(),
+            access_key: config.access_key.clone(),
+            secret_key: config.secret_key.clone(),
+        };
+        let builder = skep_objects::s3_builder(&bucket, skep_objects::RETRY_FOR);
         Ok(S3Store {
             bucket: config.bucket.clone(),
             path: Path::from(config.path.as_str()),
@@ -117,14 +97,14 @@ impl S3Store {
                 DocumentError::Unavailable(format!(
                     "The store of documents refuses this server: {}. An operator has to look at its keys and its rights to bucket \
                      '{}'.",
-                    said(&error),
+                    one_line(&error),
                     self.bucket
                 ))
             }
             error => DocumentError::Unavailable(format!(
                 "The store of documents (bucket '{}') cannot be used: {}. Ask again later.",
                 self.bucket,
-                said(&error)
+                one_line(&error)
             )),
         }
     }
@@ -177,13 +157,6 @@ impl S3Store {
         }
         Ok((metadata, found))
     }
-}
-
-/// What the service says, in one line.
-fn said(error: &object_store::Error) -> String {
-    let text = error.to_string();
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").chars().take(500).collect()
 }
 
 /// What is known of an object.

@@ -141,9 +141,11 @@ async fn a_link_leads_to_the_content_without_a_key() {
         .unwrap();
     assert_eq!(link.expires_at, at(3));
     let get = async |url: &str| {
-        let connector =
-            object_store::client::HttpConnector::connect(&HyperConnector, &Default::default());
-        let request = ::http::Request::get(url).body(Bytes::new().into()).unwrap();
+        let connector = object_store::client::HttpConnector::connect(
+            &skep_objects::HyperConnector,
+            &Default::default(),
+        );
+        let request = http::Request::get(url).body(Bytes::new().into()).unwrap();
         let answer = connector.unwrap().execute(request).await.unwrap();
         (
             answer.status().as_u16(),

@@ -16,14 +16,22 @@ use object_store::client::{
 };
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-/// Until an answer begins; then each piece has as long.
+/// Until an answer begins, beside the time that the request may take to get there; then each piece has as long.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+/// A line that is slower than this is given up.
+const BYTES_A_SECOND: usize = 64 << 10;
 const IDLE: Duration = Duration::from_secs(30);
 /// A connection holds at most this of what it has read.
 const BUFFER: usize = 64 << 10;
 
 #[derive(Debug)]
 pub struct HyperConnector;
+
+/// A large object takes its time on a slow line.
+fn limit(request_bytes: usize) -> Duration {
+    let seconds = u64::try_from(request_bytes / BYTES_A_SECOND).unwrap_or(u64::MAX);
+    ANSWER_LIMIT.saturating_add(Duration::from_secs(seconds))
+}
 
 #[derive(Debug)]
 struct Service(Client<HttpsConnector<TcpConnector>, HttpRequestBody>);
@@ -53,16 +61,17 @@ impl HttpConnector for HyperConnector {
     }
 }
 
-fn too_slow() -> HttpError {
-    let text = format!("no answer within {} s", ANSWER_LIMIT.as_secs());
+fn too_slow(limit: Duration) -> HttpError {
+    let text = format!("no answer within {} s", limit.as_secs());
     HttpError::new(HttpErrorKind::Timeout, std::io::Error::other(text))
 }
 
 #[async_trait]
 impl HttpService for Service {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let answer = tokio::time::timeout(ANSWER_LIMIT, self.0.request(request)).await;
-        let answer = answer.map_err(|_| too_slow())?.map_err(|error| {
+        let limit = limit(request.body().content_length());
+        let answer = tokio::time::timeout(limit, self.0.request(request)).await;
+        let answer = answer.map_err(|_| too_slow(limit))?.map_err(|error| {
             let kind = match error.is_connect() {
                 true => HttpErrorKind::Connect,
                 false => HttpErrorKind::Interrupted,

@@ -1,0 +1,100 @@
+//! A directory and a bucket behave alike.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use skep_objects::{Location, ObjectError, Objects, RETRY_FOR, S3};
+use skep_testbed::S3Server;
+
+async fn holds_what_a_store_promises(objects: &Objects) {
+    let text = |text: &'static str| Bytes::from_static(text.as_bytes());
+    objects.create("a/1/x", text("first")).await.unwrap();
+    let again = objects.create("a/1/x", text("second")).await;
+    assert!(
+        matches!(again, Err(ObjectError::Exists { .. })),
+        "{again:?}"
+    );
+    assert_eq!(objects.get("a/1/x").await.unwrap(), "first");
+    objects.put("a/1/x", text("third")).await.unwrap();
+    objects.put("a/2/y/z", text("")).await.unwrap();
+    assert_eq!(objects.get("a/1/x").await.unwrap(), "third");
+    let listed = objects.list("a").await.unwrap();
+    let names: Vec<_> = listed
+        .iter()
+        .map(|it| (it.name.as_str(), it.bytes))
+        .collect();
+    assert_eq!(names, [("a/1/x", 5), ("a/2/y/z", 0)]);
+    // The name of a directory is whole: 1 is not the beginning of 12.
+    objects.put("a/12/x", text("other")).await.unwrap();
+    assert_eq!(objects.list("a/1").await.unwrap().len(), 1);
+    let mut directories = objects.directories("a").await.unwrap();
+    directories.sort();
+    assert_eq!(directories, ["1", "12", "2"]);
+    assert!(objects.list("none").await.unwrap().is_empty());
+    assert!(objects.directories("none").await.unwrap().is_empty());
+    objects.delete("a/1/x").await.unwrap();
+    objects.delete("a/1/x").await.unwrap();
+    let gone = objects.get("a/1/x").await;
+    assert!(
+        matches!(gone, Err(ObjectError::NotFound { .. })),
+        "{gone:?}"
+    );
+    let large = Bytes::from(vec![7; 9 << 20]);
+    objects.create("large", large.clone()).await.unwrap();
+    assert_eq!(objects.get("large").await.unwrap(), large);
+}
+
+#[tokio::test]
+async fn a_directory_is_a_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let location = Location::Directory(directory.path().join("made/for/it"));
+    let objects = Objects::open(&location).unwrap();
+    holds_what_a_store_promises(&objects).await;
+}
+
+fn bucket(server: &S3Server, name: &str) -> Location {
+    Location::Bucket {
+        bucket: S3 {
+            bucket: name.to_string(),
+            endpoint: Some(server.endpoint()),
+            region: Some(S3Server::REGION.to_string()),
+            access_key: Some(S3Server::ACCESS_KEY.to_string()),
+            secret_key: Some(S3Server::SECRET_KEY.to_string()),
+        },
+        prefix: "some/where".to_string(),
+        limit: RETRY_FOR,
+    }
+}
+
+#[tokio::test]
+async fn a_bucket_is_a_store() {
+    let Some(server) = S3Server::start_new() else {
+        return;
+    };
+    server.make_bucket("objects").unwrap();
+    let objects = Objects::open(&bucket(&server, "objects")).unwrap();
+    assert_eq!(objects.shown(), "s3://objects/some/where");
+    holds_what_a_store_promises(&objects).await;
+    let none = Objects::open(&bucket(&server, "none")).unwrap();
+    let error = none.get("x").await.unwrap_err();
+    assert!(error.to_string().contains("no such bucket"), "{error}");
+}
+
+#[tokio::test]
+async fn nobody_at_the_address_is_said_within_the_limit() {
+    let location = Location::Bucket {
+        bucket: S3 {
+            bucket: "objects".to_string(),
+            // A port at which nobody listens.
+            endpoint: Some("http://127.0.0.1:9".to_string()),
+            region: Some("r".to_string()),
+            access_key: Some("a".to_string()),
+            secret_key: Some("s".to_string()),
+        },
+        prefix: String::new(),
+        limit: Duration::from_millis(200),
+    };
+    let objects = Objects::open(&location).unwrap();
+    let error = objects.get("x").await.unwrap_err();
+    assert!(matches!(error, ObjectError::Unavailable { .. }), "{error}");
+}
