@@ -1,0 +1,269 @@
+//! The backups in a place: which there are, and how far each is.
+
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use skep_objects::{Listed, ObjectError};
+
+use crate::manifest::{FORMAT, Manifest};
+use crate::{BackupError, Place};
+
+const ALL: &str = "backups";
+const BEGUN: &str = "begun.json";
+const PROGRESS: &str = "progress.json";
+const FAILED: &str = "failed.json";
+const MANIFEST: &str = "manifest.json";
+
+/// A backup on which nobody has worked for so long has failed: its node is gone.
+pub const SILENT: Duration = Duration::from_secs(120);
+
+/// The name of an object of a backup.
+pub(crate) fn name(id: u64, object: &str) -> String {
+    format!("{ALL}/{id}/{object}")
+}
+
+/// The first object of a backup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Begun {
+    pub backup_id: u64,
+    pub cluster_id: String,
+    pub version: String,
+    pub began_at: i64,
+    /// The node that takes it.
+    pub broker_id: u32,
+    pub partitions: u32,
+}
+
+/// How far it is. Rewritten, so that one can see that somebody works on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Progress {
+    pub at: i64,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Failed {
+    reason: String,
+    at: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackupState {
+    InProgress,
+    Completed,
+    Failed,
+    /// Another version has written it, and this one cannot read it.
+    Incompatible,
+}
+
+impl BackupState {
+    /// As the API has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            BackupState::InProgress => "IN_PROGRESS",
+            BackupState::Completed => "COMPLETED",
+            BackupState::Failed => "FAILED",
+            BackupState::Incompatible => "INCOMPATIBLE",
+        }
+    }
+}
+
+/// A backup as it is found.
+#[derive(Clone, Debug)]
+pub struct Backup {
+    pub id: u64,
+    pub state: BackupState,
+    /// Why it has failed or cannot be read; what is being done while it is in progress.
+    pub note: Option<String>,
+    pub begun: Option<Begun>,
+    /// Of a complete one.
+    pub manifest: Option<Manifest>,
+    pub updated_at: Option<SystemTime>,
+}
+
+/// The ids, the newest first.
+///
+/// # Errors
+/// The store cannot be used.
+fn ids(place: &Place) -> Result<Vec<u64>, BackupError> {
+    let names = place.directories(ALL)?;
+    let mut ids: Vec<u64> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    ids.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(ids)
+}
+
+/// The greatest id that was taken.
+///
+/// # Errors
+/// The store cannot be used.
+pub fn newest(place: &Place) -> Result<Option<u64>, BackupError> {
+    Ok(ids(place)?.first().copied())
+}
+
+/// All backups whose ids begin with these digits, the newest first.
+///
+/// # Errors
+/// The store cannot be used.
+pub fn list(place: &Place, prefix: &str) -> Result<Vec<Backup>, BackupError> {
+    let ids = ids(place)?.into_iter();
+    let wanted = ids.filter(|id| id.to_string().starts_with(prefix));
+    let mut backups = Vec::new();
+    for id in wanted {
+        // One may be deleted meanwhile.
+        backups.extend(look(place, id)?);
+    }
+    Ok(backups)
+}
+
+/// # Errors
+/// [`BackupError::Unknown`], or the store cannot be used.
+pub fn find(place: &Place, id: u64) -> Result<Backup, BackupError> {
+    look(place, id)?.ok_or(BackupError::Unknown(id))
+}
+
+/// Deletes all objects of a backup, the manifest first: what is left of one that is half deleted is not taken for whole.
+///
+/// # Errors
+/// The store cannot be used.
+pub fn delete(place: &Place, id: u64) -> Result<(), BackupError> {
+    let objects = place.list(&name(id, ""))?;
+    if objects.is_empty() {
+        return Err(BackupError::Unknown(id));
+    }
+    place.delete(&name(id, MANIFEST))?;
+    let first = name(id, BEGUN);
+    let rest = objects.iter().filter(|object| object.name != first);
+    for object in rest {
+        place.delete(&object.name)?;
+    }
+    // The id stays taken until all else is gone.
+    Ok(place.delete(&first)?)
+}
+
+fn read<T: DeserializeOwned>(name: &str, content: &Bytes) -> Result<T, BackupError> {
+    serde_json::from_slice(content).map_err(|error| BackupError::damaged(name, error))
+}
+
+fn found<T: DeserializeOwned>(place: &Place, name: &str) -> Result<Option<T>, BackupError> {
+    let content = place.find(name)?;
+    content.map(|content| read(name, &content)).transpose()
+}
+
+fn look(place: &Place, id: u64) -> Result<Option<Backup>, BackupError> {
+    let directory = name(id, "");
+    let objects = place.list(&directory)?;
+    if objects.is_empty() {
+        return Ok(None);
+    }
+    let last = |objects: &[Listed]| objects.iter().map(|object| object.modified).max();
+    let begun: Option<Begun> = found(place, &name(id, BEGUN))?;
+    let mut backup = Backup {
+        id,
+        state: BackupState::InProgress,
+        note: None,
+        begun,
+        manifest: None,
+        updated_at: last(&objects),
+    };
+    if let Some(failed) = found::<Failed>(place, &name(id, FAILED))? {
+        backup.state = BackupState::Failed;
+        backup.note = Some(failed.reason);
+        return Ok(Some(backup));
+    }
+    match manifest(place, id) {
+        Ok(Some(manifest)) => {
+            backup.state = BackupState::Completed;
+            backup.manifest = Some(manifest);
+        }
+        Ok(None) => still_taken(place, &mut backup)?,
+        Err(error @ (BackupError::Unusable { .. } | BackupError::Damaged { .. })) => {
+            backup.state = BackupState::Incompatible;
+            backup.note = Some(error.to_string());
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(Some(backup))
+}
+
+fn still_taken(place: &Place, backup: &mut Backup) -> Result<(), BackupError> {
+    let progress: Option<Progress> = found(place, &name(backup.id, PROGRESS))?;
+    backup.note = progress.map(|progress| progress.text);
+    let silent = backup
+        .updated_at
+        .and_then(|updated| SystemTime::now().duration_since(updated).ok());
+    if let Some(silent) = silent.filter(|silent| *silent > SILENT) {
+        backup.state = BackupState::Failed;
+        backup.note = Some(format!(
+            "no node has worked on it for {} s: the one that took it has stopped",
+            silent.as_secs()
+        ));
+    }
+    Ok(())
+}
+
+/// The manifest, if the backup has one.
+///
+/// # Errors
+/// The store cannot be used, or another version has written it.
+pub(crate) fn manifest(place: &Place, id: u64) -> Result<Option<Manifest>, BackupError> {
+    #[derive(Deserialize)]
+    struct Format {
+        format: u32,
+    }
+    let name = name(id, MANIFEST);
+    let Some(content) = place.find(&name)? else {
+        return Ok(None);
+    };
+    let Format { format } = read(&name, &content)?;
+    if format != FORMAT {
+        return Err(BackupError::Unusable {
+            id,
+            reason: format!(
+                "it has version {format} of the format, and this version of Skep reads version {FORMAT}"
+            ),
+        });
+    }
+    read(&name, &content).map(Some)
+}
+
+fn text(value: &impl Serialize) -> Bytes {
+    serde_json::to_vec_pretty(value).unwrap_or_default().into()
+}
+
+/// A backup that is being taken.
+impl Begun {
+    /// Takes the id.
+    ///
+    /// # Errors
+    /// [`ObjectError::Exists`]: somebody has taken it. The store cannot be used.
+    pub fn create(&self, place: &Place) -> Result<(), ObjectError> {
+        place.create(&name(self.backup_id, BEGUN), text(self))
+    }
+
+    /// # Errors
+    /// The store cannot be used.
+    pub fn progress(&self, place: &Place, progress: &Progress) -> Result<(), ObjectError> {
+        place.put(&name(self.backup_id, PROGRESS), text(progress))
+    }
+
+    /// # Errors
+    /// The store cannot be used.
+    pub fn fail(&self, place: &Place, reason: &str, at: i64) -> Result<(), ObjectError> {
+        let reason = reason.to_string();
+        let failed = text(&Failed { reason, at });
+        place.put(&name(self.backup_id, FAILED), failed)
+    }
+
+    /// All objects are there: the backup is complete.
+    ///
+    /// # Errors
+    /// The store cannot be used.
+    pub fn complete(&self, place: &Place, manifest: &Manifest) -> Result<(), ObjectError> {
+        debug_assert_eq!(manifest.backup_id, self.backup_id);
+        place.create(&name(self.backup_id, MANIFEST), text(manifest))
+    }
+}

@@ -1,0 +1,88 @@
+//! The manifest of a backup: all that a restore has to know.
+
+use serde::{Deserialize, Serialize};
+use skep_cluster::State;
+
+/// The version of the format that this version of Skep writes, and the only one that it reads.
+pub const FORMAT: u32 = 1;
+
+/// Times are milliseconds since 1970.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Manifest {
+    pub format: u32,
+    pub backup_id: u64,
+    /// The version of Skep that took it.
+    pub version: String,
+    pub began_at: i64,
+    /// All partitions stood still then: the backup is the cluster of this moment.
+    pub cut_at: i64,
+    pub completed_at: i64,
+    pub cluster: State,
+    pub partitions: Vec<PartitionManifest>,
+}
+
+impl Manifest {
+    pub fn partition(&self, partition: u32) -> Option<&PartitionManifest> {
+        let mut partitions = self.partitions.iter();
+        partitions.find(|it| it.partition == partition)
+    }
+
+    /// All objects, with the manifest's own exception.
+    pub fn objects(&self) -> impl Iterator<Item = &StoredObject> {
+        self.partitions.iter().flat_map(PartitionManifest::objects)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PartitionManifest {
+    pub partition: u32,
+    /// The node that led it.
+    pub broker_id: u32,
+    pub cut: Cut,
+    /// The last entry that is in the rows of the checkpoint.
+    pub checkpoint_index: u64,
+    pub state: Vec<StoredObject>,
+    /// None where there was no secondary storage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<Vec<StoredObject>>,
+    pub log: LogPart,
+}
+
+impl PartitionManifest {
+    pub fn objects(&self) -> impl Iterator<Item = &StoredObject> {
+        let query = self.query.iter().flatten();
+        self.state.iter().chain(query).chain(&self.log.objects)
+    }
+}
+
+/// Up to where a partition is in the backup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cut {
+    /// The last entry.
+    pub index: u64,
+    pub term: u64,
+    /// The last record.
+    pub position: u64,
+    /// Counter part of the newest key.
+    pub last_key: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LogPart {
+    /// The entry before the first one in the backup.
+    pub base_index: u64,
+    pub base_term: u64,
+    pub objects: Vec<StoredObject>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredObject {
+    pub name: String,
+    pub bytes: u64,
+    /// Of the object as it is stored, in hexadecimal digits.
+    pub sha256: String,
+}

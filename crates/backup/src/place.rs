@@ -1,0 +1,116 @@
+//! Where backups are, for threads that may block.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use skep_objects::{Listed, Location, ObjectError, Objects};
+use tokio::runtime::{Builder, Runtime};
+
+/// A store of objects. Cheap to clone. Its calls block, so that asynchronous code calls them in `spawn_blocking`.
+#[derive(Clone)]
+pub struct Place {
+    objects: Objects,
+    runtime: Arc<Own>,
+}
+
+/// The runtime may be dropped by asynchronous code, which must not wait for it.
+struct Own(Option<Runtime>);
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Place").field(&self.objects.shown()).finish()
+    }
+}
+
+impl Place {
+    /// # Errors
+    /// A directory cannot be made, or settings of a bucket are missing.
+    pub fn open(location: &Location) -> Result<Place, ObjectError> {
+        let unavailable = |error: std::io::Error| ObjectError::Unavailable {
+            store: location.to_string(),
+            reason: error.to_string(),
+        };
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("backup-io")
+            .enable_all()
+            .build()
+            .map_err(unavailable)?;
+        Ok(Place {
+            objects: Objects::open(location)?,
+            runtime: Arc::new(Own(Some(runtime))),
+        })
+    }
+
+    /// Where it is, for people.
+    pub fn shown(&self) -> &str {
+        self.objects.shown()
+    }
+
+    /// Waits for a future, which may need a runtime.
+    ///
+    /// # Panics
+    /// In asynchronous code.
+    pub fn wait<T>(&self, work: impl Future<Output = T>) -> T {
+        let runtime = self.runtime.0.as_ref();
+        let runtime = runtime.unwrap_or_else(|| unreachable!("it is there until it is dropped"));
+        runtime.block_on(work)
+    }
+
+    /// # Errors
+    /// See [`Objects::create`].
+    pub fn create(&self, name: &str, content: Bytes) -> Result<(), ObjectError> {
+        self.wait(self.objects.create(name, content))
+    }
+
+    /// # Errors
+    /// See [`Objects::put`].
+    pub fn put(&self, name: &str, content: Bytes) -> Result<(), ObjectError> {
+        self.wait(self.objects.put(name, content))
+    }
+
+    /// # Errors
+    /// See [`Objects::get`].
+    pub fn get(&self, name: &str) -> Result<Bytes, ObjectError> {
+        self.wait(self.objects.get(name))
+    }
+
+    /// `None`: there is no such object.
+    ///
+    /// # Errors
+    /// The store cannot be used.
+    pub fn find(&self, name: &str) -> Result<Option<Bytes>, ObjectError> {
+        match self.get(name) {
+            Ok(content) => Ok(Some(content)),
+            Err(ObjectError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// # Errors
+    /// See [`Objects::list`].
+    pub fn list(&self, directory: &str) -> Result<Vec<Listed>, ObjectError> {
+        self.wait(self.objects.list(directory))
+    }
+
+    /// # Errors
+    /// See [`Objects::directories`].
+    pub fn directories(&self, directory: &str) -> Result<Vec<String>, ObjectError> {
+        self.wait(self.objects.directories(directory))
+    }
+
+    /// # Errors
+    /// See [`Objects::delete`].
+    pub fn delete(&self, name: &str) -> Result<(), ObjectError> {
+        self.wait(self.objects.delete(name))
+    }
+}

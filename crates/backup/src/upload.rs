@@ -1,0 +1,64 @@
+//! Writes the objects of one partition.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use crate::backups::name;
+use crate::manifest::StoredObject;
+use crate::object::pack;
+use crate::{BackupError, Place};
+
+/// A series of objects, numbered as they come.
+pub struct Upload {
+    place: Place,
+    directory: String,
+    objects: Vec<StoredObject>,
+    /// Bytes of content a second.
+    rate: u64,
+    due: Instant,
+}
+
+impl Upload {
+    /// `part`: `state`, `query` or `log`. `rate`: bytes a second; the disk and the line serve work first.
+    pub fn new(place: &Place, (id, partition): (u64, u32), part: &str, rate: u64) -> Upload {
+        Upload {
+            place: place.clone(),
+            directory: name(id, &format!("partition-{partition}/{part}")),
+            objects: Vec::new(),
+            rate: rate.max(1),
+            due: Instant::now(),
+        }
+    }
+
+    /// Writes the next object. Blocks, also for the sake of the rate.
+    ///
+    /// # Errors
+    /// The store cannot be used.
+    pub fn add(&mut self, content: &[u8]) -> Result<(), BackupError> {
+        std::thread::sleep(self.due.saturating_duration_since(Instant::now()));
+        let nanos = (content.len() as u64).saturating_mul(1_000_000_000) / self.rate;
+        self.due = self.due.max(Instant::now()) + Duration::from_nanos(nanos);
+        let object = pack(content);
+        let stored = StoredObject {
+            name: format!("{}/{:06}", self.directory, self.objects.len() + 1),
+            bytes: object.len() as u64,
+            sha256: sha256(&object),
+        };
+        // A name of an earlier attempt may be there.
+        self.place.put(&stored.name, object)?;
+        self.objects.push(stored);
+        Ok(())
+    }
+
+    pub fn finish(self) -> Vec<StoredObject> {
+        self.objects
+    }
+}
+
+/// In hexadecimal digits.
+pub(crate) fn sha256(object: &Bytes) -> String {
+    let digest = Sha256::digest(object);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}

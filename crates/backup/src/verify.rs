@@ -1,0 +1,102 @@
+//! Checks a backup without a cluster: every object against its checksum, every row and every record.
+
+use skep_protocol::batch::BatchReader;
+use skep_storage::log::Entry;
+
+use crate::manifest::PartitionManifest;
+use crate::read::Reader;
+use crate::{BackupError, Place};
+
+/// What was found in a good backup.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    pub objects: u64,
+    /// Of the objects as they are stored.
+    pub bytes: u64,
+    /// Rows of checkpoints.
+    pub rows: u64,
+    pub entries: u64,
+    pub records: u64,
+}
+
+/// Reads all of the backup.
+///
+/// # Errors
+/// What is missing or damaged first.
+pub fn verify(place: &Place, id: u64) -> Result<Verified, BackupError> {
+    let reader = Reader::open(place, id)?;
+    let mut verified = Verified::default();
+    for object in reader.manifest.objects() {
+        verified.objects += 1;
+        verified.bytes += object.bytes;
+    }
+    let wanted = reader.manifest.cluster.partitions;
+    for partition in 1..=wanted {
+        let of = reader
+            .manifest
+            .partition(partition)
+            .ok_or_else(|| BackupError::Unusable {
+                id,
+                reason: format!("partition {partition} of {wanted} is missing"),
+            })?;
+        verified.rows += rows(&reader, of)?;
+        // Their checksums are all that can be told of files of secondary storage.
+        for object in of.query.iter().flatten() {
+            reader.content(object)?;
+        }
+        let mut position = 0;
+        for entries in reader.log(of) {
+            for entry in entries? {
+                verified.entries += 1;
+                verified.records += records(&entry, &mut position)
+                    .map_err(|reason| BackupError::damaged(&of_entry(of, &entry), reason))?;
+            }
+        }
+        if position != 0 && position != of.cut.position {
+            return Err(BackupError::Unusable {
+                id,
+                reason: format!(
+                    "the log of partition {partition} ends with record {position}, and the manifest says {}",
+                    of.cut.position
+                ),
+            });
+        }
+    }
+    Ok(verified)
+}
+
+fn of_entry(of: &PartitionManifest, entry: &Entry) -> String {
+    format!("entry {} of partition {}", entry.index, of.partition)
+}
+
+fn rows(reader: &Reader, of: &PartitionManifest) -> Result<u64, BackupError> {
+    let name = format!("the state of partition {}", of.partition);
+    let rows = reader
+        .state(of)
+        .map_err(|error| BackupError::damaged(&name, error))?;
+    let mut count = 0;
+    for row in rows {
+        row.map_err(|error| BackupError::damaged(&name, error))?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// The records of an entry, which are numbered without gaps. `last`: the position of the last one so far.
+fn records(entry: &Entry, last: &mut u64) -> Result<u64, String> {
+    let content = entry.content();
+    if content.is_empty() {
+        return Ok(0);
+    }
+    let mut count = 0;
+    let batch = BatchReader::new(&content).map_err(|error| error.to_string())?;
+    for record in batch {
+        let record = record.map_err(|error| error.to_string())?;
+        if *last != 0 && record.position != *last + 1 {
+            return Err(format!("record {} follows record {last}", record.position));
+        }
+        *last = record.position;
+        count += 1;
+    }
+    Ok(count)
+}
