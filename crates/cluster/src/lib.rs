@@ -12,6 +12,7 @@ mod layout;
 mod operation;
 mod plan;
 mod purge;
+mod restored;
 mod state;
 #[cfg(test)]
 mod testing;

@@ -17,9 +17,9 @@ use crate::plan::{Planned, Refusal};
 use crate::state::{NodeState, Outcome, Replica, ReplicaState, Running, State};
 
 /// Revisions that are left out: the lost nodes may have made some that no survivor knows.
-const LEAP: u64 = 1 << 16;
+pub(crate) const LEAP: u64 = 1 << 16;
 /// Keys that are left out: the lost copies may have given some that no survivor knows.
-const KEYS: u64 = 1 << 32;
+pub(crate) const KEYS: u64 = 1 << 32;
 
 /// What a node has that is to go on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

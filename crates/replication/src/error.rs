@@ -26,7 +26,7 @@ impl std::fmt::Display for Remedy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Remedy::RestoreBackup => {
-                "This is the only copy: restore the whole data directory from a backup"
+                "This is the only copy: restore a backup with skep restore, or a copy of the whole data directory"
             }
             Remedy::ReplaceMember => {
                 "Remove this member and add it again, so that it gets a copy of the others' data; never restore it from a backup, \

@@ -9,8 +9,8 @@ pub enum StorageError {
     /// A checksum or a rule of the format is violated inside data that was known to be durable.
     #[error(
         "the log is corrupt: file {file}, offset {offset}: {reason}. The partition was not started, so that no \
-         acknowledged data is silently lost. Check the disk. Where this is the only copy, restore the whole data directory from a \
-         backup; in a cluster never do that: remove this member and add it again, so that it gets a copy of the others' data"
+         acknowledged data is silently lost. Check the disk. Where this is the only copy, restore a backup with skep restore, or a copy of \
+         the whole data directory; in a cluster never do that: remove this member and add it again, so that it gets a copy of the others' data"
     )]
     Corrupt {
         file: PathBuf,
