@@ -7,6 +7,7 @@ use std::time::Duration;
 use skep_engine::IdentityConfig;
 use skep_transport::{Layout, TlsFiles};
 
+use crate::backup::BackupConfig;
 use crate::flow_control::{FlowControlConfig, WriteConfig};
 
 /// Settings that only the engine uses.
@@ -28,6 +29,13 @@ impl Default for EngineSettings {
             identity: IdentityConfig::default(),
         }
     }
+}
+
+/// What `Topology` answers as the broker's address.
+#[derive(Clone, Debug)]
+pub struct Advertised {
+    pub host: String,
+    pub port: u16,
 }
 
 #[derive(Clone, Debug)]
@@ -69,9 +77,7 @@ pub struct BrokerConfig {
     pub expression_timeout: Duration,
     /// `camunda.api.grpc.max-message-size`: a job that is larger gets an incident.
     pub max_message_size: usize,
-    /// What `Topology` answers as the broker's address.
-    pub advertised_host: String,
-    pub advertised_port: u16,
+    pub advertised: Advertised,
     /// `camunda.data.secondary-storage.*`; `None` for type `none`.
     pub secondary_storage: Option<skep_export::Config>,
     /// `camunda.data.exporters.*`: exporters beside secondary storage.
@@ -80,6 +86,8 @@ pub struct BrokerConfig {
     pub export_interval: Duration,
     /// `camunda.cluster.cluster-id`; if absent, a new id is created and kept.
     pub cluster_id: Option<String>,
+    /// `camunda.data.primary-storage.backup.*`; `None`: backups have no store.
+    pub backup: Option<BackupConfig>,
     /// The other nodes; `None` for a single node.
     pub cluster: Option<ClusterConfig>,
 }
@@ -177,12 +185,15 @@ impl Default for BrokerConfig {
             engine: EngineSettings::default(),
             expression_timeout: Duration::from_millis(100),
             max_message_size: 4 << 20,
-            advertised_host: "localhost".to_string(),
-            advertised_port: 26501,
+            advertised: Advertised {
+                host: "localhost".to_string(),
+                port: 26501,
+            },
             secondary_storage: Some(skep_export::Config::default()),
             exporters: Vec::new(),
             export_interval: Duration::from_secs(15),
             cluster_id: None,
+            backup: None,
             cluster: None,
         }
     }

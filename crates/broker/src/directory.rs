@@ -36,16 +36,9 @@ pub fn claim(config: &BrokerConfig) -> Result<Claimed, OpenError> {
         source,
     };
     create_dir_durably(&config.directory).map_err(io)?;
-    let lock = std::fs::File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(config.directory.join("lock"))
-        .map_err(io)?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(std::fs::TryLockError::WouldBlock) => return Err(OpenError::InUse { directory }),
-        Err(std::fs::TryLockError::Error(source)) => return Err(io(source)),
+    let lock = lock(config)?;
+    if config.directory.join(RESTORING).exists() {
+        return Err(OpenError::HalfRestored { directory });
     }
     let (mut alone, mut partitions) = (config.cluster.is_none(), config.partitions);
     let identity = match std::fs::read_to_string(config.directory.join("cluster")) {
@@ -77,6 +70,28 @@ pub fn claim(config: &BrokerConfig) -> Result<Claimed, OpenError> {
     })
 }
 
+/// Makes this process the only one that uses the directory, for as long as it keeps the file.
+pub fn lock(config: &BrokerConfig) -> Result<std::fs::File, OpenError> {
+    let directory = || config.directory.display().to_string();
+    let io = |source| OpenError::Directory {
+        directory: directory(),
+        source,
+    };
+    let lock = std::fs::File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(config.directory.join("lock"))
+        .map_err(io)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(std::fs::TryLockError::WouldBlock) => Err(OpenError::InUse {
+            directory: directory(),
+        }),
+        Err(std::fs::TryLockError::Error(source)) => Err(io(source)),
+    }
+}
+
 /// The node that owns the directory; nothing for a single node.
 fn place(config: &BrokerConfig) -> String {
     match &config.cluster {
@@ -85,6 +100,8 @@ fn place(config: &BrokerConfig) -> String {
     }
 }
 
+/// There while a backup is being restored.
+pub const RESTORING: &str = "restoring";
 const FORMED: &str = "formed";
 const EPOCH: &str = "epoch ";
 /// Before the CRC-32 of all lines above, in the last line.
@@ -167,7 +184,8 @@ pub fn keeper(config: &BrokerConfig) -> Keep {
         }
         let mut text = format!("{}\n{}\n", identity.cluster_id, config.partitions);
         let place = place(&config);
-        if !place.is_empty() {
+        // A node without others has an epoch if it was restored.
+        if !place.is_empty() || identity.epoch > 0 {
             let state = if identity.formed { FORMED } else { "forming" };
             text.push_str(&format!("{place}\n{state}\n"));
             if identity.epoch > 0 {

@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod asking;
+pub mod backup;
 pub mod clock;
 pub mod cluster;
 pub mod config;

@@ -52,9 +52,14 @@ pub enum OpenError {
     },
     #[error(
         "the file 'cluster' in the data directory {directory}, which says whose the data is, is damaged; nothing was changed. In a cluster \
-         take the node out, empty its directory and add it again; a node without others needs its directory from a backup"
+         take the node out, empty its directory and add it again; a node without others is restored from a backup, with \
+         skep restore, or from a copy of its directory"
     )]
     Damaged { directory: String },
+    #[error(
+        "the data directory {directory} was being restored from a backup, and that has not ended: run skep restore again"
+    )]
+    HalfRestored { directory: String },
     #[error("a thread cannot be started: {0}")]
     Thread(#[source] std::io::Error),
     #[error("the data directory {directory} is in use by another process")]

@@ -15,6 +15,7 @@ use super::Cluster;
 use super::changes::now;
 use super::metadata_group::MetadataEvent;
 use super::wire::{ClusterMessage, NodeMessage};
+use crate::backup::{Step, StepResult};
 
 /// So long an operator waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -41,6 +42,10 @@ pub enum Ask {
     },
     /// What the node has, if a majority is lost.
     Survives,
+    /// Take a backup with this id.
+    Backup(u64),
+    /// Work for a backup that the leader of the metadata group takes.
+    BackupStep(Step),
 }
 
 impl Ask {
@@ -48,8 +53,8 @@ impl Ask {
     fn is_for_one(&self) -> bool {
         match self {
             Ask::Change { request, .. } => matches!(request, Request::Purge),
-            Ask::Cancel { .. } => true,
-            Ask::RemoveLost { .. } | Ask::Survives => false,
+            Ask::Cancel { .. } | Ask::Backup(_) => true,
+            Ask::RemoveLost { .. } | Ask::Survives | Ask::BackupStep(_) => false,
         }
     }
 
@@ -73,6 +78,9 @@ pub enum Answer {
     Planned(Box<Planned>),
     State(Box<State>),
     Survivor(Box<Survivor>),
+    /// The backup with this id has begun.
+    Backup(u64),
+    BackupStep(StepResult),
 }
 
 pub(super) type Outcome = Result<Answer, Refusal>;
@@ -208,6 +216,7 @@ impl Cluster {
             .is_some_and(|(leader, own)| leader == own);
         match (leads, ask) {
             (_, Ask::Survives) => Ok(Answer::Survivor(Box::new(self.survives().await))),
+            (_, Ask::BackupStep(step)) => self.backup_step(step).await,
             (true, ask) => self.decide(ask).await,
             // It does not know who leads.
             (false, ask) if is_gateway(from) => self.ask(ask).await,
@@ -230,6 +239,8 @@ impl Cluster {
         let state = self.state();
         match ask {
             Ask::Survives => Ok(Answer::Survivor(Box::new(self.survives().await))),
+            Ask::Backup(id) => self.begin_backup(id).await,
+            Ask::BackupStep(step) => self.backup_step(step).await,
             // A leader was found meanwhile.
             Ask::RemoveLost { removed, dry_run }
             | Ask::Change {

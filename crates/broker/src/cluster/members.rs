@@ -125,8 +125,8 @@ impl Cluster {
         });
         Some(NodeStatus {
             version: env!("CARGO_PKG_VERSION").to_string(),
-            host: self.config.advertised_host.clone(),
-            port: self.config.advertised_port,
+            host: self.config.advertised.host.clone(),
+            port: self.config.advertised.port,
             disk_low: local.is_disk_low(),
             partitions: partitions.collect(),
         })

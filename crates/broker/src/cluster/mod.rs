@@ -1,5 +1,6 @@
 //! This node among the others: bootstrap, messages between replicas, requests and jobs across nodes, membership.
 
+mod backups;
 pub mod bootstrap;
 mod carried_over;
 mod changes;
@@ -42,6 +43,7 @@ use skep_transport::{
 };
 use tokio::runtime::Handle;
 
+use self::backups::Backups;
 use self::bootstrap::{Bootstrap, majority_lives};
 pub(crate) use self::changes::now;
 use self::gateways::Visitors;
@@ -55,7 +57,7 @@ pub use self::questions::Answerer;
 use self::questions::Questions;
 use self::requests::Requests;
 use self::state::Metadata;
-pub(crate) use self::state::known_nodes;
+pub(crate) use self::state::{known_nodes, write_first};
 use self::stores::Copies;
 use self::streams::RemoteStreams;
 use self::wanted::Wanted;
@@ -91,6 +93,7 @@ pub struct Cluster {
     metadata: Metadata,
     /// Starts and ends replicas.
     hosting: Sender<HostingEvent>,
+    backups: Backups,
     life: Life,
 }
 
@@ -175,6 +178,7 @@ impl Cluster {
             .map(|cluster| wire_of(&config, cluster));
         let listening = wire.map(Transport::listen).transpose()?;
         let (transport, listening) = listening.unzip();
+        let backups = Backups::new(config.backup.clone());
         let this = Arc::new(Cluster {
             config,
             incarnation: uuid::Uuid::new_v4().as_u64_pair().0,
@@ -186,6 +190,7 @@ impl Cluster {
             streams: RemoteStreams::default(),
             metadata: Metadata::default(),
             hosting,
+            backups,
             life: Life::default(),
         });
         if let (Some(runtime), Some(listening)) = (this.runtime(), listening) {

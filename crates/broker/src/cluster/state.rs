@@ -1,7 +1,7 @@
 //! The cluster's state as this node sees it, and how this node joins the cluster.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use skep_replication::{Members, Message as ReplicaMessage};
 use super::Cluster;
 use super::carried_over::{carried_over, forget_former, gets_another_number};
 use super::metadata_group::{self, MetadataEvent, MetadataGroup};
-use super::unsafe_recovery::first_state;
+use super::unsafe_recovery::{FIRST, first_state};
 use crate::config::BrokerConfig;
-use crate::directory::Claimed;
+use crate::directory::{Claimed, write_durably};
 use crate::replica_file::ReplicaOf;
 
 pub(super) const DIRECTORY: &str = "cluster-state";
@@ -27,6 +27,14 @@ pub(super) struct Metadata {
     own: Mutex<Option<Arc<MetadataGroup>>>,
     /// Why this node cannot take part.
     failed: Mutex<Option<String>>,
+}
+
+/// The cluster begins with this state, which is in the directory of the metadata group before that begins.
+///
+/// # Errors
+/// The disk refuses it.
+pub(crate) fn write_first(directory: &Path, first: &State) -> std::io::Result<()> {
+    write_durably(&directory.join(FIRST), &first.encode())
 }
 
 /// Nodes that have data, and have to come with it.
@@ -164,7 +172,11 @@ impl Cluster {
             _ if self.metadata.own.lock().is_none() => {
                 let nodes = self.initial_nodes(there.as_ref(), claimed.alone);
                 let voters = nodes.iter().map(|node| member(*node, 0)).collect();
-                let first = self.layout_of(nodes, claimed.partitions)?;
+                let first = match first_state(&self.metadata_directory())? {
+                    // The cluster is restored from a backup.
+                    Some(first) => first,
+                    None => self.layout_of(nodes, claimed.partitions)?,
+                };
                 let replica = there.unwrap_or_else(|| ReplicaOf::bootstrap(initial_member, voters));
                 self.start_metadata_group(replica, Some(first))?;
             }

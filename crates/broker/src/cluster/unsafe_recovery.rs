@@ -29,7 +29,7 @@ use crate::replica_file::ReplicaOf;
 /// A survivor gets so long to say what it has.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How the group begins, in its directory.
-const FIRST: &str = "first";
+pub(super) const FIRST: &str = "first";
 /// The group as it will be, beside what it is.
 const DECIDED: &str = "anew";
 

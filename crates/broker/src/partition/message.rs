@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
+use skep_backup::Cut;
 use skep_cluster::SurvivingCopy;
 use skep_engine::{Prepared, Sent, StreamId};
 use skep_protocol::Key;
@@ -16,6 +17,7 @@ use crate::asking::QueryResult;
 use crate::flow_control::Permit;
 use crate::job_streams::Stream;
 use crate::partition::checkpoint::CheckpointMeta;
+use crate::partition::thread::Base;
 
 /// Everything that can be in the inbox.
 #[derive(Debug)]
@@ -55,6 +57,12 @@ pub enum Report {
     HandOver(Vec<u64>),
     /// Tell what a cluster that has lost its majority has to know of this replica.
     Tell(Sender<SurvivingCopy>),
+    /// Tell what a backup begins with.
+    TellBase(Sender<Result<Base, String>>),
+    /// Evaluate nothing for a moment, and tell where the log is cut.
+    StandStill(Sender<Result<Cut, String>>),
+    /// Go on, and tell whether nothing was evaluated meanwhile.
+    GoOn(Sender<bool>),
     /// Make a checkpoint now; the sender hears when it is done.
     TakeSnapshot(Option<Sender<Result<(), String>>>),
     /// Look again: processing goes on, or the clock was moved.

@@ -2,6 +2,7 @@
 //! work to do: the log's writer thread and short-lived checkpoint threads write the files. The only exception is a small
 //! batch with nothing behind it, which this thread writes and flushes itself.
 
+mod backing_up;
 mod evaluate;
 mod exporting;
 mod log;
@@ -29,11 +30,13 @@ use super::parts::intake::Intake;
 use super::parts::log_pipe::LogPipe;
 use super::parts::panics::Panics;
 use super::parts::snapshot_receiver::SnapshotReceiver;
+use super::parts::standstill::Standstill;
 use super::parts::timetable::Timetable;
 use super::replica_metrics::ReplicaMetrics;
 use super::secondary::Secondary;
 use crate::metrics::nanos;
 
+pub use self::backing_up::Base;
 use self::exporting::is_for_exporters;
 pub(crate) use self::open::{Counters, start};
 pub use self::open::{HEARTBEAT_TICKS, HIBERNATE_AFTER_TICKS, STACK_BYTES};
@@ -54,6 +57,7 @@ pub struct Partition {
     exporters: Exporters,
     choosing: Choosing,
     panics: Panics,
+    standstill: Standstill,
     replica: Replica,
 }
 
@@ -183,6 +187,7 @@ impl Partition {
     fn can_process(&self) -> bool {
         self.core.has_room()
             && !self.replica.hand_over.is_under_way()
+            && !self.stands_still()
             && !self.env.status.processing_paused.load(Ordering::Relaxed)
             && self.core.engine().batch_size() < BATCH_BYTES
     }
@@ -232,6 +237,9 @@ impl Partition {
             Report::SnapshotBuilt { arrival } => self.snapshot_built(arrival)?,
             Report::HandOver(to) => self.hand_over_to(&to),
             Report::Tell(asker) => drop(asker.send(self.survives())),
+            Report::TellBase(asker) => drop(asker.send(self.base())),
+            Report::StandStill(asker) => drop(asker.send(self.stand_still()?)),
+            Report::GoOn(asker) => drop(asker.send(self.goes_on())),
             Report::Wake => self.timetable.checks().hurry(Instant::now()),
             Report::Stop => {
                 self.replica.hand_over.stops();

@@ -13,6 +13,7 @@ use skep_documents::{StoreConfig, Stores};
 use skep_export::{Documents, DocumentsSettings, Rdbms, StoreLocation, Trust, Verify};
 use skep_gateway::{GatewayConfig, OverloadPolicy};
 
+use super::backup::{Backup, BackupStore};
 use super::documents;
 use super::security::{Method, Security};
 use super::tls::{ClientAuth, PortTls, Ports};
@@ -144,6 +145,10 @@ pub struct ClusterSettings {
     /// The number of the node was taken from its host name.
     pub node_id_from_hostname: bool,
     pub election_timeout: Duration,
+    /// For other nodes, if it is another one than clients get.
+    pub advertised_host: Option<String>,
+    /// Zero: the port on which it listens.
+    pub advertised_port: u16,
 }
 
 impl Default for ClusterSettings {
@@ -154,6 +159,8 @@ impl Default for ClusterSettings {
             contact_points: Vec::new(),
             node_id_from_hostname: false,
             election_timeout: Duration::from_secs(1),
+            advertised_host: None,
+            advertised_port: 0,
         }
     }
 }
@@ -248,6 +255,7 @@ pub struct PortsTls {
 pub struct Settings {
     pub mode: Mode,
     pub broker: BrokerConfig,
+    pub backup: Backup,
     pub secondary_storage: SecondaryStorage,
     pub secondary: skep_export::Config,
     pub rdbms: skep_export::RdbmsSettings,
@@ -271,9 +279,6 @@ pub struct Settings {
     pub cluster: ClusterSettings,
     /// For other nodes.
     pub internal: Listen,
-    pub internal_advertised_host: Option<String>,
-    /// Zero: the port above.
-    pub internal_advertised_port: u16,
     pub internal_tls: TlsSettings,
     pub clock_controlled: bool,
     pub log_level: String,
@@ -297,6 +302,7 @@ impl Default for Settings {
         Settings {
             mode: Mode::AllInOne,
             broker: BrokerConfig::default(),
+            backup: Backup::default(),
             secondary_storage: SecondaryStorage::Embedded,
             secondary: skep_export::Config::default(),
             rdbms: skep_export::RdbmsSettings {
@@ -319,8 +325,6 @@ impl Default for Settings {
             gateway,
             cluster: ClusterSettings::default(),
             internal: Listen::local(26502),
-            internal_advertised_host: None,
-            internal_advertised_port: 0,
             internal_tls: TlsSettings::default(),
             clock_controlled: false,
             log_level: "info".to_string(),
@@ -418,9 +422,9 @@ impl Settings {
             &mut self.rest.port,
             &mut self.grpc.port,
             &mut self.management.port,
-            &mut self.broker.advertised_port,
+            &mut self.broker.advertised.port,
             &mut self.internal.port,
-            &mut self.internal_advertised_port,
+            &mut self.cluster.advertised_port,
         ] {
             if *port != 0 {
                 *port = u16::try_from(u32::from(*port) + offset).map_err(|_| {
@@ -462,6 +466,7 @@ impl Settings {
             }
             SecondaryStorage::None => None,
         };
+        config.backup = self.backup.config();
         config.cluster = self.is_one_of_several().then(|| self.cluster_config());
         if self.is_gateway() {
             config.node_id += skep_cluster::FIRST_GATEWAY;
@@ -488,9 +493,9 @@ impl Settings {
 
     fn cluster_config(&self) -> ClusterConfig {
         let cluster = self.cluster.clone();
-        let host = self.internal_advertised_host.as_ref();
-        let host = host.unwrap_or(&self.broker.advertised_host);
-        let port = match self.internal_advertised_port {
+        let host = self.cluster.advertised_host.as_ref();
+        let host = host.unwrap_or(&self.broker.advertised.host);
+        let port = match self.cluster.advertised_port {
             0 => self.internal.port,
             port => port,
         };
@@ -557,6 +562,7 @@ impl Settings {
         }
         found.extend(self.of_database());
         found.extend(self.documents().err());
+        found.extend(self.backup.contradictions());
         let node = self.broker.node_id;
         found.extend(match self.mode {
             Mode::AllInOne => self.cluster.contradictions(node),
@@ -673,6 +679,7 @@ texts! {
     LogFormat: |text| one_of(FORMATS, text), |format| word_of(FORMATS, format);
     OverloadPolicy: |text| one_of(POLICIES, text), |policy| word_of(POLICIES, policy);
     SecondaryStorage: |text| one_of(STORAGES, text), |storage| word_of(STORAGES, storage);
+    BackupStore: |text| one_of(BACKUP_STORES, text), |store| word_of(BACKUP_STORES, store);
     Algorithm: |text| one_of(ALGORITHMS, text), |algorithm| word_of(ALGORITHMS, algorithm);
 }
 
@@ -694,6 +701,13 @@ const STORAGES: &[(&str, SecondaryStorage)] = &[
     ("elasticsearch", SecondaryStorage::Elasticsearch),
     ("opensearch", SecondaryStorage::Opensearch),
     ("none", SecondaryStorage::None),
+];
+const BACKUP_STORES: &[(&str, BackupStore)] = &[
+    ("none", BackupStore::None),
+    ("filesystem", BackupStore::Filesystem),
+    ("s3", BackupStore::S3),
+    ("gcs", BackupStore::Gcs),
+    ("azure", BackupStore::Azure),
 ];
 const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("aimd", Algorithm::Aimd),

@@ -128,9 +128,9 @@ keys! {
         "Address that other nodes reach this one on; 0.0.0.0 opens it to other machines. It has no login: turn on TLS, or protect it by network."
     "camunda.cluster.network.internal-api.port" ["zeebe.broker.network.internalApi.port"] [] PORT => internal.port;
         "Port for other nodes. Nobody listens there when the size is 1."
-    "camunda.cluster.network.internal-api.advertised-host" ["zeebe.broker.network.internalApi.advertisedHost"] [] Kind::Text => internal_advertised_host;
+    "camunda.cluster.network.internal-api.advertised-host" ["zeebe.broker.network.internalApi.advertisedHost"] [] Kind::Text => cluster.advertised_host;
         "Host that this node names to others which have not found it by a contact point. Default: the advertised host."
-    "camunda.cluster.network.internal-api.advertised-port" ["zeebe.broker.network.internalApi.advertisedPort"] [] PORT => internal_advertised_port;
+    "camunda.cluster.network.internal-api.advertised-port" ["zeebe.broker.network.internalApi.advertisedPort"] [] PORT => cluster.advertised_port;
         "Port that it names to them. 0: its port for other nodes."
     "camunda.cluster.network.transport-layer-security.cluster.enabled" ["zeebe.broker.network.security.enabled"] ["camunda.security.transport-layer-security.cluster.enabled"] Kind::Flag => internal_tls.enabled;
         "TLS 1.3 between nodes. Both sides show a certificate; who has none of the cluster's authority is refused."
@@ -140,9 +140,9 @@ keys! {
         "File with its private key; PEM."
     "skep.cluster.tls.certificate-authority-path" [] [] Kind::Text => internal_tls.authority;
         "File with the certificate of the authority that signs for the nodes of this cluster, and for nobody else: names in certificates are not looked at. Empty: what is in the file of the certificate chain is trusted."
-    "camunda.cluster.network.advertised-host" ["zeebe.broker.network.advertisedHost"] [] Kind::Text => broker.advertised_host;
+    "camunda.cluster.network.advertised-host" ["zeebe.broker.network.advertisedHost"] [] Kind::Text => broker.advertised.host;
         "Host that the topology names for this node."
-    "camunda.cluster.network.command-api.advertised-port" ["zeebe.broker.network.commandApi.advertisedPort"] [] PORT => broker.advertised_port;
+    "camunda.cluster.network.command-api.advertised-port" ["zeebe.broker.network.commandApi.advertisedPort"] [] PORT => broker.advertised.port;
         "Port that the topology names for this node."
 
     "camunda.cluster.network.port-offset" ["zeebe.broker.network.portOffset"] [] Kind::Number(0, 6553) => port_offset;
@@ -236,6 +236,38 @@ keys! {
         "Operations on stores of documents at a time; more wait."
     "camunda.data.export.distribution-interval" ["zeebe.broker.exporting.distributionInterval"] [] Kind::Time(10) => broker.export_interval;
         "How far the exporters of records have got is written down this often; after a crash what came later is exported again."
+    "camunda.data.primary-storage.backup.store" ["camunda.data.backup.store", "zeebe.broker.data.backup.store"] [] Kind::Choice(&["none", "filesystem", "s3", "gcs", "azure"]) => backup.store;
+        "Where backups go: `filesystem` or `s3`; the same on all nodes. `gcs` and `azure` are refused. See [backup.md](backup.md)."
+    "camunda.data.primary-storage.backup.filesystem.base-path" ["camunda.data.backup.filesystem.base-path", "zeebe.broker.data.backup.filesystem.base-path"] [] Kind::Text => backup.directory;
+        "With `filesystem`: a directory that all nodes have mounted."
+    "camunda.data.primary-storage.backup.s3.bucket-name" ["camunda.data.backup.s3.bucket-name", "zeebe.broker.data.backup.s3.bucket-name"] [] Kind::Text => backup.s3.name;
+        "With `s3`: the bucket."
+    "camunda.data.primary-storage.backup.s3.base-path" ["camunda.data.backup.s3.base-path", "zeebe.broker.data.backup.s3.base-path"] [] Kind::Text => backup.s3.base_path;
+        "In front of the names of all objects."
+    "camunda.data.primary-storage.backup.s3.endpoint" ["camunda.data.backup.s3.endpoint", "zeebe.broker.data.backup.s3.endpoint"] [] Kind::Url => backup.s3.endpoint;
+        "Address of a service other than Amazon's, with buckets in its paths; `http` or `https`. Also from `AWS_ENDPOINT_URL`."
+    "camunda.data.primary-storage.backup.s3.region" ["camunda.data.backup.s3.region", "zeebe.broker.data.backup.s3.region"] [] Kind::Text => backup.s3.region;
+        "Its region. Also from `AWS_REGION`."
+    "camunda.data.primary-storage.backup.s3.access-key" ["camunda.data.backup.s3.access-key", "zeebe.broker.data.backup.s3.access-key"] [] Kind::Text => backup.s3.access_key;
+        "With `secret-key`: who asks. Also from `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, a web identity, or the role of the container or machine."
+    "camunda.data.primary-storage.backup.s3.secret-key" ["camunda.data.backup.s3.secret-key", "zeebe.broker.data.backup.s3.secret-key"] [] Kind::Secret => backup.s3.secret_key;
+        "See above."
+    "camunda.data.primary-storage.backup.s3.api-call-timeout" ["camunda.data.backup.s3.api-call-timeout", "zeebe.broker.data.backup.s3.api-call-timeout"] [] Kind::Time(1_000) => backup.s3.call_timeout;
+        "A request that fails is tried again for this long."
+    "camunda.data.primary-storage.backup.s3.ssec-key" [] [] Kind::Secret => backup.s3.ssec_key;
+        "Refused: this version does not encrypt objects with keys of its own."
+    "camunda.data.primary-storage.backup.continuous" [] [] Kind::Flag => backup.continuous;
+        "Refused when `true`: this version does not ship the log all the time."
+    "camunda.data.primary-storage.backup.required" [] [] Kind::Flag => backup.required;
+        "Refused when `true`."
+    "camunda.data.primary-storage.backup.schedule" [] [] Kind::Text => backup.schedule;
+        "Refused unless `none`: this version takes no backups by itself."
+    "camunda.data.primary-storage.backup.checkpoint-interval" [] [] Kind::Text => backup.checkpoint_interval;
+        "Refused: there are no points between backups to go back to."
+    "camunda.data.primary-storage.backup.retention.window" [] [] Kind::Text => backup.retention_window;
+        "Refused: this version deletes no backups by itself."
+    "skep.backup.max-rate" [] [] Kind::Bytes(1 << 10, MANY) => backup.max_rate;
+        "Bytes a second that a node reads and sends for a backup: work comes first. Skep's own."
     "camunda.data.primary-storage.disk.monitoring-enabled" ["zeebe.broker.data.disk.enableMonitoring"] [] Kind::Flag => broker.disk.monitoring_enabled;
         "Watch the free space of the data directory."
     "camunda.data.primary-storage.disk.monitoring-interval" ["zeebe.broker.data.disk.monitoringInterval"] [] Kind::Time(10) => broker.disk.monitoring_interval;

@@ -304,7 +304,7 @@ fn the_port_offset_moves_every_port_by_tens() {
         settings.management.port,
     ];
     assert_eq!(ports, [8130, 26550, 0], "a free port stays one");
-    assert_eq!(settings.broker.advertised_port, 26551);
+    assert_eq!(settings.broker.advertised.port, 26551);
     let ConfigError(problems) =
         resolve(&[flag("camunda.cluster.network.port-offset", "6000")]).unwrap_err();
     assert!(problems[0].contains("is above 65535"), "{problems:?}");

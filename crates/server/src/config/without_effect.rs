@@ -11,6 +11,30 @@ pub struct WithoutEffect {
 
 pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
     WithoutEffect {
+        names: &[
+            "camunda.data.primary-storage.backup.s3.force-path-style-access",
+            "camunda.data.backup.s3.force-path-style-access",
+            "zeebe.broker.data.backup.s3.force-path-style-access",
+            "camunda.data.primary-storage.backup.s3.compression",
+            "camunda.data.backup.s3.compression",
+            "zeebe.broker.data.backup.s3.compression",
+            "camunda.data.primary-storage.backup.s3.support-legacy-md5",
+            "camunda.data.backup.s3.support-legacy-md5",
+            "zeebe.broker.data.backup.s3.support-legacy-md5",
+            "camunda.data.primary-storage.backup.s3.max-concurrent-connections",
+            "camunda.data.backup.s3.max-concurrent-connections",
+            "zeebe.broker.data.backup.s3.max-concurrent-connections",
+            "camunda.data.primary-storage.backup.s3.connection-acquisition-timeout",
+            "camunda.data.backup.s3.connection-acquisition-timeout",
+            "zeebe.broker.data.backup.s3.connection-acquisition-timeout",
+        ],
+        reason: "objects are written one after another, compressed, and buckets of other services than Amazon's are always in the path",
+    },
+    WithoutEffect {
+        names: &["camunda.data.primary-storage.backup.offset"],
+        reason: "whoever takes a backup gives its id",
+    },
+    WithoutEffect {
         names: &["camunda.security.authentication.authentication-refresh-interval"],
         reason: "what somebody may do is looked up for each request",
     },

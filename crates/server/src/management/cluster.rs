@@ -183,7 +183,9 @@ impl Target<'_> {
             ClusterAnswer::Planned(planned) => Ok(self.planned(&planned)),
             ClusterAnswer::State(state) => Ok(ok(&shown::topology(self.broker, &state))),
             // Nodes ask each other for that.
-            ClusterAnswer::Survivor(_) => Err(message(
+            ClusterAnswer::Survivor(_)
+            | ClusterAnswer::Backup(_)
+            | ClusterAnswer::BackupStep(_) => Err(message(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "another node has answered something else than it was asked",
             )),
@@ -218,18 +220,22 @@ impl Target<'_> {
     }
 
     async fn ask(&self, ask: Ask) -> Result<ClusterAnswer, Answer> {
-        self.broker.ask_for(ask).await.map_err(|refusal| {
-            let status = match refusal {
-                Refusal::Invalid(_) => StatusCode::BAD_REQUEST,
-                Refusal::Busy(_) => StatusCode::CONFLICT,
-                Refusal::NotOffered(_) => StatusCode::NOT_IMPLEMENTED,
-                Refusal::Unknown(_) => StatusCode::NOT_FOUND,
-                Refusal::Unreachable(_) => StatusCode::BAD_GATEWAY,
-                Refusal::Unanswered(_) => StatusCode::GATEWAY_TIMEOUT,
-            };
-            message(status, refusal.to_string())
-        })
+        let told = self.broker.ask_for(ask).await;
+        told.map_err(|refusal| refused(&refusal))
     }
+}
+
+/// The answer to a request that the cluster has refused.
+pub fn refused(refusal: &Refusal) -> Answer {
+    let status = match refusal {
+        Refusal::Invalid(_) => StatusCode::BAD_REQUEST,
+        Refusal::Busy(_) => StatusCode::CONFLICT,
+        Refusal::NotOffered(_) => StatusCode::NOT_IMPLEMENTED,
+        Refusal::Unknown(_) => StatusCode::NOT_FOUND,
+        Refusal::Unreachable(_) => StatusCode::BAD_GATEWAY,
+        Refusal::Unanswered(_) => StatusCode::GATEWAY_TIMEOUT,
+    };
+    message(status, refusal.to_string())
 }
 
 /// What goes on without a majority, and what is lost.

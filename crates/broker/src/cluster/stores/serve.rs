@@ -81,7 +81,11 @@ impl Cluster {
     }
 
     /// The store to copy, and where the copy is put meanwhile.
-    fn may_copy(&self, partition: u32, at_least: u64) -> Result<(Arc<Store>, PathBuf), String> {
+    pub(crate) fn may_copy(
+        &self,
+        partition: u32,
+        at_least: u64,
+    ) -> Result<(Arc<Store>, PathBuf), String> {
         let local = self.local().ok_or("it has not started yet")?;
         let handle = local.partition(partition).ok_or("it has no replica")?;
         let Secondary::Open(store) = handle.secondary.get() else {

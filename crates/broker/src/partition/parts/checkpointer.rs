@@ -17,6 +17,7 @@ use skep_storage::kv::{FjallKv, KvStore, KvView, Staged, Staging};
 use super::background::Task;
 use super::environment::Environment;
 use super::exporters::Exporters;
+use super::log_pins::LogPins;
 use super::log_pipe::LogPipe;
 use crate::metrics::nanos;
 use crate::partition::checkpoint::{CheckpointMeta, StoredRows};
@@ -39,6 +40,7 @@ pub struct Checkpointer {
     waiters: Vec<Sender<Result<(), String>>>,
     last: Instant,
     log_bytes: u64,
+    pins: LogPins,
 }
 
 struct Captured {
@@ -61,7 +63,13 @@ impl Checkpointer {
             waiters: Vec::new(),
             last: now,
             log_bytes: 0,
+            pins: LogPins::default(),
         }
+    }
+
+    /// What backups keep in the log.
+    pub fn pins(&mut self) -> &mut LogPins {
+        &mut self.pins
     }
 
     /// None is on its way to the store.
@@ -207,6 +215,8 @@ impl Checkpointer {
             // A node that is away finds what it lacks in the log, as long as there is room for it.
             let others = env.effect_sink.others(env.partition());
             compactable = compactable.min(others.replicated);
+            // On a disk that is nearly full work counts more than a backup, which fails then.
+            compactable = self.pins.compactable(compactable, now);
         }
         debug_assert!(
             compactable <= meta.index,

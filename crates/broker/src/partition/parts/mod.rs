@@ -13,11 +13,13 @@ pub mod hand_over;
 pub mod installing;
 pub mod intake;
 mod known;
+pub mod log_pins;
 pub mod log_pipe;
 pub mod panics;
 mod refill;
 pub mod snapshot_receiver;
 pub mod snapshot_sender;
+pub mod standstill;
 pub mod timetable;
 
 #[cfg(test)]

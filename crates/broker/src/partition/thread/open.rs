@@ -37,6 +37,7 @@ use crate::partition::parts::intake::Intake;
 use crate::partition::parts::log_pipe::LogPipe;
 use crate::partition::parts::panics::Panics;
 use crate::partition::parts::snapshot_receiver::SnapshotReceiver;
+use crate::partition::parts::standstill::Standstill;
 use crate::partition::parts::timetable::Timetable;
 use crate::partition::pending_rows::PendingRows;
 use crate::partition::replica_metrics::ReplicaMetrics;
@@ -138,6 +139,7 @@ fn recover(
         exporters,
         choosing: Choosing::default(),
         panics: Panics::default(),
+        standstill: Standstill::default(),
         replica,
         env,
     }))

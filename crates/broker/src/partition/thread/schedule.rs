@@ -230,6 +230,9 @@ impl Partition {
         if can_process && (self.intake.waiting() > 0 || self.has_work()) {
             return Duration::ZERO;
         }
+        if let Some(left) = self.standstill.left(now) {
+            wait = wait.min(left);
+        }
         wait
     }
 }

@@ -1,0 +1,393 @@
+//! Takes a backup: as the node that leads the metadata group, with a thread of its own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use skep_backup::{
+    BackupError, Begun, Cut, FORMAT, Manifest, PartitionManifest, Place, Progress, newest,
+};
+use skep_cluster::{Refusal, State};
+use tokio::task::JoinSet;
+
+use super::{Step, StepFailed, StepResult, Stepped};
+use crate::cluster::{Cluster, now};
+
+/// Between two looks at what the nodes do.
+const LOOK: Duration = Duration::from_millis(100);
+/// How often the store hears that somebody works on it.
+const PROGRESS: Duration = Duration::from_secs(10);
+/// A node that does not answer for so long has failed.
+const SILENT: Duration = Duration::from_secs(30);
+/// Attempts to make all partitions stand still together, and the pause between two.
+const CUTS: u32 = 20;
+const BETWEEN_CUTS: Duration = Duration::from_millis(250);
+/// Leaders of partitions are waited for, as after an election.
+const ELECTION: Duration = Duration::from_secs(30);
+
+/// One backup at a time.
+#[derive(Default)]
+pub struct Coordinating(Mutex<Phase>);
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    Idle,
+    Takes,
+    /// Whether it is complete is in the store: who saw that may begin the next one, and waits until this one is cleared up.
+    Ends,
+}
+
+/// Held while one is taken.
+struct Turn(Arc<Cluster>);
+
+impl Turn {
+    fn take(cluster: &Arc<Cluster>) -> Option<Turn> {
+        let began = Instant::now();
+        loop {
+            let mut phase = cluster.coordinating().0.lock();
+            match *phase {
+                Phase::Idle => {
+                    *phase = Phase::Takes;
+                    return Some(Turn(cluster.clone()));
+                }
+                Phase::Takes => return None,
+                Phase::Ends if began.elapsed() > SILENT => return None,
+                Phase::Ends => {}
+            }
+            drop(phase);
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn ends(&self) {
+        *self.0.coordinating().0.lock() = Phase::Ends;
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *self.0.coordinating().0.lock() = Phase::Idle;
+    }
+}
+
+/// Begins a backup, which goes on by itself. Blocks until its id is taken.
+///
+/// # Errors
+/// It is not possible, and nothing was done.
+pub fn begin(cluster: &Arc<Cluster>, id: u64) -> Result<(), Refusal> {
+    let Some(config) = cluster.parts().config() else {
+        return Err(Refusal::Invalid(no_store()));
+    };
+    if cluster.has_shared_storage() {
+        return Err(Refusal::Invalid(SHARED.to_string()));
+    }
+    let state = cluster.state();
+    if state.purge.is_some() {
+        let text = "everything is being purged: a backup of half of it would be of no use";
+        return Err(Refusal::Busy(text.to_string()));
+    }
+    let Some(turn) = Turn::take(cluster) else {
+        let text =
+            "another backup is being taken at the moment; look at GET /actuator/backupRuntime";
+        return Err(Refusal::Busy(text.to_string()));
+    };
+    let unreachable = |error: &dyn std::fmt::Display| Refusal::Unreachable(error.to_string());
+    let place = Place::open(&config.location).map_err(|error| unreachable(&error))?;
+    if let Some(last) = newest(&place).map_err(|error| unreachable(&error))?
+        && id <= last
+    {
+        return Err(Refusal::Busy(format!(
+            "the id {id} is not above {last}, the id of the newest backup: ids have to grow"
+        )));
+    }
+    let begun = Begun {
+        backup_id: id,
+        cluster_id: state.cluster_id.clone(),
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        began_at: now(),
+        broker_id: cluster.node(),
+        partitions: state.partitions,
+    };
+    match begun.create(&place) {
+        Ok(()) => {}
+        Err(skep_backup::ObjectError::Exists { .. }) => {
+            return Err(Refusal::Busy(format!("the id {id} is taken")));
+        }
+        Err(error) => return Err(unreachable(&error)),
+    }
+    let coordinator = Coordinator {
+        cluster: cluster.clone(),
+        place,
+        begun,
+        said: Instant::now(),
+        turn,
+    };
+    let thread = std::thread::Builder::new().name("backup".to_string());
+    let spawned = thread.spawn(move || coordinator.run(&state));
+    spawned.map(drop).map_err(|error| unreachable(&error))
+}
+
+/// What is said where backups have no store.
+pub fn no_store() -> String {
+    "no store for backups is configured: set camunda.data.primary-storage.backup.store to FILESYSTEM or S3".to_string()
+}
+
+const SHARED: &str = "the secondary storage of this cluster is a database or a search server, which backups of Skep do not contain yet. Back it up \
+                      with its own means, and the data directories of stopped nodes";
+
+struct Coordinator {
+    cluster: Arc<Cluster>,
+    place: Place,
+    begun: Begun,
+    /// When the progress was written last.
+    said: Instant,
+    turn: Turn,
+}
+
+impl Coordinator {
+    fn run(mut self, state: &State) {
+        let (id, began) = (self.begun.backup_id, Instant::now());
+        tracing::info!(backup = id, to = self.place.shown(), "a backup begins");
+        match self.take(state) {
+            Ok(()) => {
+                tracing::info!(backup = id, took = ?began.elapsed(), "the backup is complete");
+            }
+            Err(reason) => {
+                tracing::error!(code = "BACKUP_FAILED", backup = id, %reason, "the backup has failed");
+                self.turn.ends();
+                if let Err(error) = self.begun.fail(&self.place, &reason, now()) {
+                    tracing::error!(code = "BACKUP_FAILED", backup = id, %error, "that cannot be written to the store");
+                }
+            }
+        }
+        let all: Vec<u32> = self.cluster.state().nodes.keys().copied().collect();
+        for node in all {
+            // Who does not hear it forgets it by itself.
+            let _ = self.step(node, Step::Forget { backup: id });
+        }
+    }
+
+    fn take(&mut self, state: &State) -> Result<(), String> {
+        let backup = self.begun.backup_id;
+        self.says("bases are written to the store")?;
+        let mut nodes = BTreeMap::new();
+        for partition in 1..=state.partitions {
+            let node = self.leader_of(partition)?;
+            nodes.insert(partition, node);
+            self.insist(node, &Step::Begin { backup, partition })?;
+        }
+        let mut has_base = |stepped: &Stepped| matches!(stepped, Stepped::HasBase).then_some(());
+        self.wait_for_all(&nodes, &mut has_base)?;
+        self.says("all partitions stand still for a moment")?;
+        let (cuts, cut_at) = self.cut(state.partitions)?;
+        self.says("logs are written to the store")?;
+        for (partition, cut) in cuts {
+            let node = nodes.get(&partition).copied().unwrap_or_default();
+            let step = Step::Ship {
+                backup,
+                partition,
+                cut,
+            };
+            self.insist(node, &step)?;
+        }
+        let mut complete = |stepped: &Stepped| {
+            let Stepped::Complete(manifest) = stepped else {
+                return None;
+            };
+            Some(PartitionManifest::clone(manifest))
+        };
+        let partitions = self.wait_for_all(&nodes, &mut complete)?;
+        let now_is = self.cluster.state();
+        if now_is.incarnation != state.incarnation || now_is.partitions != state.partitions {
+            return Err("everything was purged meanwhile".to_string());
+        }
+        let manifest = Manifest {
+            format: FORMAT,
+            backup_id: backup,
+            version: self.begun.version.clone(),
+            began_at: self.begun.began_at,
+            cut_at,
+            completed_at: now(),
+            cluster: state.clone(),
+            partitions,
+        };
+        self.turn.ends();
+        let completed = self.begun.complete(&self.place, &manifest);
+        completed.map_err(|error| error.to_string())
+    }
+
+    fn says(&mut self, text: &str) -> Result<(), String> {
+        self.said = Instant::now();
+        let progress = Progress {
+            at: now(),
+            text: text.to_string(),
+        };
+        let said = self.begun.progress(&self.place, &progress);
+        said.map_err(|error| BackupError::from(error).to_string())
+    }
+
+    /// Waits while there is an election.
+    fn leader_of(&self, partition: u32) -> Result<u32, String> {
+        let began = Instant::now();
+        loop {
+            if let Some(leader) = self.cluster.leader(partition) {
+                return Ok(leader);
+            }
+            if began.elapsed() > ELECTION || self.cluster.is_stopped() {
+                return Err(format!("partition {partition} has no leader"));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn step(&self, node: u32, step: Step) -> StepResult {
+        self.place.wait(ask(self.cluster.clone(), node, step))
+    }
+
+    /// Asks until there is an answer.
+    fn insist(&self, node: u32, step: &Step) -> Result<(), String> {
+        let began = Instant::now();
+        loop {
+            match self.step(node, step.clone()) {
+                Ok(_) => return Ok(()),
+                Err(failed) if failed.again && began.elapsed() < SILENT => {
+                    std::thread::sleep(LOOK);
+                }
+                Err(failed) => return Err(format!("node {node}: {}", failed.reason)),
+            }
+        }
+    }
+
+    /// Asks nodes at the same time.
+    fn steps(&self, steps: Vec<(u32, Step)>) -> Vec<(u32, StepResult)> {
+        self.place.wait(async {
+            let mut asked = JoinSet::new();
+            for (node, step) in steps {
+                let cluster = self.cluster.clone();
+                asked.spawn(async move { (node, ask(cluster, node, step).await) });
+            }
+            asked.join_all().await
+        })
+    }
+
+    /// Looks until the parts of all partitions are as wanted, in the order of the partitions.
+    fn wait_for_all<T>(
+        &mut self,
+        nodes: &BTreeMap<u32, u32>,
+        is_done: &mut dyn FnMut(&Stepped) -> Option<T>,
+    ) -> Result<Vec<T>, String> {
+        let backup = self.begun.backup_id;
+        let mut done = BTreeMap::new();
+        let mut heard: BTreeMap<u32, Instant> = BTreeMap::new();
+        loop {
+            let mut doing = Vec::new();
+            for (&partition, &node) in nodes {
+                // Also what is done is looked at, as its log would not be kept otherwise.
+                let stepped = self.step(node, Step::Look { backup, partition });
+                let last = heard.entry(node).or_insert_with(Instant::now);
+                let stepped = match stepped {
+                    Ok(stepped) => stepped,
+                    Err(failed) if failed.again && last.elapsed() < SILENT => continue,
+                    Err(StepFailed { reason, .. }) => {
+                        return Err(format!("partition {partition} on node {node}: {reason}"));
+                    }
+                };
+                if let Stepped::Working(what) = &stepped {
+                    doing.push(format!("partition {partition}: {what}"));
+                }
+                *last = Instant::now();
+                if let Some(result) = is_done(&stepped) {
+                    done.insert(partition, result);
+                }
+            }
+            if done.len() == nodes.len() {
+                return Ok(done.into_values().collect());
+            }
+            if self.cluster.is_stopped() {
+                return Err("the node that takes it stops".to_string());
+            }
+            if self.said.elapsed() >= PROGRESS {
+                self.says(&doing.join("; "))?;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// All partitions stand still together: where their logs end then, and when that was.
+    fn cut(&self, partitions: u32) -> Result<(BTreeMap<u32, Cut>, i64), String> {
+        let mut reason = String::new();
+        for _ in 0..CUTS {
+            let mut led = BTreeMap::<u32, Vec<u32>>::new();
+            for partition in 1..=partitions {
+                led.entry(self.leader_of(partition)?)
+                    .or_default()
+                    .push(partition);
+            }
+            match self.stand_still(&led) {
+                Ok(cut) => return Ok(cut),
+                Err(why) => reason = why,
+            }
+            std::thread::sleep(BETWEEN_CUTS);
+        }
+        Err(format!(
+            "the partitions did not stand still together in {CUTS} attempts: {reason}"
+        ))
+    }
+
+    fn stand_still(
+        &self,
+        led: &BTreeMap<u32, Vec<u32>>,
+    ) -> Result<(BTreeMap<u32, Cut>, i64), String> {
+        let began = Instant::now();
+        let steps = |step: fn(Vec<u32>) -> Step| {
+            let steps = led.iter();
+            steps.map(move |(node, partitions)| (*node, step(partitions.clone())))
+        };
+        let stand = steps(|partitions| Step::StandStill { partitions });
+        let stood = self.steps(stand.collect());
+        let cut_at = now();
+        let go_on = steps(|partitions| Step::GoOn { partitions });
+        let gone_on = self.steps(go_on.collect());
+        let took = began.elapsed();
+        let mut cuts = BTreeMap::new();
+        for (node, stepped) in stood {
+            let partitions = led.get(&node).map(Vec::as_slice).unwrap_or_default();
+            let stood = stepped.map_err(|failed| format!("node {node}: {}", failed.reason))?;
+            let Stepped::Stands(of) = stood else {
+                return Err(format!("node {node} does not stand still"));
+            };
+            if of.len() != partitions.len() {
+                return Err(format!("node {node} says nothing of some partitions"));
+            }
+            cuts.extend(partitions.iter().copied().zip(of));
+        }
+        // Whoever has gone on before all others stood may have caused something that is in their logs.
+        let all = gone_on
+            .iter()
+            .all(|(_, stepped)| matches!(stepped, Ok(Stepped::GoneOn(true))));
+        if !all {
+            return Err("one of them has gone on too early".to_string());
+        }
+        debug_assert!(
+            cuts.keys().copied().eq(1..=cuts.len() as u32),
+            "each partition is cut once"
+        );
+        tracing::info!(
+            backup = self.begun.backup_id,
+            ?took,
+            "all partitions stood still"
+        );
+        Ok((cuts, cut_at))
+    }
+}
+
+/// Asks a node, which may be this one.
+async fn ask(cluster: Arc<Cluster>, node: u32, step: Step) -> StepResult {
+    if node != cluster.node() {
+        return cluster.ask_for_step(node, step).await;
+    }
+    let here = tokio::task::spawn_blocking(move || cluster.parts().step(&cluster, step)).await;
+    here.unwrap_or_else(|error| Err(StepFailed::new(format!("this is a bug: {error}"))))
+}

@@ -1,0 +1,91 @@
+//! Backups of the whole cluster while it works.
+//!
+//! A backup is the cluster of one moment. Each partition's part is a checkpoint, the file of its embedded secondary storage, and the entries
+//! of the log behind the checkpoint up to the *cut*. The parts fit because all partitions stand still together when they are cut: each
+//! evaluates nothing until all others have said where their logs end, for a millisecond or so. Whatever is in the log of one partition was
+//! caused by what is in the others' logs, or by nothing that a backup knows. What was on its way between partitions is sent again, as after
+//! a crash.
+//!
+//! The node that leads the metadata group coordinates ([`coordinator`]); the nodes that lead partitions do the work ([`parts`]) and are
+//! looked at until they are done. The manifest is written last. A backup that is interrupted has failed, and is taken anew.
+//!
+//! [`restore`] makes the data directories of a cluster from a backup, each node its own.
+
+pub mod coordinator;
+pub mod parts;
+mod query_copy;
+pub mod restore;
+
+use serde::{Deserialize, Serialize};
+use skep_backup::{Cut, Location, PartitionManifest};
+
+/// Where backups go, and how fast.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupConfig {
+    pub location: Location,
+    /// `skep.backup.max-rate`: bytes a second that a node reads and sends.
+    pub rate: u64,
+}
+
+/// What the coordinator asks a node to do, or how far it is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Step {
+    /// Begin with the base of a partition that is led here.
+    Begin { backup: u64, partition: u32 },
+    /// How far is the partition's part?
+    Look { backup: u64, partition: u32 },
+    /// Partitions that are led here stand still.
+    StandStill { partitions: Vec<u32> },
+    /// They go on.
+    GoOn { partitions: Vec<u32> },
+    /// The log up to the cut.
+    Ship {
+        backup: u64,
+        partition: u32,
+        cut: Cut,
+    },
+    /// Nothing more is wanted of this backup.
+    Forget { backup: u64 },
+}
+
+/// What a node answers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Stepped {
+    /// It is being done: what, and how far.
+    Working(String),
+    /// The base is in the store.
+    HasBase,
+    /// Where the logs are cut, in the order in which they were asked.
+    Stands(Vec<Cut>),
+    /// Whether all have stood still all the time.
+    GoneOn(bool),
+    /// The partition's part is complete.
+    Complete(Box<PartitionManifest>),
+    Done,
+}
+
+/// Why a step cannot be done.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StepFailed {
+    pub reason: String,
+    /// It may be possible in a moment.
+    pub again: bool,
+}
+
+pub type StepResult = Result<Stepped, StepFailed>;
+
+impl StepFailed {
+    fn new(reason: impl std::fmt::Display) -> StepFailed {
+        StepFailed {
+            reason: reason.to_string(),
+            again: false,
+        }
+    }
+
+    pub(crate) fn for_now(reason: impl std::fmt::Display) -> StepFailed {
+        StepFailed {
+            reason: reason.to_string(),
+            again: true,
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! A node's work for backups: the parts of the partitions that it leads.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use parking_lot::Mutex;
+use skep_backup::{
+    Cut, LogPart, PIECE, PartitionManifest, Place, StoredObject, Upload, encode_entries,
+};
+use skep_storage::kv::StreamWriter;
+
+use super::{BackupConfig, Step, StepFailed, StepResult, Stepped, query_copy};
+use crate::cluster::Cluster;
+use crate::partition::secondary::COPY;
+use crate::partition::{Base, LogPin, PartitionHandle, Report};
+
+/// The thread of a partition gets so long to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// A checkpoint that is being stored is waited for.
+const BASE_PATIENCE: Duration = Duration::from_secs(60);
+/// Entries up to the cut are waited for: they were proposed when it was made.
+const COMMIT_PATIENCE: Duration = Duration::from_secs(30);
+/// Work for which the coordinator has not asked for so long is given up.
+const FORGOTTEN: Duration = Duration::from_secs(60);
+/// Between two looks whether something has come about.
+const LOOK: Duration = Duration::from_millis(20);
+/// Bytes of the log that are read at once.
+const READ: usize = 1 << 20;
+
+type Key = (u64, u32);
+
+/// The parts that are made here.
+pub struct Parts {
+    config: Option<BackupConfig>,
+    running: Mutex<BTreeMap<Key, Arc<Part>>>,
+}
+
+/// The part of one partition.
+struct Part {
+    /// When the coordinator asked last.
+    asked: Mutex<Instant>,
+    progress: Mutex<StepResult>,
+    /// Of a part that has its base.
+    base: Mutex<Option<Arc<Uploaded>>>,
+}
+
+/// A base that is in the store, and what is needed for the rest.
+struct Uploaded {
+    base: LogBase,
+    state: Vec<StoredObject>,
+    query: Option<Vec<StoredObject>>,
+}
+
+struct LogBase {
+    checkpoint_index: u64,
+    log_from: skep_replication::EntryId,
+    log: skep_storage::log::LogReader,
+    pin: LogPin,
+}
+
+impl Part {
+    fn new() -> Part {
+        Part {
+            asked: Mutex::new(Instant::now()),
+            progress: Mutex::new(Ok(Stepped::Working("it begins".to_string()))),
+            base: Mutex::new(None),
+        }
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.asked.lock().elapsed() < FORGOTTEN
+    }
+
+    fn says(&self, stepped: Stepped) {
+        *self.progress.lock() = Ok(stepped);
+    }
+
+    fn works(&self, what: &str) {
+        self.says(Stepped::Working(what.to_string()));
+    }
+}
+
+impl Parts {
+    pub fn new(config: Option<BackupConfig>) -> Parts {
+        Parts {
+            config,
+            running: Mutex::default(),
+        }
+    }
+
+    pub fn config(&self) -> Option<&BackupConfig> {
+        self.config.as_ref()
+    }
+
+    /// Does what the coordinator asks for, or begins to. Blocks for some seconds at most.
+    pub fn step(&self, cluster: &Arc<Cluster>, step: Step) -> StepResult {
+        self.forget_unwanted();
+        match step {
+            Step::Begin { backup, partition } => self.begin(cluster, (backup, partition)),
+            Step::Look { backup, partition } => self.look((backup, partition)),
+            Step::StandStill { partitions } => stand_still(cluster, &partitions),
+            Step::GoOn { partitions } => go_on(cluster, &partitions),
+            Step::Ship {
+                backup,
+                partition,
+                cut,
+            } => self.ship(cluster, (backup, partition), cut),
+            Step::Forget { backup } => {
+                self.running.lock().retain(|(of, _), _| *of != backup);
+                Ok(Stepped::Done)
+            }
+        }
+    }
+
+    /// Their threads end by themselves.
+    fn forget_unwanted(&self) {
+        self.running.lock().retain(|_, part| part.is_wanted());
+    }
+
+    fn part(&self, key: Key) -> Option<Arc<Part>> {
+        self.running.lock().get(&key).cloned()
+    }
+
+    fn begin(&self, cluster: &Arc<Cluster>, key: Key) -> StepResult {
+        let Some(config) = self.config.clone() else {
+            return Err(StepFailed::new(format!(
+                "node {} has no store for backups: all nodes need the same settings",
+                cluster.node()
+            )));
+        };
+        if let Some(there) = self.part(key) {
+            return there.progress.lock().clone();
+        }
+        let part = Arc::new(Part::new());
+        self.running.lock().insert(key, part.clone());
+        let cluster = cluster.clone();
+        spawn(&part.clone(), move || {
+            let uploaded = upload_base(&cluster, key, &config, &part)?;
+            *part.base.lock() = Some(Arc::new(uploaded));
+            part.says(Stepped::HasBase);
+            Ok(())
+        })
+    }
+
+    fn look(&self, key: Key) -> StepResult {
+        let Some(part) = self.part(key) else {
+            return Err(StepFailed::new("the node was started again meanwhile"));
+        };
+        let now = Instant::now();
+        *part.asked.lock() = now;
+        if let Some(uploaded) = &*part.base.lock() {
+            uploaded.base.pin.renew(now);
+        }
+        part.progress.lock().clone()
+    }
+
+    fn ship(&self, cluster: &Arc<Cluster>, key: Key, cut: Cut) -> StepResult {
+        let (Some(part), Some(config)) = (self.part(key), self.config.clone()) else {
+            return Err(StepFailed::new("the node was started again meanwhile"));
+        };
+        let Some(handle) = cluster.replica_here(key.1) else {
+            return Err(StepFailed::new("the partition is not here any more"));
+        };
+        part.works("the log is written to the store");
+        let node = cluster.node();
+        spawn(&part.clone(), move || {
+            // Not kept locked: the coordinator looks at it meanwhile.
+            let uploaded = part.base.lock().clone().ok_or("it has no base")?;
+            wait_for_commit(&handle, cut)?;
+            let log = ship_log(&uploaded, cut, &config, key, &part)?;
+            let manifest = PartitionManifest {
+                partition: key.1,
+                broker_id: node,
+                cut,
+                checkpoint_index: uploaded.base.checkpoint_index,
+                state: uploaded.state.clone(),
+                query: uploaded.query.clone(),
+                log,
+            };
+            part.says(Stepped::Complete(Box::new(manifest)));
+            Ok(())
+        })
+    }
+}
+
+/// Runs the work of a part beside all else; the part says how it ended.
+fn spawn(
+    part: &Arc<Part>,
+    work: impl FnOnce() -> Result<(), String> + Send + 'static,
+) -> StepResult {
+    let fails = part.clone();
+    let thread = std::thread::Builder::new().name("backup".to_string());
+    let spawned = thread.spawn(move || {
+        if let Err(reason) = work() {
+            *fails.progress.lock() = Err(StepFailed::new(reason));
+        }
+    });
+    match spawned {
+        Ok(_) => part.progress.lock().clone(),
+        Err(error) => Err(StepFailed::new(error)),
+    }
+}
+
+/// Asks the thread of a partition.
+fn ask<T>(handle: &PartitionHandle, report: impl FnOnce(Sender<T>) -> Report) -> Receiver<T> {
+    let (tell, told) = bounded(1);
+    handle.inbox.send(report(tell));
+    told
+}
+
+fn base_of(cluster: &Cluster, partition: u32, part: &Part) -> Result<Base, String> {
+    let handle = cluster.replica_here(partition);
+    let handle = handle.ok_or_else(|| format!("partition {partition} is not here"))?;
+    let began = Instant::now();
+    loop {
+        let told = ask(&handle, Report::TellBase).recv_timeout(PATIENCE);
+        let reason = match told {
+            Ok(Ok(base)) => return Ok(base),
+            Ok(Err(reason)) => reason,
+            Err(_) => "it does not answer".to_string(),
+        };
+        if began.elapsed() > BASE_PATIENCE || !part.is_wanted() {
+            return Err(format!("partition {partition} gives no base: {reason}"));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Bytes a second that one of the partitions here may take.
+fn rate(cluster: &Cluster, config: &BackupConfig) -> u64 {
+    config.rate / cluster.leads_how_many().max(1)
+}
+
+fn upload_base(
+    cluster: &Arc<Cluster>,
+    (backup, partition): Key,
+    config: &BackupConfig,
+    part: &Part,
+) -> Result<Uploaded, String> {
+    let place = Place::open(&config.location).map_err(|error| error.to_string())?;
+    let rate = rate(cluster, config);
+    let base = base_of(cluster, partition, part)?;
+    part.works("the checkpoint is written to the store");
+    let mut upload = Upload::new(&place, (backup, partition), "state", rate);
+    let mut rows = StreamWriter::new(&*base.checkpoint, PIECE).map_err(|e| e.to_string())?;
+    while let Some(chunk) = rows.next_chunk().map_err(|error| error.to_string())? {
+        still_wanted(part)?;
+        base.pin.renew(Instant::now());
+        upload.add(&chunk).map_err(|error| error.to_string())?;
+    }
+    let state = upload.finish();
+    drop(rows);
+    let Base {
+        checkpoint,
+        checkpoint_index,
+        log_from,
+        log,
+        pin,
+    } = base;
+    // The files of the checkpoint may go.
+    drop(checkpoint);
+    let has_query = cluster.has_embedded_storage();
+    let query = match has_query {
+        false => None,
+        true => {
+            part.works("secondary storage is written to the store");
+            let (store, directory) = cluster.may_copy(partition, log_from.index)?;
+            let mut upload = Upload::new(&place, (backup, partition), "query", rate);
+            let copy = directory.join(format!("{COPY}backup-{backup}"));
+            query_copy::upload(&store, &copy, &mut upload, || {
+                pin.renew(Instant::now());
+                part.is_wanted()
+            })?;
+            Some(upload.finish())
+        }
+    };
+    Ok(Uploaded {
+        base: LogBase {
+            checkpoint_index,
+            log_from,
+            log,
+            pin,
+        },
+        state,
+        query,
+    })
+}
+
+fn still_wanted(part: &Part) -> Result<(), String> {
+    match part.is_wanted() {
+        true => Ok(()),
+        false => Err("nobody waits for it any more".to_string()),
+    }
+}
+
+/// What was proposed when the partition stood still is committed here, and in the log.
+fn wait_for_commit(handle: &PartitionHandle, cut: Cut) -> Result<(), String> {
+    let began = Instant::now();
+    while handle.status.applied.load(Ordering::Acquire) < cut.index {
+        if began.elapsed() > COMMIT_PATIENCE {
+            return Err(format!(
+                "entry {} of partition {} is not committed",
+                cut.index, handle.status.partition
+            ));
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+fn ship_log(
+    uploaded: &Uploaded,
+    cut: Cut,
+    config: &BackupConfig,
+    (backup, partition): Key,
+    part: &Part,
+) -> Result<LogPart, String> {
+    let LogBase {
+        log_from, log, pin, ..
+    } = &uploaded.base;
+    let place = Place::open(&config.location).map_err(|error| error.to_string())?;
+    let mut upload = Upload::new(&place, (backup, partition), "log", config.rate);
+    let mut content = Vec::new();
+    let (mut next, mut term) = (log_from.index + 1, log_from.term);
+    let began = Instant::now();
+    while next <= cut.index {
+        still_wanted(part)?;
+        pin.renew(Instant::now());
+        let entries = log.read(next, cut.index + 1, READ);
+        let entries = entries.map_err(|error| error.to_string())?;
+        // What is committed may not be on the disk here yet.
+        if entries.is_empty() {
+            if began.elapsed() > COMMIT_PATIENCE {
+                return Err(format!("entry {next} is not in the log"));
+            }
+            std::thread::sleep(LOOK);
+        }
+        for entry in entries {
+            (next, term) = (entry.index + 1, entry.term);
+            encode_entries(&entry, &mut content);
+        }
+        if content.len() >= PIECE {
+            upload.add(&content).map_err(|error| error.to_string())?;
+            content.clear();
+        }
+    }
+    debug_assert_eq!(next, cut.index + 1, "nothing behind the cut is shipped");
+    if term != cut.term {
+        return Err(format!(
+            "partition {partition} has another leader, who did not have all entries up to the cut"
+        ));
+    }
+    if !content.is_empty() {
+        upload.add(&content).map_err(|error| error.to_string())?;
+    }
+    Ok(LogPart {
+        base_index: log_from.index,
+        base_term: log_from.term,
+        objects: upload.finish(),
+    })
+}
+
+fn handles(cluster: &Cluster, partitions: &[u32]) -> Result<Vec<Arc<PartitionHandle>>, StepFailed> {
+    let of = |partition: &u32| {
+        let handle = cluster.replica_here(*partition);
+        handle.ok_or_else(|| StepFailed::for_now(format!("partition {partition} is not here")))
+    };
+    partitions.iter().map(of).collect()
+}
+
+/// All at the same time: none waits for another one.
+fn stand_still(cluster: &Cluster, partitions: &[u32]) -> StepResult {
+    let handles = handles(cluster, partitions)?;
+    let asked = handles.iter().map(|it| ask(it, Report::StandStill));
+    let asked: Vec<_> = asked.collect();
+    let deadline = Instant::now() + PATIENCE;
+    let mut cuts = Vec::new();
+    for (partition, told) in partitions.iter().zip(asked) {
+        match told.recv_deadline(deadline) {
+            Ok(Ok(cut)) => cuts.push(cut),
+            Ok(Err(reason)) => {
+                return Err(StepFailed::for_now(format!(
+                    "partition {partition}: {reason}"
+                )));
+            }
+            Err(_) => {
+                return Err(StepFailed::for_now(format!(
+                    "partition {partition} does not answer"
+                )));
+            }
+        }
+    }
+    Ok(Stepped::Stands(cuts))
+}
+
+fn go_on(cluster: &Cluster, partitions: &[u32]) -> StepResult {
+    let handles = handles(cluster, partitions)?;
+    let asked = handles.iter().map(|it| ask(it, Report::GoOn));
+    let asked: Vec<_> = asked.collect();
+    let deadline = Instant::now() + PATIENCE;
+    let mut told = asked.iter().map(|told| told.recv_deadline(deadline));
+    Ok(Stepped::GoneOn(told.all(|stood| stood == Ok(true))))
+}

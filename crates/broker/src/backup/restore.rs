@@ -1,0 +1,262 @@
+//! Makes the data directory of a node from a backup, before the node starts.
+//!
+//! Each node of the new cluster does it by itself, with its own settings, and all get the same logs and the same first state of the cluster,
+//! so that they agree when they meet. A crash leaves a directory that does not start, and is restored again.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use skep_backup::{BackupError, PartitionManifest, Reader};
+use skep_cluster::{Layout, State, member};
+use skep_replication::{EntryId, History};
+use skep_storage::StorageError;
+use skep_storage::disk::{RealDisk, create_dir_durably};
+use skep_storage::kv::{FjallConfig, FjallKv, KvStore};
+use skep_storage::log::{Log, LogConfig};
+
+use crate::cluster::bootstrap::Identity;
+use crate::cluster::write_first;
+use crate::config::BrokerConfig;
+use crate::directory::{self, RESTORING, write_durably};
+use crate::partition::secondary::COPY;
+use crate::replica_file::ReplicaOf;
+use crate::router::OpenError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// The settings of this node and the backup do not go together.
+    #[error("{0}")]
+    Refused(String),
+    #[error(transparent)]
+    Directory(#[from] OpenError),
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+    #[error("partition {partition} cannot be restored: {source}")]
+    Storage {
+        partition: u32,
+        source: StorageError,
+    },
+    #[error("the data directory cannot be written: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// What will be restored on this node.
+#[derive(Debug)]
+pub struct Plan {
+    pub first: State,
+    /// Partitions of which this node gets a copy.
+    pub here: Vec<u32>,
+    /// Bytes that are fetched from the store.
+    pub bytes: u64,
+}
+
+/// # Errors
+/// The backup cannot be restored with these settings.
+pub fn plan(config: &BrokerConfig, reader: &Reader) -> Result<Plan, RestoreError> {
+    let (manifest, wanted) = (&reader.manifest, config.layout());
+    let refused = |text: String| Err(RestoreError::Refused(text));
+    if config.is_gateway() {
+        return refused("a gateway has no data: restore the nodes with partitions".to_string());
+    }
+    let partitions = manifest.cluster.partitions;
+    if partitions != wanted.partitions {
+        return refused(format!(
+            "the backup has {partitions} partitions, and {} are configured (camunda.cluster.partition-count): configure {partitions}",
+            wanted.partitions
+        ));
+    }
+    if let Some(id) = &config.cluster_id
+        && *id != manifest.cluster.cluster_id
+    {
+        return refused(format!(
+            "the backup is of the cluster {}, and camunda.cluster.cluster-id is {id}",
+            manifest.cluster.cluster_id
+        ));
+    }
+    let secondary = config.secondary_storage.as_ref();
+    if secondary.is_some_and(skep_export::Config::is_shared) {
+        return refused(
+            "secondary storage is a database or a search server (camunda.data.secondary-storage.type), which backups of Skep do not \
+             contain: restore with the embedded one, or none"
+                .to_string(),
+        );
+    }
+    let layout = Layout {
+        nodes: (0..wanted.size).collect(),
+        copies: wanted.replication_factor.min(wanted.size),
+        partitions,
+    };
+    let layout = match &config.cluster {
+        Some(_) => layout,
+        None => Layout {
+            nodes: vec![config.node_id],
+            ..layout
+        },
+    };
+    let last_keys: BTreeMap<u32, u64> = (manifest.partitions.iter())
+        .map(|it| (it.partition, it.cut.last_key))
+        .collect();
+    let first = manifest
+        .cluster
+        .restored(&layout, &last_keys, manifest.cut_at);
+    let own = first.nodes.get(&config.node_id);
+    let own = own.ok_or_else(|| {
+        RestoreError::Refused(format!(
+            "node {} is none of the {} nodes with which the cluster begins (camunda.cluster.size)",
+            config.node_id, wanted.size
+        ))
+    })?;
+    let here: Vec<u32> = own.partitions.keys().copied().collect();
+    let mut bytes = 0;
+    for partition in &here {
+        let of = part(reader, *partition)?;
+        if of.query.is_none() && secondary.is_some() && of.log.base_index > 0 {
+            return refused(
+                "the backup has no secondary storage: set camunda.data.secondary-storage.type to none"
+                    .to_string(),
+            );
+        }
+        bytes += of.objects().map(|object| object.bytes).sum::<u64>();
+    }
+    Ok(Plan { first, here, bytes })
+}
+
+fn part(reader: &Reader, partition: u32) -> Result<&PartitionManifest, RestoreError> {
+    let found = reader.manifest.partition(partition);
+    found.ok_or_else(|| {
+        RestoreError::Refused(format!(
+            "the manifest of the backup lacks partition {partition}"
+        ))
+    })
+}
+
+/// Restores what is planned for this node. Blocks. `says`: hears what is being done.
+///
+/// # Errors
+/// The directory has data already, the backup is damaged, or the disk refuses it. What is there then does not start.
+pub fn run(
+    config: &BrokerConfig,
+    reader: &Reader,
+    says: &mut dyn FnMut(String),
+) -> Result<Plan, RestoreError> {
+    let plan = plan(config, reader)?;
+    let root = &config.directory;
+    create_dir_durably(root)?;
+    let _lock = directory::lock(config)?;
+    expect_empty(root)?;
+    let id = reader.manifest.backup_id.to_string();
+    write_durably(&root.join(RESTORING), id.as_bytes())?;
+    for half in ["partitions", "replicas", "cluster-state"] {
+        remove(&root.join(half))?;
+    }
+    let partitions = root.join("partitions");
+    create_dir_durably(&partitions)?;
+    for partition in &plan.here {
+        says(format!("partition {partition}"));
+        let directory = partitions.join(partition.to_string());
+        create_dir_durably(&directory)?;
+        if config.cluster.is_some() {
+            let replicas = plan.first.replicas(*partition).into_iter();
+            let voters = replicas.map(|(_, member)| member).collect();
+            ReplicaOf::bootstrap(member(config.node_id, 0), voters).write(&directory)?;
+        }
+        restore_partition(config, (*partition, &directory), reader)?;
+    }
+    let metadata = root.join("cluster-state");
+    create_dir_durably(&metadata)?;
+    write_first(&metadata, &plan.first)?;
+    let voters = plan.first.nodes.keys().map(|node| member(*node, 0));
+    ReplicaOf::bootstrap(member(config.node_id, 0), voters.collect()).write(&metadata)?;
+    directory::keeper(config)(&Identity {
+        cluster_id: plan.first.cluster_id.clone(),
+        formed: true,
+        epoch: plan.first.epoch,
+    })?;
+    // From here on the node may start.
+    std::fs::remove_file(root.join(RESTORING))?;
+    File::open(root)?.sync_all()?;
+    Ok(plan)
+}
+
+/// There is nothing here, or what an earlier attempt has left.
+fn expect_empty(root: &Path) -> Result<(), RestoreError> {
+    if root.join(RESTORING).exists() {
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(root)? {
+        let name = entry?.file_name();
+        if name != "lock" {
+            return Err(RestoreError::Refused(format!(
+                "the data directory {} has data already ('{}'): a backup is restored into an empty one",
+                root.display(),
+                name.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn remove(directory: &Path) -> std::io::Result<()> {
+    match std::fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn restore_partition(
+    config: &BrokerConfig,
+    (partition, directory): (u32, &Path),
+    reader: &Reader,
+) -> Result<(), RestoreError> {
+    let of = part(reader, partition)?;
+    let storage = |source| RestoreError::Storage { partition, source };
+    let rows = reader.state(of).map_err(storage)?;
+    let meta = rows.meta().map(<[u8]>::to_vec);
+    let mut kv = FjallKv::open(directory.join("state"), FjallConfig::default()).map_err(storage)?;
+    kv.install(Box::new(rows), meta).map_err(storage)?;
+    drop(kv);
+    if let Some(query) = of
+        .query
+        .as_ref()
+        .filter(|_| config.secondary_storage.is_some())
+    {
+        let copy = directory.join(format!("{COPY}restored"));
+        let mut file = File::create(&copy)?;
+        for object in query {
+            file.write_all(&reader.content(object)?)?;
+        }
+        drop(file);
+        skep_export::put_copy(&copy, directory)?;
+    }
+    let log_config = LogConfig {
+        segment_bytes: config.log_segment_bytes,
+        ..LogConfig::default()
+    };
+    let opened = Log::open(Arc::new(RealDisk), directory.join("log"), log_config);
+    let (mut log, _) = opened.map_err(storage)?;
+    let base = EntryId {
+        index: of.log.base_index,
+        term: of.log.base_term,
+    };
+    debug_assert!(
+        base.index <= of.cut.index,
+        "the log goes from its base to the cut"
+    );
+    let mut history = History::begin(&mut log, base).map_err(storage)?;
+    for entries in reader.log(of) {
+        history.append(entries?).map_err(storage)?;
+    }
+    let last = history.end().map_err(storage)?;
+    if (last.index, last.term) != (of.cut.index, of.cut.term) {
+        return Err(RestoreError::Refused(format!(
+            "the log of partition {partition} ends with entry {} of term {}, and the manifest says {} of term {}",
+            last.index, last.term, of.cut.index, of.cut.term
+        )));
+    }
+    log.close().map_err(storage)?;
+    File::open(directory)?.sync_all()?;
+    Ok(())
+}

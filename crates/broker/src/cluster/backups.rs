@@ -1,0 +1,102 @@
+//! Backups: what the coordinator and the nodes that lead partitions say to each other.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use skep_cluster::Refusal;
+use tokio::time::Instant;
+
+use super::Cluster;
+use super::management::{Answer, Ask, Outcome};
+use crate::backup::coordinator::{self, Coordinating};
+use crate::backup::parts::Parts;
+use crate::backup::{BackupConfig, Step, StepFailed, StepResult};
+use crate::partition::PartitionHandle;
+
+/// A node gets so long to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// This node's part in backups.
+pub(super) struct Backups {
+    parts: Parts,
+    coordinating: Coordinating,
+}
+
+impl Backups {
+    pub(super) fn new(config: Option<BackupConfig>) -> Backups {
+        Backups {
+            parts: Parts::new(config),
+            coordinating: Coordinating::default(),
+        }
+    }
+}
+
+impl Cluster {
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.backups.parts
+    }
+
+    pub(crate) fn coordinating(&self) -> &Coordinating {
+        &self.backups.coordinating
+    }
+
+    /// The copy of the partition that this node has.
+    pub(crate) fn replica_here(&self, partition: u32) -> Option<Arc<PartitionHandle>> {
+        self.local()?.partition(partition)
+    }
+
+    /// The node that leads the partition.
+    pub(crate) fn leader(&self, partition: u32) -> Option<u32> {
+        match self.local()?.leads(partition) {
+            true => Some(self.node()),
+            false => self.leader_of(partition),
+        }
+    }
+
+    /// Partitions that are led here.
+    pub(crate) fn leads_how_many(&self) -> u64 {
+        let handles = self.local.partitions();
+        handles.iter().filter(|handle| handle.leads()).count() as u64
+    }
+
+    /// Each copy of a partition has a file of its own that can be searched.
+    pub(crate) fn has_embedded_storage(&self) -> bool {
+        let secondary = self.config.secondary_storage.as_ref();
+        secondary.is_some_and(|secondary| !secondary.is_shared())
+    }
+
+    /// Searches are answered by a database or a search server.
+    pub(crate) fn has_shared_storage(&self) -> bool {
+        let secondary = self.config.secondary_storage.as_ref();
+        secondary.is_some_and(skep_export::Config::is_shared)
+    }
+
+    /// As the leader of the metadata group.
+    pub(super) async fn begin_backup(self: &Arc<Self>, id: u64) -> Outcome {
+        let cluster = self.clone();
+        let begun = tokio::task::spawn_blocking(move || coordinator::begin(&cluster, id)).await;
+        begun.unwrap_or_else(|error| Err(Refusal::Unanswered(error.to_string())))?;
+        Ok(Answer::Backup(id))
+    }
+
+    pub(super) async fn backup_step(self: &Arc<Self>, step: Step) -> Outcome {
+        let cluster = self.clone();
+        let stepped = tokio::task::spawn_blocking(move || cluster.parts().step(&cluster, step));
+        let stepped = stepped.await;
+        let stepped = stepped.map_err(|error| Refusal::Unanswered(error.to_string()))?;
+        Ok(Answer::BackupStep(stepped))
+    }
+
+    /// Asks another node.
+    pub(crate) async fn ask_for_step(&self, node: u32, step: Step) -> StepResult {
+        let deadline = Instant::now() + PATIENCE;
+        let ask = Ask::BackupStep(step);
+        match self.ask_node_for(node, &ask, deadline).await {
+            Ok(Answer::BackupStep(stepped)) => stepped,
+            Ok(_) => Err(StepFailed::for_now(format!(
+                "node {node} has answered something else"
+            ))),
+            Err(refusal) => Err(StepFailed::for_now(refusal)),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Entries that a backup still has to read are kept in the log.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+/// A pin that nobody has renewed for so long is forgotten: whoever took the backup is gone, and the disk must not fill for it.
+const FORGOTTEN: Duration = Duration::from_secs(60);
+
+/// Keeps the entries behind one in the log, as long as it is renewed.
+#[derive(Clone, Debug)]
+pub struct LogPin {
+    behind: u64,
+    renewed: Arc<Mutex<Instant>>,
+}
+
+impl LogPin {
+    pub fn renew(&self, now: Instant) {
+        *self.renewed.lock() = now;
+    }
+
+    fn is_held(&self, now: Instant) -> bool {
+        // The other one is that of the partition.
+        let is_there = Arc::strong_count(&self.renewed) > 1;
+        is_there && now.saturating_duration_since(*self.renewed.lock()) < FORGOTTEN
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct LogPins(Vec<LogPin>);
+
+impl LogPins {
+    /// Entries behind this one stay.
+    pub fn pin(&mut self, behind: u64, now: Instant) -> LogPin {
+        let pin = LogPin {
+            behind,
+            renewed: Arc::new(Mutex::new(now)),
+        };
+        self.0.push(pin.clone());
+        pin
+    }
+
+    /// The last entry, at most `index`, that nobody needs.
+    pub fn compactable(&mut self, index: u64, now: Instant) -> u64 {
+        self.0.retain(|pin| pin.is_held(now));
+        let pinned = self.0.iter().map(|pin| pin.behind);
+        pinned.fold(index, u64::min)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FORGOTTEN, LogPins};
+    use std::time::Instant;
+
+    #[test]
+    fn entries_stay_while_somebody_holds_and_renews_the_pin() {
+        let now = Instant::now();
+        let mut pins = LogPins::default();
+        assert_eq!(pins.compactable(9, now), 9);
+        let (first, second) = (pins.pin(3, now), pins.pin(5, now));
+        assert_eq!(pins.compactable(9, now), 3);
+        assert_eq!(pins.compactable(2, now), 2);
+        drop(first);
+        assert_eq!(pins.compactable(9, now), 5);
+        second.renew(now + FORGOTTEN);
+        assert_eq!(pins.compactable(9, now + FORGOTTEN), 5);
+        assert_eq!(pins.compactable(9, now + FORGOTTEN * 2), 9);
+    }
+}
