@@ -63,6 +63,10 @@ enum Command {
     Status(cli::status::StatusArgs),
     /// Change which nodes a cluster has.
     Cluster(cli::cluster::ClusterArgs),
+    /// Take, list, check and delete backups of the whole cluster.
+    Backup(Box<cli::backup::BackupArgs>),
+    /// Make the data directory of this node from a backup, before the node starts.
+    Restore(Box<cli::restore::RestoreArgs>),
     /// List open incidents with their keys.
     Incidents(cli::incidents::IncidentsArgs),
     /// List open jobs, the oldest first.
@@ -99,6 +103,8 @@ fn main() -> ExitCode {
         Command::Start(args) => cli::block_on(cli::start::run(args)),
         Command::Status(args) => cli::block_on(cli::status::run(args)),
         Command::Cluster(args) => cli::block_on(cli::cluster::run(args)),
+        Command::Backup(args) => cli::backup::run(*args),
+        Command::Restore(args) => cli::restore::run(&args),
         Command::Incidents(args) => cli::block_on(cli::incidents::run(args)),
         Command::Jobs(args) => cli::block_on(cli::jobs::run(args)),
         Command::Tasks(args) => cli::block_on(cli::tasks::run(args)),

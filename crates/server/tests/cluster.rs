@@ -4,6 +4,8 @@
 //! `SKEP_CLUSTER_ROUNDS=50 cargo test -p skep --test cluster -- --nocapture` does so more often and says how long nobody
 //! could create instances.
 
+#[path = "cluster/backups.rs"]
+mod backups;
 #[path = "cluster/changes.rs"]
 mod changes;
 #[path = "cluster/faults.rs"]

@@ -23,7 +23,7 @@ enum Command {
 
 /// How the cluster is reached.
 #[derive(Args, Clone, Debug)]
-struct ManagementArgs {
+pub struct ManagementArgs {
     /// Address of the management port of any node.
     #[arg(
         long,
@@ -31,7 +31,7 @@ struct ManagementArgs {
         default_value = "http://localhost:9600",
         value_name = "URL"
     )]
-    management: String,
+    pub management: String,
 }
 
 #[derive(Args)]

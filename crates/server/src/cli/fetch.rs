@@ -64,6 +64,15 @@ pub async fn patch(
     say_behind(send(Method::PATCH, base, path, body.into(), timeout).await?)
 }
 
+/// Deletes what is at this path.
+pub async fn delete(
+    base: &str,
+    path: &str,
+    timeout: Duration,
+) -> anyhow::Result<(StatusCode, Bytes)> {
+    say_behind(send(Method::DELETE, base, path, Bytes::new(), timeout).await?)
+}
+
 struct Answer {
     status: StatusCode,
     body: Bytes,

@@ -1,5 +1,6 @@
 //! The commands besides `skep serve`.
 
+pub mod backup;
 pub mod batch;
 pub mod cluster;
 pub mod config;
@@ -15,6 +16,7 @@ pub mod log;
 pub mod login;
 mod near;
 pub mod profile;
+pub mod restore;
 mod search;
 pub mod start;
 pub mod status;

@@ -5,6 +5,7 @@
     reason = "an early answer is returned as an error; operators do not ask so often that its size matters"
 )]
 
+mod backups;
 mod banning;
 mod clock;
 mod cluster;
@@ -228,11 +229,11 @@ impl Management {
                 cluster::handle(&self.running()?.broker, method, path, query, body).await
             }
             ["rebalance"] => cluster::rebalance(&self.running()?.broker, method),
-            [
-                name @ ("backupHistory" | "backupRuntime" | "backups" | "usage-metrics"
-                | "upgradeReadiness"),
-                ..,
-            ] => Err(message(
+            ["backupRuntime" | "backups", path @ ..] => {
+                backups::handle(&self.running()?.broker, method, path, body).await
+            }
+            ["backupHistory", ..] => Err(backups::history()),
+            [name @ ("usage-metrics" | "upgradeReadiness"), ..] => Err(message(
                 StatusCode::NOT_IMPLEMENTED,
                 format!("{name} is not supported by this version of Skep"),
             )),
@@ -252,6 +253,7 @@ impl Management {
             "jobstreams",
             "banning",
             "cluster",
+            "backupRuntime",
             "exporters",
             "info",
             "configprops",

@@ -557,7 +557,7 @@ async fn what_is_not_there_says_so() {
         ("GET", "/actuator/cluster/purge", 405),
         ("GET", "/actuator/cluster/changes/7", 404),
         ("DELETE", "/actuator/cluster", 405),
-        ("POST", "/actuator/backupRuntime", 501),
+        ("POST", "/actuator/backupRuntime", 400),
         ("POST", "/actuator/banning/5", 404),
         ("POST", "/actuator/banning/five", 400),
         ("POST", "/actuator/banning", 405),

@@ -1,0 +1,237 @@
+//! `/actuator/backupRuntime`: backups of the cluster. Any node that has the store in its settings answers.
+
+use std::time::SystemTime;
+
+use http::{Method, StatusCode};
+use hyper::body::Incoming;
+use serde_json::{Value, json};
+use skep_backup::{Backup, BackupError, BackupState, Manifest, Place};
+use skep_broker::Broker;
+use skep_broker::backup::coordinator::no_store;
+use skep_broker::cluster::{Answer as ClusterAnswer, Ask};
+
+use super::cluster::refused;
+use super::reply::{self, Answer, Handled, allow, bad_request, json, message, no_content, ok};
+
+pub async fn handle(broker: &Broker, method: &Method, path: &[&str], body: Incoming) -> Handled {
+    match path {
+        [] => {
+            allow(method, &[Method::GET, Method::HEAD, Method::POST])?;
+            match *method {
+                Method::POST => take(broker, &reply::body(body).await?).await,
+                _ => list(broker, String::new()).await,
+            }
+        }
+        ["state"] => {
+            allow(method, &[Method::GET, Method::HEAD])?;
+            state(broker).await
+        }
+        // The store is asked each time: there is no index of it that could be old.
+        ["state", "sync"] => {
+            allow(method, &[Method::POST])?;
+            state(broker).await
+        }
+        [id] => {
+            allow(method, &[Method::GET, Method::HEAD, Method::DELETE])?;
+            match (method, id.strip_suffix('*')) {
+                (&Method::DELETE, None) => delete(broker, number(id)?).await,
+                (&Method::DELETE, Some(_)) => Err(bad_request(
+                    "one backup is deleted at a time: give its whole id",
+                )),
+                (_, Some("")) => list(broker, String::new()).await,
+                (_, Some(prefix)) => {
+                    number(prefix)?;
+                    list(broker, prefix.to_string()).await
+                }
+                (_, None) => show(broker, number(id)?).await,
+            }
+        }
+        _ => Err(message(
+            StatusCode::NOT_FOUND,
+            format!("there is nothing at backupRuntime/{}", path.join("/")),
+        )),
+    }
+}
+
+/// `/actuator/backupHistory`, which takes snapshots of search servers in the reference.
+pub fn history() -> Answer {
+    bad_request(
+        "the embedded secondary storage is a part of each backup of /actuator/backupRuntime; a database or a search server is backed up with \
+         its own means",
+    )
+}
+
+fn number(id: &str) -> Result<u64, Answer> {
+    let number = id.parse::<u64>().ok().filter(|id| is_id(*id));
+    number.ok_or_else(|| bad_request(format!("'{id}' is no id of a backup: {ID}")))
+}
+
+const ID: &str = "an id is a whole number above 0, as a 64-bit integer holds it";
+
+fn is_id(id: u64) -> bool {
+    id > 0 && i64::try_from(id).is_ok()
+}
+
+async fn take(broker: &Broker, body: &serde_json::Map<String, Value>) -> Handled {
+    if let Some(unknown) = body.keys().find(|key| *key != "backupId") {
+        return Err(bad_request(format!("there is no '{unknown}' here")));
+    }
+    let id = match body.get("backupId") {
+        None | Some(Value::Null) => {
+            return Err(bad_request(format!("backupId is missing: {ID}")));
+        }
+        Some(id) => id
+            .as_u64()
+            .filter(|id| is_id(*id))
+            .ok_or_else(|| bad_request(format!("backupId is {id}: {ID}")))?,
+    };
+    match broker.ask_for(Ask::Backup(id)).await {
+        Ok(ClusterAnswer::Backup(id)) => Ok(json(
+            StatusCode::ACCEPTED,
+            &json!({
+                "message": format!("The backup {id} has begun; GET /actuator/backupRuntime/{id} says how far it is."),
+                "backupId": id,
+            }),
+        )),
+        Ok(_) => Err(message(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the node that decides has answered something else",
+        )),
+        Err(refusal) => Err(refused(&refusal)),
+    }
+}
+
+/// Asks the store, beside all else.
+async fn ask<T: Send + 'static>(
+    broker: &Broker,
+    question: impl FnOnce(&Place) -> Result<T, BackupError> + Send + 'static,
+) -> Result<T, Answer> {
+    let config = broker.config().backup.clone();
+    let location = config.ok_or_else(|| bad_request(no_store()))?.location;
+    let asked = tokio::task::spawn_blocking(move || {
+        let place = Place::open(&location)?;
+        question(&place)
+    });
+    let answer = asked.await;
+    let answer =
+        answer.map_err(|error| message(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+    answer.map_err(|error| {
+        let status = match error {
+            BackupError::Unknown(_) => StatusCode::NOT_FOUND,
+            BackupError::Objects(_) => StatusCode::BAD_GATEWAY,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        message(status, error.to_string())
+    })
+}
+
+async fn list(broker: &Broker, prefix: String) -> Handled {
+    let backups = ask(broker, move |place| skep_backup::list(place, &prefix)).await?;
+    Ok(ok(&backups.iter().map(shown).collect()))
+}
+
+async fn show(broker: &Broker, id: u64) -> Handled {
+    let backup = ask(broker, move |place| skep_backup::find(place, id)).await?;
+    Ok(ok(&shown(&backup)))
+}
+
+async fn delete(broker: &Broker, id: u64) -> Handled {
+    ask(broker, move |place| {
+        let backup = skep_backup::find(place, id)?;
+        match backup.state {
+            BackupState::InProgress => Err(BackupError::Unusable {
+                id,
+                reason: "it is being taken: wait until that has ended".to_string(),
+            }),
+            _ => skep_backup::delete(place, id),
+        }
+    })
+    .await?;
+    Ok(no_content())
+}
+
+fn instant(millis: i64) -> Value {
+    jiff::Timestamp::from_millisecond(millis).map_or(Value::Null, |time| json!(time.to_string()))
+}
+
+fn time(time: Option<SystemTime>) -> Value {
+    let time = time.and_then(|time| jiff::Timestamp::try_from(time).ok());
+    time.map_or(Value::Null, |time| json!(time.to_string()))
+}
+
+fn shown(backup: &Backup) -> Value {
+    let failure = match backup.state {
+        BackupState::InProgress | BackupState::Completed => Value::Null,
+        BackupState::Failed | BackupState::Incompatible => json!(backup.note),
+    };
+    let details = match &backup.manifest {
+        Some(manifest) => complete(manifest),
+        None => unfinished(backup),
+    };
+    json!({
+        "backupId": backup.id,
+        "state": backup.state.name(),
+        "failureReason": failure,
+        "details": details,
+    })
+}
+
+fn complete(manifest: &Manifest) -> Vec<Value> {
+    let details = manifest.partitions.iter().map(|of| {
+        json!({
+            "partitionId": of.partition,
+            "state": BackupState::Completed.name(),
+            "failureReason": null,
+            "createdAt": instant(manifest.cut_at),
+            "lastUpdatedAt": instant(manifest.completed_at),
+            "snapshotId": of.checkpoint_index.to_string(),
+            "firstLogPosition": of.log.base_index + 1,
+            "checkpointPosition": of.cut.position,
+            "brokerId": of.broker_id,
+            "brokerVersion": manifest.version,
+        })
+    });
+    details.collect()
+}
+
+fn unfinished(backup: &Backup) -> Vec<Value> {
+    let Some(begun) = &backup.begun else {
+        return Vec::new();
+    };
+    let details = (1..=begun.partitions).map(|partition| {
+        json!({
+            "partitionId": partition,
+            "state": backup.state.name(),
+            "failureReason": (backup.state == BackupState::Failed).then_some(&backup.note),
+            "createdAt": instant(begun.began_at),
+            "lastUpdatedAt": time(backup.updated_at),
+            "brokerVersion": begun.version,
+        })
+    });
+    details.collect()
+}
+
+/// The newest complete backup. There are no checkpoints between backups, and no ranges.
+async fn state(broker: &Broker) -> Handled {
+    let backups = ask(broker, |place| skep_backup::list(place, "")).await?;
+    let newest = backups.iter().find_map(|backup| backup.manifest.as_ref());
+    let of = |manifest: &Manifest| -> Vec<Value> {
+        let states = manifest.partitions.iter().map(|of| {
+            json!({
+                "checkpointId": manifest.backup_id,
+                "checkpointType": "MANUAL_BACKUP",
+                "partitionId": of.partition,
+                "firstLogPosition": of.log.base_index + 1,
+                "checkpointPosition": of.cut.position,
+                "checkpointTimestamp": instant(manifest.cut_at),
+            })
+        });
+        states.collect()
+    };
+    let states = newest.map(of).unwrap_or_default();
+    Ok(ok(&json!({
+        "checkpointStates": states,
+        "backupStates": states,
+        "ranges": [],
+    })))
+}
