@@ -50,7 +50,8 @@ struct Known {
     keys: Arc<KeySet>,
     /// Counts changes of the keys.
     generation: u64,
-    /// Counts looks, whatever they found.
+    /// Counts looks, whatever they found: those that began, and those that ended.
+    begun: u64,
     looks: u64,
     /// When the keys were fetched last.
     fetched: Option<Instant>,
@@ -119,7 +120,7 @@ impl Keys {
         }
         let may_ask = known.looks == 0 || self.may_ask();
         let known = match may_ask {
-            true => self.after_another_look(known).await,
+            true => self.after_another_look(known, fits).await,
             false => known,
         };
         if fits(&known) {
@@ -132,7 +133,8 @@ impl Keys {
         }
     }
 
-    async fn after_another_look(&self, before: Known) -> Known {
+    /// What is known once a key fits, or a look has ended that began later than `before`: one under way may have been answered already.
+    async fn after_another_look(&self, before: Known, fits: impl Fn(&Known) -> bool) -> Known {
         let Ok(_place) = self.waiting.try_acquire() else {
             let failed = Some(format!(
                 "more than {MAX_WAITING} requests wait for its keys"
@@ -141,7 +143,7 @@ impl Keys {
         };
         self.ask.notify_one();
         let mut known = self.known.clone();
-        let looked = known.wait_for(|known| known.looks > before.looks);
+        let looked = known.wait_for(|known| fits(known) || known.looks > before.begun);
         let looked = timeout(PATIENCE, looked).await;
         match looked {
             Ok(Ok(known)) => known.clone(),
@@ -197,6 +199,7 @@ pub(crate) struct Endpoints {
 impl Look {
     async fn again_and_again(self, ask: Arc<Notify>) {
         loop {
+            self.tell.send_modify(|known| known.begun += 1);
             let failed = match self.fetch().await {
                 Ok(keys) => self.is_known(keys),
                 Err(why) => self.is_away(why),

@@ -221,6 +221,25 @@ async fn keys_are_found_again_when_they_change_and_old_ones_are_good_no_longer()
 }
 
 #[tokio::test]
+async fn a_token_waits_for_keys_that_were_asked_for_after_it_came() {
+    let issuer = Issuer::start();
+    issuer.behaves(Behaviour::Holds);
+    let providers = providers(&[ProviderSettings {
+        jwk_set_uri: Some(format!("{}/keys", issuer.uri())),
+        ..settings(&issuer)
+    }]);
+    while issuer.asked() == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // The answer that is held has the old key only.
+    issuer.rotate();
+    let token = issuer.token(&anna());
+    let answers = async { issuer.behaves(Behaviour::Answers) };
+    let (verified, ()) = tokio::join!(biased; asked(&providers, &token), answers);
+    verified.unwrap();
+}
+
+#[tokio::test]
 async fn whoever_makes_up_names_of_keys_makes_few_requests_to_the_issuer() {
     let issuer = Issuer::start();
     let providers = providers(&[settings(&issuer)]);
@@ -261,7 +280,7 @@ async fn while_the_issuer_is_away_known_keys_are_good_and_of_others_nothing_is_t
 #[tokio::test]
 async fn a_server_whose_issuer_is_away_at_the_start_cannot_tell_and_finds_it_later() {
     let issuer = Issuer::start();
-    issuer.behaves(Behaviour::Waits(Duration::from_secs(4)));
+    issuer.behaves(Behaviour::Holds);
     let providers = providers(&[settings(&issuer)]);
     let token = issuer.token(&anna());
     let answer = asked(&providers, &token).await;

@@ -16,14 +16,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
+/// Between two looks whether an answer is still held.
+const HELD: Duration = Duration::from_millis(5);
+
 /// What it does when it is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Behaviour {
     Answers,
     /// Closes the connection.
     HangsUp,
-    /// Says nothing for so long.
-    Waits(Duration),
+    /// Says nothing until it is told to do something else, and then what it would have said at once.
+    Holds,
     /// Sends its keys elsewhere.
     Redirects,
     /// Says so many bytes.
@@ -213,21 +216,24 @@ fn answer(stream: &TcpStream, address: SocketAddr, state: &Mutex<State>) {
         return read.map_or((), |()| redeem(stream, state, &form));
     }
     drop(lines);
-    let (behaviour, keys) = {
+    let keys = {
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         state.asked += usize::from(wants_keys);
         let keys = state.keys.iter().map(|(id, key)| public(id, key));
-        (
-            state.behaviour.clone(),
-            json!({"keys": keys.collect::<Vec<_>>()}),
-        )
+        json!({"keys": keys.collect::<Vec<_>>()})
+    };
+    let behaviour = loop {
+        let behaviour = {
+            let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.behaviour.clone()
+        };
+        match behaviour {
+            Behaviour::Holds => std::thread::sleep(HELD),
+            other => break other,
+        }
     };
     let body = match behaviour {
         Behaviour::HangsUp => return,
-        Behaviour::Waits(time) => {
-            std::thread::sleep(time);
-            keys.to_string()
-        }
         Behaviour::Redirects => {
             let text = format!(
                 "HTTP/1.1 302 Found\r\nlocation: http://{address}/elsewhere\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -236,8 +242,8 @@ fn answer(stream: &TcpStream, address: SocketAddr, state: &Mutex<State>) {
             return;
         }
         Behaviour::Babbles(bytes) => " ".repeat(bytes),
-        Behaviour::Answers if wants_keys => keys.to_string(),
-        Behaviour::Answers => {
+        Behaviour::Answers | Behaviour::Holds if wants_keys => keys.to_string(),
+        Behaviour::Answers | Behaviour::Holds => {
             let issuer = format!("http://{address}");
             let at = |path: &str| format!("{issuer}/{path}");
             json!({
