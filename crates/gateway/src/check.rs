@@ -53,8 +53,8 @@ impl Tenancy {
         }
     }
 
-    /// Those whose jobs a worker asks for: with the checks off, those that it is assigned to are the default one. In a list an empty id is no
-    /// absent one, but wrong.
+    /// Those whose jobs a worker asks for. With the checks off nobody is assigned to a tenant. In a list an empty id is no absent one, but
+    /// wrong.
     ///
     /// # Errors
     /// As [`Tenancy::tenant`].
@@ -63,6 +63,12 @@ impl Tenancy {
         filter: TenantFilter,
         ids: impl IntoIterator<Item = &'a str> + Clone,
     ) -> Result<Tenants, Failure> {
+        if self == Tenancy::Off && filter == TenantFilter::Assigned {
+            return invalid(format!(
+                "Expected to handle request Activate Jobs for the tenants that the caller is assigned to, as the field 'tenantFilter' is \
+                 ASSIGNED, but multi-tenancy is off and the only tenant is '{DEFAULT_TENANT}'. Leave the field out."
+            ));
+        }
         let mut given = ids.clone().into_iter().peekable();
         if self == Tenancy::On && filter == TenantFilter::Provided && given.peek().is_none() {
             return Err(missing("Activate Jobs", "tenantIds"));
@@ -206,6 +212,11 @@ mod tests {
         };
         assert_eq!(jobs(&[]), Ok(Tenants::default()));
         assert!(jobs(&["<default>", "acme"]).is_err());
+        for ids in [&[][..], &["<default>"]] {
+            let assigned = Tenancy::Off.tenants(TenantFilter::Assigned, ids.iter().copied());
+            let refused = assigned.unwrap_err().to_string();
+            assert!(refused.contains("'tenantFilter'"), "{refused}");
+        }
     }
 
     #[test]

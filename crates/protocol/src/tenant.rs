@@ -73,7 +73,7 @@ pub enum TenantFilter {
     /// The tenants that the request names.
     #[default]
     Provided,
-    /// Those that the caller is assigned to: with multi-tenancy off, the default tenant.
+    /// Those that the caller is assigned to. Gateways refuse it with multi-tenancy off.
     Assigned,
 }
 

@@ -259,7 +259,7 @@ async fn jobs_are_activated_and_told_with_all_their_fields() {
         gateway.rest,
         "/v2/jobs/activation",
         r#"{"type": "pay", "worker": "w", "timeout": 1000, "maxJobsToActivate": 2, "fetchVariable": ["amount"],
-            "requestTimeout": 700, "tenantIds": ["<default>"], "tenantFilter": "assigned"}"#,
+            "requestTimeout": 700, "tenantIds": ["<default>"], "tenantFilter": "provided"}"#,
     )
     .await;
     let jobs = answer.json()["jobs"].clone();

@@ -106,7 +106,14 @@ async fn another_tenant_is_refused_while_they_are_not_checked() {
         assert_eq!(status, 400, "{name}");
         assert!(detail.contains("'acme'"), "{detail}");
     }
+    let body = r#"{"type":"t","timeout":1,"maxJobsToActivate":1,"tenantFilter":"ASSIGNED"}"#;
+    let answer = post(gateway.rest, "/v2/jobs/activation", body).await;
+    let (status, title, detail) = answer.problem();
+    assert_eq!((status, &*title), (400, "INVALID_ARGUMENT"));
+    let expected = "Expected to handle request Activate Jobs";
+    assert!(detail.starts_with(expected), "{detail}");
     assert!(gateway.broker.requests.lock().is_empty());
+    assert!(gateway.broker.activations.lock().is_empty());
 }
 
 #[tokio::test]
