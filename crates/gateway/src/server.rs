@@ -20,6 +20,7 @@ use crate::config::GatewayConfig;
 use crate::connection::serve;
 use crate::door::Door;
 use crate::door::passwords::Passwords;
+use crate::door::visitor::Visitor;
 use crate::grpc::GrpcServices;
 use crate::metrics::{GatewayMetrics, Protocol};
 use crate::rest;
@@ -130,15 +131,16 @@ impl Gateway {
         services.serving().await;
         let rest = accept(rest, &config, stop.clone(), workers.deal(), |accepted| {
             let front = Arc::clone(&rest_front);
-            let peer = accepted.peer;
-            let service = move |request| rest::handle(Arc::clone(&front), peer, request);
+            let visitor = Arc::new(Visitor::new(accepted.peer));
+            let service =
+                move |request| rest::handle(Arc::clone(&front), Arc::clone(&visitor), request);
             serve(&rest_server, accepted, None, service)
         });
         let ping_interval = config.min_ping_interval;
         let grpc = accept(grpc, &config, stop, workers.deal(), |accepted| {
             let services = services.clone();
-            let peer = accepted.peer;
-            let service = move |request| services.handle(peer, request);
+            let visitor = Arc::new(Visitor::new(accepted.peer));
+            let service = move |request| services.handle(&visitor, request);
             serve(&grpc_server, accepted, ping_interval, service)
         });
         let stopping = async {

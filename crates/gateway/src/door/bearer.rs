@@ -52,7 +52,7 @@ impl Bearer {
         })
     }
 
-    /// Whom this header names.
+    /// Whom this header names, and its token.
     ///
     /// # Errors
     /// Its token is not good, or that cannot be told.
@@ -60,13 +60,15 @@ impl Bearer {
         &self,
         header: &HeaderValue,
         directory: &Arc<Directory>,
-    ) -> Result<Claims, Refused> {
+    ) -> Result<(Claims, Verified), Refused> {
         // Before anything can wait: no queue of this server makes a token too old.
         let now = SystemTime::now();
         let named = self.named(directory);
         if let Some(known) = self.known.find(header.as_bytes()) {
             match self.providers.is_still(&known.verified, now) {
-                Ok(true) if Arc::ptr_eq(&known.named, &named) => return Ok(known.claims),
+                Ok(true) if Arc::ptr_eq(&known.named, &named) => {
+                    return Ok((known.claims, known.verified));
+                }
                 Ok(true) => return Ok(self.remember(header, known.verified, named)),
                 Ok(false) => {}
                 Err(refused) => {
@@ -80,6 +82,11 @@ impl Bearer {
             .verify(Scheme::Bearer.value(header)?, now)
             .await?;
         Ok(self.remember(header, verified, named))
+    }
+
+    /// Whether a token that was good is so still.
+    pub fn is_still(&self, verified: &Verified) -> bool {
+        self.providers.is_still(verified, SystemTime::now()) == Ok(true)
     }
 
     /// Whose session it is.
@@ -108,15 +115,20 @@ impl Bearer {
         &self.providers
     }
 
-    fn remember(&self, header: &HeaderValue, verified: Verified, named: Arc<Named>) -> Claims {
+    fn remember(
+        &self,
+        header: &HeaderValue,
+        verified: Verified,
+        named: Arc<Named>,
+    ) -> (Claims, Verified) {
         let claims = claims_of(&verified, &named);
         let known = Known {
-            verified,
+            verified: verified.clone(),
             claims: claims.clone(),
             named,
         };
         self.known.remember(header.as_bytes(), known);
-        claims
+        (claims, verified)
     }
 
     fn named(&self, directory: &Arc<Directory>) -> Arc<Named> {

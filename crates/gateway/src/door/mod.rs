@@ -13,6 +13,7 @@ mod sealed;
 pub mod secret;
 pub mod session;
 pub mod sight;
+pub mod visitor;
 pub mod who;
 
 use std::net::IpAddr;
@@ -28,6 +29,7 @@ use skep_protocol::origin::Claims;
 use self::basic::Basic;
 use self::bearer::Bearer;
 use self::passwords::Passwords;
+use self::visitor::Visitor;
 
 /// Whether callers have to say who they are, and how (`camunda.security.authentication.*`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -149,7 +151,7 @@ impl Refused {
 pub struct Head<'r> {
     pub method: &'r Method,
     pub headers: &'r HeaderMap,
-    pub peer: IpAddr,
+    pub visitor: &'r Visitor,
 }
 
 /// See the [module](self).
@@ -197,6 +199,31 @@ impl Door {
         }
     }
 
+    /// Who calls, if that is known without a check: nobody is asked, or the caller is the same as before.
+    ///
+    /// # Errors
+    /// A page of another site has sent the request.
+    pub fn at_once(
+        &self,
+        head: &Head<'_>,
+        directory: impl FnOnce() -> Arc<Directory>,
+    ) -> Result<Option<Claims>, Refused> {
+        if is_forged(head) {
+            return Err(Refused::Forged);
+        }
+        let bearer = match &self.way {
+            Way::Unprotected => return Ok(Some(Claims::Anonymous)),
+            Way::Basic => None,
+            Way::Bearer(bearer) => Some(bearer),
+        };
+        let Some(header) = head.headers.get(AUTHORIZATION) else {
+            return Ok(None);
+        };
+        Ok(head.visitor.again(header, &directory(), |verified| {
+            bearer.is_some_and(|bearer| bearer.is_still(verified))
+        }))
+    }
+
     /// Who calls.
     ///
     /// # Errors
@@ -204,22 +231,41 @@ impl Door {
     pub async fn enter(
         &self,
         head: &Head<'_>,
-        directory: &Arc<Directory>,
+        directory: impl Fn() -> Arc<Directory>,
     ) -> Result<Claims, Refused> {
-        if is_forged(head) {
-            return Err(Refused::Forged);
+        match self.at_once(head, &directory)? {
+            Some(claims) => Ok(claims),
+            // Boxed: what few requests need must not make the future of each larger.
+            None => Box::pin(self.check(head, &directory())).await,
         }
-        match &self.way {
-            Way::Unprotected => Ok(Claims::Anonymous),
-            Way::Basic => self.known(head, directory).await,
-            Way::Bearer(bearer) => match head.headers.get(AUTHORIZATION) {
-                Some(header) => bearer.check(header, directory).await,
-                None => match session::shown(head.headers.get_all(COOKIE)) {
-                    Some(cookie) => bearer.session(&cookie, head),
-                    None => Err(Refused::Nothing(Scheme::Bearer)),
-                },
-            },
+    }
+
+    async fn check(&self, head: &Head<'_>, directory: &Arc<Directory>) -> Result<Claims, Refused> {
+        let header = head.headers.get(AUTHORIZATION);
+        let (claims, verified) = match (&self.way, header) {
+            (Way::Unprotected, _) => return Ok(Claims::Anonymous),
+            (Way::Basic, None) => {
+                let cookie = session_of(head, Scheme::Basic)?;
+                return session::check(&cookie, head, directory);
+            }
+            (Way::Bearer(bearer), None) => {
+                let cookie = session_of(head, Scheme::Bearer)?;
+                return bearer.session(&cookie, head);
+            }
+            (Way::Basic, Some(header)) => {
+                let peer = head.visitor.peer;
+                (self.basic.check(header, peer, directory).await?, None)
+            }
+            (Way::Bearer(bearer), Some(header)) => {
+                let (claims, verified) = bearer.check(header, directory).await?;
+                (claims, Some(verified))
+            }
+        };
+        if let Some(header) = header {
+            let visitor = head.visitor;
+            visitor.admitted(header, directory, claims.clone(), verified);
         }
+        Ok(claims)
     }
 
     /// The providers whose tokens are taken, where that is the login.
@@ -239,27 +285,6 @@ impl Door {
         }
     }
 
-    /// As [`Door::enter`], where nobody is asked.
-    ///
-    /// # Errors
-    /// A page of another site has sent the request.
-    pub fn unprotected(&self, head: &Head<'_>) -> Result<Claims, Refused> {
-        match is_forged(head) {
-            true => Err(Refused::Forged),
-            false => Ok(Claims::Anonymous),
-        }
-    }
-
-    async fn known(&self, head: &Head<'_>, directory: &Directory) -> Result<Claims, Refused> {
-        if let Some(header) = head.headers.get(AUTHORIZATION) {
-            return self.basic.check(header, head.peer, directory).await;
-        }
-        match session::shown(head.headers.get_all(COOKIE)) {
-            Some(cookie) => session::check(&cookie, head, directory),
-            None => Err(Refused::Nothing(Scheme::Basic)),
-        }
-    }
-
     /// The name of who logs in with this password.
     ///
     /// # Errors
@@ -273,6 +298,11 @@ impl Door {
     ) -> Result<Claims, Refused> {
         self.basic.verify(name, password, peer, directory).await
     }
+}
+
+/// The session that a request shows instead of the header.
+fn session_of(head: &Head<'_>, expected: Scheme) -> Result<String, Refused> {
+    session::shown(head.headers.get_all(COOKIE)).ok_or(Refused::Nothing(expected))
 }
 
 /// Browsers say which site's page sends a request. One of another site may read, which the browser keeps from it, and change nothing:

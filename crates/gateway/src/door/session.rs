@@ -227,6 +227,7 @@ mod tests {
     use skep_protocol::Key;
     use skep_protocol::value::UserValue;
 
+    use super::super::visitor::Visitor;
     use super::*;
 
     fn directory(hash: &str) -> Directory {
@@ -255,7 +256,7 @@ mod tests {
         let head = Head {
             method,
             headers: &headers,
-            peer: std::net::Ipv4Addr::LOCALHOST.into(),
+            visitor: &Visitor::new(std::net::Ipv4Addr::LOCALHOST.into()),
         };
         check(cookie, &head, of)
     }

@@ -13,7 +13,6 @@ mod status;
 mod stream;
 
 use std::convert::Infallible;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::{HeaderMap, Method, Request, Response};
@@ -30,7 +29,8 @@ use self::body::{CallContext, MessageBody};
 use self::service::GatewayService;
 use crate::budget::FREE_BODY_BYTES;
 use crate::call::{FrontEnd, Stopwatch};
-use crate::door::{Head, Login, Refused};
+use crate::door::visitor::Visitor;
+use crate::door::{Head, Refused};
 
 /// What the paths of the gateway's rpcs begin with.
 const GATEWAY: &str = "/gateway_protocol.Gateway/";
@@ -107,15 +107,17 @@ impl GrpcServices {
 
     pub fn handle(
         &self,
-        peer: IpAddr,
+        visitor: &Arc<Visitor>,
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<GrpcResponse, Infallible>> + Send + use<> {
         let watch = Stopwatch::of_call(request.headers(), &self.front.config);
         let context = Arc::new(CallContext::new(watch));
         // Health is for everybody, and tells nothing.
-        let is_open = self.front.door.login() == Login::Unprotected
-            || request.uri().path().starts_with(HEALTH);
-        let shown = (!is_open).then(|| (request.method().clone(), request.headers().clone()));
+        let is_open = request.uri().path().starts_with(HEALTH);
+        let shown = match is_open {
+            true => Shown::Enough(Claims::Anonymous),
+            false => shown(&self.front, &request, visitor),
+        };
         let rpc = request
             .uri()
             .path()
@@ -144,11 +146,14 @@ impl GrpcServices {
             }
         };
         async move {
-            if let Some((method, headers)) = shown {
-                match enter(&front, &method, &headers, peer).await {
-                    Ok(claims) => context.is_of(claims),
-                    Err(refused) => return Ok(not_let_in(refused)),
-                }
+            let entered = match shown {
+                Shown::Enough(claims) => Ok(claims),
+                Shown::Refused(refused) => Err(refused),
+                Shown::ToCheck(asked) => asked.enter(&front).await,
+            };
+            match entered {
+                Ok(claims) => context.is_of(claims),
+                Err(refused) => return Ok(not_let_in(refused)),
             }
             let call = match call {
                 Ok(call) => call,
@@ -176,19 +181,46 @@ impl GrpcServices {
 
 const HEALTH: &str = "/grpc.health.v1.Health/";
 
-/// Who calls.
-async fn enter(
-    front: &FrontEnd,
-    method: &Method,
-    headers: &HeaderMap,
-    peer: IpAddr,
-) -> Result<Claims, Refused> {
+/// Whether it is known who calls, from the head of a request.
+enum Shown {
+    Enough(Claims),
+    Refused(Refused),
+    ToCheck(Box<Asked>),
+}
+
+/// A copy of a head: the request has gone on when it is checked.
+struct Asked {
+    method: Method,
+    headers: HeaderMap,
+    visitor: Arc<Visitor>,
+}
+
+fn shown(front: &FrontEnd, request: &Request<Incoming>, visitor: &Arc<Visitor>) -> Shown {
     let head = Head {
-        method,
-        headers,
-        peer,
+        method: request.method(),
+        headers: request.headers(),
+        visitor,
     };
-    front.door.enter(&head, &front.broker.directory()).await
+    match front.door.at_once(&head, || front.broker.directory()) {
+        Ok(Some(claims)) => Shown::Enough(claims),
+        Err(refused) => Shown::Refused(refused),
+        Ok(None) => Shown::ToCheck(Box::new(Asked {
+            method: request.method().clone(),
+            headers: request.headers().clone(),
+            visitor: Arc::clone(visitor),
+        })),
+    }
+}
+
+impl Asked {
+    async fn enter(&self, front: &FrontEnd) -> Result<Claims, Refused> {
+        let head = Head {
+            method: &self.method,
+            headers: &self.headers,
+            visitor: &self.visitor,
+        };
+        front.door.enter(&head, || front.broker.directory()).await
+    }
 }
 
 fn not_let_in(refused: Refused) -> GrpcResponse {

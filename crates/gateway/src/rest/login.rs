@@ -57,7 +57,9 @@ async fn log_in(
     let (name, password) = form(&bytes);
     let directory = front.broker.directory();
     let door = &front.door;
-    let claims = door.log_in(&name, password, head.peer, &directory).await;
+    let claims = door
+        .log_in(&name, password, head.visitor.peer, &directory)
+        .await;
     match claims? {
         Claims::User(user) => {
             let cookie = session::begin(&user.id, &directory)?;

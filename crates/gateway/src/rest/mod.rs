@@ -20,7 +20,6 @@ mod stream;
 pub use self::decode::identity::Faults;
 
 use std::convert::Infallible;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,14 +50,15 @@ use crate::admission::Slot;
 use crate::budget::{Budget, Share};
 use crate::call::{FrontEnd, Stopwatch};
 use crate::check::invalid;
-use crate::door::{Head, Login};
+use crate::door::Head;
+use crate::door::visitor::Visitor;
 use crate::metrics::served::NO_ROUTE;
 use crate::undelivered::Undelivered;
 
 /// Answers one request; every failure is an answer as well.
 pub async fn handle(
     front: Arc<FrontEnd>,
-    peer: IpAddr,
+    visitor: Arc<Visitor>,
     request: Request<Incoming>,
 ) -> Result<Response<RestBody>, Infallible> {
     let mut watch = Stopwatch::of_call(request.headers(), &front.config);
@@ -68,14 +68,14 @@ pub async fn handle(
     let (route, answered) = match ROUTER.find(parts.method.as_str(), &meant) {
         Found::Route { index, texts } => {
             let route = (index, texts);
-            let answered = answer(&front, route, (&parts, peer), body, &mut watch).await;
+            let answered = answer(&front, route, (&parts, &visitor), body, &mut watch).await;
             (index, answered)
         }
         Found::OtherMethods(methods) => {
             let problem = Problem::wrong_method(parts.method.as_str(), path, &methods);
             (NO_ROUTE, Err(problem))
         }
-        Found::Nothing => (NO_ROUTE, beside(&front, &parts, peer, body).await),
+        Found::Nothing => (NO_ROUTE, beside(&front, &parts, &visitor, body).await),
     };
     // A body that was not read to its end makes the connection useless for the next request.
     let unread = matches!(&answered, Err(problem) if problem.unread_body);
@@ -96,21 +96,21 @@ pub async fn handle(
 async fn beside(
     front: &FrontEnd,
     parts: &Parts,
-    peer: IpAddr,
+    visitor: &Visitor,
     body: Incoming,
 ) -> Result<Response<RestBody>, Problem> {
     // Boxed: what few requests need must not make the future of each larger.
-    match Box::pin(login::answer(front, &head(parts, peer), parts, body)).await {
+    match Box::pin(login::answer(front, &head(parts, visitor), parts, body)).await {
         Some(answer) => answer,
         None => page(front, parts),
     }
 }
 
-fn head(parts: &Parts, peer: IpAddr) -> Head<'_> {
+fn head<'r>(parts: &'r Parts, visitor: &'r Visitor) -> Head<'r> {
     Head {
         method: &parts.method,
         headers: &parts.headers,
-        peer,
+        visitor,
     }
 }
 
@@ -126,7 +126,7 @@ fn page(front: &FrontEnd, parts: &Parts) -> Result<Response<RestBody>, Problem> 
 async fn answer(
     front: &Arc<FrontEnd>,
     (index, path): (usize, Texts<'_>),
-    (parts, peer): (&Parts, IpAddr),
+    (parts, visitor): (&Parts, &Visitor),
     body: Incoming,
     watch: &mut Stopwatch,
 ) -> Result<Response<RestBody>, Problem> {
@@ -135,7 +135,10 @@ async fn answer(
     };
     let claims = match operation.is_open() {
         true => Claims::Anonymous,
-        false => enter(front, &head(parts, peer)).await?,
+        false => {
+            let head = head(parts, visitor);
+            front.door.enter(&head, || front.broker.directory()).await?
+        }
     };
     if let Some(why) = front.config.security.closed(operation.tag) {
         return Err(Problem::no_access(parts.uri.path(), why));
@@ -153,15 +156,6 @@ async fn answer(
             ask_broker(front, (operation, path), claims, parts, body, watch).await
         }
     }
-}
-
-/// Who calls. What is known at once takes no future of its own.
-async fn enter(front: &FrontEnd, head: &Head<'_>) -> Result<Claims, Problem> {
-    if front.door.login() == Login::Unprotected {
-        return Ok(front.door.unprotected(head)?);
-    }
-    let directory = front.broker.directory();
-    Ok(Box::pin(front.door.enter(head, &directory)).await?)
 }
 
 async fn ask_broker(
@@ -396,8 +390,8 @@ mod tests {
 
     #[test]
     fn a_request_under_way_is_small() {
-        let from = std::net::Ipv4Addr::LOCALHOST.into();
-        let bytes = future_size(|front, request| handle(front, from, request));
+        let from = Arc::new(Visitor::new(std::net::Ipv4Addr::LOCALHOST.into()));
+        let bytes = future_size(|front, request| handle(front, Arc::clone(&from), request));
         assert!(bytes <= 3 << 10, "{bytes} bytes per connection");
     }
 }

@@ -14,8 +14,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tonic::Code;
 
 use crate::fake::{Running, start_with};
-use crate::grpc;
-use crate::login::{Answer, BODY, JSON, PIN, ask};
+use crate::login::{Answer, BODY, JSON, PIN, ask, pins};
+use crate::{grpc, http};
 
 async fn protected(issuer: &Issuer) -> Running {
     let provider = ProviderSettings {
@@ -157,6 +157,29 @@ async fn a_token_that_expires_while_its_request_waits_is_good_and_afterwards_it_
     let mut answer = [0; 12];
     stream.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 204");
+}
+
+#[tokio::test]
+async fn a_connection_ends_no_check_of_a_token_that_expires_or_whose_key_goes() {
+    let issuer = Issuer::start();
+    let gateway = protected(&issuer).await;
+    let mut connection = http::http2(gateway.rest).await;
+    let brief = issuer.token(&json!({"sub": "anna", "aud": "skep", "exp": now() + 2}));
+    let brief = format!("Bearer {brief}");
+    assert_eq!(pins(&mut connection, &gateway, &brief).await, 204);
+    while pins(&mut connection, &gateway, &brief).await == 204 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(pins(&mut connection, &gateway, &brief).await, 401);
+    let old = format!("Bearer {}", issuer.token(&anna()));
+    assert_eq!(pins(&mut connection, &gateway, &old).await, 204);
+    issuer.rotate();
+    let new = format!("Bearer {}", issuer.token(&anna()));
+    assert_eq!(
+        pins(&mut http::http2(gateway.rest).await, &gateway, &new).await,
+        204
+    );
+    assert_eq!(pins(&mut connection, &gateway, &old).await, 401);
 }
 
 #[tokio::test]

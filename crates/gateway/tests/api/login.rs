@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http_body_util::BodyExt as _;
 use hyper::body::Bytes;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use skep_gateway::Login;
 use skep_gateway::door::passwords::Passwords;
 use skep_gateway::door::secret::Secret;
@@ -109,6 +109,20 @@ pub async fn ask(
     }
 }
 
+/// The status of a request that changes something, by a connection that others use too.
+pub async fn pins(connection: &mut Connection, gateway: &Running, shown: &str) -> u16 {
+    let (method, path) = PIN;
+    let content_type = Some(http::JSON);
+    let mut request = http::request(gateway.rest, method, path, content_type, BODY.into());
+    let shown = HeaderValue::from_str(shown).unwrap();
+    request.headers_mut().append(AUTHORIZATION, shown);
+    connection.ready().await.unwrap();
+    let answer = connection.send_request(request).await.unwrap();
+    answer.status().as_u16()
+}
+
+pub type Connection = hyper::client::conn::http2::SendRequest<http_body_util::Full<Bytes>>;
+
 pub const PIN: (&str, &str) = ("PUT", "/v2/clock");
 pub const BODY: &str = r#"{"timestamp":1}"#;
 pub const JSON: (&str, &str) = ("content-type", "application/json");
@@ -193,6 +207,24 @@ async fn the_right_password_comes_in_by_its_name() {
     assert_eq!(me["displayName"], "Anna B");
     assert_eq!(me["roles"], serde_json::json!(["clerk"]));
     assert_eq!(me["authorizedComponents"], serde_json::json!(["tasklist"]));
+}
+
+#[tokio::test]
+async fn who_has_come_in_by_a_connection_is_refused_there_once_he_is_gone() {
+    let gateway = protected().await;
+    let mut connection = http::http2(gateway.rest).await;
+    let (anna, bert) = (basic("anna", "right"), basic("bert", "right"));
+    let users = gateway.broker.directory.lock().clone();
+    for shown in [&anna, &anna, &bert, &bert, &anna] {
+        assert_eq!(pins(&mut connection, &gateway, shown).await, 204);
+    }
+    assert_eq!(caller(&gateway), "anna");
+    let wrong = basic("anna", "rigth");
+    assert_eq!(pins(&mut connection, &gateway, &wrong).await, 401);
+    *gateway.broker.directory.lock() = Directory::default().into();
+    assert_eq!(pins(&mut connection, &gateway, &anna).await, 401);
+    *gateway.broker.directory.lock() = users;
+    assert_eq!(pins(&mut connection, &gateway, &anna).await, 204);
 }
 
 #[tokio::test]
