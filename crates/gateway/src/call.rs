@@ -13,8 +13,8 @@ use skep_service::{Broker, JobReceiver, Timings};
 
 use crate::admission::Gate;
 use crate::config::GatewayConfig;
-use crate::door::Door;
 use crate::door::passwords::Passwords;
+use crate::door::{Door, Head, Refused};
 use crate::metrics::broker_requests::{self, RequestKind};
 use crate::metrics::{GatewayMetrics, Protocol};
 use crate::stop::Stop;
@@ -118,6 +118,20 @@ impl Stopwatch {
 }
 
 impl FrontEnd {
+    /// Who calls.
+    ///
+    /// # Errors
+    /// As [`Door::enter`].
+    pub async fn enter(&self, head: &Head<'_>) -> Result<Claims, Refused> {
+        let entered = self.door.enter(head, || self.broker.directory()).await;
+        entered.inspect_err(|refused| self.refused(refused))
+    }
+
+    /// The metrics count a caller who did not come in.
+    pub fn refused(&self, refused: &Refused) {
+        self.metrics.refused(self.protocol, refused);
+    }
+
     /// Hands the request to the broker and waits for its answer, at most `timeout`.
     pub async fn execute(
         &self,

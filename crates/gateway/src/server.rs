@@ -64,6 +64,7 @@ impl Gateway {
         let security = &config.security;
         let door = Door::open(security.login, &security.providers, Arc::clone(&passwords));
         let door = Arc::new(door.map_err(io::Error::other)?);
+        metrics.read_keys_from(&door);
         let front = |protocol| {
             Arc::new(FrontEnd {
                 protocol,

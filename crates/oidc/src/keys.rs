@@ -102,6 +102,11 @@ impl Keys {
         self.known.borrow().generation
     }
 
+    /// How long ago the keys were fetched; `None`: they never were.
+    pub(crate) fn age(&self) -> Option<Duration> {
+        self.known.borrow().fetched.map(|at| at.elapsed())
+    }
+
     /// As the provider said last.
     pub(crate) fn endpoints(&self) -> Arc<Endpoints> {
         Arc::clone(&self.known.borrow().endpoints)

@@ -16,7 +16,7 @@ mod provider;
 mod token;
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
 
@@ -102,6 +102,12 @@ impl Providers {
         self.is_in_time(verified, now)?;
         let provider = self.0.get(verified.provider);
         Ok(provider.is_some_and(|provider| provider.keys.generation() == verified.generation))
+    }
+
+    /// How long ago the keys of each provider were fetched, by its name; those that never were are left out.
+    pub fn keys_ages(&self) -> impl Iterator<Item = (&str, Duration)> {
+        let ages = self.0.iter();
+        ages.filter_map(|provider| Some((&*provider.name, provider.keys.age()?)))
     }
 
     /// Where browsers can log in.

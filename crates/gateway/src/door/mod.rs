@@ -106,6 +106,39 @@ pub enum Refused {
 }
 
 impl Refused {
+    /// All reasons, as metrics name them.
+    pub const REASONS: [&str; 7] = [
+        "nothing",
+        "scheme",
+        "password",
+        "token",
+        "session",
+        "forged",
+        "unavailable",
+    ];
+
+    /// One of [`Refused::REASONS`].
+    pub fn reason(&self) -> &'static str {
+        let [
+            nothing,
+            scheme,
+            password,
+            token,
+            session,
+            forged,
+            unavailable,
+        ] = Refused::REASONS;
+        match self {
+            Refused::Nothing(_) => nothing,
+            Refused::Other(_) => scheme,
+            Refused::Wrong => password,
+            Refused::Token(_) => token,
+            Refused::NoSession(_) => session,
+            Refused::Forged => forged,
+            Refused::Cannot(_) => unavailable,
+        }
+    }
+
     /// What the caller reads.
     pub fn text(&self) -> String {
         let text = match self {

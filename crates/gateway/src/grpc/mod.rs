@@ -112,12 +112,7 @@ impl GrpcServices {
     ) -> impl Future<Output = Result<GrpcResponse, Infallible>> + Send + use<> {
         let watch = Stopwatch::of_call(request.headers(), &self.front.config);
         let context = Arc::new(CallContext::new(watch));
-        // Health is for everybody, and tells nothing.
-        let is_open = request.uri().path().starts_with(HEALTH);
-        let shown = match is_open {
-            true => Shown::Enough(Claims::Anonymous),
-            false => shown(&self.front, &request, visitor),
-        };
+        let shown = Shown::by(&self.front, &request, visitor);
         let rpc = request
             .uri()
             .path()
@@ -146,12 +141,7 @@ impl GrpcServices {
             }
         };
         async move {
-            let entered = match shown {
-                Shown::Enough(claims) => Ok(claims),
-                Shown::Refused(refused) => Err(refused),
-                Shown::ToCheck(asked) => asked.enter(&front).await,
-            };
-            match entered {
+            match shown.enter(&front).await {
                 Ok(claims) => context.is_of(claims),
                 Err(refused) => return Ok(not_let_in(refused)),
             }
@@ -185,41 +175,53 @@ const HEALTH: &str = "/grpc.health.v1.Health/";
 enum Shown {
     Enough(Claims),
     Refused(Refused),
-    ToCheck(Box<Asked>),
+    ToCheck(Box<Copied>),
 }
 
 /// A copy of a head: the request has gone on when it is checked.
-struct Asked {
+struct Copied {
     method: Method,
     headers: HeaderMap,
     visitor: Arc<Visitor>,
 }
 
-fn shown(front: &FrontEnd, request: &Request<Incoming>, visitor: &Arc<Visitor>) -> Shown {
-    let head = Head {
-        method: request.method(),
-        headers: request.headers(),
-        visitor,
-    };
-    match front.door.at_once(&head, || front.broker.directory()) {
-        Ok(Some(claims)) => Shown::Enough(claims),
-        Err(refused) => Shown::Refused(refused),
-        Ok(None) => Shown::ToCheck(Box::new(Asked {
-            method: request.method().clone(),
-            headers: request.headers().clone(),
-            visitor: Arc::clone(visitor),
-        })),
-    }
-}
-
-impl Asked {
-    async fn enter(&self, front: &FrontEnd) -> Result<Claims, Refused> {
+impl Shown {
+    fn by(front: &FrontEnd, request: &Request<Incoming>, visitor: &Arc<Visitor>) -> Shown {
+        // Health is for everybody, and tells nothing.
+        if request.uri().path().starts_with(HEALTH) {
+            return Shown::Enough(Claims::Anonymous);
+        }
         let head = Head {
-            method: &self.method,
-            headers: &self.headers,
-            visitor: &self.visitor,
+            method: request.method(),
+            headers: request.headers(),
+            visitor,
         };
-        front.door.enter(&head, || front.broker.directory()).await
+        match front.door.at_once(&head, || front.broker.directory()) {
+            Ok(Some(claims)) => Shown::Enough(claims),
+            Err(refused) => Shown::Refused(refused),
+            Ok(None) => Shown::ToCheck(Box::new(Copied {
+                method: request.method().clone(),
+                headers: request.headers().clone(),
+                visitor: Arc::clone(visitor),
+            })),
+        }
+    }
+
+    async fn enter(self, front: &FrontEnd) -> Result<Claims, Refused> {
+        let copied = match self {
+            Shown::Enough(claims) => return Ok(claims),
+            Shown::Refused(refused) => {
+                front.refused(&refused);
+                return Err(refused);
+            }
+            Shown::ToCheck(copied) => copied,
+        };
+        let head = Head {
+            method: &copied.method,
+            headers: &copied.headers,
+            visitor: &copied.visitor,
+        };
+        front.enter(&head).await
     }
 }
 

@@ -47,6 +47,13 @@ labels! {
     pub(super) struct PushLabels {
         pub(super) status: &'static str,
     }
+    pub(super) struct RefusedLabels {
+        pub(super) protocol: Protocol,
+        pub(super) reason: &'static str,
+    }
+    pub(super) struct ProviderLabels {
+        pub(super) provider: String,
+    }
     pub(super) struct RoleLabels {
         pub(super) partition: u32,
         pub(super) broker: i32,
@@ -65,6 +72,9 @@ metrics! {
         pub(super) requests: Family<RequestLabels, Counter> = "zeebe_gateway_total_requests", "Requests sent to the broker";
         pub(super) failed: Family<FailureLabels, Counter> = "zeebe_gateway_failed_requests", "Requests to the broker that got no answer of the engine";
         pub(super) stages: Family<StageLabels, Histogram> = "skep_request_stage_seconds", "Where requests spend their time; the sum over the stages is the latency";
+
+        pub(super) refused: Family<RefusedLabels, Counter> = "skep_authentication_failures", "Requests whose caller did not come in";
+        pub(super) keys_age: Computed<ProviderLabels> = "skep_identity_provider_keys_age_seconds", "Time since the keys of an identity provider were fetched";
 
         pub(super) queued: Computed<PollLabels> = "zeebe_long_polling_queued_current", "Job activations that wait for a job";
         pub(super) stream_clients: Gauge = "zeebe_gateway_job_stream_clients", "Open job streams of clients";

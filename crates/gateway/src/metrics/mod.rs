@@ -4,6 +4,7 @@
 
 pub(crate) mod broker_requests;
 mod families;
+mod logins;
 mod long_polling;
 pub(crate) mod served;
 mod topology;
@@ -100,6 +101,7 @@ impl GatewayMetrics {
         let long_polls = LongPolls::default();
         let polls = long_polls.clone();
         families.queued.read_from(move || polls.by_label());
+        logins::begin(&families);
         GatewayMetrics {
             http: HttpRequests::new(&families),
             grpc: GrpcCalls::new(&families),

@@ -51,6 +51,7 @@ async fn log_in(
     // Nobody is to be logged in by a page of somebody else.
     let site = head.headers.get("sec-fetch-site");
     if site.is_some_and(|site| site == "cross-site" || site == "same-site") {
+        front.refused(&Refused::Forged);
         return Err(Problem::from(Refused::Forged));
     }
     let Received { bytes, .. } = body::read(&mut body, MAX_FORM, front, &front.gate.budget).await?;
@@ -60,7 +61,7 @@ async fn log_in(
     let claims = door
         .log_in(&name, password, head.visitor.peer, &directory)
         .await;
-    match claims? {
+    match claims.inspect_err(|refused| front.refused(refused))? {
         Claims::User(user) => {
             let cookie = session::begin(&user.id, &directory)?;
             let mut response = empty();

@@ -135,10 +135,7 @@ async fn answer(
     };
     let claims = match operation.is_open() {
         true => Claims::Anonymous,
-        false => {
-            let head = head(parts, visitor);
-            front.door.enter(&head, || front.broker.directory()).await?
-        }
+        false => front.enter(&head(parts, visitor)).await?,
     };
     if let Some(why) = front.config.security.closed(operation.tag) {
         return Err(Problem::no_access(parts.uri.path(), why));

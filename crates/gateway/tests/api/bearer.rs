@@ -15,6 +15,7 @@ use tonic::Code;
 
 use crate::fake::{Running, start_with};
 use crate::login::{Answer, BODY, JSON, PIN, ask, pins};
+use crate::metrics::{exposed, has};
 use crate::{grpc, http};
 
 async fn protected(issuer: &Issuer) -> Running {
@@ -101,6 +102,17 @@ async fn a_good_token_comes_in_and_another_one_is_told_why_not() {
         assert_eq!(answer.headers["www-authenticate"], r#"Bearer realm="Skep""#);
     }
     assert!(gateway.broker.requests.lock().is_empty());
+    let text = exposed(&gateway);
+    for (reason, count) in [("scheme", 3), ("token", 3)] {
+        let series = format!(
+            "skep_authentication_failures_total{{protocol=\"rest\",reason=\"{reason}\"}} {count}"
+        );
+        has(&text, &series);
+    }
+    has(
+        &text,
+        "skep_identity_provider_keys_age_seconds{provider=\"oidc\"} ",
+    );
     let shown = format!("bearer {}", issuer.token(&anna()));
     for _ in 0..2 {
         let answer = pin(&gateway, &shown).await;

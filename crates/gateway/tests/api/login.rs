@@ -18,6 +18,7 @@ use skep_protocol::value::{
 use tonic::Code;
 
 use crate::fake::{Running, start, start_with};
+use crate::metrics::{exposed, has};
 use crate::{grpc, http};
 
 /// Anna, whose password is `right`, and who may read the user bert.
@@ -225,6 +226,45 @@ async fn who_has_come_in_by_a_connection_is_refused_there_once_he_is_gone() {
     assert_eq!(pins(&mut connection, &gateway, &anna).await, 401);
     *gateway.broker.directory.lock() = users;
     assert_eq!(pins(&mut connection, &gateway, &anna).await, 204);
+}
+
+#[tokio::test]
+async fn callers_who_do_not_come_in_are_counted_by_the_reason() {
+    let gateway = protected().await;
+    let wrong = basic("anna", "wrong");
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let foreign = ("sec-fetch-site", "cross-site");
+    for (request, headers, body) in [
+        (PIN, vec![JSON], BODY),
+        (PIN, vec![JSON, ("authorization", &*wrong)], BODY),
+        (PIN, vec![JSON, ("authorization", "Bearer x")], BODY),
+        (PIN, vec![JSON, ("cookie", "camunda-session=x")], BODY),
+        (PIN, vec![JSON, foreign], BODY),
+        (("POST", "/login"), vec![form], "username=anna&password=no"),
+        (("POST", "/login"), vec![form, foreign], ""),
+    ] {
+        let answer = ask(&gateway, request, &headers, body).await;
+        assert!((401..=403).contains(&answer.status), "{}", answer.text);
+    }
+    let mut client = grpc::client(&gateway).await;
+    let request = skep_proto::gateway_protocol::TopologyRequest {};
+    client.topology(request).await.unwrap_err();
+    let text = exposed(&gateway);
+    for (protocol, reason, count) in [
+        ("rest", "nothing", 1),
+        ("rest", "password", 2),
+        ("rest", "scheme", 1),
+        ("rest", "session", 1),
+        ("rest", "forged", 2),
+        ("rest", "token", 0),
+        ("grpc", "nothing", 1),
+        ("grpc", "unavailable", 0),
+    ] {
+        let series = format!(
+            "skep_authentication_failures_total{{protocol=\"{protocol}\",reason=\"{reason}\"}} {count}"
+        );
+        has(&text, &series);
+    }
 }
 
 #[tokio::test]

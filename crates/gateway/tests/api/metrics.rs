@@ -7,7 +7,7 @@ use skep_protocol::Key;
 use crate::fake::{KEY, Running, rejection, start};
 use crate::http::{post, send};
 
-fn exposed(gateway: &Running) -> String {
+pub fn exposed(gateway: &Running) -> String {
     let mut registry = Registry::default();
     gateway.metrics.register(&mut registry);
     let mut text = String::new();
@@ -16,7 +16,7 @@ fn exposed(gateway: &Running) -> String {
 }
 
 #[track_caller]
-fn has(text: &str, line: &str) {
+pub fn has(text: &str, line: &str) {
     assert!(
         text.lines().any(|l| l.starts_with(line)),
         "{line} not in\n{text}"
