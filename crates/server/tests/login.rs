@@ -1,5 +1,7 @@
 //! Who is asked to log in, by the built binary: settings below `camunda.security`, and the commands that show a password.
 
+#[path = "login/nodes.rs"]
+mod nodes;
 #[path = "login/tenants.rs"]
 mod tenants;
 
@@ -119,13 +121,33 @@ fn ask(
     body: &str,
     login: Option<(&str, &str)>,
 ) -> (u16, Value) {
+    exchange(address, (method, path), login.map(basic).as_deref(), body)
+}
+
+/// The header `authorization` of a name and a password.
+fn basic((name, password): (&str, &str)) -> String {
+    let header = Authorization::basic(name, password).unwrap().header();
+    header.unwrap().to_str().unwrap().to_string()
+}
+
+/// Stands between the parts of a body of files.
+const BOUNDARY: &str = "--xx";
+
+/// As [`ask`], with this header `authorization`; a body that begins with [`BOUNDARY`] is of files.
+fn exchange(
+    address: &str,
+    (method, path): (&str, &str),
+    shown: Option<&str>,
+    body: &str,
+) -> (u16, Value) {
     let mut stream = TcpStream::connect(address).unwrap();
-    let login = login.map_or_else(String::new, |(name, password)| {
-        let header = Authorization::basic(name, password).unwrap().header();
-        format!("authorization: {}\r\n", header.unwrap().to_str().unwrap())
-    });
+    let shown = shown.map_or_else(String::new, |it| format!("authorization: {it}\r\n"));
+    let content_type = match body.starts_with(BOUNDARY) {
+        true => "multipart/form-data; boundary=xx",
+        false => "application/json",
+    };
     let request = format!(
-        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{login}content-type: application/json\r\n\
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{shown}content-type: {content_type}\r\n\
          content-length: {}\r\n\r\n{body}",
         body.len()
     );
@@ -149,6 +171,17 @@ fn run(directory: &Path, args: &[&str], environment: &[(&str, &str)]) -> Output 
 
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// These settings contradict each other: the server says so, and nothing begins.
+fn does_not_start(here: &Path, args: &[&str], environment: &[(&str, &str)], told: &[&str]) {
+    let refused = run(here, &[&["serve"], args].concat(), environment);
+    let said = stderr(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    for part in [&["error[CONFIGURATION]"], told].concat() {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!here.join("data").exists(), "nothing has begun");
 }
 
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
@@ -287,17 +320,11 @@ fn without_settings_nobody_is_asked_and_there_are_the_roles_of_every_cluster() {
 fn a_server_for_other_machines_does_not_start_before_somebody_has_chosen() {
     let directory = TempDir::new().unwrap();
     let here = directory.path();
-    let refused = run(here, &["serve", "--address", "0.0.0.0"], &[]);
-    let said = stderr(&refused);
-    assert_eq!(refused.status.code(), Some(2), "{said}");
-    for part in [
-        "error[CONFIGURATION]",
+    let told = [
         "CAMUNDA_SECURITY_AUTHENTICATION_METHOD=basic",
         "CAMUNDA_SECURITY_AUTHENTICATION_UNPROTECTEDAPI=true",
-    ] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
-    assert!(!here.join("data").exists(), "nothing has begun");
+    ];
+    does_not_start(here, &["--address", "0.0.0.0"], &[], &told);
     let unprotected = [("CAMUNDA_SECURITY_AUTHENTICATION_UNPROTECTEDAPI", "true")];
     for (chosen, warning) in [
         (

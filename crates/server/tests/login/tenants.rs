@@ -1,15 +1,12 @@
 //! Two tenants on one server, and nothing of one is told to the other: not by key, not by text, not by number. Both callers may do
 //! everything that a role can give: what keeps them apart is their tenants alone.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use skep_client::Authorization;
 use tempfile::TempDir;
 
-use super::{PATIENCE, Server, ask, eventually, run, stderr};
+use super::{Server, ask, basic, does_not_start, eventually, exchange};
 
 type Login = Option<(&'static str, &'static str)>;
 
@@ -115,7 +112,7 @@ fn models() -> Vec<(String, String)> {
     ]
 }
 
-fn deploy(server: &Server, login: Login, tenant: Option<&str>) -> (u16, Value) {
+pub fn deploy(server: &Server, login: Login, tenant: Option<&str>) -> (u16, Value) {
     let mut body = String::new();
     let head = "--xx\r\nContent-Disposition: form-data; name=";
     for (name, text) in models() {
@@ -127,22 +124,13 @@ fn deploy(server: &Server, login: Login, tenant: Option<&str>) -> (u16, Value) {
         body.push_str(&format!("{head}\"tenantId\"\r\n\r\n{tenant}\r\n"));
     }
     body.push_str("--xx--\r\n");
-    let (name, password) = login.unwrap();
-    let header = Authorization::basic(name, password).unwrap().header();
-    let request = format!(
-        "POST /v2/deployments HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: {}\r\n\
-         content-type: multipart/form-data; boundary=xx\r\ncontent-length: {}\r\n\r\n{body}",
-        header.unwrap().to_str().unwrap(),
-        body.len()
-    );
-    let mut stream = TcpStream::connect(&server.rest).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, serde_json::from_str(body).unwrap_or_default())
+    let shown = login.map(basic);
+    exchange(
+        &server.rest,
+        ("POST", "/v2/deployments"),
+        shown.as_deref(),
+        &body,
+    )
 }
 
 fn post(server: &Server, path: &str, body: &Value, login: Login) -> (u16, Value) {
@@ -533,8 +521,13 @@ fn no_command_reaches_it(server: &Server) {
     }
 }
 
+/// The id of the process with this in it.
+pub fn name_of(kind: &str) -> String {
+    format!("{SECRET}-{kind}")
+}
+
 fn nothing_is_made_for_it(server: &Server) {
-    let name = |kind: &str| format!("{SECRET}-{kind}");
+    let name = name_of;
     for (tenant, expected) in [(None, 400), (Some("acme"), 403), (Some("nobody"), 403)] {
         assert_eq!(deploy(server, BERT, tenant).0, expected);
         for (path, mut body) in [
@@ -662,16 +655,6 @@ fn no_batch_operation_reaches_it(server: &Server) {
 #[test]
 fn checks_of_tenants_need_callers_with_names() {
     let directory = TempDir::new().unwrap();
-    let here = directory.path();
-    let refused = run(here, &["serve"], &[CHECKS]);
-    let said = stderr(&refused);
-    assert_eq!(refused.status.code(), Some(2), "{said}");
-    for part in [
-        "error[CONFIGURATION]",
-        "multi-tenancy.checks-enabled",
-        "method: basic",
-    ] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
-    assert!(!here.join("data").exists(), "nothing has begun");
+    let told = ["multi-tenancy.checks-enabled", "method: basic"];
+    does_not_start(directory.path(), &[], &[CHECKS], &told);
 }

@@ -1,0 +1,137 @@
+//! Three nodes whose callers log in: what one node has taken away is gone on all of them once that node has answered.
+
+use std::net::TcpListener;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::tenants::{deploy, name_of};
+use super::{Server, ask, eventually};
+
+const ADMIN: Option<(&str, &str)> = Some(("admin", "hush"));
+const ANNA: Option<(&str, &str)> = Some(("anna", "hush"));
+
+const CONFIGURATION: &str = "\
+camunda.security:
+  authentication.method: basic
+  multi-tenancy.checks-enabled: true
+  initialization:
+    users:
+      - {username: admin, password: hush, name: Admin, email: admin@example.org}
+      - {username: anna, password: hush, name: Anna, email: anna@example.org}
+    default-roles:
+      admin: {users: [admin]}
+    tenants:
+      - {tenant-id: acme, name: A, users: [admin, anna]}
+";
+
+/// Three nodes with three partitions, each in a directory of its own.
+fn nodes(here: &Path) -> Vec<Server> {
+    let file = here.join("nodes.yaml");
+    std::fs::write(&file, CONFIGURATION).unwrap();
+    let file = &*file.display().to_string();
+    let held = [(); 3].map(|()| TcpListener::bind(("127.0.0.1", 0)).unwrap());
+    let ports = held.map(|listener| listener.local_addr().unwrap().port());
+    let points = ports.map(|port| format!("127.0.0.1:{port}")).join(",");
+    std::thread::scope(|scope| {
+        // A new cluster waits for all of its nodes.
+        let starting = ports.iter().enumerate().map(|(node, port)| {
+            let points = &points;
+            scope.spawn(move || {
+                let directory = here.join(node.to_string());
+                std::fs::create_dir(&directory).unwrap();
+                let settings = [
+                    format!("node-id={node}"),
+                    "size=3".to_string(),
+                    "replication-factor=3".to_string(),
+                    "partition-count=3".to_string(),
+                    format!("initial-contact-points={points}"),
+                    format!("network.internal-api.port={port}"),
+                ];
+                let settings = settings.map(|it| format!("camunda.cluster.{it}"));
+                let set = settings.iter().flat_map(|it| ["--set", it.as_str()]);
+                let arguments: Vec<&str> = ["--config", file].into_iter().chain(set).collect();
+                Server::start(&directory, &arguments, &[])
+            })
+        });
+        let starting: Vec<_> = starting.collect();
+        let started = starting.into_iter().map(|node| node.join().unwrap());
+        started.collect()
+    })
+}
+
+/// How anna's attempts to start a process for acme are answered: on each node, some for each partition.
+fn attempts(nodes: &[Server]) -> Vec<u16> {
+    let creation = json!({"processDefinitionId": name_of("job"), "tenantId": "acme"}).to_string();
+    let attempt = |node: &Server| node.post("/v2/process-instances", &creation, ANNA).0;
+    let mut answers: Vec<u16> = nodes
+        .iter()
+        .flat_map(|node| (0..6).map(move |_| attempt(node)))
+        .collect();
+    answers.dedup();
+    answers
+}
+
+/// The administrator changes something at this node.
+fn change(node: &Server, method: &str, path: &str, body: &Value) -> Value {
+    let (status, answer) = ask(
+        &node.rest,
+        method,
+        &format!("/v2{path}"),
+        &body.to_string(),
+        ADMIN,
+    );
+    assert!(
+        (200..300).contains(&status),
+        "{method} {path}: {status} {answer}"
+    );
+    answer
+}
+
+fn grant(node: &Server) -> String {
+    let right = json!({
+        "ownerType": "USER", "ownerId": "anna", "resourceType": "PROCESS_DEFINITION", "resourceId": name_of("job"),
+        "permissionTypes": ["CREATE_PROCESS_INSTANCE"],
+    });
+    let made = change(node, "POST", "/authorizations", &right);
+    format!(
+        "/authorizations/{}",
+        made["authorizationKey"].as_str().unwrap()
+    )
+}
+
+#[test]
+fn what_one_node_has_taken_away_is_gone_on_all_nodes() {
+    let directory = TempDir::new().unwrap();
+    let nodes = nodes(directory.path());
+    for node in &nodes {
+        eventually("every node knows who there is", || {
+            let known = [ADMIN, ANNA].map(|login| node.get("/v2/topology", login).0);
+            known == [200, 200]
+        });
+    }
+    let (status, deployed) = deploy(&nodes[0], ADMIN, Some("acme"));
+    assert_eq!(status, 200, "{deployed}");
+    let nothing = json!({});
+    for node in &nodes {
+        assert_eq!(attempts(&nodes), [403]);
+        let right = grant(node);
+        assert_eq!(attempts(&nodes), [200]);
+        change(node, "DELETE", &right, &nothing);
+        assert_eq!(attempts(&nodes), [403]);
+        let right = grant(node);
+        change(node, "DELETE", "/tenants/acme/users/anna", &nothing);
+        assert_eq!(attempts(&nodes), [403]);
+        change(node, "PUT", "/tenants/acme/users/anna", &nothing);
+        assert_eq!(attempts(&nodes), [200]);
+        change(node, "DELETE", &right, &nothing);
+    }
+    // Doors look at what their own node knows.
+    change(&nodes[0], "DELETE", "/users/anna", &nothing);
+    for node in &nodes {
+        eventually("nobody lets in who is gone", || {
+            node.get("/v2/topology", ANNA).0 == 401
+        });
+    }
+}
