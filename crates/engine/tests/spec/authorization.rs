@@ -287,14 +287,8 @@ fn a_stream_with_room_passes_over_the_jobs_that_its_client_may_not_take() {
     on_process(&mut rig, "anna", "order", &[P::UpdateProcessInstance]);
     rig.streams.claims = is("anna");
     rig.streams.open("work", 10);
-    let now = rig.now;
-    rig.partitions[0]
-        .engine
-        .push_waiting_jobs(now, "work", 9, &mut rig.streams);
-    rig.settle(1);
-    let pushed: Vec<String> = (rig.streams.take().iter())
-        .map(|job| job.bpmn_process_id.to_string())
-        .collect();
+    let pushed = rig.push_waiting("work");
+    let pushed: Vec<&str> = pushed.iter().map(|job| &*job.bpmn_process_id).collect();
     assert_eq!(pushed, ["order", "order"]);
 }
 

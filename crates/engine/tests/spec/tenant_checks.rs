@@ -518,11 +518,7 @@ fn a_stream_opens_for_any_tenant_and_gets_the_jobs_of_those_its_client_is_assign
     rig.streams.claims = is("anna");
     rig.streams.open("work", 100);
     let push = |rig: &mut Rig| {
-        let now = rig.now;
-        let engine = &mut rig.partitions[0].engine;
-        engine.push_waiting_jobs(now, "work", 9, &mut rig.streams);
-        rig.settle(1);
-        let pushed = rig.streams.take();
+        let pushed = rig.push_waiting("work");
         let tenants = pushed.iter().map(|job| job.tenant.to_string());
         tenants.collect::<Vec<_>>()
     };

@@ -306,11 +306,7 @@ fn jobs_of_a_tenant_are_pushed_to_its_streams_and_no_others() {
     rig.streams.tenants = Tenants::provided(["acme"]);
     rig.streams.open("work", 9);
     let push = |rig: &mut Rig| {
-        let now = rig.now;
-        let engine = &mut rig.partitions[0].engine;
-        engine.push_waiting_jobs(now, "work", 9, &mut rig.streams);
-        rig.settle(1);
-        let pushed = rig.streams.take();
+        let pushed = rig.push_waiting("work");
         let pushed = pushed.iter().map(|job| job.process_instance_key);
         pushed.collect::<Vec<_>>()
     };

@@ -271,6 +271,15 @@ impl Rig {
         self.check_nothing_is_stuck();
     }
 
+    /// Pushes jobs of this type that wait into streams that have room: what they got.
+    pub fn push_waiting(&mut self, job_type: &str) -> Vec<ActivatedJob> {
+        let now = self.now;
+        let engine = &mut self.partitions[0].engine;
+        engine.push_waiting_jobs(now, job_type, 9, &mut self.streams);
+        self.settle(1);
+        self.streams.take()
+    }
+
     /// Lets each partition carry on with put-off work for one turn. `false` when there was none.
     pub fn run_work(&mut self) -> bool {
         let now = self.now;
