@@ -38,6 +38,14 @@ impl Prepared {
         Some(Prepared(Kind::Resources(read(resources))))
     }
 
+    /// Why the resources of a deployment are refused, if they are.
+    pub fn refusal(&self) -> Option<&Rejection> {
+        match &self.0 {
+            Kind::Resources(Err(rejection)) => Some(rejection),
+            Kind::Resources(Ok(_)) | Kind::Definitions(_) => None,
+        }
+    }
+
     /// Compiles the definitions that a command of another partition brings.
     pub fn of_sent(sent: &Sent) -> Option<Prepared> {
         let definitions = distributed(sent)?;

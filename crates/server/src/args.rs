@@ -143,7 +143,7 @@ impl ConfigArgs {
 /// How a command reaches a server.
 #[derive(Args, Clone, Debug)]
 pub struct ServerArgs {
-    /// Address of the server: REST, or gRPC with --transport grpc.
+    /// Address of the server, or several, separated by commas: REST, or gRPC with --transport grpc.
     #[arg(long, env = "SKEP_ADDRESS", value_name = "URL")]
     address: Option<String>,
     /// The interface to speak.
@@ -165,12 +165,13 @@ impl ServerArgs {
         (self.transport == "rest").then_some(address)
     }
 
-    pub fn client(&self) -> anyhow::Result<Client> {
-        let (transport, default) = match self.transport.as_str() {
-            "grpc" => (Transport::Grpc, "http://localhost:26500"),
-            _ => (Transport::Rest, "http://localhost:8080"),
+    pub async fn client(&self) -> anyhow::Result<Client> {
+        let (transport, default, port) = match self.transport.as_str() {
+            "grpc" => (Transport::Grpc, "http://localhost:26500", 26500),
+            _ => (Transport::Rest, "http://localhost:8080", 8080),
         };
         let address = self.address.as_deref().unwrap_or(default);
+        let address = &cli::fetch::one_of(address, port).await?;
         let mut config = ClientConfig::new(address);
         config.request_timeout = self.timeout();
         config.authorities = cli::fetch::authorities().map(Into::into);

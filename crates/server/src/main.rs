@@ -23,7 +23,7 @@ mod serve;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// The default allocator of the platform keeps freed memory per thread; mimalloc is quicker and gives it back.
 #[global_allocator]
@@ -42,9 +42,19 @@ struct Cli {
         long,
         global = true,
         env = "CAMUNDA_CA_CERTIFICATE_PATH",
-        value_name = "FILE"
+        value_name = "FILE",
+        help_heading = cli::login::HEADING
     )]
     ca_certificate: Option<PathBuf>,
+    /// A server by its name in profiles.yaml, in the directory skep of the user's configuration: its address, login and more.
+    #[arg(
+        long = "profile",
+        global = true,
+        env = "SKEP_PROFILE",
+        value_name = "NAME",
+        help_heading = cli::login::HEADING
+    )]
+    _profile: Option<String>,
     #[command(flatten)]
     login: cli::login::LoginArgs,
     #[command(subcommand)]
@@ -55,10 +65,44 @@ struct Cli {
 enum Command {
     /// Start a server: REST on 8080, gRPC on 26500, management on 9600, all data in one directory.
     Serve(Box<serve::ServeArgs>),
+    /// Write an example to begin with, and a worker for it.
+    Init(cli::init::InitArgs),
+    /// Develop: a server that keeps nothing, deploys what changes in a directory, and shows what happens.
+    Dev(cli::dev::DevArgs),
+    /// Say what is wrong with BPMN and other files, without a server.
+    Check(cli::check::CheckArgs),
+    /// Do jobs by a command of the shell, or complete them.
+    Worker(cli::worker::WorkerArgs),
     /// Deploy BPMN files: all of them, or none when one has an error.
     Deploy(cli::deploy::DeployArgs),
     /// Start an instance of a process.
     Start(cli::start::StartArgs),
+    /// Deploy files, start an instance, and follow it until it ends or is stuck.
+    Run(cli::run::RunArgs),
+    /// List processes that are deployed, with how many instances of them run.
+    Processes(cli::processes::ProcessesArgs),
+    /// Cancel process instances.
+    Cancel(cli::cancel::CancelArgs),
+    /// Resolve incidents whose cause is mended.
+    Resolve(cli::resolve::ResolveArgs),
+    /// Complete a job or a user task.
+    Complete(cli::complete::CompleteArgs),
+    /// Say that a job could not be done, or throw a BPMN error.
+    Fail(cli::fail::FailArgs),
+    /// Publish a message.
+    Publish(cli::publish::PublishArgs),
+    /// Broadcast a signal.
+    Signal(cli::signal::SignalArgs),
+    /// Set variables of a process instance or an element instance.
+    Set(cli::set::SetArgs),
+    /// Begin, end or move elements of a running process instance.
+    Modify(cli::modify::ModifyArgs),
+    /// Let running process instances go on with another definition.
+    Migrate(cli::migrate::MigrateArgs),
+    /// Evaluate a decision.
+    Evaluate(cli::evaluate::EvaluateArgs),
+    /// Delete what was deployed, or the history of process instances that have ended.
+    Delete(cli::delete::DeleteArgs),
     /// Show nodes, partitions and their health.
     Status(cli::status::StatusArgs),
     /// Change which nodes a cluster has.
@@ -77,7 +121,7 @@ enum Command {
     Instances(cli::instances::InstancesArgs),
     /// Show one process instance: what happened, where it stands, why it waits.
     Instance(cli::instance::InstanceArgs),
-    /// List batch operations, or show, suspend, resume or cancel one.
+    /// List batch operations, show or change one, or begin one for many process instances.
     Batch(cli::batch::BatchArgs),
     /// Put load on a server and report what a user of it would have seen.
     Load(Box<skep_load::LoadArgs>),
@@ -89,18 +133,41 @@ enum Command {
     Profile(cli::profile::ProfileArgs),
     /// Say what an error code means and what to do.
     Explain(cli::explain::ExplainArgs),
+    /// Print the completion of a shell.
+    Completion(cli::completion::CompletionArgs),
     /// Print every setting with its value and where it comes from.
     Config(Box<cli::config::ConfigCommand>),
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let command = match cli::profiles::applied(Cli::command()) {
+        Ok(command) => command,
+        Err(why) => return cli::report(&why.into()),
+    };
+    let cli = Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|why| why.exit());
     cli::fetch::believe(cli.ca_certificate);
     cli::login::chosen(cli.login);
     let result = match cli.command {
         Command::Serve(args) => serve::run(&args),
+        Command::Init(args) => cli::init::run(&args),
+        Command::Dev(args) => cli::block_on(cli::dev::run(args)),
+        Command::Check(args) => cli::check::run(&args),
+        Command::Worker(args) => cli::block_on(cli::worker::run(args)),
         Command::Deploy(args) => cli::block_on(cli::deploy::run(args)),
         Command::Start(args) => cli::block_on(cli::start::run(args)),
+        Command::Run(args) => cli::block_on(cli::run::run(args)),
+        Command::Processes(args) => cli::block_on(cli::processes::run(args)),
+        Command::Cancel(args) => cli::block_on(cli::cancel::run(args)),
+        Command::Resolve(args) => cli::block_on(cli::resolve::run(args)),
+        Command::Complete(args) => cli::block_on(cli::complete::run(args)),
+        Command::Fail(args) => cli::block_on(cli::fail::run(args)),
+        Command::Publish(args) => cli::block_on(cli::publish::run(args)),
+        Command::Signal(args) => cli::block_on(cli::signal::run(args)),
+        Command::Set(args) => cli::block_on(cli::set::run(args)),
+        Command::Modify(args) => cli::block_on(cli::modify::run(args)),
+        Command::Migrate(args) => cli::block_on(cli::migrate::run(args)),
+        Command::Evaluate(args) => cli::block_on(cli::evaluate::run(args)),
+        Command::Delete(args) => cli::block_on(cli::delete::run(args)),
         Command::Status(args) => cli::block_on(cli::status::run(args)),
         Command::Cluster(args) => cli::block_on(cli::cluster::run(args)),
         Command::Backup(args) => cli::backup::run(*args),
@@ -116,6 +183,7 @@ fn main() -> ExitCode {
         Command::Log(args) => cli::log::run(&args),
         Command::Profile(args) => cli::block_on(cli::profile::run(args)),
         Command::Explain(args) => cli::explain::run(&args),
+        Command::Completion(args) => cli::completion::run(&args, Cli::command()),
         Command::Config(args) => cli::config::run(&args),
     };
     match result {

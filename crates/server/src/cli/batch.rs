@@ -1,15 +1,23 @@
-//! `skep batch`: batch operations, one of them with what failed, and what becomes of it.
+//! `skep batch`: batch operations, one of them with what failed, what becomes of it, and new ones.
+
+mod act;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::search::{SearchArgs, items, total, word};
+use self::act::Act;
+use super::given;
+use super::rest::Body;
+use super::search::{SearchArgs, items, more, total, word};
 use super::table;
 
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct BatchArgs {
+    #[command(subcommand)]
+    act: Option<Act>,
     /// Key of one batch operation; without it all are listed.
-    #[arg(value_name = "KEY")]
+    #[arg(value_name = "KEY", value_parser = given::key)]
     key: Option<i64>,
     /// Let it rest until it is resumed.
     #[arg(long, requires = "key", group = "change")]
@@ -25,6 +33,9 @@ pub struct BatchArgs {
 }
 
 pub async fn run(args: BatchArgs) -> anyhow::Result<()> {
+    if let Some(act) = args.act {
+        return act::run(act).await;
+    }
     let Some(key) = args.key else {
         return list(&args.search).await;
     };
@@ -35,7 +46,7 @@ pub async fn run(args: BatchArgs) -> anyhow::Result<()> {
     ];
     if let Some((_, change)) = changes.iter().find(|(asked, _)| *asked) {
         let path = format!("batch-operations/{key}/{change}");
-        args.search.change(&path).await?;
+        args.search.rest.post(&path, Body::default()).await?;
     }
     show(&args.search, key).await
 }
@@ -44,7 +55,7 @@ async fn list(search: &SearchArgs) -> anyhow::Result<()> {
     let sort = json!([{"field": "startDate", "order": "DESC"}]);
     let none = Map::new().into();
     let answer = search.find("batch-operations", none, sort).await?;
-    if search.json {
+    if search.rest.json {
         return super::print(&format!("{answer:#}\n"));
     }
     if items(&answer).next().is_none() {
@@ -53,7 +64,7 @@ async fn list(search: &SearchArgs) -> anyhow::Result<()> {
     let mut rows =
         vec![["KEY", "TYPE", "STATE", "DONE", "FAILED", "TOTAL", "STARTED"].map(String::from)];
     rows.extend(items(&answer).map(|operation| COLUMNS.map(|name| word(operation, name))));
-    super::print(&table(&rows))
+    super::print(&format!("{}{}", table(&rows), more(&answer)))
 }
 
 const COLUMNS: [&str; 7] = [
@@ -67,12 +78,12 @@ const COLUMNS: [&str; 7] = [
 ];
 
 async fn show(search: &SearchArgs, key: i64) -> anyhow::Result<()> {
-    let operation = search.get(&format!("batch-operations/{key}")).await?;
+    let operation = search.rest.get(&format!("batch-operations/{key}")).await?;
     let filter = json!({"batchOperationKey": key.to_string(), "state": "FAILED"});
     let failed = search
         .find("batch-operation-items", filter, json!([]))
         .await?;
-    if search.json {
+    if search.rest.json {
         let failed: Vec<&Value> = items(&failed).collect();
         let whole = json!({"batchOperation": operation, "failedItems": failed});
         return super::print(&format!("{whole:#}\n"));

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -13,6 +14,7 @@ use skep_tls::ClientTls;
 use tokio::net::TcpStream;
 
 use super::login;
+use crate::errors::Coded;
 
 const MAX_ANSWER: usize = 64 << 20;
 
@@ -51,17 +53,18 @@ pub async fn post(
     body: String,
     timeout: Duration,
 ) -> anyhow::Result<(StatusCode, Bytes)> {
-    say_behind(send(Method::POST, base, path, body.into(), timeout).await?)
+    request(Method::POST, base, path, body, timeout).await
 }
 
-/// Like [`post`], for a part of what is there.
-pub async fn patch(
+/// Sends a JSON text with any method.
+pub async fn request(
+    method: Method,
     base: &str,
     path: &str,
     body: String,
     timeout: Duration,
 ) -> anyhow::Result<(StatusCode, Bytes)> {
-    say_behind(send(Method::PATCH, base, path, body.into(), timeout).await?)
+    say_behind(send(method, base, path, body.into(), timeout).await?)
 }
 
 /// Deletes what is at this path.
@@ -86,6 +89,60 @@ fn say_behind(answer: Answer) -> anyhow::Result<(StatusCode, Bytes)> {
     Ok((answer.status, answer.body))
 }
 
+/// How long one of several servers may take to accept a connection.
+const REACHED: Duration = Duration::from_secs(2);
+
+/// The address to ask: of several, separated by commas, one that accepts a connection. They are tried from the last that did,
+/// or from any, so that not all callers ask the first.
+///
+/// # Errors
+/// None of them does.
+pub async fn one_of(addresses: &str, default_port: u16) -> anyhow::Result<String> {
+    static LAST: AtomicUsize = AtomicUsize::new(usize::MAX);
+    let all: Vec<&str> = addresses.split(',').map(str::trim).collect();
+    if let [only] = all[..] {
+        return Ok(only.to_string());
+    }
+    let first = match LAST.load(Ordering::Relaxed) {
+        usize::MAX => rand::random_range(0..all.len()),
+        last => last,
+    };
+    for (number, address) in all
+        .iter()
+        .enumerate()
+        .cycle()
+        .skip(first % all.len())
+        .take(all.len())
+    {
+        let uri = uri_of(address)?;
+        let host = uri.host().context("the address has no host")?;
+        let port = uri.port_u16().unwrap_or(default_port);
+        let connected = TcpStream::connect((host.trim_matches(['[', ']']), port));
+        if let Ok(Ok(_)) = tokio::time::timeout(REACHED, connected).await {
+            LAST.store(number, Ordering::Relaxed);
+            return Ok(address.to_string());
+        }
+    }
+    let text = format!("none of {addresses} accepts a connection");
+    Err(Coded::new("NO_SERVER", text).into())
+}
+
+fn uri_of(address: &str) -> anyhow::Result<Uri> {
+    let uri = match address.contains("://") {
+        true => address.parse(),
+        false => format!("http://{address}").parse(),
+    };
+    uri.with_context(|| format!("'{address}' is not an address"))
+}
+
+/// The port of REST, or of the management.
+fn default_port(path: &str) -> u16 {
+    match path.starts_with("/v2/") {
+        true => 8080,
+        false => 9600,
+    }
+}
+
 async fn send(
     method: Method,
     base: &str,
@@ -93,12 +150,9 @@ async fn send(
     body: Bytes,
     timeout: Duration,
 ) -> anyhow::Result<Answer> {
-    let uri: Uri = if base.contains("://") {
-        base.parse()
-    } else {
-        format!("http://{base}").parse()
-    }
-    .with_context(|| format!("'{base}' is not an address"))?;
+    let base = one_of(base, default_port(path)).await?;
+    let base = base.as_str();
+    let uri = uri_of(base)?;
     let tls = match uri.scheme_str() {
         Some("http") => None,
         Some("https") => {
@@ -113,7 +167,7 @@ async fn send(
         false => None,
     };
     let host = uri.host().context("the address has no host")?;
-    let port = uri.port_u16().unwrap_or(9600);
+    let port = uri.port_u16().unwrap_or(default_port(path));
     let connection = async {
         let stream = TcpStream::connect((host.trim_matches(['[', ']']), port)).await?;
         let stream = match &tls {

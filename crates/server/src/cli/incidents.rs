@@ -6,7 +6,8 @@ use anyhow::bail;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::search::{SearchArgs, items, total, word};
+use super::list::{ListArgs, Search};
+use super::search::{items, more, word};
 use super::table;
 
 #[derive(Args)]
@@ -15,28 +16,33 @@ pub struct IncidentsArgs {
     #[arg(long, value_name = "ID")]
     process: Option<String>,
     /// Ask the management port at this address, which reads the state of the engine: without secondary storage there is no search.
-    #[arg(long, value_name = "URL", conflicts_with = "process")]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["process", "since"])]
     management: Option<String>,
     #[command(flatten)]
-    search: SearchArgs,
+    list: ListArgs,
 }
 
 pub async fn run(args: IncidentsArgs) -> anyhow::Result<()> {
-    let answer = match &args.management {
-        Some(address) => of_the_state(address, args.search.limit.min(1000)).await?,
-        None => {
-            let mut filter = Map::from_iter([("state".to_string(), json!("ACTIVE"))]);
-            if let Some(process) = &args.process {
-                filter.insert("processDefinitionId".into(), json!(process));
-            }
-            let sort = json!([{"field": "creationTime", "order": "ASC"}]);
-            args.search.find("incidents", filter.into(), sort).await?
-        }
-    };
-    if args.search.json {
-        return super::print(&format!("{answer:#}\n"));
+    let flag = args.list.search().rest.flag();
+    let text = |answer: &Value| text(answer, &flag);
+    if let Some(address) = &args.management {
+        let limit = args.list.search().limit.min(1000);
+        return args
+            .list
+            .again(async || of_the_state(address, limit).await, text)
+            .await;
     }
-    super::print(&text(&answer, &args.search.address))
+    let mut filter = Map::from_iter([("state".to_string(), json!("ACTIVE"))]);
+    if let Some(process) = &args.process {
+        filter.insert("processDefinitionId".into(), json!(process));
+    }
+    let search = Search {
+        what: "incidents",
+        filter,
+        sort: json!([{"field": "creationTime", "order": "ASC"}]),
+        began: "creationTime",
+    };
+    args.list.show(search, text).await
 }
 
 /// What the management port tells.
@@ -49,7 +55,7 @@ async fn of_the_state(address: &str, limit: u32) -> anyhow::Result<Value> {
     Ok(serde_json::from_slice(&body)?)
 }
 
-fn text(answer: &Value, address: &str) -> String {
+fn text(answer: &Value, flag: &str) -> String {
     let Some(first) = items(answer).next() else {
         return "No open incidents.\n".to_string();
     };
@@ -66,21 +72,18 @@ fn text(answer: &Value, address: &str) -> String {
     rows.extend(items(answer).map(|item| columns.map(|(_, name)| word(item, name))));
     let mut text = table(&rows);
     for item in items(answer) {
-        let (key, message) = (word(item, "incidentKey"), word(item, "errorMessage"));
+        let key = word(item, "incidentKey");
+        let message = word(item, "errorMessage").replace('\n', "\n  ");
         text.push_str(&format!("\n{key}: {message}\n"));
     }
-    let shown = items(answer).count() as u64;
-    if answer["hasMore"] == true || total(answer) > shown {
-        text.push_str("\nThere are more: see --limit.\n");
-    }
-    text.push_str("\n`skep explain TYPE` says what a type means, `skep instance INSTANCE` what else is in the instance.");
-    text.push_str(
-        "\nMend the cause (set variables, or update the job's retries), then for instance:\n",
-    );
+    text.push_str(&match answer["hasMore"] == true {
+        true => "\nThere are more: see --limit.\n".to_string(),
+        false => more(answer),
+    });
+    let key = word(first, "incidentKey");
     text.push_str(&format!(
-        "  curl -X POST {}/v2/incidents/{}/resolution\n",
-        address.trim_end_matches('/'),
-        word(first, "incidentKey")
+        "\n`skep explain TYPE` says what a type means, `skep instance INSTANCE` what else is in the instance.\n\
+         Mend the cause (`skep set` sets variables), then for instance:\n  skep resolve {key}{flag}\n"
     ));
     text
 }

@@ -3,38 +3,52 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::search::{SearchArgs, items, total, word};
+use super::follow::{Until, follow};
+use super::search::{SearchArgs, items, more, word};
 use super::table;
 
 #[derive(Args)]
 pub struct InstanceArgs {
     /// Key of the process instance.
+    #[arg(value_parser = super::given::key)]
     key: i64,
+    /// Print each element as it begins and ends, until the instance has ended; then its variables.
+    #[arg(long)]
+    follow: bool,
     #[command(flatten)]
     search: SearchArgs,
 }
 
 pub async fn run(args: InstanceArgs) -> anyhow::Result<()> {
-    let InstanceArgs { key, search } = args;
-    let instance = search.get(&format!("process-instances/{key}")).await?;
+    let InstanceArgs { key, search, .. } = args;
+    if args.follow {
+        let forever = Until {
+            patience: None,
+            timeout: None,
+        };
+        let end = follow(&search.rest, key, &forever).await?;
+        return super::run::ended(&search.rest, key, end).await;
+    }
+    let instance = search.rest.get(&format!("process-instances/{key}")).await?;
     let of_instance = json!({"processInstanceKey": key.to_string()});
     let by_start = json!([{"field": "startDate"}, {"field": "elementInstanceKey"}]);
     let elements = search
         .find("element-instances", of_instance.clone(), by_start)
         .await?;
     let waiting = search
+        .rest
         .get(&format!("process-instances/{key}/waiting-states"))
         .await?;
     let by_name = json!([{"field": "name"}]);
     let variables = search.find("variables", of_instance, by_name).await?;
     let page = Page {
-        address: search.address.trim_end_matches('/').to_string(),
+        flag: search.rest.flag(),
         instance,
         elements,
         waiting,
         variables,
     };
-    if search.json {
+    if search.rest.json {
         let all = json!({
             "instance": page.instance,
             "elementInstances": items(&page.elements).collect::<Vec<_>>(),
@@ -47,8 +61,8 @@ pub async fn run(args: InstanceArgs) -> anyhow::Result<()> {
 }
 
 struct Page {
-    /// Of the server that was asked.
-    address: String,
+    /// Names the server that was asked in a command line.
+    flag: String,
     instance: Value,
     elements: Value,
     waiting: Value,
@@ -77,7 +91,7 @@ impl Page {
         }
         text.push_str("\n\n");
         self.elements(&mut text);
-        self.waits(&mut text);
+        text.push_str(&waits(&self.waiting, &self.flag));
         self.variables(&mut text);
         text
     }
@@ -88,33 +102,7 @@ impl Page {
             ["elementId", "type", "state", "startDate", "endDate"].map(|name| word(element, name))
         }));
         text.push_str(&table(&rows));
-        more(&self.elements, text);
-    }
-
-    /// Every element that waits, with what it waits for.
-    fn waits(&self, text: &mut String) {
-        for (n, waiting) in items(&self.waiting).enumerate() {
-            if n == 0 {
-                text.push_str("\nWaits:\n");
-            }
-            let id = word(waiting, "elementId");
-            let what = waiting["waitsFor"]
-                .as_array()
-                .map_or(&[][..], Vec::as_slice);
-            if what.is_empty() {
-                let since = word(waiting, "since");
-                text.push_str(&format!("  {id}: for what is not known, since {since}\n"));
-            }
-            for thing in what {
-                text.push_str(&format!(
-                    "  {id}: {}\n",
-                    self::waits_for(thing, &self.address)
-                ));
-            }
-        }
-        if self.waiting.get("hasMore").is_some_and(|more| more == true) {
-            text.push_str("  … and for more\n");
-        }
+        text.push_str(&more(&self.elements));
     }
 
     fn variables(&self, text: &mut String) {
@@ -129,28 +117,47 @@ impl Page {
             [word(variable, "name"), word(variable, "scopeKey"), value]
         }));
         text.push_str(&table(&rows));
-        more(&self.variables, text);
+        text.push_str(&more(&self.variables));
     }
 }
 
-fn more(answer: &Value, text: &mut String) {
-    let (shown, total) = (items(answer).count() as u64, total(answer));
-    if total > shown {
-        text.push_str(&format!("({shown} of {total}; see --limit)\n"));
+/// Every element that waits, with what it waits for; empty if none does.
+pub fn waits(waiting: &Value, flag: &str) -> String {
+    let mut text = String::new();
+    for waiting in items(waiting) {
+        if text.is_empty() {
+            text.push_str("\nWaits:\n");
+        }
+        let id = word(waiting, "elementId");
+        let mut what = waiting["waitsFor"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .peekable();
+        if what.peek().is_none() {
+            let since = word(waiting, "since");
+            text.push_str(&format!("  {id}: for what is not known, since {since}\n"));
+        }
+        for thing in what {
+            text.push_str(&format!("  {id}: {}\n", waits_for(thing, flag)));
+        }
     }
+    if waiting["hasMore"] == true {
+        text.push_str("  … and for more\n");
+    }
+    text
 }
 
 /// One thing that an element waits for.
-fn waits_for(thing: &Value, address: &str) -> String {
+fn waits_for(thing: &Value, flag: &str) -> String {
     let word = |name: &str| word(thing, name);
     let since = word("since");
     match word("for").as_str() {
         "INCIDENT" => format!(
-            "incident {} ({}) since {since}: {}\n    mend the cause, then: curl -X POST \
-             {address}/v2/incidents/{0}/resolution",
+            "incident {} ({}) since {since}: {}\n    mend the cause, then: skep resolve {0}{flag}",
             word("incidentKey"),
             word("errorType"),
-            word("errorMessage"),
+            word("errorMessage").replace('\n', "\n    "),
         ),
         "JOB" => {
             let worker = match word("worker").as_str() {
@@ -211,10 +218,8 @@ mod tests {
     fn an_incident_is_resolved_where_it_was_found() {
         let thing =
             json!({"for": "INCIDENT", "incidentKey": "7", "errorType": "X", "errorMessage": "m"});
-        let text = waits_for(&thing, "http://other:8090");
-        assert!(
-            text.contains("http://other:8090/v2/incidents/7/resolution"),
-            "{text}"
-        );
+        let text = waits_for(&thing, " --address http://other:8090");
+        let end = "skep resolve 7 --address http://other:8090";
+        assert!(text.ends_with(end), "{text}");
     }
 }

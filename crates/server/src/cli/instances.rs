@@ -3,7 +3,8 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::search::{SearchArgs, total, word};
+use super::list::{ListArgs, Search};
+use super::search::{items, more, word};
 use super::table;
 
 #[derive(Args)]
@@ -18,7 +19,7 @@ pub struct InstancesArgs {
     #[arg(long)]
     incidents: bool,
     #[command(flatten)]
-    search: SearchArgs,
+    list: ListArgs,
 }
 
 pub async fn run(args: InstancesArgs) -> anyhow::Result<()> {
@@ -33,17 +34,17 @@ pub async fn run(args: InstancesArgs) -> anyhow::Result<()> {
         filter.insert("hasIncident".into(), json!(true));
     }
     let sort = json!([{"field": "startDate", "order": "DESC"}]);
-    let search = args.search.find("process-instances", filter.into(), sort);
-    let answer = search.await?;
-    if args.search.json {
-        return super::print(&format!("{answer:#}\n"));
-    }
-    super::print(&text(&answer))
+    let search = Search {
+        what: "process-instances",
+        filter,
+        sort,
+        began: "startDate",
+    };
+    args.list.show(search, text).await
 }
 
 fn text(answer: &Value) -> String {
-    let items = answer["items"].as_array().map_or(&[][..], Vec::as_slice);
-    if items.is_empty() {
+    if items(answer).next().is_none() {
         return "No process instances.\n".to_string();
     }
     let mut rows = vec![
@@ -52,7 +53,7 @@ fn text(answer: &Value) -> String {
         ]
         .map(String::from),
     ];
-    for item in items {
+    for item in items(answer) {
         let state = match item["hasIncident"].as_bool() {
             Some(true) => "INCIDENT".to_string(),
             _ => word(item, "state"),
@@ -67,17 +68,7 @@ fn text(answer: &Value) -> String {
         ]);
     }
     let mut text = table(&rows);
-    let total = total(answer);
-    if total > items.len() as u64 {
-        let more = match answer.pointer("/page/hasMoreTotalItems") {
-            Some(Value::Bool(true)) => "more than ",
-            _ => "",
-        };
-        text.push_str(&format!(
-            "\n{} of {more}{total}; see --limit.\n",
-            items.len()
-        ));
-    }
+    text.push_str(&more(answer));
     text.push_str("\nWhat one of them did and waits for: skep instance INSTANCE\n");
     text
 }

@@ -3,7 +3,8 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::search::{SearchArgs, items, total, word};
+use super::list::{ListArgs, Search};
+use super::search::{items, more, word};
 use super::table;
 
 #[derive(Args)]
@@ -18,7 +19,7 @@ pub struct JobsArgs {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    search: SearchArgs,
+    list: ListArgs,
 }
 
 pub async fn run(args: JobsArgs) -> anyhow::Result<()> {
@@ -33,11 +34,13 @@ pub async fn run(args: JobsArgs) -> anyhow::Result<()> {
         filter.insert("endTime".into(), json!({"$exists": false}));
     }
     let sort = json!([{"field": "jobKey"}]);
-    let answer = args.search.find("jobs", filter.into(), sort).await?;
-    if args.search.json {
-        return super::print(&format!("{answer:#}\n"));
-    }
-    super::print(&text(&answer))
+    let search = Search {
+        what: "jobs",
+        filter,
+        sort,
+        began: "creationTime",
+    };
+    args.list.show(search, text).await
 }
 
 fn text(answer: &Value) -> String {
@@ -66,10 +69,7 @@ fn text(answer: &Value) -> String {
     if rows.len() == 1 {
         return "No jobs.\n".to_string();
     }
-    let (shown, total) = (rows.len() as u64 - 1, total(answer));
     let mut text = table(&rows);
-    if total > shown {
-        text.push_str(&format!("\n{shown} of {total}; see --limit.\n"));
-    }
+    text.push_str(&more(answer));
     text
 }

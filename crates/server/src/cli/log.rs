@@ -2,13 +2,14 @@
 
 mod disk;
 mod names;
-mod reading;
+pub mod reading;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use serde_json::Value;
 use skep_engine::RecordNames;
 use skep_protocol::batch::BatchReader;
 
@@ -118,32 +119,44 @@ struct Printer {
 
 impl Printer {
     fn print(&mut self, log: &mut Reading) -> anyhow::Result<()> {
-        loop {
-            let entries = log.read()?;
-            if entries.is_empty() {
-                return Ok(());
-            }
-            let mut lines = String::new();
-            for entry in entries.iter().filter(|entry| !entry.content().is_empty()) {
-                let damaged = || format!("entry {} of the log cannot be read", entry.index);
-                let records = BatchReader::new(&entry.payload).with_context(damaged)?;
-                // What a creation says of its instance stands after the instance's first records.
-                for record in records.clone() {
-                    self.names.learn(&record.with_context(damaged)?);
-                }
-                for record in records {
-                    let record = record.with_context(damaged)?;
-                    if record.position < self.from {
-                        continue;
-                    }
-                    let json =
-                        skep_protocol::json::render(&record, &self.names).with_context(damaged)?;
-                    lines.push_str(&json.to_string());
-                    lines.push('\n');
-                }
-                self.names.batch_ends();
-            }
-            super::print(&lines)?;
+        let from = self.from;
+        each(log, &mut self.names, |lines| {
+            let late = |record: &&Value| record["position"].as_u64().is_none_or(|at| at >= from);
+            let text: String = lines
+                .iter()
+                .filter(late)
+                .map(|record| format!("{record}\n"))
+                .collect();
+            super::print(&text)
+        })
+    }
+}
+
+/// Hands on the records up to the end of a log, some at a time.
+pub fn each(
+    log: &mut Reading,
+    names: &mut RecordNames,
+    mut use_them: impl FnMut(&[Value]) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    loop {
+        let entries = log.read()?;
+        if entries.is_empty() {
+            return Ok(());
         }
+        let mut rendered = Vec::new();
+        for entry in entries.iter().filter(|entry| !entry.content().is_empty()) {
+            let damaged = || format!("entry {} of the log cannot be read", entry.index);
+            let records = BatchReader::new(&entry.payload).with_context(damaged)?;
+            // What a creation says of its instance stands after the instance's first records.
+            for record in records.clone() {
+                names.learn(&record.with_context(damaged)?);
+            }
+            for record in records {
+                let record = record.with_context(damaged)?;
+                rendered.push(skep_protocol::json::render(&record, names).with_context(damaged)?);
+            }
+            names.batch_ends();
+        }
+        use_them(&rendered)?;
     }
 }

@@ -13,6 +13,9 @@ use super::Usage;
 /// Bytes of a file with a password.
 const MAX_PASSWORD: u64 = 4096;
 
+/// Flags of all commands, apart from those of one of them.
+pub const HEADING: &str = "Server and login";
+
 /// How a command logs in.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LoginArgs {
@@ -22,7 +25,8 @@ pub struct LoginArgs {
         long,
         global = true,
         env = "CAMUNDA_AUTH_STRATEGY",
-        value_name = "basic|oauth|none"
+        value_name = "basic|oauth|none",
+        help_heading = HEADING
     )]
     auth: Option<String>,
     /// Name to log in with. The password comes from --password-file or from CAMUNDA_BASIC_AUTH_PASSWORD.
@@ -30,11 +34,12 @@ pub struct LoginArgs {
         long,
         global = true,
         env = "CAMUNDA_BASIC_AUTH_USERNAME",
-        value_name = "NAME"
+        value_name = "NAME",
+        help_heading = HEADING
     )]
     user: Option<String>,
     /// File with the password, on its first line.
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", help_heading = HEADING)]
     password_file: Option<PathBuf>,
 }
 

@@ -2,25 +2,52 @@
 
 pub mod backup;
 pub mod batch;
+pub mod cancel;
+pub mod check;
 pub mod cluster;
+mod colour;
+pub mod complete;
+pub mod completion;
 pub mod config;
+pub mod delete;
 pub mod deploy;
+pub mod dev;
+#[cfg(test)]
+mod documented;
+pub mod evaluate;
 pub mod explain;
+pub mod fail;
 pub mod feel;
 pub mod fetch;
+mod follow;
+mod given;
 pub mod incidents;
+pub mod init;
 pub mod instance;
 pub mod instances;
 pub mod jobs;
+mod keys;
+mod list;
 pub mod log;
 pub mod login;
+pub mod migrate;
+pub mod modify;
 mod near;
+pub mod processes;
 pub mod profile;
+pub mod profiles;
+pub mod publish;
+pub mod resolve;
+mod rest;
 pub mod restore;
+pub mod run;
 mod search;
+pub mod set;
+pub mod signal;
 pub mod start;
 pub mod status;
 pub mod tasks;
+pub mod worker;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -36,6 +63,20 @@ pub fn block_on(command: impl Future<Output = anyhow::Result<()>>) -> anyhow::Re
         .enable_all()
         .build()?
         .block_on(command)
+}
+
+/// Returns when somebody wants the command to end: Ctrl-C, or SIGTERM.
+async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
+        // Without it, Ctrl-C is left.
+        let _ = tokio::signal::ctrl_c().await;
+        return;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminated.recv() => {}
+    }
 }
 
 pub fn load(mut args: skep_load::LoadArgs) -> anyhow::Result<()> {
@@ -60,20 +101,32 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Rows under each other, columns as wide as needed.
+/// Rows under each other, columns as wide as needed; the first row is the heading.
 fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..N).map(width).collect();
+    let coloured = colour::wanted(&std::io::stdout());
     let mut text = String::new();
-    for row in rows {
-        let cells: Vec<String> = row
+    for (number, row) in rows.iter().enumerate() {
+        let cells = row
             .iter()
             .zip(&widths)
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
+            .enumerate()
+            .map(|(column, (cell, width))| {
+                let padded = match column + 1 == N {
+                    true => cell.clone(),
+                    false => format!("{cell:<width$}"),
+                };
+                match (coloured, number) {
+                    (false, _) => padded,
+                    (true, 0) => colour::heading(&padded),
+                    (true, _) => colour::cell(&padded),
+                }
+            });
+        let cells: Vec<String> = cells.collect();
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');
     }
@@ -98,7 +151,11 @@ fn once(text: &str, code: &str) -> String {
 /// Says what went wrong and chooses the exit code.
 pub fn report(error: &anyhow::Error) -> ExitCode {
     let code = crate::errors::code_of(error);
-    eprintln!("error[{code}]: {}", once(&format!("{error:#}"), code));
+    let mut word = format!("error[{code}]");
+    if colour::wanted(&std::io::stderr()) {
+        word = colour::alarm(&word);
+    }
+    eprintln!("{word}: {}", once(&format!("{error:#}"), code));
     if let Some(skep_client::Error::Connect { .. }) = error.downcast_ref() {
         eprintln!(
             "Start a server with `skep serve`, or name the address of a running one with --address."

@@ -1,14 +1,17 @@
 //! `skep start`.
 
-mod end;
+pub mod end;
 
 use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use skep_client::{Client, Code, CreateInstance, Error, Instance, ProcessRef, RetryPolicy};
 
+use super::given::VariableArgs;
 use super::near::nearest;
+use super::rest::Body;
 use super::search::items;
 use super::{Usage, fetch};
 use crate::args::ServerArgs;
@@ -20,36 +23,35 @@ const MEANT: Duration = Duration::from_secs(2);
 pub struct StartArgs {
     /// BPMN process id, or key of a process definition.
     process: String,
-    /// Variables: a JSON object.
-    #[arg(long, value_name = "JSON")]
-    variables: Option<String>,
+    #[command(flatten)]
+    variables: VariableArgs,
+    /// Tenant that owns the process.
+    #[arg(long, value_name = "TENANT")]
+    tenant: Option<String>,
     /// Version of the process; the latest when none is given.
     #[arg(long)]
     version: Option<i32>,
     /// Wait for the end of the instance and print its variables.
     #[arg(long)]
     r#await: bool,
+    /// Print JSON: the keys of the instance and, with --await, its variables.
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     server: ServerArgs,
 }
 
 pub async fn run(args: StartArgs) -> anyhow::Result<()> {
     let mut request = create(&args)?;
-    if let Some(variables) = &args.variables {
-        let parsed: serde_json::Value = serde_json::from_str(variables)
-            .map_err(|e| Usage(format!("--variables is not JSON: {e}")))?;
-        if !parsed.is_object() {
-            return Err(
-                Usage("--variables must be a JSON object, as in '{\"a\": 1}'".into()).into(),
-            );
-        }
-        request = request.variables(variables.clone());
+    if let Some(variables) = args.variables.json()? {
+        request = request.variables(variables.get());
     }
+    request.tenant_id = args.tenant.clone();
     let watched = match args.server.rest_address() {
         Some(address) if args.r#await && end::is_visible(address).await => Some(address),
         _ => None,
     };
-    let client = args.server.client()?;
+    let client = args.server.client().await?;
     let (instance, variables) = match create_instance(&args, &client, &request, watched).await {
         Ok(created) => created,
         Err(error) => {
@@ -74,14 +76,34 @@ pub async fn run(args: StartArgs) -> anyhow::Result<()> {
         "{what} instance {key} of {}, version {}.",
         instance.process_id, instance.version
     );
-    match (variables, watched) {
-        (Some(variables), _) => super::print(&format!("{variables}\n")),
-        (None, Some(address)) => {
-            let variables = end::of(address, key, args.server.timeout()).await?;
-            super::print(&format!("{variables}\n"))
-        }
-        (None, None) => super::print(&format!("{key}\n")),
-    }
+    let variables = match (variables, watched) {
+        (None, Some(address)) => Some(end::of(address, key, args.server.timeout()).await?),
+        (variables, _) => variables,
+    };
+    super::print(&match (args.json, variables) {
+        (true, variables) => format!("{}\n", json(&instance, variables)?),
+        (false, Some(variables)) => format!("{variables}\n"),
+        (false, None) => format!("{key}\n"),
+    })
+}
+
+/// The instance as JSON; its variables stay as they are stored.
+fn json(instance: &Instance, variables: Option<String>) -> anyhow::Result<String> {
+    let variables = variables.map(RawValue::from_string).transpose()?;
+    Body::default()
+        .with(
+            "processInstanceKey",
+            instance.process_instance_key.to_string(),
+        )
+        .with(
+            "processDefinitionKey",
+            instance.process_definition_key.to_string(),
+        )
+        .with("processDefinitionId", &instance.process_id)
+        .with("processDefinitionVersion", instance.version)
+        .with("tenantId", &instance.tenant_id)
+        .with_some("variables", variables)
+        .text()
 }
 
 /// Creates the instance. With its variables where only the answer to the creation can tell of its end.

@@ -51,7 +51,7 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
     if args.ready {
         return ready::run(&args.management).await;
     }
-    let topology = args.server.client()?.topology().await?;
+    let topology = args.server.client().await?.topology().await?;
     let nodes = nodes(&args.management).await;
     let change = change(&args.management).await;
     let problems = problems::problems(&topology, &nodes);

@@ -1,9 +1,10 @@
 //! `skep tasks`: open user tasks as a table.
 
 use clap::Args;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
-use super::search::{SearchArgs, items, word};
+use super::list::{ListArgs, Search};
+use super::search::{items, more, word};
 use super::table;
 
 #[derive(Args)]
@@ -18,7 +19,7 @@ pub struct TasksArgs {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    search: SearchArgs,
+    list: ListArgs,
 }
 
 pub async fn run(args: TasksArgs) -> anyhow::Result<()> {
@@ -34,12 +35,18 @@ pub async fn run(args: TasksArgs) -> anyhow::Result<()> {
         filter.insert("state".into(), json!({"$in": open}));
     }
     let sort = json!([{"field": "creationDate"}]);
-    let answer = args.search.find("user-tasks", filter.into(), sort).await?;
-    if args.search.json {
-        return super::print(&format!("{answer:#}\n"));
-    }
-    if items(&answer).next().is_none() {
-        return super::print("No user tasks.\n");
+    let search = Search {
+        what: "user-tasks",
+        filter,
+        sort,
+        began: "creationDate",
+    };
+    args.list.show(search, text).await
+}
+
+fn text(answer: &Value) -> String {
+    if items(answer).next().is_none() {
+        return "No user tasks.\n".to_string();
     }
     let columns = [
         "userTaskKey",
@@ -56,6 +63,6 @@ pub async fn run(args: TasksArgs) -> anyhow::Result<()> {
         ]
         .map(String::from),
     ];
-    rows.extend(items(&answer).map(|task| columns.map(|name| word(task, name))));
-    super::print(&table(&rows))
+    rows.extend(items(answer).map(|task| columns.map(|name| word(task, name))));
+    format!("{}{}", table(&rows), more(answer))
 }

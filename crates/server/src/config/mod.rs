@@ -13,7 +13,7 @@ mod settings;
 pub mod source;
 mod table;
 pub mod tls;
-mod value;
+pub mod value;
 mod without_effect;
 
 pub use placeholders::fill;

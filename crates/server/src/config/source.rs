@@ -105,7 +105,7 @@ const ENVIRONMENT_NAMES: [&str; 10] = [
     "OTEL_TRACES_SAMPLER_ARG",
 ];
 /// Settings of clients and of the command line.
-const CLIENT: [&str; 20] = [
+const CLIENT: [&str; 21] = [
     "CAMUNDA_CLIENT_",
     "CAMUNDA_OAUTH_",
     "CAMUNDA_AUTH_STRATEGY",
@@ -118,6 +118,7 @@ const CLIENT: [&str; 20] = [
     "SKEP_PASSWORD_FILE",
     "SKEP_ADDRESS",
     "SKEP_MANAGEMENT_ADDRESS",
+    "SKEP_PROFILE",
     "SKEP_TEST_",
     // Of those who build and test it.
     "SKEP_BIN",

@@ -231,7 +231,8 @@ fn show_bytes(bytes: u64) -> String {
     }
 }
 
-fn duration(text: &str) -> Option<Duration> {
+/// A time as settings have it: `90s`, `2h`, `PT15M`; a number alone counts milliseconds.
+pub fn duration(text: &str) -> Option<Duration> {
     if text.starts_with(['P', 'p']) {
         let span: jiff::SignedDuration = text.parse().ok()?;
         return Duration::try_from(span).ok();

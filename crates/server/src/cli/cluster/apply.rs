@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use http::StatusCode;
+use http::{Method, StatusCode};
 use serde_json::Value;
 
 use super::ManagementArgs;
@@ -101,7 +101,7 @@ async fn step(args: &ApplyArgs, wish: Wish) -> anyhow::Result<Step> {
         return Ok(Step::Done(format!("As asked: {}.", shape.text())));
     }
     let body = wish.body().to_string();
-    let (status, body) = match fetch::patch(management, PATH, body, ANSWER).await {
+    let (status, body) = match fetch::request(Method::PATCH, management, PATH, body, ANSWER).await {
         Ok(answer) => answer,
         // Whether it was taken shows the next look.
         Err(error) => return Ok(Step::Wait(format!("{error:#}"))),

@@ -11,7 +11,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::cli::fetch;
-use crate::cli::search::{items, read, word};
+use crate::cli::rest::read;
+use crate::cli::search::{items, word};
 use crate::errors::Coded;
 
 /// The pause between two looks grows from the first to the second.
@@ -74,7 +75,7 @@ fn too_late(key: i64, timeout: Duration) -> anyhow::Error {
 }
 
 /// The variables of the instance itself, as one JSON object.
-async fn variables(address: &str, key: i64) -> anyhow::Result<String> {
+pub async fn variables(address: &str, key: i64) -> anyhow::Result<String> {
     // Texts as they are stored: a number that is read and written again may be rounded.
     let mut found: BTreeMap<String, Box<RawValue>> = BTreeMap::new();
     let mut after = Value::Null;

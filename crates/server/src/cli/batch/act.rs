@@ -1,0 +1,267 @@
+//! `skep batch resolve|cancel|migrate`: what is done to every process instance that a filter finds.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value, json};
+
+use crate::cli::given::{self, VariableArgs};
+use crate::cli::migrate::{PlanArgs, active};
+use crate::cli::rest::{Body, RestArgs};
+use crate::cli::search::{items, total, word};
+use crate::cli::{Usage, print, table};
+
+/// Instances that a dry run shows.
+const SHOWN: u64 = 10;
+
+#[derive(Subcommand)]
+pub enum Act {
+    /// Resolve the incidents of process instances.
+    Resolve(ActArgs),
+    /// Cancel process instances.
+    Cancel(ActArgs),
+    /// Let running process instances go on with another definition.
+    Migrate(MigrateArgs),
+}
+
+#[derive(Args)]
+pub struct MigrateArgs {
+    #[command(flatten)]
+    plan: PlanArgs,
+    #[command(flatten)]
+    act: ActArgs,
+}
+
+#[derive(Args)]
+pub struct ActArgs {
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// Do nothing, and say for how many process instances it would be done.
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    rest: RestArgs,
+}
+
+/// Which process instances: those that are all of this.
+#[derive(Args)]
+struct FilterArgs {
+    /// Of this process (BPMN process id).
+    #[arg(long, value_name = "ID")]
+    process: Option<String>,
+    /// Of this version of the process.
+    #[arg(long, value_name = "N", requires = "process")]
+    version: Option<i32>,
+    /// With an active element of this id.
+    #[arg(long, value_name = "ELEMENT")]
+    element: Option<String>,
+    /// With an incident that says this; * stands for any text.
+    #[arg(long, value_name = "TEXT")]
+    error: Option<String>,
+    /// That began within this time, as in 30m, 2h or 7d.
+    #[arg(long, value_name = "TIME", value_parser = given::time)]
+    since: Option<Duration>,
+    /// That began before this time.
+    #[arg(long, value_name = "TIME", value_parser = given::time)]
+    older: Option<Duration>,
+    /// Of this tenant.
+    #[arg(long, value_name = "TENANT")]
+    tenant: Option<String>,
+    /// With this key; may be given several times.
+    #[arg(long = "instance", value_name = "INSTANCE", value_parser = given::key)]
+    instances: Vec<i64>,
+    #[command(flatten)]
+    variables: VariableArgs,
+}
+
+impl FilterArgs {
+    /// As a search has it.
+    ///
+    /// # Errors
+    /// An empty one: nobody wants to cancel everything by leaving something out.
+    fn json(&self) -> anyhow::Result<Map<String, Value>> {
+        let mut filter = Map::new();
+        let mut add = |name: &str, value: Option<Value>| {
+            filter.extend(value.map(|value| (name.to_string(), value)));
+        };
+        add(
+            "processDefinitionId",
+            self.process.as_ref().map(|id| json!(id)),
+        );
+        add(
+            "processDefinitionVersion",
+            self.version.map(|number| json!(number)),
+        );
+        add("elementId", self.element.as_ref().map(|id| json!(id)));
+        let is_active = self.element.as_ref().map(|_| json!("ACTIVE"));
+        add("elementInstanceState", is_active);
+        add(
+            "errorMessage",
+            self.error.as_ref().map(|text| json!({"$like": text})),
+        );
+        add("tenantId", self.tenant.as_ref().map(|id| json!(id)));
+        let mut began = Map::new();
+        for (op, time) in [("$gte", self.since), ("$lt", self.older)] {
+            if let Some(time) = time {
+                let at = Timestamp::now() - SignedDuration::try_from(time)?;
+                began.insert(op.into(), json!(at.to_string()));
+            }
+        }
+        add("startDate", (!began.is_empty()).then(|| began.into()));
+        let keys: Vec<String> = self.instances.iter().map(i64::to_string).collect();
+        add(
+            "processInstanceKey",
+            (!keys.is_empty()).then(|| json!({"$in": keys})),
+        );
+        if let Some(variables) = self.variables.json()? {
+            let all: Map<String, Value> = serde_json::from_str(variables.get())?;
+            let one =
+                |(name, value): (String, Value)| json!({"name": name, "value": value.to_string()});
+            add("variables", Some(all.into_iter().map(one).collect()));
+        }
+        if filter.is_empty() {
+            let why = "no filter is given, and that would be every process instance: say which with --process, --element, --error, \
+                       --since, --older, --tenant, --var or --instance";
+            return Err(Usage(why.into()).into());
+        }
+        Ok(filter)
+    }
+}
+
+/// What is done, as it is asked for and as it is said.
+struct Deed {
+    path: &'static str,
+    done: &'static str,
+    /// What the server decides besides the filter.
+    besides: Value,
+    /// How instances are migrated.
+    plan: Option<Value>,
+}
+
+pub async fn run(act: Act) -> anyhow::Result<()> {
+    let (args, deed) = match act {
+        Act::Resolve(args) => (
+            args,
+            Deed {
+                path: "incident-resolution",
+                done: "have their incidents resolved",
+                besides: json!({"state": "ACTIVE", "hasIncident": true}),
+                plan: None,
+            },
+        ),
+        Act::Cancel(args) => (
+            args,
+            Deed {
+                path: "cancellation",
+                done: "be cancelled",
+                // What was called ends with what called it.
+                besides: json!({"state": "ACTIVE", "parentProcessInstanceKey": {"$exists": false}}),
+                plan: None,
+            },
+        ),
+        Act::Migrate(MigrateArgs { plan, act }) => {
+            // Before anything is asked of the server.
+            let filter = act.filter.json()?;
+            let target = plan.target(&act.rest).await?;
+            let mapping = plan.instructions(elements(&act.rest, filter).await?);
+            let plan =
+                json!({"targetProcessDefinitionKey": target, "mappingInstructions": mapping});
+            let deed = Deed {
+                path: "migration",
+                done: "go on with the other definition",
+                besides: json!({"state": "ACTIVE"}),
+                plan: Some(plan),
+            };
+            (act, deed)
+        }
+    };
+    match args.dry_run {
+        true => would(&args, &deed).await,
+        false => create(&args, deed).await,
+    }
+}
+
+/// Ids of the elements that are active in the definitions that the filter names by process and version, or by instance.
+async fn elements(rest: &RestArgs, mut filter: Map<String, Value>) -> anyhow::Result<Vec<String>> {
+    filter.insert("state".into(), json!("ACTIVE"));
+    let body = Body::default()
+        .with("filter", filter)
+        .with("page", json!({"limit": 1000}));
+    let found = rest.post("process-instances/search", body).await?;
+    let mut definitions: Vec<String> = items(&found)
+        .map(|instance| word(instance, "processDefinitionKey"))
+        .collect();
+    definitions.sort();
+    definitions.dedup();
+    let mut elements = Vec::new();
+    for definition in definitions {
+        elements.extend(active(rest, json!({"processDefinitionKey": definition})).await?);
+    }
+    Ok(elements)
+}
+
+/// Says what would be done.
+async fn would(args: &ActArgs, deed: &Deed) -> anyhow::Result<()> {
+    let mut filter = args.filter.json()?;
+    if let Value::Object(besides) = &deed.besides {
+        filter.extend(besides.clone());
+    }
+    let body = Body::default()
+        .with("filter", filter)
+        .with("sort", json!([{"field": "startDate"}]))
+        .with("page", json!({"limit": SHOWN}));
+    let found = args.rest.post("process-instances/search", body).await?;
+    let count = total(&found);
+    if args.rest.json {
+        let whole = json!({"dryRun": true, "processInstances": count, "migrationPlan": deed.plan});
+        return print(&format!("{whole:#}\n"));
+    }
+    let mut text = match count {
+        0 => "Nothing would be done: no running process instance is found.\n".to_string(),
+        1 => format!("1 process instance would {}.\n", deed.done),
+        _ => format!("{count} process instances would {}.\n", deed.done),
+    };
+    if count > 0 {
+        let mut rows = vec![["INSTANCE", "PROCESS", "VERSION", "STARTED"].map(String::from)];
+        let columns = [
+            "processInstanceKey",
+            "processDefinitionId",
+            "processDefinitionVersion",
+            "startDate",
+        ];
+        rows.extend(items(&found).map(|item| columns.map(|name| word(item, name))));
+        text.push('\n');
+        text.push_str(&table(&rows));
+        if count > SHOWN {
+            text.push_str("…\n");
+        }
+    }
+    for mapped in deed
+        .plan
+        .iter()
+        .flat_map(|plan| plan["mappingInstructions"].as_array())
+        .flatten()
+    {
+        let (from, to) = (
+            word(mapped, "sourceElementId"),
+            word(mapped, "targetElementId"),
+        );
+        text.push_str(&format!("Element {from} becomes {to}.\n"));
+    }
+    print(&text)
+}
+
+async fn create(args: &ActArgs, deed: Deed) -> anyhow::Result<()> {
+    let body = Body::default()
+        .with("filter", args.filter.json()?)
+        .with_some("migrationPlan", deed.plan);
+    let path = format!("process-instances/{}", deed.path);
+    let created = args.rest.post(&path, body).await?;
+    let key = word(&created, "batchOperationKey");
+    let sentence = format!(
+        "Batch operation {key} has begun; `skep batch {key}{}` says how far it is.",
+        args.rest.flag()
+    );
+    args.rest.say(&sentence, &created)
+}

@@ -1,0 +1,126 @@
+//! The server that `skep dev` starts: this binary again, on a directory that goes with it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, bail};
+use skep_client::{Client, ClientConfig};
+
+/// A file system in memory; nothing is written to a disk there.
+const MEMORY: &str = "/dev/shm";
+/// Free bytes that it must have, or the directory for temporary files is taken.
+const ROOM: u64 = 1 << 30;
+/// The server has started when it says this.
+const UP: &str = "What to do next";
+
+pub struct Server {
+    process: Child,
+    directory: PathBuf,
+    pub rest: String,
+    pub grpc: String,
+}
+
+impl Server {
+    pub fn start([rest, grpc, management]: [u16; 3]) -> anyhow::Result<Server> {
+        let directory = place().join(format!("skep-dev-{}", std::process::id()));
+        std::fs::create_dir_all(&directory)
+            .with_context(|| format!("{} cannot be made", directory.display()))?;
+        let program = std::env::current_exe().context("the program does not know its own file")?;
+        let process = Command::new(program)
+            .arg("serve")
+            .arg("--data")
+            .arg(&directory)
+            .args(["--rest-port", &rest.to_string()])
+            .args(["--grpc-port", &grpc.to_string()])
+            .args(["--management-port", &management.to_string()])
+            .args(["--log-level", "warn"])
+            .args([
+                "--set",
+                "camunda.data.primary-storage.disk.free-space.processing=2MB",
+            ])
+            .args([
+                "--set",
+                "camunda.data.primary-storage.disk.free-space.replication=1MB",
+            ])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("the server cannot be started")?;
+        let mut server = Server {
+            process,
+            directory,
+            rest: String::new(),
+            grpc: String::new(),
+        };
+        server.read_addresses()?;
+        Ok(server)
+    }
+
+    /// Reads what the server says until it is up.
+    fn read_addresses(&mut self) -> anyhow::Result<()> {
+        let output = self
+            .process
+            .stdout
+            .take()
+            .context("the server says nothing")?;
+        let mut lines = BufReader::new(output);
+        let mut said = String::new();
+        while !said.contains(UP) {
+            if lines.read_line(&mut said)? == 0 {
+                bail!("the server has not started; what it said stands above");
+            }
+        }
+        let address = |label: &str| {
+            let line = said.lines().find(|line| line.trim().starts_with(label))?;
+            let address = line
+                .split_whitespace()
+                .last()?
+                .trim_start_matches("http://");
+            Some(format!("http://{}", address.split('/').next()?))
+        };
+        self.rest = address("REST").context("the server does not say where REST is")?;
+        self.grpc = address("gRPC").context("the server does not say where gRPC is")?;
+        // It must not meet a closed pipe.
+        self.process.stdout = Some(lines.into_inner());
+        Ok(())
+    }
+
+    /// Of its only partition.
+    pub fn log(&self) -> PathBuf {
+        self.directory.join("partitions/1/log")
+    }
+
+    pub fn client(&self) -> anyhow::Result<Client> {
+        Ok(Client::rest(ClientConfig::new(&self.rest))?)
+    }
+
+    /// # Errors
+    /// It has ended.
+    pub fn still_runs(&mut self) -> anyhow::Result<()> {
+        match self.process.try_wait()? {
+            None => Ok(()),
+            Some(status) => bail!("the server has ended: {status}"),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Nothing of it is kept, so it need not end well.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// Where the data is.
+fn place() -> PathBuf {
+    let memory = Path::new(MEMORY);
+    let has_room = rustix::fs::statvfs(memory)
+        .is_ok_and(|found| found.f_bavail.saturating_mul(found.f_frsize) >= ROOM);
+    match has_room {
+        true => memory.to_path_buf(),
+        false => std::env::temp_dir(),
+    }
+}

@@ -1,0 +1,48 @@
+//! `skep evaluate`: a decision.
+
+use clap::Args;
+
+use super::given::VariableArgs;
+use super::rest::{Body, RestArgs};
+use super::search::word;
+use crate::errors::Coded;
+
+#[derive(Args)]
+pub struct EvaluateArgs {
+    /// Id of a decision, or key of a decision definition.
+    decision: String,
+    /// Tenant that owns the decision.
+    #[arg(long, value_name = "TENANT")]
+    tenant: Option<String>,
+    #[command(flatten)]
+    variables: VariableArgs,
+    #[command(flatten)]
+    rest: RestArgs,
+}
+
+/// The output goes to standard output as JSON; with `--json`, the whole answer.
+pub async fn run(args: EvaluateArgs) -> anyhow::Result<()> {
+    let name = match args.decision.parse::<i64>() {
+        Ok(_) => "decisionDefinitionKey",
+        Err(_) => "decisionDefinitionId",
+    };
+    let body = Body::default()
+        .with(name, &args.decision)
+        .with_some("variables", args.variables.json()?)
+        .with_some("tenantId", args.tenant.as_deref());
+    let answer = args
+        .rest
+        .post("decision-definitions/evaluation", body)
+        .await?;
+    if let Some(why) = answer["failureMessage"]
+        .as_str()
+        .filter(|why| !why.is_empty())
+    {
+        let failed = word(&answer, "failedDecisionDefinitionId");
+        let text = format!("the decision '{failed}' has no result: {why}");
+        return Err(Coded::new("DECISION_EVALUATION_ERROR", text).into());
+    }
+    // The output is JSON in a text already.
+    let output = answer["output"].as_str().map_or("null", |output| output);
+    args.rest.say(output, &answer)
+}

@@ -1,0 +1,57 @@
+//! What a key belongs to, where it was not what a command takes.
+
+use serde_json::{Value, json};
+
+use super::rest::{Body, RestArgs};
+use super::search::{items, word};
+use crate::errors::{Coded, code_of};
+
+/// Where a key is looked for, what it would be the key of, and the command for that.
+const PLACES: [(&str, &str, &str); 7] = [
+    ("process-instances", "a process instance", "skep instance"),
+    ("incidents", "an incident", "skep resolve"),
+    ("user-tasks", "a user task", "skep complete"),
+    ("element-instances", "an element instance", "skep set"),
+    ("process-definitions", "a process definition", "skep start"),
+    ("batch-operations", "a batch operation", "skep batch"),
+    ("decision-definitions", "a decision", "skep evaluate"),
+];
+
+/// An error of a command that takes a key, with what the key belongs to if it was not found.
+pub async fn explain(
+    rest: &RestArgs,
+    key: i64,
+    wanted: &str,
+    error: anyhow::Error,
+) -> anyhow::Error {
+    if code_of(&error) != "NOT_FOUND" {
+        return error;
+    }
+    let Some((what, command, found)) = owner(rest, key).await else {
+        return error;
+    };
+    let text = match what == wanted {
+        true => format!(
+            "{key} is the key of {what}, and it is {} already",
+            word(&found, "state")
+        ),
+        false => format!(
+            "{key} is the key of {what}, and this command takes that of {wanted}: see `{command} {key}`"
+        ),
+    };
+    Coded::new("NOT_FOUND", text).into()
+}
+
+/// What the key belongs to; nothing if secondary storage does not know it, or there is none.
+async fn owner(rest: &RestArgs, key: i64) -> Option<(&'static str, &'static str, Value)> {
+    for (place, what, command) in PLACES {
+        let found = rest.look(&format!("{place}/{key}")).await.ok()?;
+        if let Ok(found) = super::rest::read(found) {
+            return Some((what, command, found));
+        }
+    }
+    let filter = json!({"jobKey": key.to_string()});
+    let jobs = rest.post("jobs/search", Body::default().with("filter", filter));
+    let job = items(&jobs.await.ok()?).next().cloned()?;
+    Some(("a job", "skep complete", job))
+}

@@ -1,0 +1,91 @@
+//! What the commands that print a list share: since when, and again and again.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::given;
+use super::search::SearchArgs;
+
+/// Between two looks of `--watch`.
+const PAUSE: Duration = Duration::from_secs(2);
+/// Goes home and erases everything: a terminal shows the page in the place of the one before.
+const CLEAR: &str = "\x1b[H\x1b[2J";
+
+#[derive(Args)]
+pub struct ListArgs {
+    /// Only those that began within this time, as in 30m, 2h or 7d.
+    #[arg(long, value_name = "TIME", value_parser = given::time)]
+    since: Option<Duration>,
+    /// Look again every two seconds, until interrupted.
+    #[arg(long)]
+    watch: bool,
+    #[command(flatten)]
+    search: SearchArgs,
+}
+
+/// What is searched for.
+pub struct Search {
+    /// As in `/v2/jobs/search`.
+    pub what: &'static str,
+    pub filter: Map<String, Value>,
+    pub sort: Value,
+    /// The field with the time at which one of them began.
+    pub began: &'static str,
+}
+
+impl ListArgs {
+    pub fn search(&self) -> &SearchArgs {
+        &self.search
+    }
+
+    /// Searches, and prints what is found.
+    pub async fn show(
+        &self,
+        mut search: Search,
+        text: impl Fn(&Value) -> String,
+    ) -> anyhow::Result<()> {
+        self.again(
+            async || {
+                if let Some(since) = self.since {
+                    let since = Timestamp::now() - jiff::SignedDuration::try_from(since)?;
+                    let since = json!({"$gte": since.to_string()});
+                    search.filter.insert(search.began.into(), since);
+                }
+                let filter = search.filter.clone().into();
+                let found = self.search.find(search.what, filter, search.sort.clone());
+                found.await
+            },
+            text,
+        )
+        .await
+    }
+
+    /// Prints what is found, with `--watch` each time that it is another.
+    pub async fn again(
+        &self,
+        mut find: impl AsyncFnMut() -> anyhow::Result<Value>,
+        text: impl Fn(&Value) -> String,
+    ) -> anyhow::Result<()> {
+        let mut shown = None;
+        loop {
+            let found = find().await?;
+            let page = match self.search.rest.json {
+                true => format!("{found:#}\n"),
+                false => text(&found),
+            };
+            if shown.as_ref() != Some(&page) {
+                let clear = self.watch && std::io::stdout().is_terminal();
+                super::print(&format!("{}{page}", if clear { CLEAR } else { "" }))?;
+                shown = Some(page);
+            }
+            if !self.watch {
+                return Ok(());
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}

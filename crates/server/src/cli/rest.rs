@@ -1,0 +1,137 @@
+//! Requests to the REST interface, as the commands that search and those that act send them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::Context;
+use bytes::Bytes;
+use clap::Args;
+use http::{Method, StatusCode};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+use skep_client::{Client, ClientConfig};
+
+use super::{fetch, login, profiles};
+use crate::errors::{Coded, known};
+
+/// The server to ask, and how its answer is printed.
+#[derive(Args, Clone, Debug)]
+pub struct RestArgs {
+    /// Print JSON, with all fields.
+    #[arg(long)]
+    pub json: bool,
+    /// Address of the server's REST interface, or several, separated by commas.
+    #[arg(
+        long,
+        env = "SKEP_ADDRESS",
+        default_value = DEFAULT_ADDRESS,
+        value_name = "URL"
+    )]
+    pub address: String,
+}
+
+pub const DEFAULT_ADDRESS: &str = "http://localhost:8080";
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+impl RestArgs {
+    /// The answer to a GET below `/v2/`.
+    pub async fn get(&self, what: &str) -> anyhow::Result<Value> {
+        let path = format!("/v2/{what}");
+        read(fetch::get(&self.address, &path, TIMEOUT).await?)
+    }
+
+    /// The same, for what is asked again and again: nothing is said of rows that are old.
+    pub async fn look(&self, what: &str) -> anyhow::Result<(StatusCode, Bytes)> {
+        let path = format!("/v2/{what}");
+        fetch::look(&self.address, &path, TIMEOUT).await
+    }
+
+    /// The answer to a POST; null where the server answers with nothing.
+    pub async fn post(&self, what: &str, body: Body) -> anyhow::Result<Value> {
+        self.send(Method::POST, what, body).await
+    }
+
+    pub async fn send(&self, method: Method, what: &str, body: Body) -> anyhow::Result<Value> {
+        let path = format!("/v2/{what}");
+        let body = body.text()?;
+        let (status, body) = fetch::request(method, &self.address, &path, body, TIMEOUT).await?;
+        match status.is_success() && body.is_empty() {
+            true => Ok(Value::Null),
+            false => read((status, body)),
+        }
+    }
+
+    /// A client of the same server.
+    pub async fn client(&self) -> anyhow::Result<Client> {
+        let address = fetch::one_of(&self.address, 8080).await?;
+        let mut config = ClientConfig::new(&address);
+        config.authorities = fetch::authorities().map(Into::into);
+        config.authorization = login::at(&address)?;
+        Ok(Client::rest(config)?)
+    }
+
+    /// What a command line that is suggested has to say to reach the same server.
+    pub fn flag(&self) -> String {
+        let known = std::env::var("SKEP_ADDRESS").ok();
+        let known = known
+            .as_deref()
+            .or(profiles::address())
+            .unwrap_or(DEFAULT_ADDRESS);
+        match self.address == known {
+            true => String::new(),
+            false => format!(" --address {}", self.address),
+        }
+    }
+
+    /// Prints what was done: a sentence, or JSON.
+    pub fn say(&self, sentence: &str, done: &Value) -> anyhow::Result<()> {
+        match self.json {
+            true => super::print(&format!("{done:#}\n")),
+            false => super::print(&format!("{sentence}\n")),
+        }
+    }
+}
+
+/// The fields of a JSON object. Variables stay as they were written: a number that is read and written again may be rounded.
+#[derive(Default, Serialize)]
+pub struct Body(BTreeMap<&'static str, Box<RawValue>>);
+
+impl Body {
+    /// With a field.
+    pub fn with(mut self, name: &'static str, value: impl Serialize) -> Body {
+        // Serialization of texts, numbers and JSON values has no error.
+        if let Ok(value) = to_raw_value(&value) {
+            self.0.insert(name, value);
+        }
+        self
+    }
+
+    /// With a field, if there is a value for it.
+    pub fn with_some(self, name: &'static str, value: Option<impl Serialize>) -> Body {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    pub fn text(&self) -> anyhow::Result<String> {
+        Ok(serde_json::to_string(&self.0)?)
+    }
+}
+
+/// What a server answered, or why it refused.
+pub fn read((status, body): (StatusCode, Bytes)) -> anyhow::Result<Value> {
+    let answer: Value = serde_json::from_slice(&body)
+        .with_context(|| format!("the server answered {status} with something that is no JSON"))?;
+    if status.is_success() {
+        return Ok(answer);
+    }
+    let text = |field| answer.get(field).and_then(Value::as_str);
+    let code = text("title").and_then(known).unwrap_or("UNKNOWN");
+    let detail = match text("detail") {
+        Some(detail) => detail.to_string(),
+        None => format!("the server answered {status}: {answer}"),
+    };
+    Err(Coded::new(code, detail).into())
+}

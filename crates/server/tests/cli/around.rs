@@ -1,0 +1,160 @@
+//! What is around the commands: profiles, several addresses, completion, colours.
+
+use std::process::Command;
+
+use super::acting::Desk;
+use super::binary::{run, skep, stderr, stdout, workplace};
+
+/// An address where nobody listens.
+fn nobody() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}", listener.local_addr().unwrap())
+}
+
+#[test]
+fn a_profile_names_a_server() {
+    let desk = Desk::new(&[]);
+    let here = desk.directory.path();
+    let profiles = |text: &str| {
+        std::fs::create_dir_all(here.join("config/skep")).unwrap();
+        std::fs::write(here.join("config/skep/profiles.yaml"), text).unwrap();
+    };
+    let at = |args: &[&str], variables: &[(&str, &str)]| {
+        let mut command = skep(here);
+        command.env("XDG_CONFIG_HOME", here.join("config"));
+        command
+            .args(args)
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap()
+    };
+    let none = at(&["jobs", "--profile", "here"], &[]);
+    assert_eq!(none.status.code(), Some(2), "{}", stderr(&none));
+    let (rest, nobody) = (&desk.server.rest, nobody());
+    profiles(&format!(
+        "default: away\nprofiles:\n  here:\n    address: {rest}\n  away:\n    address: {nobody}\n"
+    ));
+    for (args, variables, works) in [
+        (vec!["jobs", "--profile", "here"], vec![], true),
+        (vec!["jobs"], vec![], false),
+        (vec!["jobs"], vec![("SKEP_PROFILE", "here")], true),
+        (
+            vec!["deploy", "quick.bpmn"],
+            vec![("SKEP_PROFILE", "here")],
+            true,
+        ),
+        // A flag wins over the environment, and that over the profile.
+        (
+            vec!["jobs", "--profile", "here"],
+            vec![("SKEP_ADDRESS", nobody.as_str())],
+            false,
+        ),
+        (
+            vec!["jobs", "--profile", "away", "--address", rest],
+            vec![],
+            true,
+        ),
+    ] {
+        let done = at(&args, &variables);
+        assert_eq!(done.status.success(), works, "{args:?}: {}", stderr(&done));
+    }
+    let unknown = at(&["jobs", "--profile", "there"], &[]);
+    assert!(
+        stderr(&unknown).contains("no profile 'there'"),
+        "{}",
+        stderr(&unknown)
+    );
+    assert!(
+        stderr(&unknown).contains("here, away"),
+        "{}",
+        stderr(&unknown)
+    );
+    profiles("profiles:\n  here:\n    password: hush\n");
+    let secret = at(&["jobs", "--profile", "here"], &[]);
+    assert!(
+        stderr(&secret).contains("a profile has no 'password'"),
+        "{}",
+        stderr(&secret)
+    );
+    // How a server listens is none of a profile's business.
+    profiles("default: odd\nprofiles:\n  odd:\n    address: not-an-ip\n");
+    let config = at(&["config"], &[]);
+    assert!(config.status.success(), "{}", stderr(&config));
+}
+
+#[test]
+fn of_several_addresses_one_that_answers_is_asked() {
+    let desk = Desk::new(&[]);
+    let (dead, also_dead) = (nobody(), nobody());
+    let all = format!("{dead},{},{also_dead}", desk.server.rest);
+    let at = |args: &[&str], addresses: &str| {
+        run(
+            desk.directory.path(),
+            &[args, &["--address", addresses]].concat(),
+        )
+    };
+    for args in [
+        &["jobs"][..],
+        &["deploy", "quick.bpmn"],
+        &["start", "quick", "--await"],
+        &["run", "quick.bpmn"],
+    ] {
+        let done = at(args, &all);
+        assert!(done.status.success(), "{args:?}: {}", stderr(&done));
+    }
+    let nobody = at(&["jobs"], &format!("{dead},{also_dead}"));
+    assert!(
+        stderr(&nobody).starts_with("error[NO_SERVER]: none of "),
+        "{}",
+        stderr(&nobody)
+    );
+}
+
+#[test]
+fn shells_complete_every_command() {
+    let directory = workplace();
+    for shell in ["bash", "zsh", "fish"] {
+        let done = run(directory.path(), &["completion", shell]);
+        let script = stdout(&done);
+        for word in ["resolve", "dry-run", "completion", "worker"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    let script = stdout(&run(directory.path(), &["completion", "bash"]));
+    let line = format!(
+        "{script}\nCOMP_WORDS=(skep can); COMP_CWORD=1; _skep skep can skep; echo \"${{COMPREPLY[@]}}\""
+    );
+    let completed = Command::new("bash").args(["-c", &line]).output().unwrap();
+    assert_eq!(stdout(&completed), "cancel\n", "{}", stderr(&completed));
+    let other = run(directory.path(), &["completion", "tcsh"]);
+    assert_eq!(other.status.code(), Some(2));
+}
+
+#[test]
+fn colours_are_only_where_a_terminal_is() {
+    let desk = Desk::new(&[]);
+    desk.says(&["deploy", "quick.bpmn"]);
+    desk.says(&["start", "quick", "--await"]);
+    assert!(!desk.says(&["instances"]).contains('\x1b'));
+    let line = format!(
+        "{} instances --address {}",
+        env!("CARGO_BIN_EXE_skep"),
+        desk.server.rest
+    );
+    let terminal = |variable: &str| {
+        let mut command = Command::new("script");
+        command
+            .args(["-qec", &line, "/dev/null"])
+            .env("TERM", "xterm")
+            .env_remove("NO_COLOR");
+        if !variable.is_empty() {
+            command.env(variable, "1");
+        }
+        let done = command.output().unwrap();
+        assert!(done.status.success(), "{}", stderr(&done));
+        stdout(&done)
+    };
+    let shown = terminal("");
+    assert!(shown.contains("\x1b[32mCOMPLETED"), "{shown:?}");
+    assert!(!terminal("NO_COLOR").contains('\x1b'));
+}
