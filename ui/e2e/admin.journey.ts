@@ -1,29 +1,6 @@
 // Admin with people: who there is, who belongs to what, what is granted, and why somebody may do something.
-import type { Page } from "@playwright/test";
-import { GUARDED, people } from "./guarded.mjs";
-import { expect, fits, test as shared } from "./journey";
-import { startServer } from "./server.mjs";
-
-const test = shared.extend<object, { guarded: { url: string } }>({
-  guarded: [
-    // Playwright wants a pattern of objects here.
-    async ({}, use) => {
-      const running = await startServer(GUARDED);
-      await people(running.url);
-      await use({ url: running.url });
-      await running.stop();
-    },
-    { scope: "worker", timeout: 120_000 },
-  ],
-});
-
-async function enter(page: Page, url: string, path: string, name = "root") {
-  await page.goto(`${url}/ui${path}`);
-  await page.getByLabel("User name").fill(name);
-  await page.getByLabel("Password").fill(`${name}-secret`);
-  await page.getByRole("button", { name: "Log in", exact: true }).click();
-  await expect(page.getByLabel("Password")).toHaveCount(0);
-}
+import { expect, fits } from "./journey";
+import { enter, test } from "./peopled";
 
 test("a user is made, changed, put into a group, and deleted", async ({ page, guarded }) => {
   await enter(page, guarded.url, "/admin/users");

@@ -1,31 +1,6 @@
 // Logging in and out, a session that ends under an open page, and what one may not.
-import { readFile } from "node:fs/promises";
-import type { Page } from "@playwright/test";
-import { GUARDED, people } from "./guarded.mjs";
-import { expect, test as shared } from "./journey";
-import type { Client } from "./seed.mjs";
-import { startServer } from "./server.mjs";
-
-const test = shared.extend<object, { guarded: { url: string; root: Client; instance: string } }>({
-  guarded: [
-    // Playwright wants a pattern of objects here.
-    async ({}, use) => {
-      const running = await startServer(GUARDED);
-      const root = await people(running.url);
-      await root.deploy([["order.bpmn", await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8")]]);
-      const { processInstanceKey } = await root.start("order", { orderId: "o-1" });
-      await use({ url: running.url, root, instance: processInstanceKey });
-      await running.stop();
-    },
-    { scope: "worker", timeout: 120_000 },
-  ],
-});
-
-async function logIn(page: Page, name: string, password = `${name}-secret`) {
-  await page.getByLabel("User name").fill(name);
-  await page.getByLabel("Password").fill(password);
-  await page.getByRole("button", { name: "Log in", exact: true }).click();
-}
+import { expect } from "./journey";
+import { logIn, test } from "./peopled";
 
 test("one logs in, arrives where one wanted to go, and logs out", async ({ page, guarded }) => {
   await page.goto(`${guarded.url}/ui/processes?process=order`);
@@ -38,7 +13,7 @@ test("one logs in, arrives where one wanted to go, and logs out", async ({ page,
   await expect(page.getByRole("status").filter({ hasText: "1 instance" })).toBeVisible();
   await page.reload();
   await expect(page.getByRole("status").filter({ hasText: "1 instance" })).toBeVisible();
-  await page.getByRole("button", { name: "You are root" }).click();
+  await page.getByRole("button", { name: "You are Root" }).click();
   await page.getByRole("button", { name: "Log out" }).click();
   await expect(page.getByRole("heading", { name: "You are logged out" })).toBeVisible();
   await page.goto(`${guarded.url}/ui/processes`);

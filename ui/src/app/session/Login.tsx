@@ -18,7 +18,8 @@ export function Login() {
   const { history } = useRouter();
   const session = useSession();
   const goOn = () => {
-    queries.clear();
+    // Pages may be there already, and watch what they asked for.
+    void queries.resetQueries();
     history.replace(pathOf(next));
   };
   useEffect(() => {

@@ -57,12 +57,12 @@ function Somebody({ me }: { me: Me }) {
   ] as const;
   return (
     <DialogTrigger>
-      <Button className="button quiet who-button" aria-label={t.menu(me.username)}>
+      <Button className="button quiet who-button" aria-label={t.menu(me.displayName || me.username)}>
         <UserRound size={16} aria-hidden="true" />
         <span className="clip live-word">{me.displayName || me.username}</span>
       </Button>
       <Popover className="floating" placement="bottom end">
-        <Dialog className="who" aria-label={t.menu(me.username)}>
+        <Dialog className="who" aria-label={t.menu(me.displayName || me.username)}>
           <p className="who-name">{me.displayName || me.username}</p>
           <p className="faint">{[me.username, me.email].filter((each) => each).join(", ")}</p>
           <dl>

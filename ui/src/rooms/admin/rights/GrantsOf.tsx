@@ -27,9 +27,9 @@ export function GrantsOf({ ownerType, ownerId }: { ownerType: Owner; ownerId: st
             {t.why}
           </Link>
           {ownerType === "ROLE" && isBuiltIn("roles", ownerId) ? null : (
-            <button type="button" className="button small" aria-label={t.grant} onClick={() => make(true)}>
+            <button type="button" className="button small" onClick={() => make(true)}>
               <Plus size={14} aria-hidden="true" />
-              {t.addShort}
+              {t.grant}
             </button>
           )}
         </>
