@@ -1,4 +1,4 @@
-// A server that asks who one is, with a person of each kind.
+// A server that asks who one is, with a person of each kind; and one that keeps tenants apart.
 import { client } from "./seed.mjs";
 
 export const GUARDED = ["camunda.security.authentication.method=basic", "camunda.security.authentication.unprotected-api=false", "camunda.security.authorizations.enabled=true"];
@@ -22,4 +22,17 @@ export async function people(url) {
   await grant("USER", "olaf", "COMPONENT", "operate", "ACCESS");
   await grant("USER", "olaf", "PROCESS_DEFINITION", "order", "READ_PROCESS_DEFINITION", "READ_PROCESS_INSTANCE");
   return root;
+}
+
+export const TENANTED = [...GUARDED, "camunda.security.multi-tenancy.checks-enabled=true"];
+
+/** Two tenants, both with the order process and instances of it; the first admin belongs to both, olaf to one of them. */
+export async function tenants(root, model) {
+  for (const [tenantId, name, count] of [["acme", "Acme", 3], ["globex", "Globex Corporation", 2]]) {
+    await root.post("/tenants", { tenantId, name });
+    await root.send("PUT", `/tenants/${tenantId}/users/root`);
+    await root.deploy([["order.bpmn", model]], tenantId);
+    for (let n = 0; n < count; n++) await root.start("order", { orderId: `${tenantId}-${n}`, amount: n }, tenantId);
+  }
+  await root.send("PUT", "/tenants/acme/users/olaf");
 }

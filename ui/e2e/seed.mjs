@@ -28,13 +28,14 @@ export function client(base, headers = {}) {
   return {
     send,
     post,
-    async deploy(files) {
+    async deploy(files, tenant) {
       const form = new FormData();
+      if (tenant !== undefined) form.append("tenantId", tenant);
       for (const [name, text] of files) form.append("resources", new File([text], name, { type: "application/octet-stream" }), name);
       return send("POST", "/deployments", form);
     },
-    start: async (id, variables = {}) =>
-      post("/process-instances", `{"processDefinitionId": ${JSON.stringify(id)}, "variables": ${typeof variables === "string" ? variables : JSON.stringify(variables)}}`),
+    start: async (id, variables = {}, tenant = "<default>") =>
+      post("/process-instances", `{"processDefinitionId": ${JSON.stringify(id)}, "tenantId": ${JSON.stringify(tenant)}, "variables": ${typeof variables === "string" ? variables : JSON.stringify(variables)}}`),
     /** Up to `most` jobs of a type; those that were asked for are held for ten minutes. */
     jobs: async (type, most = 1, worker = "seed") =>
       (await post("/jobs/activation", { type, worker, timeout: 600_000, maxJobsToActivate: most, requestTimeout: 2_000 })).jobs,

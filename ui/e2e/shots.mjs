@@ -1,11 +1,14 @@
-// Pictures of every page in its states, for people to look at: `make ui-shots` leaves them in ui/shots.
-import { mkdir } from "node:fs/promises";
+// Pictures of every page in its states, for people to look at: `make ui-shots` leaves them in ui/shots. SHOTS takes those alone whose
+// name it matches, as a regular expression.
+import { mkdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import path from "node:path";
 import { chromium } from "@playwright/test";
+import { GUARDED, TENANTED, people, tenants } from "./guarded.mjs";
 import { client, seed } from "./seed.mjs";
 import { startServer } from "./server.mjs";
 
+const wantedNames = new RegExp(process.env.SHOTS ?? "");
 const MANY = Number(process.env.SHOTS_INCIDENTS ?? "10000");
 const to = path.join(path.dirname(fileURLToPath(import.meta.url)), "../shots");
 await mkdir(to, { recursive: true });
@@ -18,14 +21,18 @@ const looks = [
   { name: "phone", width: 360, height: 760, colorScheme: "light" },
 ];
 
-async function shoot(base, pages, wanted = looks) {
+/** `first` is done once for each look, before its pages. */
+async function shoot(base, all, wanted = looks, first = undefined) {
+  const pages = all.filter(([name]) => wantedNames.test(name));
+  if (pages.length === 0) return;
   for (const { name: look, width, height, colorScheme } of wanted) {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: "reduce" });
     const page = await context.newPage();
+    await first?.(page, base);
     for (const [name, address, before] of pages) {
       await page.goto(`${base}/ui${address}`);
       await page.waitForLoadState("networkidle").catch(() => undefined);
-      await page.locator("#page-title h1").waitFor();
+      await page.locator("#page-title h1, .bare h1").first().waitFor();
       await page.waitForTimeout(400);
       await before?.(page);
       await page.screenshot({ path: path.join(to, `${name}-${look}.png`) });
@@ -41,6 +48,46 @@ await empty.stop();
 const off = await startServer(["camunda.data.secondary-storage.type=none"]);
 await shoot(off.url, [["off-home", "/"], ["off-processes", "/processes"], ["off-incidents", "/incidents"]], looks.slice(0, 2));
 await off.stop();
+
+/** Logs in as the first admin. */
+async function asRoot(page, base) {
+  await page.goto(`${base}/ui/help`);
+  await page.getByLabel("User name").fill("root");
+  await page.getByLabel("Password").fill("root-secret");
+  await page.getByRole("button", { name: "Log in", exact: true }).click();
+  await page.locator("#page-title h1").waitFor();
+}
+
+const guarded = await startServer(GUARDED);
+await people(guarded.url);
+await shoot(guarded.url, [["login", "/login"]], looks, (page, base) => page.goto(`${base}/ui/login`));
+await shoot(guarded.url, [
+  ["people-users", "/admin/users"],
+  ["people-user", "/admin/users/olaf"],
+  ["people-group", "/admin/groups/assessors"],
+  ["people-access", "/admin/access?type=USER&id=anna"],
+  ["people-grant", "/admin/users/olaf", (page) => page.getByRole("button", { name: "New authorization" }).click()],
+  ["people-over", "/admin/users", async (page) => {
+    await page.context().clearCookies();
+    await page.getByRole("heading", { name: "Your session is over" }).waitFor();
+  }],
+], looks, asRoot);
+await guarded.stop();
+
+const apart = await startServer(TENANTED);
+const order = await readFile(path.join(path.dirname(fileURLToPath(import.meta.url)), "../../examples/first-process.bpmn"), "utf8");
+await tenants(await people(apart.url), order);
+await shoot(apart.url, [
+  ["tenants-home", "/"],
+  ["tenants-processes", "/processes"],
+  ["tenants-one", "/processes?process=order&tenant=acme"],
+  ["tenants-send", "/messages", async (page) => {
+    await page.getByRole("button", { name: "Send" }).first().click();
+    await page.getByRole("dialog").waitFor();
+  }],
+  ["tenants-studio", "/studio?sample=order", (page) => page.locator(".djs-shape").first().waitFor()],
+], looks, asRoot);
+await apart.stop();
 
 const full = await startServer();
 await seed(full.url);
@@ -122,7 +169,8 @@ const batches = await api.post("/batch-operations/search", { page: { limit: 1 } 
 await shoot(full.url, [["batches", "/batches"], ["batch", `/batches/${batches.items[0].batchOperationKey}`]]);
 
 await api.start("order", { orderId: "last" });
-for (let left = MANY; left > 0; left -= 500) {
+const manyWanted = ["many-home", "many-incidents", "many-process"].some((name) => wantedNames.test(name));
+for (let left = manyWanted ? MANY : 0; left > 0; left -= 500) {
   await Promise.all(Array.from({ length: Math.min(500, left) }, (_, n) => api.start("order", { orderId: `m-${left}-${n}`, amount: n })));
   for (let held = await api.jobs("charge-card", 500); held.length > 0; held = await api.jobs("charge-card", 500)) {
     await Promise.all(held.map((job) => api.fail(job, "The card network did not answer within 30 s (gateway eu-2)")));

@@ -1,21 +1,24 @@
 // What changes something. Each ends with asking again for what is on the screen, with an answer that holds the change.
 import { type Answer, patch, post, send } from "./client";
-import type { BatchKey, DefinitionKey, IncidentKey, InstanceKey, JobKey, ScopeKey } from "./keys";
+import type { BatchKey, IncidentKey, InstanceKey, JobKey, ScopeKey } from "./keys";
 import { done } from "./live";
 import { Problem } from "./problem";
+import type { Definition } from "./processes";
 
 export type Deployment = Answer<"/deployments", "post">;
 
-export function deploy(files: readonly File[]): Promise<Deployment> {
+/** `tenant` is whose they become, where tenants are kept apart. */
+export function deploy(files: readonly File[], tenant: string | undefined): Promise<Deployment> {
   const form = new FormData();
+  if (tenant !== undefined) form.append("tenantId", tenant);
   for (const file of files) form.append("resources", file, file.name);
   const sent = send("post", "/deployments", {}, form).then(async (answer) => (await answer.json()) as Deployment);
   return done(sent);
 }
 
 /** With variables as text: numbers go as long as they are. */
-export async function start(definition: DefinitionKey, variables: string): Promise<InstanceKey> {
-  const body = `{"processDefinitionKey":${JSON.stringify(definition)},"variables":${variables}}`;
+export async function start({ processDefinitionKey, tenantId }: Definition, variables: string): Promise<InstanceKey> {
+  const body = `{"processDefinitionKey":"${processDefinitionKey}","tenantId":${JSON.stringify(tenantId)},"variables":${variables}}`;
   const answer = await done(send("post", "/process-instances", {}, body));
   return ((await answer.json()) as { processInstanceKey: InstanceKey }).processInstanceKey;
 }

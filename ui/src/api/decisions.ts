@@ -3,6 +3,7 @@ import { type Answer, type Body, command, get, post, send } from "./client";
 import type { DecisionKey } from "./keys";
 import { PAGE, useList } from "./list";
 import { done, live, once } from "./live";
+import { here } from "./tenant";
 
 export type Decision = Answer<"/decision-definitions/search", "post">["items"][number];
 export type Evaluation = Answer<"/decision-instances/search", "post">["items"][number];
@@ -13,12 +14,12 @@ export type EvaluationFilter = NonNullable<Body<"/decision-instances/search", "p
 /** The latest version of each decision. */
 export const decisions = () =>
   live(["decisions", "latest"], (how) =>
-    post("/decision-definitions/search", {}, { filter: { isLatestVersion: true }, sort: [{ field: "name" }], page: { limit: 1000 } }, how), 15_000);
+    post("/decision-definitions/search", {}, { filter: { isLatestVersion: true, ...here() }, sort: [{ field: "name" }], page: { limit: 1000 } }, how), 15_000);
 
 /** All versions of a decision, the newest first. */
 export const decisionVersions = (id: string) =>
   live(["decisions", "versions", id], (how) =>
-    post("/decision-definitions/search", {}, { filter: { decisionDefinitionId: id }, sort: [{ field: "version", order: "DESC" }], page: { limit: 1000 } }, how), 15_000);
+    post("/decision-definitions/search", {}, { filter: { decisionDefinitionId: id, ...here() }, sort: [{ field: "version", order: "DESC" }], page: { limit: 1000 } }, how), 15_000);
 
 export const decisionXml = (key: DecisionKey) =>
   once(["decisions", "xml", key], async (how) => {
@@ -30,7 +31,7 @@ export const decisionXml = (key: DecisionKey) =>
 export const useEvaluations = (filter: EvaluationFilter, after?: string) =>
   useList(["decisions", "evaluations", filter], (how, from) =>
     post("/decision-instances/search", {}, {
-      filter,
+      filter: { ...filter, ...here() },
       sort: [{ field: "evaluationDate", order: "DESC" }, { field: "decisionEvaluationInstanceKey", order: "DESC" }],
       page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
     }, how), after);
@@ -44,5 +45,5 @@ export const evaluatedWith = (key: string) =>
     post("/decision-instances/search", {}, { filter: { decisionEvaluationKey: key }, sort: [{ field: "decisionEvaluationInstanceKey" }], page: { limit: 200 } }, how));
 
 /** Evaluates with variables that are JSON text. */
-export const tryDecision = (key: DecisionKey, variables: string): Promise<Tried> =>
-  done(command("/decision-definitions/evaluation", {}, `{"decisionDefinitionKey":${JSON.stringify(key)},"variables":${variables}}`));
+export const tryDecision = ({ decisionDefinitionKey, tenantId }: Decision, variables: string): Promise<Tried> =>
+  done(command("/decision-definitions/evaluation", {}, `{"decisionDefinitionKey":"${decisionDefinitionKey}","tenantId":${JSON.stringify(tenantId)},"variables":${variables}}`));

@@ -10,9 +10,10 @@ export interface Evaluated {
   warnings: Answered["warnings"];
 }
 
-/** `variables` is JSON text. What does not begin with `=` is not an expression but a text of itself. */
-export async function evaluate(expression: string, variables: string, signal: AbortSignal): Promise<Evaluated> {
-  const answer = await send("post", "/expression/evaluation", {}, `{"expression":${JSON.stringify(expression)},"variables":${variables}}`, { signal });
+/** `variables` is JSON text; with a tenant its cluster variables are seen. What does not begin with `=` is not an expression but a text of itself. */
+export async function evaluate(expression: string, variables: string, tenant: string | undefined, signal: AbortSignal): Promise<Evaluated> {
+  const of = tenant === undefined ? "" : `"tenantId":${JSON.stringify(tenant)},`;
+  const answer = await send("post", "/expression/evaluation", {}, `{"expression":${JSON.stringify(expression)},${of}"variables":${variables}}`, { signal });
   const text = await answer.text();
   return { text, warnings: (JSON.parse(text) as Answered).warnings };
 }

@@ -3,6 +3,7 @@ import { type Answer, type Body, post } from "./client";
 import type { InstanceKey } from "./keys";
 import { PAGE, useList } from "./list";
 import { live } from "./live";
+import { here } from "./tenant";
 
 export type Incident = Answer<"/incidents/search", "post">["items"][number];
 export type ErrorGroup = Answer<"/incidents/statistics/process-instances-by-error", "post">["items"][number];
@@ -21,7 +22,7 @@ export const byError = (limit = 1000) =>
 export const byDefinition = (error: number) =>
   live(["incidents", "by-definition", error], (how) =>
     post("/incidents/statistics/process-instances-by-definition", {}, {
-      filter: { errorHashCode: error },
+      filter: { errorHashCode: error, ...here() },
       sort: [{ field: "activeInstancesWithErrorCount", order: "DESC" }],
       page: { limit: 1000 },
     }, how));
@@ -30,7 +31,7 @@ export const byDefinition = (error: number) =>
 export const useIncidents = (filter: IncidentFilter, after?: string) =>
   useList(["incidents", "open", filter], (how, from) =>
     post("/incidents/search", {}, {
-      filter: { ...filter, state: "ACTIVE" },
+      filter: { ...filter, ...here(), state: "ACTIVE" },
       sort: [{ field: "creationTime", order: "DESC" }, { field: "incidentKey", order: "DESC" }],
       page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
     }, how), after);
@@ -38,7 +39,7 @@ export const useIncidents = (filter: IncidentFilter, after?: string) =>
 /** When one was resolved last. */
 export const lastResolved = () =>
   live(["incidents", "last"], (how) =>
-    post("/incidents/search", {}, { filter: { state: "RESOLVED" }, sort: [{ field: "creationTime", order: "DESC" }], page: { limit: 1 } }, how), 30_000);
+    post("/incidents/search", {}, { filter: { state: "RESOLVED", ...here() }, sort: [{ field: "creationTime", order: "DESC" }], page: { limit: 1 } }, how), 30_000);
 
 /** Of an instance, those of what it called included. */
 export const ofInstance = (key: InstanceKey) =>

@@ -3,6 +3,7 @@ import { type Answer, type Body, command, post } from "./client";
 import type { JobKey } from "./keys";
 import { PAGE, useList } from "./list";
 import { done, live } from "./live";
+import { here } from "./tenant";
 
 export type JobRow = Answer<"/jobs/search", "post">["items"][number];
 export type JobType = Answer<"/jobs/statistics/by-types", "post">["items"][number];
@@ -34,7 +35,7 @@ const filterOf = (type: string, view: View): JobFilter =>
 export const useJobs = (type: string, view: View, after?: string) =>
   useList(["jobs", "list", type, view], (how, from) =>
     post("/jobs/search", {}, {
-      filter: filterOf(type, view),
+      filter: { ...filterOf(type, view), ...here() },
       sort: [{ field: "jobKey", order: view === "all" ? "DESC" : "ASC" }],
       page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
     }, how), after);

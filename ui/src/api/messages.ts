@@ -2,6 +2,7 @@
 import { type Answer, type Body, command, post } from "./client";
 import { PAGE, useList } from "./list";
 import { done } from "./live";
+import { here } from "./tenant";
 
 export type Subscription = Answer<"/message-subscriptions/search", "post">["items"][number];
 export type Correlated = Answer<"/correlated-message-subscriptions/search", "post">["items"][number];
@@ -21,6 +22,7 @@ const page = (from: string | undefined) => (from === undefined ? { limit: PAGE }
 export const useWaiting = ({ name, key, process }: Wanted, after?: string) => {
   const filter: SubscriptionFilter = {
     messageSubscriptionState: "CREATED",
+    ...here(),
     ...(name === undefined ? {} : { messageName: name }),
     ...(key === undefined ? {} : { correlationKey: key }),
     ...(process === undefined ? {} : { processDefinitionId: process }),
@@ -32,6 +34,7 @@ export const useWaiting = ({ name, key, process }: Wanted, after?: string) => {
 /** What came, the newest first. */
 export const useCame = ({ name, key, process }: Wanted, after?: string) => {
   const filter: CorrelatedFilter = {
+    ...here(),
     ...(name === undefined ? {} : { messageName: name }),
     ...(key === undefined ? {} : { correlationKey: key }),
     ...(process === undefined ? {} : { processDefinitionId: process }),
@@ -53,7 +56,10 @@ export interface Sent {
   key: string;
   /** JSON text. */
   variables: string;
+  tenant: string | undefined;
 }
+
+const ofTenant = (tenant: string | undefined): string[] => (tenant === undefined ? [] : [member("tenantId", JSON.stringify(tenant))]);
 
 export interface Published extends Sent {
   id: string;
@@ -61,12 +67,12 @@ export interface Published extends Sent {
   timeToLive: number;
 }
 
-export const publish = ({ name, key, variables, id, timeToLive }: Published) =>
-  done(command("/messages/publication", {}, `{${[...text("name", name), member("correlationKey", JSON.stringify(key)), ...text("messageId", id), member("timeToLive", String(timeToLive)), member("variables", variables)].join(",")}}`));
+export const publish = ({ name, key, variables, id, timeToLive, tenant }: Published) =>
+  done(command("/messages/publication", {}, `{${[...text("name", name), member("correlationKey", JSON.stringify(key)), ...text("messageId", id), member("timeToLive", String(timeToLive)), ...ofTenant(tenant), member("variables", variables)].join(",")}}`));
 
 /** To one that waits now, or that it starts; refused when there is none. */
-export const correlate = ({ name, key, variables }: Sent) =>
-  done(command("/messages/correlation", {}, `{${[...text("name", name), member("correlationKey", JSON.stringify(key)), member("variables", variables)].join(",")}}`));
+export const correlate = ({ name, key, variables, tenant }: Sent) =>
+  done(command("/messages/correlation", {}, `{${[...text("name", name), member("correlationKey", JSON.stringify(key)), ...ofTenant(tenant), member("variables", variables)].join(",")}}`));
 
-export const broadcast = ({ name, variables }: Sent) =>
-  done(command("/signals/broadcast", {}, `{${[...text("signalName", name), member("variables", variables)].join(",")}}`));
+export const broadcast = ({ name, variables, tenant }: Omit<Sent, "key">) =>
+  done(command("/signals/broadcast", {}, `{${[...text("signalName", name), ...ofTenant(tenant), member("variables", variables)].join(",")}}`));

@@ -2,6 +2,7 @@
 import { type Answer, type Body, get, post } from "./client";
 import type { DefinitionKey } from "./keys";
 import { live, once } from "./live";
+import { here } from "./tenant";
 
 export type Definition = Answer<"/process-definitions/search", "post">["items"][number];
 export type Load = Answer<"/process-definitions/statistics/process-instances", "post">["items"][number];
@@ -13,12 +14,12 @@ export type CountFilter = NonNullable<NonNullable<Body<"/process-definitions/{pr
 /** The latest version of each process. */
 export const latest = () =>
   live(["definitions", "latest"], (how) =>
-    post("/process-definitions/search", {}, { filter: { isLatestVersion: true }, sort: [{ field: "name" }], page: { limit: 1000 } }, how), 15_000);
+    post("/process-definitions/search", {}, { filter: { isLatestVersion: true, ...here() }, sort: [{ field: "name" }], page: { limit: 1000 } }, how), 15_000);
 
 /** All versions of a process, the newest first. */
 export const versions = (id: string) =>
   live(["definitions", "versions", id], (how) =>
-    post("/process-definitions/search", {}, { filter: { processDefinitionId: id }, sort: [{ field: "version", order: "DESC" }], page: { limit: 1000 } }, how), 15_000);
+    post("/process-definitions/search", {}, { filter: { processDefinitionId: id, ...here() }, sort: [{ field: "version", order: "DESC" }], page: { limit: 1000 } }, how), 15_000);
 
 export const definition = (key: DefinitionKey) =>
   once(["definitions", "one", key], (how) => get("/process-definitions/{processDefinitionKey}", { processDefinitionKey: key }, how));
@@ -35,7 +36,7 @@ export const loads = () =>
 export const loadsByVersion = (id: string) =>
   live(["instances", "loads", id], (how) =>
     post("/process-definitions/statistics/process-instances-by-version", {}, {
-      filter: { processDefinitionId: id },
+      filter: { processDefinitionId: id, ...here() },
       sort: [{ field: "processDefinitionVersion", order: "DESC" }],
       page: { limit: 1000 },
     }, how));

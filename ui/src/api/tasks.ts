@@ -3,6 +3,7 @@ import { type Answer, type Body, command, get, post, remove, send } from "./clie
 import type { FormKey, TaskKey } from "./keys";
 import { PAGE, useList } from "./list";
 import { done, live, once } from "./live";
+import { here } from "./tenant";
 
 export type Task = Answer<"/user-tasks/search", "post">["items"][number];
 export type TaskFilter = NonNullable<Body<"/user-tasks/search", "post">["filter"]>;
@@ -23,13 +24,13 @@ const sorts: Record<Sort | "done", TaskSort> = {
 /** How many wait for a person. */
 export const openTasks = () =>
   live(["tasks", "count"], async (how) => {
-    const { page } = await post("/user-tasks/search", {}, { filter: { state: "CREATED" }, page: { limit: 1 } }, how);
+    const { page } = await post("/user-tasks/search", {}, { filter: { state: "CREATED", ...here() }, page: { limit: 1 } }, how);
     return { total: page.totalItems, more: page.hasMoreTotalItems };
   });
 
 export const useTasks = (filter: TaskFilter, sort: Sort | "done", after?: string) =>
   useList(["tasks", "list", filter, sort], (how, from) =>
-    post("/user-tasks/search", {}, { filter, sort: sorts[sort], page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from } }, how), after);
+    post("/user-tasks/search", {}, { filter: { ...filter, ...here() }, sort: sorts[sort], page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from } }, how), after);
 
 export const task = (key: TaskKey) =>
   live(["tasks", "one", key], (how) => get("/user-tasks/{userTaskKey}", { userTaskKey: key }, how), 2_000);

@@ -13,6 +13,7 @@ import { useKeys } from "./keys";
 import { LookMenu } from "./LookMenu";
 import { Closed } from "./session/Closed";
 import { closedRoom, useRooms } from "./session/rights";
+import { TenantMenu } from "./TenantMenu";
 import { UserMenu } from "./session/UserMenu";
 import hive from "../style/icon.svg";
 import "./frame.css";
@@ -41,6 +42,7 @@ export function Frame() {
       <Rail open={open} toggle={toggle} />
       <header className="bar">
         <div id={TITLE_PLACE} className="bar-title" ref={(element) => setPlaced(element !== null)} />
+        <TenantMenu />
         <button type="button" className="find" onClick={find} aria-keyshortcuts="Control+K">
           <Search size={16} aria-hidden="true" />
           <span className="find-word">{text.frame.find}</span>

@@ -1,6 +1,7 @@
 // Which address shows which screen. A screen is fetched when somebody goes there, or is about to.
-import { Outlet, createRootRoute, createRoute, createRouter, lazyRouteComponent, useLocation } from "@tanstack/react-router";
+import { Outlet, createRootRoute, createRoute, createRouter, lazyRouteComponent, retainSearchParams, useLocation } from "@tanstack/react-router";
 import { base } from "../api/client";
+import { chooseTenant } from "../api/tenant";
 import { adminSearch } from "../rooms/admin/search";
 import { batchSearch } from "../rooms/batches/search";
 import { decisionSearch } from "../rooms/decisions/search";
@@ -20,9 +21,13 @@ import { guard } from "./session/guard";
 import { isBare } from "./session/next";
 
 const root = createRootRoute({
+  // Whose data is looked at stays the same from page to page.
+  validateSearch: (search: Record<string, unknown>): { tenant?: string } => only(search, ["tenant"]),
+  search: { middlewares: [retainSearchParams(["tenant"])] },
   beforeLoad: async (going) => {
     await rightDocument(going);
     await guard(going);
+    if (!going.preload) chooseTenant(going.search.tenant);
   },
   component: Root,
   notFoundComponent: Lost,

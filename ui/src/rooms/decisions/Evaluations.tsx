@@ -9,6 +9,7 @@ import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
 import { type Col, Table } from "../../parts/Table";
+import { useTenantColumn } from "../../parts/tenant";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
 import { atLeast } from "../../text/format";
@@ -67,6 +68,7 @@ export function Evaluations({ search, filter }: { search: DecisionSearch; filter
     [filter, failed, search.instance],
   );
   const { query, list } = useEvaluations(whole, search.after);
+  const shown = useTenantColumn(columns, "instance");
   return (
     <>
       <div className="list-head">
@@ -84,7 +86,7 @@ export function Evaluations({ search, filter }: { search: DecisionSearch; filter
           {() => (
             <Table
               label={t.evaluations}
-              columns={columns}
+              columns={shown}
               rows={list.rows}
               idOf={(row) => row.decisionEvaluationInstanceKey}
               onOpen={(row) => void router.navigate({ to: "/decisions/i/$id", params: { id: row.decisionEvaluationInstanceKey } })}

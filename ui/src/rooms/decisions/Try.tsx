@@ -30,7 +30,7 @@ export function Try({ decision, model, given }: TryProps) {
     if (error !== undefined || busy) return;
     setBusy(true);
     try {
-      setCame(await tryDecision(decision.decisionDefinitionKey, written));
+      setCame(await tryDecision(decision, written));
       setProblem(undefined);
     } catch (thrown) {
       setCame(undefined);

@@ -7,6 +7,7 @@ import { evaluate } from "../../api/expression";
 import { variablesSeen } from "../../api/instances";
 import { type ElementKey, type InstanceKey, asKey, looksLikeKey } from "../../api/keys";
 import { kept, once } from "../../api/live";
+import { useTenancy } from "../../api/tenant";
 import { jsonError, prettyJson } from "../../parts/json";
 import { Failure } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
@@ -37,8 +38,9 @@ export function Playground() {
   const bad = jsonError(shown);
   const error = given === undefined && own.written === "" ? undefined : bad === undefined ? (shown.trim().startsWith("{") ? undefined : t.notObject) : text.commands.invalid(bad);
   const ready = expression.settled.trim() !== "" && variables !== undefined && jsonError(variables) === undefined && variables.trim().startsWith("{");
+  const tenant = useTenancy()?.chosen;
   const query = useQuery({
-    ...once(["feel", expression.settled, variables, turn], ({ signal }) => evaluate(signed(expression.settled), variables ?? "{}", signal)),
+    ...once(["feel", expression.settled, variables, turn, tenant], ({ signal }) => evaluate(signed(expression.settled), variables ?? "{}", tenant, signal)),
     ...kept,
     gcTime: 0,
     enabled: ready,

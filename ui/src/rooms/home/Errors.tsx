@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { CircleCheck } from "lucide-react";
 import type { ErrorGroup } from "../../api/incidents";
 import type { Problem } from "../../api/problem";
+import { useTenancy } from "../../api/tenant";
 import { Note } from "../../parts/Note";
 import { Panel } from "../../parts/Panel";
 import { Shown } from "../../parts/Shown";
@@ -14,8 +15,9 @@ const t = text.home;
 
 export function Errors({ query }: { query: UseQueryResult<{ items: ErrorGroup[] }, Problem> }) {
   const some = (query.data?.items.length ?? 0) > 0;
+  const ofAll = useTenancy()?.chosen !== undefined;
   return (
-    <Panel title={t.errors} actions={some ? <Link to="/incidents">{t.errorsAll}</Link> : undefined}>
+    <Panel title={t.errors} aside={ofAll ? text.tenants.ofAll : undefined} actions={some ? <Link to="/incidents">{t.errorsAll}</Link> : undefined}>
       <Shown query={query} rows={4}>
         {({ items }) =>
           items.length === 0 ? (

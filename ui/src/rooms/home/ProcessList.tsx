@@ -3,6 +3,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Problem } from "../../api/problem";
 import type { Definition, Load } from "../../api/processes";
+import { isHere, useTenantShown } from "../../api/tenant";
 import { Panel } from "../../parts/Panel";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
@@ -13,6 +14,7 @@ type Rows<T> = UseQueryResult<{ items: T[] }, Problem>;
 
 interface Row {
   id: string;
+  tenant: string;
   name: string;
   aside: string;
   active: number;
@@ -21,19 +23,24 @@ interface Row {
 
 /** Those with incidents first, then those with most to do. */
 function rows(definitions: readonly Definition[], load: readonly Load[]): Row[] {
-  const at = new Map(load.map((each) => [each.processDefinitionId, each]));
+  const at = new Map(load.filter(isHere).map((each) => [keyOf(each), each]));
   const all = definitions.map((each) => {
-    const found = at.get(each.processDefinitionId);
-    at.delete(each.processDefinitionId);
-    return row(each.processDefinitionId, each.name, t.version(each.version), found);
+    const found = at.get(keyOf(each));
+    at.delete(keyOf(each));
+    return row(each, each.name, t.version(each.version), found);
   });
   // What was deleted and still has instances.
-  for (const [id, each] of at) all.push(row(id, each.latestProcessDefinitionName, id, each));
+  for (const each of at.values()) all.push(row(each, each.latestProcessDefinitionName, each.processDefinitionId, each));
   return all.toSorted((a, b) => b.stuck - a.stuck || b.active - a.active || a.name.localeCompare(b.name));
 }
 
-const row = (id: string, name: string | null | undefined, aside: string, load: Load | undefined): Row => ({
+/** Each tenant has processes of its own. */
+type Of = Pick<Load, "processDefinitionId" | "tenantId">;
+const keyOf = ({ processDefinitionId, tenantId }: Of): string => JSON.stringify([tenantId, processDefinitionId]);
+
+const row = ({ processDefinitionId: id, tenantId: tenant }: Of, name: string | null | undefined, aside: string, load: Load | undefined): Row => ({
   id,
+  tenant,
   name: name ?? id,
   aside,
   active: load?.activeInstancesWithoutIncidentCount ?? 0,
@@ -50,7 +57,7 @@ export function ProcessList({ definitions, load }: { definitions: Rows<Definitio
           return (
             <ul className="process-list">
               {all.map((each) => (
-                <ProcessRow key={each.id} row={each} most={most} />
+                <ProcessRow key={`${each.tenant} ${each.id}`} row={each} most={most} />
               ))}
             </ul>
           );
@@ -61,13 +68,14 @@ export function ProcessList({ definitions, load }: { definitions: Rows<Definitio
 }
 
 function ProcessRow({ row, most }: { row: Row; most: number }) {
+  const tenants = useTenantShown();
   const idle = row.active + row.stuck === 0;
   return (
     <li>
-      <Link to="/processes" search={{ process: row.id, ...(idle ? {} : { state: "active,incident" }) }} className="process-row" title={row.name}>
+      <Link to="/processes" search={{ process: row.id, ...(tenants ? { tenant: row.tenant } : {}), ...(idle ? {} : { state: "active,incident" }) }} className="process-row" title={row.name}>
         <span className="row">
           <span className="process-name clip">{row.name}</span>
-          <span className="process-aside faint">{row.aside}</span>
+          <span className="process-aside faint">{tenants ? `${row.aside} · ${row.tenant}` : row.aside}</span>
         </span>
         <span className="process-load" title={t.load(row.active, row.stuck)}>
           {row.stuck > 0 ? <span className="process-stuck figure">{compact(row.stuck)}</span> : null}

@@ -5,14 +5,15 @@ import { useRef, useState } from "react";
 import { deploy } from "../../api/commands";
 import { Problem } from "../../api/problem";
 import { announce } from "../../parts/announce";
+import { TenantField, useTenantChoice } from "../../parts/tenant";
 import { text } from "../../text";
 
 const t = text.home;
 
-async function send(files: FileList | null) {
+async function send(files: FileList | null, tenant: string | undefined) {
   if (!files || files.length === 0) return;
   try {
-    const deployment = await deploy([...files]);
+    const deployment = await deploy([...files], tenant);
     announce("done", t.deployed(deployment.deployments.length));
   } catch (error) {
     announce("failed", t.refused, error instanceof Problem ? error.detail : String(error));
@@ -22,6 +23,8 @@ async function send(files: FileList | null) {
 export function Welcome() {
   const input = useRef<HTMLInputElement>(null);
   const [over, setOver] = useState(false);
+  const choice = useTenantChoice();
+  const take = (files: FileList | null) => (choice.ready ? void send(files, choice.tenant) : announce("failed", text.tenants.choose));
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- dropping is a second way to what the button does
     <section
@@ -35,14 +38,15 @@ export function Welcome() {
       onDrop={(event) => {
         event.preventDefault();
         setOver(false);
-        void send(event.dataTransfer.files);
+        take(event.dataTransfer.files);
       }}
     >
       <h2>{t.emptyTitle}</h2>
       <p className="muted">{t.emptyText}</p>
       <pre className="welcome-code">skep deploy examples/first-process.bpmn</pre>
+      <TenantField choice={choice} />
       <p className="row wrap">
-        <button type="button" className="button main" onClick={() => input.current?.click()}>
+        <button type="button" className="button main" disabled={!choice.ready} onClick={() => input.current?.click()}>
           <Upload size={16} aria-hidden="true" />
           {t.emptyPick}
         </button>
@@ -54,7 +58,7 @@ export function Welcome() {
         </Link>
       </p>
       <p className="muted">{t.emptyDrop}</p>
-      <input ref={input} className="hidden" tabIndex={-1} type="file" multiple accept=".bpmn,.xml,.dmn,.form" aria-label={t.emptyPick} onChange={(event) => void send(event.target.files)} />
+      <input ref={input} className="hidden" tabIndex={-1} type="file" multiple accept=".bpmn,.xml,.dmn,.form" aria-label={t.emptyPick} onChange={(event) => take(event.target.files)} />
     </section>
   );
 }

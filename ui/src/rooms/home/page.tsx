@@ -6,6 +6,7 @@ import { byError } from "../../api/incidents";
 import { kept } from "../../api/live";
 import { latest, loads } from "../../api/processes";
 import { openTasks } from "../../api/tasks";
+import { isHere } from "../../api/tenant";
 import { topology } from "../../api/topology";
 import { PageTitle } from "../../parts/PageTitle";
 import { text } from "../../text";
@@ -21,7 +22,7 @@ export function Home() {
   const load = useQuery({ ...loads(), ...kept });
   const definitions = useQuery(latest());
   const errors = useQuery({ ...byError(6), ...kept });
-  const none = definitions.data?.items.length === 0 && load.data?.items.length === 0;
+  const none = definitions.data?.items.length === 0 && load.data?.items.filter(isHere).length === 0;
   return (
     <>
       <PageTitle title={t.title} />
@@ -42,7 +43,7 @@ function Figures() {
   const load = useQuery(loads());
   const tasks = useQuery(openTasks());
   const nodes = useQuery(topology());
-  const items = load.data?.items ?? [];
+  const items = (load.data?.items ?? []).filter(isHere);
   const stuck = items.reduce((sum, each) => sum + each.activeInstancesWithIncidentCount, 0);
   const running = items.reduce((sum, each) => sum + each.activeInstancesWithoutIncidentCount, stuck);
   const partitions = nodes.data?.brokers.flatMap((broker) => broker.partitions) ?? [];

@@ -11,6 +11,7 @@ import { Note } from "../../parts/Note";
 import { RetryButton } from "../../parts/RetryButton";
 import { Shown } from "../../parts/Shown";
 import { type Col, Table } from "../../parts/Table";
+import { useTenantColumn } from "../../parts/tenant";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
 import { atLeast, number } from "../../text/format";
@@ -39,7 +40,7 @@ const columns: readonly Col<Incident>[] = [
 export function OfError({ error, search }: { error: ErrorGroup | undefined; search: IncidentSearch }) {
   const filter = useMemo(() => (error ? { errorMessage: error.errorMessage } : {}), [error]);
   const { query, list } = useIncidents(filter, search.after);
-  const shownColumns = useMemo(() => (error ? columns.filter((column) => column.id !== "error") : columns), [error]);
+  const shownColumns = useTenantColumn(useMemo(() => (error ? columns.filter((column) => column.id !== "error") : columns), [error]), "element");
   const bulk = useMemo<Filter>(
     () => (error ? { state: "ACTIVE", hasIncident: true, incidentErrorHashCode: error.errorHashCode } : { state: "ACTIVE", hasIncident: true }),
     [error],

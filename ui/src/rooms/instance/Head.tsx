@@ -5,6 +5,7 @@ import { ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { type Instance, callers } from "../../api/instances";
 import type { Definition } from "../../api/processes";
+import { useTenancy } from "../../api/tenant";
 import { State } from "../../parts/State";
 import { Time } from "../../parts/Time";
 import { Took } from "../../parts/Took";
@@ -16,6 +17,7 @@ const route = getRouteApi("/processes/i/$key");
 
 export function Head({ instance, definition }: { instance: Instance; definition: Definition | undefined }) {
   const called = instance.parentProcessInstanceKey !== null && instance.parentProcessInstanceKey !== undefined;
+  const tenants = useTenancy() !== undefined;
   const changing = route.useSearch().do !== undefined;
   const above = useQuery({ ...callers(instance.processInstanceKey), enabled: called });
   return (
@@ -44,6 +46,7 @@ export function Head({ instance, definition }: { instance: Instance; definition:
             {text.processes.versionOf(instance.processDefinitionVersion, instance.processDefinitionVersionTag)}
           </Link>
         </Fact>
+        {tenants ? <Fact name={text.tenants.tenant}>{instance.tenantId}</Fact> : null}
         {instance.businessId ? <Fact name={t.business}>{instance.businessId}</Fact> : null}
         <Fact name={t.started}>
           <Time at={instance.startDate} />

@@ -8,6 +8,7 @@ import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
 import { type Col, Table } from "../../parts/Table";
+import { useTenantColumn } from "../../parts/tenant";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
 import { atLeast } from "../../text/format";
@@ -39,6 +40,7 @@ const columns: readonly Col<JobRow>[] = [
 export function OfType({ type, search }: { type: string; search: JobSearch }) {
   const view: View = VIEWS.find((each) => each === search.view) ?? "open";
   const { query, list } = useJobs(type, view, search.after);
+  const shown = useTenantColumn(columns, "element");
   return (
     <section className="list" aria-label={t.listed}>
       <Head type={type} />
@@ -57,7 +59,7 @@ export function OfType({ type, search }: { type: string; search: JobSearch }) {
           {() => (
             <Table
               label={t.listed}
-              columns={columns}
+              columns={shown}
               rows={list.rows}
               idOf={(row) => row.jobKey}
               onOpen={(row) => void router.navigate({ to: "/processes/i/$key", params: { key: row.processInstanceKey }, search: { scope: row.elementInstanceKey, tab: "jobs" } })}

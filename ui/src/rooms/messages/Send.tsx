@@ -6,6 +6,7 @@ import { announce } from "../../parts/announce";
 import { Dialog } from "../../parts/Dialog";
 import { failed } from "../../parts/failed";
 import { compactJson, jsonError } from "../../parts/json";
+import { TenantField, useTenantChoice } from "../../parts/tenant";
 import { text } from "../../text";
 
 const t = text.messages;
@@ -16,6 +17,8 @@ export interface Prefilled {
   way: Way;
   name: string;
   key: string;
+  /** Whose it is that waits. */
+  tenant?: string;
 }
 
 interface Written extends Prefilled {
@@ -25,8 +28,8 @@ interface Written extends Prefilled {
 }
 
 /** Sends, and says what became of it. */
-async function send({ way, name, key, seconds, id, variables }: Written) {
-  const sent = { name: name.trim(), key, variables: compactJson(variables) };
+async function send({ way, name, key, seconds, id, variables }: Written, tenant: string | undefined) {
+  const sent = { name: name.trim(), key, variables: compactJson(variables), tenant };
   if (way === "publish") {
     await publish({ ...sent, id: id.trim(), timeToLive: Number(seconds) * 1000 });
     announce("done", t.published);
@@ -48,17 +51,18 @@ async function send({ way, name, key, seconds, id, variables }: Written) {
 export default function Send({ first, close }: { first: Prefilled; close: () => void }) {
   const [written, write] = useState<Written>({ ...first, seconds: "3600", id: "", variables: "{}" });
   const [busy, setBusy] = useState(false);
+  const choice = useTenantChoice(first.tenant);
   const set = (next: Partial<Written>) => write({ ...written, ...next });
   const badJson = jsonError(written.variables);
   const error = badJson === undefined ? (written.variables.trim().startsWith("{") ? undefined : t.notObject) : text.commands.invalid(badJson);
   const badTime = written.way === "publish" && !/^\d{1,9}$/.test(written.seconds);
-  const ready = written.name.trim() !== "" && error === undefined && !badTime;
+  const ready = written.name.trim() !== "" && error === undefined && !badTime && choice.ready;
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     if (!ready || busy) return;
     setBusy(true);
     try {
-      await send(written);
+      await send(written, choice.tenant);
       close();
     } catch (thrown) {
       failed(thrown);
@@ -77,6 +81,7 @@ export default function Send({ first, close }: { first: Prefilled; close: () => 
             ))}
           </select>
         </Labelled>
+        <TenantField choice={choice} />
         <p className="muted send-text">{t.wayText[written.way]}</p>
         <Labelled label={written.way === "signal" ? t.signalName : t.messageName}>
           <input className="field" autoFocus={first.name === ""} value={written.name} spellCheck="false" onChange={(event) => set({ name: event.target.value })} />

@@ -7,7 +7,7 @@ import type { Prefilled } from "./Send";
 const Send = lazy(() => import("./Send"));
 const t = text.messages;
 
-export function SendButton({ way, name, correlationKey = "", main = false }: Omit<Prefilled, "key"> & { correlationKey?: string; main?: boolean }) {
+export function SendButton({ way, name, correlationKey = "", tenant, main = false }: Omit<Prefilled, "key"> & { correlationKey?: string; main?: boolean }) {
   const [open, setOpen] = useState(false);
   return (
     <>
@@ -17,7 +17,7 @@ export function SendButton({ way, name, correlationKey = "", main = false }: Omi
       </button>
       {open ? (
         <Suspense fallback={null}>
-          <Send first={{ way, name, key: correlationKey }} close={() => setOpen(false)} />
+          <Send first={{ way, name, key: correlationKey, tenant }} close={() => setOpen(false)} />
         </Suspense>
       ) : null}
     </>

@@ -1,6 +1,7 @@
 // Who waits for a message, and which messages came.
 import { type Correlated, type Subscription, type Wanted, useCame, useWaiting } from "../../api/messages";
 import type { Col } from "../../parts/Table";
+import { useTenantColumn } from "../../parts/tenant";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
 import { InstanceCell, Rows } from "./Rows";
@@ -23,13 +24,13 @@ const waiting: readonly Col<Subscription>[] = [
     name: t.send,
     width: 104,
     number: true,
-    cell: (row) => <SendButton way="correlate" name={row.messageName} correlationKey={row.correlationKey ?? ""} />,
+    cell: (row) => <SendButton way="correlate" name={row.messageName} correlationKey={row.correlationKey ?? ""} tenant={row.tenantId} />,
   },
 ];
 
 export function Waiting({ search }: { search: MessageSearch }) {
   const found = useWaiting(wanted(search), search.after);
-  return <Rows view="waiting" search={search} found={found} columns={waiting} idOf={(row) => row.messageSubscriptionKey} />;
+  return <Rows view="waiting" search={search} found={found} columns={useTenantColumn(waiting, "process")} idOf={(row) => row.messageSubscriptionKey} />;
 }
 
 const came: readonly Col<Correlated>[] = [
@@ -43,5 +44,5 @@ const came: readonly Col<Correlated>[] = [
 
 export function Came({ search }: { search: MessageSearch }) {
   const found = useCame(wanted(search), search.after);
-  return <Rows view="came" search={search} found={found} columns={came} idOf={(row) => `${row.messageKey} ${row.subscriptionKey}`} />;
+  return <Rows view="came" search={search} found={found} columns={useTenantColumn(came, "process")} idOf={(row) => `${row.messageKey} ${row.subscriptionKey}`} />;
 }

@@ -1,6 +1,7 @@
 // Elements that wait for a time, a signal or a condition.
 import { type WaitState, useWaitStates } from "../../api/messages";
 import type { Col } from "../../parts/Table";
+import { useTenantColumn } from "../../parts/tenant";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
 import { InstanceCell, Rows } from "./Rows";
@@ -38,12 +39,13 @@ function Due({ details }: { details: Extract<WaitState["details"], { waitStateTy
 const signals: readonly Col<WaitState>[] = [
   { id: "what", name: t.signal, width: "2fr", minWidth: 160, cell: ({ details }) => (details.waitStateType === "SIGNAL" ? <span className="clip" title={details.signalName}>{details.signalName}</span> : null) },
   ...first,
-  { id: "send", name: t.send, width: 104, number: true, cell: ({ details }) => (details.waitStateType === "SIGNAL" ? <SendButton way="signal" name={details.signalName} /> : null) },
+  { id: "send", name: t.send, width: 104, number: true, cell: ({ details, tenantId }) => (details.waitStateType === "SIGNAL" ? <SendButton way="signal" name={details.signalName} tenant={tenantId} /> : null) },
 ];
 
 const columns = { timers, signals, conditions };
 
 export function Waits({ view, search }: { view: keyof typeof KINDS; search: MessageSearch }) {
   const found = useWaitStates(KINDS[view], search.after);
-  return <Rows view={view} search={search} found={found} columns={columns[view]} idOf={(row) => `${row.elementInstanceKey} ${row.elementId} ${JSON.stringify(row.details)}`} />;
+  const shown = useTenantColumn(columns[view], "process", true);
+  return <Rows view={view} search={search} found={found} columns={shown} idOf={(row) => `${row.elementInstanceKey} ${row.elementId} ${JSON.stringify(row.details)}`} />;
 }

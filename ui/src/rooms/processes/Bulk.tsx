@@ -37,13 +37,14 @@ function terms(search: ProcessSearch, states: readonly State[]): string[] {
   const wanted = statesOf(search).filter((state) => states.includes(state));
   const shown = wanted.map((state) => t.states[state]).join(", ");
   const process = search.process === undefined ? [] : [`${t.process} ${search.process}`];
+  const tenant = search.tenant === undefined ? [] : [`${text.tenants.tenant} ${search.tenant}`];
   const version = search.version === undefined ? [] : [search.versus === undefined ? t.versionOf(Number(search.version)) : t.twoVersions(search.version, search.versus)];
   const others = KINDS.flatMap((kind) => {
     const value = search[kind];
     return value === undefined ? [] : [`${t.filters[kind]} ${Array.isArray(value) ? value.join(", ") : value}`];
   });
   const error = search.hash === undefined ? [] : [`${t.filters.error} #${search.hash}`];
-  return [...process, ...version, `${t.state} ${shown}`, ...others, ...error];
+  return [...tenant, ...process, ...version, `${t.state} ${shown}`, ...others, ...error];
 }
 
 export default function Bulk({ search, filter: shown, sort, names, of, selected, clear }: BulkProps) {

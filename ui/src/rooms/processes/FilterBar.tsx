@@ -26,7 +26,7 @@ export function FilterBar({ search, change, versions }: FilterBarProps) {
   const hash = search.hash;
   return (
     <div className="filters" role="search" aria-label={t.add}>
-      <PickProcess chosen={search.process} choose={(process) => change({ ...search, process, version: undefined, versus: undefined, element: undefined })} />
+      <PickProcess chosen={search.process} choose={(process, tenant = search.tenant) => change({ ...search, process, tenant, version: undefined, versus: undefined, element: undefined })} />
       {search.process === undefined ? null : (
         <select
           className="field"

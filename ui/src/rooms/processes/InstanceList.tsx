@@ -12,6 +12,7 @@ import { Filtered, Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
 import { type Col, Table } from "../../parts/Table";
+import { useTenantColumn } from "../../parts/tenant";
 import { Time } from "../../parts/Time";
 import { Took } from "../../parts/Took";
 import { text } from "../../text";
@@ -138,12 +139,13 @@ function useColumns(rows: readonly Instance[], ofOne: boolean, names: readonly s
   const named = rows.some((row) => row.businessId);
   const keys = useMemo(() => rows.map((row) => row.processInstanceKey), [rows]);
   const values = useColumnValues(keys, names);
-  return useMemo(() => {
+  const columns = useMemo(() => {
     const plain = base.map((column) => (ofOne && column.id === "processDefinitionName" ? version : column)).filter((column) => named || column.id !== "businessId");
     // Behind what an instance is, before when it was.
     const at = plain.findIndex((column) => column.id === "startDate");
     return plain.toSpliced(at, 0, ...names.map((name) => variable(name, values)));
   }, [named, ofOne, names, values]);
+  return useTenantColumn(columns, "startDate");
 }
 
 const variable = (name: string, values: Values): Col<Instance> => ({

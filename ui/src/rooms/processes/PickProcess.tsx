@@ -1,6 +1,7 @@
 // The process whose instances are shown. A field of the browser: it finds by the first letters, and is at home on phones.
 import { useQuery } from "@tanstack/react-query";
 import { latest } from "../../api/processes";
+import { useTenantShown } from "../../api/tenant";
 import { text } from "../../text";
 
 const t = text.processes;
@@ -9,15 +10,26 @@ const LONGEST = 60;
 
 const cut = (name: string): string => (name.length > LONGEST ? `${name.slice(0, LONGEST)}…` : name);
 
-export function PickProcess({ chosen, choose }: { chosen: string | undefined; choose: (process: string | undefined) => void }) {
+interface PickProcessProps {
+  chosen: string | undefined;
+  /** The tenant is that of the process, where rows have to say whose they are. */
+  choose: (process: string | undefined, tenant?: string) => void;
+}
+
+export function PickProcess({ chosen, choose }: PickProcessProps) {
+  const tenants = useTenantShown();
   const known = useQuery(latest());
-  const items = (known.data?.items ?? []).map((each) => ({ id: each.processDefinitionId, name: cut(each.name ?? each.processDefinitionId) }));
-  if (chosen !== undefined && !items.some((item) => item.id === chosen)) items.push({ id: chosen, name: cut(chosen) });
+  const items = (known.data?.items ?? []).map((each) => ({
+    id: each.processDefinitionId,
+    name: cut(each.name ?? each.processDefinitionId) + (tenants ? ` · ${each.tenantId}` : ""),
+    tenant: tenants ? each.tenantId : undefined,
+  }));
+  if (chosen !== undefined && (tenants || !items.some((item) => item.id === chosen))) items.unshift({ id: chosen, name: cut(chosen), tenant: undefined });
   return (
-    <select className="field pick" data-filter="" aria-label={t.process} value={chosen ?? ""} onChange={(event) => choose(event.target.value || undefined)}>
+    <select className="field pick" data-filter="" aria-label={t.process} value={chosen ?? ""} onChange={(event) => choose(items[event.target.selectedIndex - 1]?.id, items[event.target.selectedIndex - 1]?.tenant)}>
       <option value="">{t.allProcesses}</option>
-      {items.map(({ id, name }) => (
-        <option key={id} value={id}>
+      {items.map(({ id, name, tenant }) => (
+        <option key={`${id} ${tenant}`} value={id}>
           {name}
         </option>
       ))}

@@ -1,6 +1,7 @@
 // The filter that is shown is the filter that is sent.
 import { expect, test } from "vitest";
 import { condition, filterOf, sortOf, written } from "./filter";
+import { isFiltered, withoutFilters } from "./search";
 
 test("without a state all are meant, and nothing is sent about it", () => {
   expect(filterOf({})).toEqual({});
@@ -66,4 +67,10 @@ test("an unknown order is that of the start, the newest first", () => {
   expect(sortOf({})).toEqual({ field: "startDate", order: "DESC" });
   expect(sortOf({ sort: "endDate" })).toEqual({ field: "endDate", order: "ASC" });
   expect(sortOf({ sort: "-nothing" })).toEqual({ field: "startDate", order: "DESC" });
+});
+
+test("the tenant that is looked at is sent, and is no filter to take away", () => {
+  expect(filterOf({ tenant: "acme", process: "order" })).toEqual({ tenantId: "acme", processDefinitionId: "order" });
+  expect(isFiltered({ tenant: "acme" })).toBe(false);
+  expect(withoutFilters({ tenant: "acme", process: "order" })).toMatchObject({ tenant: "acme" });
 });

@@ -58,6 +58,7 @@ export function filterOf(search: ProcessSearch): Filter | undefined {
   const states = statesOf(search);
   if (states.length === 0) return undefined;
   const filter: Filter = { ...stateFilter(states) };
+  if (search.tenant) filter.tenantId = search.tenant;
   if (search.process) filter.processDefinitionId = search.process;
   const [version, other] = [numberOf(search.version), search.process === undefined ? undefined : numberOf(search.versus)];
   if (version !== undefined) filter.processDefinitionVersion = other === undefined ? version : { $in: [version, other] };
@@ -91,6 +92,6 @@ export function sortOf(search: ProcessSearch): Sort {
 
 /** The filter without what the diagram itself says: its process, and the element that was chosen in it. */
 export function countFilter(filter: Filter): CountFilter {
-  const { processDefinitionId: _id, processDefinitionVersion: _version, elementId: _element, elementInstanceState: _state, ...rest } = filter;
+  const { processDefinitionId: _id, processDefinitionVersion: _version, tenantId: _tenant, elementId: _element, elementInstanceState: _state, ...rest } = filter;
   return rest as CountFilter;
 }

@@ -7,6 +7,7 @@ import { Problem } from "../../api/problem";
 import { failed } from "../../parts/failed";
 import { Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
+import { TenantField, useTenantChoice } from "../../parts/tenant";
 import { Skeleton } from "../../parts/Shown";
 import { text } from "../../text";
 import { Compare, useCompared } from "./compare/Compare";
@@ -58,6 +59,7 @@ function Drawn({ id, source }: { id: string; source: string }) {
   const [shown, show] = useState<string>();
   const [outcome, setOutcome] = useState<Deployment>();
   const [busy, setBusy] = useState(false);
+  const choice = useTenantChoice();
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const watched = keyOf(search.run);
@@ -83,7 +85,7 @@ function Drawn({ id, source }: { id: string; source: string }) {
     setBusy(true);
     setOutcome(undefined);
     try {
-      setOutcome(await deploy([new File([latestXml.current], file, { type: types[kind] })]));
+      setOutcome(await deploy([new File([latestXml.current], file, { type: types[kind] })], choice.tenant));
       setFindings(NONE);
     } catch (error) {
       if (error instanceof Problem && error.status === 400) setFindings(findingsOf(error.detail));
@@ -125,7 +127,8 @@ function Drawn({ id, source }: { id: string; source: string }) {
             </button>
           </>
         )}
-        <button type="button" className="button main" disabled={busy || !editor} onClick={() => void send()}>
+        <TenantField choice={choice} bare />
+        <button type="button" className="button main" disabled={busy || !editor || !choice.ready} onClick={() => void send()}>
           <Rocket size={14} aria-hidden="true" />
           {t.deploy}
         </button>

@@ -3,6 +3,7 @@ import { Link, getRouteApi } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import type { TaskKey } from "../../api/keys";
 import type { Task, useTasks } from "../../api/tasks";
+import { useTenantShown } from "../../api/tenant";
 import { NextWindow } from "../../parts/NextWindow";
 import { Note } from "../../parts/Note";
 import { useNow } from "../../parts/now";
@@ -77,6 +78,7 @@ interface RowProps {
 function Row({ task, search, chosen, flip }: RowProps) {
   const now = useNow();
   const who = useWho();
+  const tenants = useTenantShown();
   const name = task.name ?? task.elementId;
   const late = task.dueDate !== null && task.completionDate === null && new Date(task.dueDate).getTime() < now;
   return (
@@ -97,7 +99,7 @@ function Row({ task, search, chosen, flip }: RowProps) {
           )}
         </span>
         <span className="clip faint" title={task.processName ?? task.processDefinitionId}>
-          {task.processName ?? task.processDefinitionId}
+          {`${task.processName ?? task.processDefinitionId}${tenants ? ` · ${task.tenantId}` : ""}`}
         </span>
         <span className="clip faint task-for">{assigned(task, who)}</span>
       </Link>

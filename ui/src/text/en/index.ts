@@ -16,6 +16,7 @@ import { processes } from "./processes";
 import { session } from "./session";
 import { studio } from "./studio";
 import { tasks } from "./tasks";
+import { tenants } from "./tenants";
 import { words } from "./words";
 
-export const en = { admin, batches, change, cluster, commands, decisions, feel, frame, home, incidents, instance, jobs, messages, processes, session, studio, tasks, words };
+export const en = { admin, batches, change, cluster, commands, decisions, feel, frame, home, incidents, instance, jobs, messages, processes, session, studio, tasks, tenants, words };

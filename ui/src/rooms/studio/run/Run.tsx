@@ -97,7 +97,7 @@ function Parts({ instance: found, select }: { instance: Instance; select: (eleme
               ) : (
                 <ul>
                   {byUrgency(items).map((wait) => (
-                    <Place key={wait.elementInstanceKey} wait={wait} instance={found.processInstanceKey} select={select} />
+                    <Place key={wait.elementInstanceKey} wait={wait} instance={found} select={select} />
                   ))}
                 </ul>
               )

@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Play } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { start } from "../../../api/commands";
-import type { DefinitionKey, InstanceKey } from "../../../api/keys";
-import { versions } from "../../../api/processes";
+import type { InstanceKey } from "../../../api/keys";
+import { type Definition, versions } from "../../../api/processes";
 import { failed } from "../../../parts/failed";
 import { Note } from "../../../parts/Note";
 import { Shown } from "../../../parts/Shown";
@@ -24,7 +24,7 @@ interface StartProps {
 export function Start({ process, variables, write, started }: StartProps) {
   const [busy, setBusy] = useState(false);
   const query = useQuery(versions(process));
-  const go = async (event: FormEvent, definition: DefinitionKey) => {
+  const go = async (event: FormEvent, definition: Definition) => {
     event.preventDefault();
     if (busy || wrongWith(variables) !== undefined) return;
     setBusy(true);
@@ -44,7 +44,7 @@ export function Start({ process, variables, write, started }: StartProps) {
             {t.notDeployedText(process)}
           </Note>
         ) : (
-          <form className="run-start" onSubmit={(event) => void go(event, newest.processDefinitionKey)}>
+          <form className="run-start" onSubmit={(event) => void go(event, newest)}>
             <p className="muted clip">{t.version(newest.name ?? process, newest.version)}</p>
             <JsonField written={variables} write={write} />
             <button type="submit" className="button main" disabled={busy || wrongWith(variables) !== undefined}>

@@ -3,12 +3,11 @@ import { Link } from "@tanstack/react-router";
 import { CircleDot, Clock, TriangleAlert } from "lucide-react";
 import { type FormEvent, useId, useState } from "react";
 import type { Wait, WaitCause } from "../../../api/instances";
-import type { InstanceKey } from "../../../api/keys";
 import { causeOf } from "../../../parts/causes";
 import { failed } from "../../../parts/failed";
 import { useNow } from "../../../parts/now";
 import { text } from "../../../text";
-import { type Act, actsFor, noteOf, run, takesVariables } from "./acts";
+import { type Act, type Watched, actsFor, noteOf, run, takesVariables } from "./acts";
 import { JsonField, wrongWith } from "./JsonField";
 
 const t = text.studio.run;
@@ -16,7 +15,7 @@ const icons = { incident: TriangleAlert, waiting: Clock, active: CircleDot } as 
 
 interface PlaceProps {
   wait: Wait;
-  instance: InstanceKey;
+  instance: Watched;
   select: (element: string) => void;
 }
 
@@ -39,7 +38,7 @@ export function Place({ wait, instance, select }: PlaceProps) {
   );
 }
 
-function One({ cause, instance }: { cause: WaitCause; instance: InstanceKey }) {
+function One({ cause, instance }: { cause: WaitCause; instance: Watched }) {
   const now = useNow();
   const [act, choose] = useState<Act>();
   const said = causeOf(cause, now);
@@ -70,7 +69,7 @@ function One({ cause, instance }: { cause: WaitCause; instance: InstanceKey }) {
   );
 }
 
-function Form({ act, cause, instance, close }: { act: Act; cause: WaitCause; instance: InstanceKey; close: () => void }) {
+function Form({ act, cause, instance, close }: { act: Act; cause: WaitCause; instance: Watched; close: () => void }) {
   const [variables, write] = useState("{}");
   const [note, setNote] = useState(act === "fail" ? t.failMessage : "");
   const [busy, setBusy] = useState(false);

@@ -1,8 +1,8 @@
 // What a person can do for an instance that is watched, in the place of workers, people and other systems: by what it waits for.
 import { retry, setVariables } from "../../../api/commands";
-import type { WaitCause } from "../../../api/instances";
+import type { Instance, WaitCause } from "../../../api/instances";
 import { completeJob, failJob, throwError } from "../../../api/jobs";
-import { type IncidentKey, type InstanceKey, type JobKey, type TaskKey, asKey } from "../../../api/keys";
+import { type IncidentKey, type JobKey, type TaskKey, asKey } from "../../../api/keys";
 import { broadcast, publish } from "../../../api/messages";
 import { completeTaskWith } from "../../../api/tasks";
 import { stringIn } from "../../../parts/fields";
@@ -15,6 +15,9 @@ export interface Given {
   variables: string;
   note: string;
 }
+
+/** Instance that is acted on, and whose it is. */
+export type Watched = Pick<Instance, "processInstanceKey" | "tenantId">;
 
 /** Which of them fit, the most likely one first. */
 export function actsFor(cause: WaitCause): readonly Act[] {
@@ -30,14 +33,14 @@ export function actsFor(cause: WaitCause): readonly Act[] {
 export const noteOf = (act: Act): "message" | "code" | undefined => (act === "fail" ? "message" : act === "error" ? "code" : undefined);
 export const takesVariables = (act: Act): boolean => act !== "fail";
 
-export async function run(act: Act, cause: WaitCause, instance: InstanceKey, { variables, note }: Given): Promise<unknown> {
+export async function run(act: Act, cause: WaitCause, { processInstanceKey: instance, tenantId: tenant }: Watched, { variables, note }: Given): Promise<unknown> {
   const job = asKey<JobKey>(stringIn(cause, "jobKey") ?? "");
   if (act === "complete") return completeJob(job, variables);
   if (act === "fail") return failJob(job, note, 0);
   if (act === "error") return throwError(job, note, variables);
   if (act === "finish") return completeTaskWith(asKey<TaskKey>(stringIn(cause, "userTaskKey") ?? ""), variables);
-  if (act === "publish") return publish({ name: stringIn(cause, "messageName") ?? "", key: stringIn(cause, "correlationKey") ?? "", variables, id: "", timeToLive: 0 });
-  if (act === "broadcast") return broadcast({ name: stringIn(cause, "signalName") ?? "", key: "", variables });
+  if (act === "publish") return publish({ name: stringIn(cause, "messageName") ?? "", key: stringIn(cause, "correlationKey") ?? "", variables, id: "", timeToLive: 0, tenant });
+  if (act === "broadcast") return broadcast({ name: stringIn(cause, "signalName") ?? "", variables, tenant });
   if (variables.trim() !== "{}") await setVariables(instance, variables);
   if (act === "retry") return retry(asKey<IncidentKey>(stringIn(cause, "incidentKey") ?? ""), asKey<JobKey>(stringIn(cause, "jobKey") ?? "") || undefined);
   return undefined;

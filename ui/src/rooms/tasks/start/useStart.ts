@@ -39,7 +39,7 @@ export function useStart(definition: Definition, schema: string | undefined) {
     let kept: Kept | undefined;
     try {
       if (filled && schema !== undefined) kept = await keepFiles(filled, schema, { processDefinitionId: definition.processDefinitionId });
-      const key = await start(definition.processDefinitionKey, objectOf(toSend(kept?.filled ?? filled, written, NONE)));
+      const key = await start(definition, objectOf(toSend(kept?.filled ?? filled, written, NONE)));
       setMade({ name: definition.name ?? definition.processDefinitionId, key });
     } catch (error) {
       if (error instanceof Problem && error.status >= 400 && error.status < 500) await kept?.drop();
