@@ -33,6 +33,8 @@ const ROUTES = [
   "EVALUATION",
   "/messages",
   "/messages?view=timers",
+  "/monitor",
+  "/monitor?span=day",
   "/cluster",
   "/admin",
   "/admin/listeners",
@@ -78,7 +80,7 @@ for (const theme of ["light", "dark"] as const) {
 test("without storage for searches each screen says so, and names the setting", async ({ page }) => {
   const off = await startServer(["camunda.data.secondary-storage.type=none"]);
   try {
-    for (const route of ["/processes", "/incidents", "/batches", "/tasks", "/decisions", "/messages"]) {
+    for (const route of ["/processes", "/incidents", "/batches", "/tasks", "/decisions", "/messages", "/monitor"]) {
       await page.goto(`${off.url}/ui${route}`);
       await expect(page.getByText("This server keeps no history to search").first()).toBeVisible();
       await expect(page.getByText("camunda.data.secondary-storage.type").first()).toBeVisible();

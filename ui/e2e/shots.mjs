@@ -42,11 +42,11 @@ async function shoot(base, all, wanted = looks, first = undefined) {
 }
 
 const empty = await startServer();
-await shoot(empty.url, [["empty-home", "/"], ["empty-processes", "/processes"], ["empty-incidents", "/incidents"], ["empty-batches", "/batches"], ["empty-tasks", "/tasks"], ["empty-decisions", "/decisions"], ["empty-messages", "/messages"]]);
+await shoot(empty.url, [["empty-home", "/"], ["empty-processes", "/processes"], ["empty-incidents", "/incidents"], ["empty-batches", "/batches"], ["empty-tasks", "/tasks"], ["empty-decisions", "/decisions"], ["empty-messages", "/messages"], ["empty-monitor", "/monitor"]]);
 await empty.stop();
 
 const off = await startServer(["camunda.data.secondary-storage.type=none"]);
-await shoot(off.url, [["off-home", "/"], ["off-processes", "/processes"], ["off-incidents", "/incidents"]], looks.slice(0, 2));
+await shoot(off.url, [["off-home", "/"], ["off-processes", "/processes"], ["off-incidents", "/incidents"], ["off-monitor", "/monitor"]], looks.slice(0, 2));
 await off.stop();
 
 /** Logs in as the first admin. */
@@ -150,6 +150,8 @@ await shoot(full.url, [
     await page.getByLabel("Open a file").setInputFiles(path.join(to, "../../examples/leave-request.form"));
     await page.locator(".fjs-form-editor").waitFor();
   }],
+  ["monitor", "/monitor"],
+  ["monitor-day", "/monitor?span=day", (page) => page.getByText("The figures").first().click()],
   ["cluster", "/cluster"],
   ["feel", "/feel"],
   ["feel-warned", `/feel?${new URLSearchParams({ expression: "sum(for line in lines return line.count * line.price) + missing", with: '{"lines": [{"count": 2, "price": 9.90}]}' })}`],

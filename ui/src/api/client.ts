@@ -4,6 +4,7 @@ import { type Branded } from "./keys";
 import { Problem, problemOf } from "./problem";
 import type { paths } from "./schema";
 import { csrf, hear, refused } from "./session";
+import { note } from "./timing";
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
 type Operation<P extends keyof paths, M extends Method> = paths[P][M];
@@ -63,7 +64,12 @@ export async function send(
   const headers: Record<string, string> = {};
   if (typeof body === "string") headers["content-type"] = "application/json";
   if (options.eventual) headers["skep-consistency"] = "eventual";
-  const once = () => fetch(at(path, parameters, options.query), { method: method.toUpperCase(), headers: { ...headers, ...csrf(method) }, body, signal: options.signal });
+  const once = async () => {
+    const began = performance.now();
+    const answered = await fetch(at(path, parameters, options.query), { method: method.toUpperCase(), headers: { ...headers, ...csrf(method) }, body, signal: options.signal });
+    note({ name: `${method.toUpperCase()} ${path}`, ms: performance.now() - began, failed: answered.status >= 500 });
+    return answered;
+  };
   let answer: Response;
   try {
     answer = await once();

@@ -2,7 +2,8 @@
 //
 // There are no streams: over plain HTTP a browser has six connections per host, and the seventh tab with one would hang. A
 // question is repeated every five seconds, or fifty times as long as its last answer took, whichever is more, so that the server
-// spends at most a fiftieth of its time on one page. Hidden pages ask once a minute.
+// spends at most a fiftieth of its time on one page. Hidden pages ask once a minute. A question that failed waits twice as long
+// each time, up to a minute.
 import { QueryClient, type QueryKey, type UseQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { Problem } from "./problem";
@@ -60,21 +61,30 @@ export async function done<T>(command: Promise<T>): Promise<T> {
 }
 
 const took = new Map<string, number>();
+/** How often in a row a question failed. */
+const fails = new Map<string, number>();
 const name = (key: QueryKey): string => JSON.stringify(key);
 
 /** Milliseconds until the question is asked again. */
 export function interval(key: QueryKey, every: number, hidden: boolean): number {
-  return Math.max(hidden ? HIDDEN : every, SHARE * (took.get(name(key)) ?? 0));
+  const failed = fails.get(name(key)) ?? 0;
+  const patient = failed === 0 ? every : Math.min(HIDDEN, every * 2 ** (failed - 1));
+  return Math.max(hidden ? HIDDEN : patient, SHARE * (took.get(name(key)) ?? 0));
 }
 
 /** Whether answers must hold a command of one's own. */
 export const isOwn = (): boolean => Date.now() < ownUntil;
 
-/** Asks, and remembers how long it took. */
+/** Asks, and remembers how long it took, and whether it failed. */
 export async function measured<T>(key: QueryKey, ask: () => Promise<T>): Promise<T> {
   const started = performance.now();
   try {
-    return await ask();
+    const answer = await ask();
+    fails.delete(name(key));
+    return answer;
+  } catch (error) {
+    fails.set(name(key), (fails.get(name(key)) ?? 0) + 1);
+    throw error;
   } finally {
     took.set(name(key), performance.now() - started);
   }

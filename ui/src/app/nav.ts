@@ -1,5 +1,5 @@
 // The rooms of the rail, and to which component one needs access for each. A room that is not there yet is not here either.
-import { Cog, FlaskConical, Hexagon, Layers, Mail, Network, PencilRuler, SquareCheckBig, Table2, TriangleAlert, UsersRound, Workflow } from "lucide-react";
+import { Activity, Cog, FlaskConical, Hexagon, Layers, Mail, Network, PencilRuler, SquareCheckBig, Table2, TriangleAlert, UsersRound, Workflow } from "lucide-react";
 import { text } from "../text";
 
 export const rooms = [
@@ -11,6 +11,7 @@ export const rooms = [
   { to: "/jobs", name: text.frame.jobs, icon: Cog, key: "j", needs: "operate" },
   { to: "/messages", name: text.frame.messages, icon: Mail, key: "m", needs: "operate" },
   { to: "/batches", name: text.frame.batches, icon: Layers, key: "b", needs: "operate" },
+  { to: "/monitor", name: text.monitor.title, icon: Activity, key: "o", needs: "operate" },
   { to: "/cluster", name: text.frame.cluster, icon: Network, key: "c" },
   { to: "/admin", name: text.admin.title, icon: UsersRound, key: "a", needs: "admin" },
   { to: "/studio", name: text.studio.title, icon: PencilRuler, key: "s" },

@@ -10,6 +10,7 @@ import { incidentSearch } from "../rooms/incidents/search";
 import { instanceSearch } from "../rooms/instance/search";
 import { jobSearch } from "../rooms/jobs/search";
 import { messageSearch } from "../rooms/messages/search";
+import { monitorSearch } from "../rooms/monitor/search";
 import { processSearch } from "../rooms/processes/search";
 import { taskSearch } from "../rooms/tasks/search";
 import { draftSearch, studioSearch } from "../rooms/studio/search";
@@ -133,6 +134,12 @@ const messages = createRoute({
   validateSearch: messageSearch,
   component: lazyRouteComponent(() => import("../rooms/messages/page"), "Messages"),
 });
+const monitor = createRoute({
+  getParentRoute: () => root,
+  path: "/monitor",
+  validateSearch: monitorSearch,
+  component: lazyRouteComponent(() => import("../rooms/monitor/page"), "Monitor"),
+});
 const cluster = createRoute({
   getParentRoute: () => root,
   path: "/cluster",
@@ -169,7 +176,7 @@ const help = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([login, loggedOut, home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, messages, cluster, admin, adminSection, adminOne, feel, help, studio, studioDraft]),
+  routeTree: root.addChildren([login, loggedOut, home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, messages, monitor, cluster, admin, adminSection, adminOne, feel, help, studio, studioDraft]),
   basepath: `${base}/ui`,
   parseSearch,
   stringifySearch,

@@ -23,6 +23,8 @@ export const exactIn = (iso: string, zone: string): string =>
   dates("exact", zone, { year: "numeric", month: "short", day: "numeric", ...CLOCK, timeZoneName: "short" }).format(new Date(iso));
 /** A moment in full, with its zone. */
 export const exact = (iso: string): string => exactIn(iso, zoneNow());
+/** Hour and minute. */
+export const clock = (iso: string): string => dates("minute", zoneNow(), { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(new Date(iso));
 /** Hour and minute of today, or the day as well; the year where it is another one. */
 export function moment(iso: string, now: number): string {
   const then = new Date(iso);

@@ -1,13 +1,13 @@
 // Home: is all well, and if not, what goes wrong and where.
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
 import { byError } from "../../api/incidents";
 import { kept } from "../../api/live";
 import { latest, loads } from "../../api/processes";
 import { openTasks } from "../../api/tasks";
 import { isHere } from "../../api/tenant";
 import { topology } from "../../api/topology";
+import { Figure } from "../../parts/Figure";
 import { PageTitle } from "../../parts/PageTitle";
 import { text } from "../../text";
 import { atLeast, number } from "../../text/format";
@@ -69,24 +69,6 @@ function Figures() {
       >
         <Link to="/cluster">{t.nodes}</Link>
       </Figure>
-    </div>
-  );
-}
-
-interface FigureProps {
-  name: string;
-  value: string | undefined;
-  hint: string;
-  tone?: "incident";
-  children?: ReactNode;
-}
-
-function Figure({ name, value, hint, tone, children }: FigureProps) {
-  return (
-    <div className={`figure-box${tone === undefined ? "" : ` ${tone}`}`}>
-      <p className="figure-name">{children ?? name}</p>
-      <p className="figure-value figure">{value ?? "–"}</p>
-      <p className="figure-hint">{value === undefined ? " " : hint}</p>
     </div>
   );
 }

@@ -12,6 +12,7 @@ import { incidents } from "./incidents";
 import { instance } from "./instance";
 import { jobs } from "./jobs";
 import { messages } from "./messages";
+import { monitor } from "./monitor";
 import { processes } from "./processes";
 import { session } from "./session";
 import { studio } from "./studio";
@@ -19,4 +20,4 @@ import { tasks } from "./tasks";
 import { tenants } from "./tenants";
 import { words } from "./words";
 
-export const en = { admin, batches, change, cluster, commands, decisions, feel, frame, home, incidents, instance, jobs, messages, processes, session, studio, tasks, tenants, words };
+export const en = { admin, batches, change, cluster, commands, decisions, feel, frame, home, incidents, instance, jobs, messages, monitor, processes, session, studio, tasks, tenants, words };

@@ -1,0 +1,33 @@
+// The monitor: what happened in the last hour, in bars and in figures, and what it says when the server does not answer.
+import { expect, test } from "./journey";
+
+test("jobs and instances of the hour are counted, and the figures are a table", async ({ page, open, api }) => {
+  await open("/monitor");
+  const jobs = page.getByRole("region", { name: "Jobs", exact: true });
+  await jobs.getByText("The figures").click();
+  const table = jobs.getByRole("table", { name: "Jobs" });
+  await expect(table.getByRole("row")).toHaveCount(13);
+  const { completed } = (await api.send("GET", `/jobs/statistics/global?${new URLSearchParams({ from: new Date(Date.now() - 3_600_000).toISOString(), to: new Date(Date.now() + 60_000).toISOString() })}`)) as unknown as { completed: { count: number } };
+  const cells = await table.locator("tbody td:nth-child(3)").allTextContents();
+  expect(cells.reduce((sum, each) => sum + Number(each.replaceAll(",", "")), 0)).toBe(completed.count);
+  await expect(page.getByRole("region", { name: "Job types" }).getByRole("link", { name: "charge-card" })).toBeVisible();
+  await page.getByRole("combobox", { name: "Time span" }).selectOption("day");
+  await expect(page).toHaveURL(/\/monitor\?span=day$/);
+  await expect(page.getByRole("region", { name: "Process instances" })).toBeVisible();
+});
+
+test("an hour without work says so", async ({ page, empty }) => {
+  await page.goto(`${empty.url}/ui/monitor`);
+  await expect(page.getByText("No jobs in this time")).toBeVisible();
+  await expect(page.getByText("Nothing was asked of workers in this time")).toBeVisible();
+});
+
+test("what cannot be counted now says why in its own place, and is asked again", async ({ page, open }) => {
+  await page.route("**/v2/jobs/statistics/**", (route) => route.fulfill({ status: 503, contentType: "application/problem+json", body: '{"title":"UNAVAILABLE","status":503,"detail":"Partition 2 has no leader."}' }));
+  await open("/monitor");
+  await expect(page.getByText("Partition 2 has no leader.").first()).toBeVisible();
+  await expect(page.getByRole("region", { name: "Process instances" }).getByText("started")).toBeVisible();
+  await page.unroute("**/v2/jobs/statistics/**");
+  await page.getByRole("region", { name: "Jobs", exact: true }).getByRole("button", { name: "Retry" }).click();
+  await expect(page.getByText("Partition 2 has no leader.")).toHaveCount(0, { timeout: 30_000 });
+});
