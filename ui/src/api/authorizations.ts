@@ -1,5 +1,5 @@
 // What somebody may do with which resource.
-import { send } from "./client";
+import { type Answer, send } from "./client";
 import { PAGE, type Page, useList } from "./list";
 import { type Ask, done, live } from "./live";
 
@@ -27,7 +27,8 @@ export interface GrantFilter {
 
 async function search(filter: GrantFilter, page: object, how?: Partial<Ask>): Promise<Page<Grant>> {
   const sort = ["ownerType", "ownerId", "resourceType"].map((field) => ({ field, order: "ASC" }));
-  return (await (await send("post", "/authorizations/search", {}, JSON.stringify({ filter, sort, page }), how)).json()) as Page<Grant>;
+  const found = (await (await send("post", "/authorizations/search", {}, JSON.stringify({ filter, sort, page }), how)).json()) as Answer<"/authorizations/search", "post">;
+  return found as Page<Grant>;
 }
 
 export const useGrants = (filter: GrantFilter, after?: string) =>
@@ -41,5 +42,5 @@ const body = ({ ownerId, ownerType, resourceType, resourceId, resourcePropertyNa
   JSON.stringify({ ownerId, ownerType, resourceType, permissionTypes, ...(resourcePropertyName === null ? { resourceId } : { resourcePropertyName }) });
 
 export const grant = (each: NewGrant): Promise<Response> => done(send("post", "/authorizations", {}, body(each)));
-export const changeGrant = ({ authorizationKey, ...each }: Grant): Promise<Response> => done(send("put", `/authorizations/${authorizationKey}`, {}, body(each)));
-export const revoke = (key: string): Promise<Response> => done(send("delete", `/authorizations/${key}`, {}, undefined));
+export const changeGrant = ({ authorizationKey, ...each }: Grant): Promise<Response> => done(send("put", "/authorizations/{authorizationKey}", { authorizationKey }, body(each)));
+export const revoke = (key: string): Promise<Response> => done(send("delete", "/authorizations/{authorizationKey}", { authorizationKey: key }, undefined));

@@ -53,8 +53,18 @@ const at = (path: string, parameters: Record<string, string>, query: Record<stri
   return `${base}/v2${filled}${search === "" ? "" : `?${search}`}`;
 };
 
-/** One request; the answer with its body unread. */
-export async function send(
+/** One request that the description has; the answer with its body unread. */
+export function send<M extends Method, P extends PathWith<M> & string>(
+  method: M,
+  path: P,
+  parameters: Parameters<P>,
+  body: string | FormData | undefined,
+  options?: Options,
+): Promise<Response> {
+  return request(method, path, parameters, body, options);
+}
+
+async function request(
   method: Method,
   path: string,
   parameters: Record<string, string>,
@@ -96,7 +106,7 @@ export async function get<P extends PathWith<"get"> & string>(
   parameters: Parameters<P>,
   options?: Options,
 ): Promise<Answer<P, "get">> {
-  return json(await send("get", path, parameters, undefined, options));
+  return json(await request("get", path, parameters, undefined, options));
 }
 
 /** A search or a command. */
@@ -106,20 +116,20 @@ export async function post<P extends PathWith<"post"> & string>(
   body: Body<P, "post">,
   options?: Options,
 ): Promise<Answer<P, "post">> {
-  return json(await send("post", path, parameters, body === undefined ? undefined : JSON.stringify(body), options));
+  return json(await request("post", path, parameters, body === undefined ? undefined : JSON.stringify(body), options));
 }
 
 /** A change of a part. */
 export async function patch<P extends PathWith<"patch"> & string>(path: P, parameters: Parameters<P>, body: Body<P, "patch">): Promise<void> {
-  await send("patch", path, parameters, JSON.stringify(body));
+  await request("patch", path, parameters, JSON.stringify(body));
 }
 
 /** A command whose body is JSON text as somebody wrote it: its numbers go as long as they are. */
 export async function command<P extends PathWith<"post"> & string>(path: P, parameters: Parameters<P>, body: string): Promise<Answer<P, "post">> {
-  return json(await send("post", path, parameters, body));
+  return json(await request("post", path, parameters, body));
 }
 
 /** Takes something away. */
 export async function remove<P extends PathWith<"delete"> & string>(path: P, parameters: Parameters<P>): Promise<void> {
-  await send("delete", path, parameters, undefined);
+  await request("delete", path, parameters, undefined);
 }

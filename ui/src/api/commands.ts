@@ -20,7 +20,7 @@ export function deploy(files: readonly File[], tenant: string | undefined): Prom
 export async function start({ processDefinitionKey, tenantId }: Definition, variables: string): Promise<InstanceKey> {
   const body = `{"processDefinitionKey":"${processDefinitionKey}","tenantId":${JSON.stringify(tenantId)},"variables":${variables}}`;
   const answer = await done(send("post", "/process-instances", {}, body));
-  return ((await answer.json()) as { processInstanceKey: InstanceKey }).processInstanceKey;
+  return ((await answer.json()) as Answer<"/process-instances", "post">).processInstanceKey;
 }
 
 export const cancelInstance = (key: InstanceKey): Promise<void> =>

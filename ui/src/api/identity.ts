@@ -1,5 +1,5 @@
 // Users, groups, roles, tenants and mapping rules, who belongs to which, and what they may do.
-import { send } from "./client";
+import { type PathWith, send } from "./client";
 import { PAGE, type Page, useList } from "./list";
 import { type Ask, done, live } from "./live";
 
@@ -40,13 +40,20 @@ const entityOf = (kind: Member, raw: Raw): Entity => ({
   claimValue: raw.claimValue ?? "",
 });
 
-async function search(path: string, kind: Member, body: object, how?: Partial<Ask>): Promise<Page<Entity>> {
-  const found = (await (await send("post", path, {}, JSON.stringify(body), how)).json()) as Page<Raw>;
+async function entities(kind: Member, asked: Promise<Response>): Promise<Page<Entity>> {
+  const found = (await (await asked).json()) as Page<Raw>;
   return { items: found.items.map((raw) => entityOf(kind, raw)), page: found.page };
 }
 
-const encode = encodeURIComponent;
-const of = (kind: Kind, id: string): string => `/${kind}/${encode(id)}`;
+const search = (kind: Kind, body: object, how?: Partial<Ask>): Promise<Page<Entity>> => entities(kind, send("post", `/${kind}/search`, {}, JSON.stringify(body), how));
+
+/** Where one of a kind is; all take the same names, each its own. */
+export const ONE = { users: "/users/{username}", groups: "/groups/{groupId}", roles: "/roles/{roleId}", tenants: "/tenants/{tenantId}", "mapping-rules": "/mapping-rules/{mappingRuleId}" } as const;
+const named = (id: string) => ({ username: id, groupId: id, roleId: id, tenantId: id, mappingRuleId: id });
+
+/** Where the members of one are, and where one of them is. Not all kinds have all members: `MEMBERS` says which, and a test that the API has them. */
+export const membersPath = (kind: Kind, member: Member): string => `${ONE[kind]}/${member}/search`;
+export const memberPath = (kind: Kind, member: Member): string => `${ONE[kind]}/${member}/{${IDS[member]}}`;
 
 /** Only users and groups are found by a part of their id; of the others there are few. */
 const canFind = (kind: Kind): boolean => kind === "users" || kind === "groups";
@@ -54,21 +61,22 @@ const canFind = (kind: Kind): boolean => kind === "users" || kind === "groups";
 export const useEntities = (kind: Kind, find: string | undefined, after?: string) =>
   useList(["admin", kind, "list", find ?? ""], (how, from) => {
     const filter = find !== undefined && canFind(kind) ? { filter: { [IDS[kind]]: { $like: `*${find}*` } } } : {};
-    return search(`/${kind}/search`, kind, { ...filter, sort: [{ field: IDS[kind], order: "ASC" }], page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from } }, how);
+    return search(kind, { ...filter, sort: [{ field: IDS[kind], order: "ASC" }], page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from } }, how);
   }, after, 15_000);
 
 /** The first of a kind, for lists to choose from. */
 export const firstOf = (kind: Kind) =>
-  live(["admin", kind, "first"], (how) => search(`/${kind}/search`, kind, { sort: [{ field: IDS[kind], order: "ASC" }], page: { limit: 1000 } }, how), 30_000);
+  live(["admin", kind, "first"], (how) => search(kind, { sort: [{ field: IDS[kind], order: "ASC" }], page: { limit: 1000 } }, how), 30_000);
 
 export const entity = (kind: Kind, id: string) =>
-  live(["admin", kind, "one", id], async (how) => entityOf(kind, (await (await send("get", of(kind, id), {}, undefined, how)).json()) as Raw), 15_000);
+  live(["admin", kind, "one", id], async (how) => entityOf(kind, (await (await send("get", ONE[kind], named(id), undefined, how)).json()) as Raw), 15_000);
 
 export const members = (kind: Kind, id: string, member: Member) =>
   live(["admin", kind, "members", id, member], (how) => allMembers(kind, id, member, how), 15_000);
 
 export function allMembers(kind: Kind, id: string, member: Member, how?: Partial<Ask>): Promise<Page<Entity>> {
-  return search(`${of(kind, id)}/${member}/search`, member, { sort: [{ field: IDS[member], order: "ASC" }], page: { limit: 1000 } }, how);
+  const body = JSON.stringify({ sort: [{ field: IDS[member], order: "ASC" }], page: { limit: 1000 } });
+  return entities(member, send("post", membersPath(kind, member) as PathWith<"post">, named(id) as never, body, how));
 }
 
 const body = (kind: Kind, each: Entity): Record<string, string> => {
@@ -81,9 +89,14 @@ export const create = (kind: Kind, each: Entity, password = ""): Promise<Respons
 
 /** A user without a new password keeps the one that there is. */
 export const update = (kind: Kind, each: Entity, password = ""): Promise<Response> =>
-  done(send("put", of(kind, each.id), {}, JSON.stringify({ ...body(kind, each), ...(kind === "users" && password !== "" ? { password } : {}) })));
+  done(send("put", ONE[kind], named(each.id), JSON.stringify({ ...body(kind, each), ...(kind === "users" && password !== "" ? { password } : {}) })));
 
-export const erase = (kind: Kind, id: string): Promise<Response> => done(send("delete", of(kind, id), {}, undefined));
+export const erase = (kind: Kind, id: string): Promise<Response> => done(send("delete", ONE[kind], named(id), undefined));
 
-export const join = (kind: Kind, id: string, member: Member, who: string): Promise<Response> => done(send("put", `${of(kind, id)}/${member}/${encode(who)}`, {}, undefined));
-export const part = (kind: Kind, id: string, member: Member, who: string): Promise<Response> => done(send("delete", `${of(kind, id)}/${member}/${encode(who)}`, {}, undefined));
+/** Puts somebody in, or takes them out. */
+function member(method: "put" | "delete", kind: Kind, id: string, of: Member, who: string): Promise<Response> {
+  const path = memberPath(kind, of);
+  return done(send(method, path as PathWith<"put"> & PathWith<"delete">, { ...named(id), [IDS[of]]: who } as never, undefined));
+}
+export const join = (kind: Kind, id: string, of: Member, who: string): Promise<Response> => member("put", kind, id, of, who);
+export const part = (kind: Kind, id: string, of: Member, who: string): Promise<Response> => member("delete", kind, id, of, who);

@@ -1,19 +1,10 @@
 // Who one is. The server says it: a person, that nobody has logged in yet, or that it asks nobody at all.
 import { useSyncExternalStore } from "react";
 import { base } from "./base";
+import type { Answer } from "./client";
 import { Problem, problemOf } from "./problem";
 
-/** `GET /authentication/me`, as 8.9 describes it. */
-export interface Me {
-  username: string;
-  displayName: string | null;
-  email: string | null;
-  authorizedComponents: string[];
-  tenants: { tenantId: string; name: string | null; description: string | null }[];
-  groups: string[];
-  roles: string[];
-  canLogout: boolean;
-}
+export type Me = Answer<"/authentication/me", "get">;
 
 /** `over`: there was a session, and pages that are open wait for another one. */
 export type Session =

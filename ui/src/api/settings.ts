@@ -17,19 +17,22 @@ export const useClusterVariables = (find: string | undefined, after?: string) =>
     }, how), after, 15_000);
 
 /** Of all processes, or of those of a tenant. */
-const placeOf = (tenant: string | null): string => (tenant === null ? "/cluster-variables/global" : `/cluster-variables/tenants/${encodeURIComponent(tenant)}`);
+const variable = (method: "get" | "put" | "delete", tenantId: string | null, name: string, body?: string): Promise<Response> =>
+  tenantId === null ? send(method, "/cluster-variables/global/{name}", { name }, body) : send(method, "/cluster-variables/tenants/{tenantId}/{name}", { tenantId, name }, body);
 
 /** All of its value, which lists cut. */
 export const wholeClusterVariable = async (tenant: string | null, name: string): Promise<string> =>
-  ((await (await send("get", `${placeOf(tenant)}/${encodeURIComponent(name)}`, {}, undefined)).json()) as { value: string }).value;
+  ((await (await variable("get", tenant, name)).json()) as Answer<"/cluster-variables/global/{name}", "get">).value;
 
 /** `value` is JSON text: its numbers go as long as they are. */
-export const addClusterVariable = (tenant: string | null, name: string, value: string): Promise<Response> =>
-  done(send("post", placeOf(tenant), {}, `{"name":${JSON.stringify(name)},"value":${value}}`));
+export function addClusterVariable(tenantId: string | null, name: string, value: string): Promise<Response> {
+  const body = `{"name":${JSON.stringify(name)},"value":${value}}`;
+  return done(tenantId === null ? send("post", "/cluster-variables/global", {}, body) : send("post", "/cluster-variables/tenants/{tenantId}", { tenantId }, body));
+}
 export const setClusterVariable = (tenant: string | null, name: string, value: string): Promise<Response> =>
-  done(send("put", `${placeOf(tenant)}/${encodeURIComponent(name)}`, {}, `{"value":${value}}`));
+  done(variable("put", tenant, name, `{"value":${value}}`));
 export const dropClusterVariable = (tenant: string | null, name: string): Promise<Response> =>
-  done(send("delete", `${placeOf(tenant)}/${encodeURIComponent(name)}`, {}, undefined));
+  done(variable("delete", tenant, name));
 
 export const listeners = () =>
   live(["admin", "listeners"], (how) => post("/global-task-listeners/search", {}, { sort: [{ field: "priority", order: "DESC" }, { field: "id" }], page: { limit: 1000 } }, how), 15_000);
