@@ -26,8 +26,7 @@ test("what cannot be counted now says why in its own place, and is asked again",
   await page.route("**/v2/jobs/statistics/**", (route) => route.fulfill({ status: 503, contentType: "application/problem+json", body: '{"title":"UNAVAILABLE","status":503,"detail":"Partition 2 has no leader."}' }));
   await open("/monitor");
   await expect(page.getByText("Partition 2 has no leader.").first()).toBeVisible();
-  await expect(page.getByRole("region", { name: "Process instances" }).getByText("started")).toBeVisible();
+  await expect(page.getByRole("region", { name: "Process instances" }).getByText("started").first()).toBeVisible();
   await page.unroute("**/v2/jobs/statistics/**");
-  await page.getByRole("region", { name: "Jobs", exact: true }).getByRole("button", { name: "Retry" }).click();
   await expect(page.getByText("Partition 2 has no leader.")).toHaveCount(0, { timeout: 30_000 });
 });

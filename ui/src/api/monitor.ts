@@ -43,7 +43,9 @@ function useOver<T>(name: string, slots: readonly Slot[], ask: (slot: Slot, how:
   return useQueries({
     queries: slots.map((slot) => {
       const key = ["monitor", name, slot.from, slot.to, slot.open];
-      return slot.open ? live(key, (how) => ask(slot, how), EVERY) : once(key, (how) => ask(slot, how));
+      if (slot.open) return live(key, (how) => ask(slot, how), EVERY);
+      // Until there is an answer it is asked for again.
+      return { ...once(key, (how) => ask(slot, how)), refetchInterval: ({ state }: { state: { error: Problem | null } }) => (state.error === null ? false : EVERY) };
     }),
     combine: (found): Over<T> => ({
       data: found.every(({ data }) => data !== undefined) ? found.map(({ data }) => data as T) : undefined,
