@@ -34,7 +34,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[command(
     name = "skep",
     version,
-    after_help = "First steps:\n  skep serve\n  skep deploy examples/first-process.bpmn\n  skep start order --variables '{\"orderId\": \"o-1\", \"amount\": 99}'\n  skep status\n\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration."
+    after_help = "First steps:\n  skep serve\n  skep deploy examples/first-process.bpmn\n  skep start order --var orderId=o-1 --var amount=99\n  skep status\n\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration."
 )]
 struct Cli {
     /// With an address of https: file of the authorities that are believed, in PEM format. Default: those that the machine trusts.

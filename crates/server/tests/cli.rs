@@ -506,7 +506,7 @@ fn open_incidents_are_listed_with_what_they_say() {
         "work",
         "missing",
         &server.rest,
-        "/resolution",
+        "skep resolve ",
     ] {
         assert!(listed.contains(said), "{listed}");
     }

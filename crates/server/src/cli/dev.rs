@@ -16,6 +16,7 @@ use super::Usage;
 use super::deploy::{deploy, resources};
 use super::log::each;
 use super::log::reading::Reading;
+use crate::errors::code_of;
 
 /// Between two looks at files and records.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -86,7 +87,8 @@ impl Work {
             for file in &changed {
                 // A finding, or a file that is gone again, is no reason to end: the next change may mend it.
                 if let Err(why) = self.deploy(std::slice::from_ref(file), server).await {
-                    super::print(&format!("{why:#}\n"))?;
+                    let text = format!("{why:#}\n");
+                    super::print(&super::once(&text, code_of(&why)))?;
                 }
             }
         }

@@ -28,9 +28,7 @@ fn section(text: &mut String, before: &str, command: &Command) {
     }
     let name = format!("{before} {}", command.get_name());
     let mut args: Vec<&Arg> = command.get_arguments().collect();
-    args.retain(|arg| {
-        !arg.is_global_set() && !["help", "version"].contains(&arg.get_id().as_str())
-    });
+    args.retain(|arg| !arg.is_global_set() && arg.get_id() != "help");
     let about = command.get_long_about().or(command.get_about());
     let about = about.map(ToString::to_string).unwrap_or_default();
     let _ = write!(

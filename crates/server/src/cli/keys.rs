@@ -17,7 +17,8 @@ const PLACES: [(&str, &str, &str); 7] = [
     ("decision-definitions", "a decision", "skep evaluate"),
 ];
 
-/// An error of a command that takes a key, with what the key belongs to if it was not found.
+/// An error of a command that takes a key, with what the key belongs to if it was not found. What is wanted is named as in
+/// [`PLACES`]; there may be several.
 pub async fn explain(
     rest: &RestArgs,
     key: i64,
@@ -30,7 +31,7 @@ pub async fn explain(
     let Some((what, command, found)) = owner(rest, key).await else {
         return error;
     };
-    let text = match what == wanted {
+    let text = match wanted.contains(what) {
         true => format!(
             "{key} is the key of {what}, and it is {} already",
             word(&found, "state")

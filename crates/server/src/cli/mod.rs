@@ -65,17 +65,18 @@ pub fn block_on(command: impl Future<Output = anyhow::Result<()>>) -> anyhow::Re
         .block_on(command)
 }
 
-/// Returns when somebody wants the command to end: Ctrl-C, or SIGTERM.
+/// Returns when somebody wants the command to end: Ctrl-C, a signal, or a terminal that is closed.
 async fn interrupted() {
     use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
-        // Without it, Ctrl-C is left.
-        let _ = tokio::signal::ctrl_c().await;
-        return;
+    let told = async |kind: SignalKind| match signal(kind) {
+        Ok(mut told) => told.recv().await,
+        // The others are left.
+        Err(_) => std::future::pending().await,
     };
     tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminated.recv() => {}
+        _ = told(SignalKind::interrupt()) => {}
+        _ = told(SignalKind::terminate()) => {}
+        _ = told(SignalKind::hangup()) => {}
     }
 }
 

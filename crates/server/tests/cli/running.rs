@@ -117,6 +117,8 @@ fn an_instance_is_modified() {
         desk.json(&["instance", &key])["instance"]["state"],
         "COMPLETED"
     );
+    let ended = desk.refuses(1, &["set", &key, "--var", "a=1"]);
+    assert!(ended.contains("is COMPLETED already"), "{ended}");
     let second = desk.start(&["order"]);
     desk.says(&["modify", &second, "--move", "charge:refused"]);
     assert_eq!(
@@ -192,7 +194,13 @@ fn a_batch_is_tried_before_it_is_done() {
     let young = desk.says(&["batch", "cancel", "--older", "1h", "--dry-run"]);
     assert!(young.starts_with("Nothing would be done"), "{young}");
     assert_eq!(desk.json(&["batch"])["items"].as_array().unwrap().len(), 0);
+}
 
+#[test]
+fn a_batch_migrates_and_another_one_cancels() {
+    let desk = Desk::new(&[]);
+    desk.says(&["deploy", &example("first-process.bpmn")]);
+    let keys: Vec<String> = (0..3).map(|_| desk.start(&["order"])).collect();
     second_version(&desk);
     let plan = [
         "--process",

@@ -4,94 +4,120 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
+/// What is said of events: {field} stands for a field of the event's value, {key} for its key.
+const SENTENCES: [(&str, &str, &str); 13] = [
+    (
+        "PROCESS",
+        "CREATED",
+        "deployed process {bpmnProcessId}, version {version}",
+    ),
+    (
+        "DECISION",
+        "CREATED",
+        "deployed decision {decisionId}, version {version}",
+    ),
+    (
+        "FORM",
+        "CREATED",
+        "deployed form {formId}, version {version}",
+    ),
+    (
+        "JOB",
+        "CREATED",
+        "{processInstanceKey}  job {key} of type '{type}' for {elementId}",
+    ),
+    (
+        "JOB",
+        "FAILED",
+        "{processInstanceKey}  job {key} failed, {retries} retries left: {errorMessage}",
+    ),
+    (
+        "JOB",
+        "ERROR_THROWN",
+        "{processInstanceKey}  job {key} threw the error '{errorCode}': {errorMessage}",
+    ),
+    (
+        "INCIDENT",
+        "CREATED",
+        "{processInstanceKey}  INCIDENT {key} at {elementId}: {errorType}: {errorMessage}",
+    ),
+    (
+        "INCIDENT",
+        "RESOLVED",
+        "{processInstanceKey}  incident {key} resolved",
+    ),
+    (
+        "VARIABLE",
+        "CREATED",
+        "{processInstanceKey}  {name} = {value}",
+    ),
+    (
+        "VARIABLE",
+        "UPDATED",
+        "{processInstanceKey}  {name} = {value}",
+    ),
+    (
+        "MESSAGE",
+        "PUBLISHED",
+        "message '{name}' with the key '{correlationKey}'",
+    ),
+    ("SIGNAL", "BROADCASTED", "signal '{signalName}'"),
+    (
+        "TIMER",
+        "TRIGGERED",
+        "{processInstanceKey}  timer of {targetElementId} was due",
+    ),
+];
+
 /// A line about a record, if it is one of those that tell what happens.
 pub fn line(record: &Value) -> Option<String> {
     let text = |name: &str| record[name].as_str().unwrap_or_default();
-    if text("recordType") == "COMMAND_REJECTION" {
-        let what = text("valueType").to_lowercase().replace('_', " ");
-        return Some(at(
-            record,
-            &format!(
-                "refused: {what} {}: {}",
-                text("intent").to_lowercase(),
-                text("rejectionReason")
-            ),
-        ));
-    }
-    if text("recordType") != "EVENT" {
-        return None;
-    }
-    let value = &record["value"];
-    let word = |name: &str| match &value[name] {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => other.to_string(),
-    };
-    let instance = word("processInstanceKey");
-    let said = match (text("valueType"), text("intent")) {
-        ("PROCESS", "CREATED") => format!(
-            "deployed process {}, version {}",
-            word("bpmnProcessId"),
-            word("version")
+    let (kind, intent) = (text("valueType"), text("intent"));
+    let said = match (text("recordType"), kind, intent) {
+        // Who deploys has said it already.
+        ("COMMAND_REJECTION", "DEPLOYMENT", _) => return None,
+        ("COMMAND_REJECTION", ..) => format!(
+            "refused: {} {}: {}",
+            kind.to_lowercase().replace('_', " "),
+            intent.to_lowercase(),
+            text("rejectionReason")
         ),
-        ("DECISION", "CREATED") => format!(
-            "deployed decision {}, version {}",
-            word("decisionId"),
-            word("version")
-        ),
-        ("FORM", "CREATED") => format!(
-            "deployed form {}, version {}",
-            word("formId"),
-            word("version")
-        ),
-        ("PROCESS_INSTANCE", "ELEMENT_ACTIVATED") => element(value, "began")?,
-        ("PROCESS_INSTANCE", "ELEMENT_COMPLETED") => element(value, "completed")?,
-        ("PROCESS_INSTANCE", "ELEMENT_TERMINATED") => element(value, "terminated")?,
-        ("JOB", "CREATED") => format!(
-            "{instance}  job {} of type '{}' for {}",
-            record["key"],
-            word("type"),
-            word("elementId")
-        ),
-        ("JOB", "FAILED") => format!(
-            "{instance}  job {} failed, {} retries left: {}",
-            record["key"],
-            word("retries"),
-            word("errorMessage")
-        ),
-        ("JOB", "ERROR_THROWN") => format!(
-            "{instance}  job {} threw the error '{}': {}",
-            record["key"],
-            word("errorCode"),
-            word("errorMessage")
-        ),
-        ("INCIDENT", "CREATED") => format!(
-            "{instance}  INCIDENT {} at {}: {}: {}",
-            record["key"],
-            word("elementId"),
-            word("errorType"),
-            word("errorMessage")
-        ),
-        ("INCIDENT", "RESOLVED") => format!("{instance}  incident {} resolved", record["key"]),
-        ("VARIABLE", "CREATED" | "UPDATED") => {
-            format!("{instance}  {} = {}", word("name"), short(&word("value")))
-        }
-        ("MESSAGE", "PUBLISHED") => format!(
-            "message '{}' with the key '{}'",
-            word("name"),
-            word("correlationKey")
-        ),
-        ("SIGNAL", "BROADCASTED") => format!("signal '{}'", word("signalName")),
-        ("TIMER", "TRIGGERED") => {
-            format!("{instance}  timer of {} was due", word("targetElementId"))
+        ("EVENT", "PROCESS_INSTANCE", "ELEMENT_ACTIVATED") => element(record, "began")?,
+        ("EVENT", "PROCESS_INSTANCE", "ELEMENT_COMPLETED") => element(record, "completed")?,
+        ("EVENT", "PROCESS_INSTANCE", "ELEMENT_TERMINATED") => element(record, "terminated")?,
+        ("EVENT", ..) => {
+            let mut known = SENTENCES.iter();
+            let (.., sentence) = known.find(|known| (known.0, known.1) == (kind, intent))?;
+            filled(sentence, record)
         }
         _ => return None,
     };
     Some(at(record, &said))
 }
 
+/// A sentence with what stands for its fields.
+fn filled(sentence: &str, record: &Value) -> String {
+    let mut pieces = sentence.split('{');
+    let mut text = pieces.next().unwrap_or_default().to_string();
+    for piece in pieces {
+        let (field, after) = piece.split_once('}').unwrap_or((piece, ""));
+        let value = match field {
+            "key" => &record["key"],
+            field => &record["value"][field],
+        };
+        text.push_str(&match value {
+            Value::String(value) => short(value),
+            Value::Null => String::new(),
+            other => other.to_string(),
+        });
+        text.push_str(after);
+    }
+    text
+}
+
 /// An element of an instance; its sequence flows are left out.
-fn element(value: &Value, what: &str) -> Option<String> {
+fn element(record: &Value, what: &str) -> Option<String> {
+    let value = &record["value"];
     let word = |name: &str| value[name].as_str().unwrap_or_default();
     let kind = word("bpmnElementType");
     let instance = &value["processInstanceKey"];
@@ -163,6 +189,16 @@ mod tests {
         assert!(
             refused.ends_with("  refused: job complete: no\n"),
             "{refused}"
+        );
+        assert_eq!(
+            record("COMMAND_REJECTION", "DEPLOYMENT", "CREATE", json!({})),
+            None
+        );
+        let job = json!({"processInstanceKey": 7, "type": "pay", "elementId": "charge"});
+        let created = record("EVENT", "JOB", "CREATED", job).unwrap();
+        assert!(
+            created.ends_with("  7  job 9 of type 'pay' for charge\n"),
+            "{created}"
         );
         let long = json!({"processInstanceKey": 7, "name": "a", "value": "1".repeat(200)});
         let variable = record("EVENT", "VARIABLE", "CREATED", long).unwrap();
