@@ -487,9 +487,16 @@ impl Ask<'_> {
             | Query::ElementStatistics {
                 process_instance_key: key,
             } => self.rows_of(&PROCESS_INSTANCE, key, query).await,
+            // All instances of a definition have its process id and tenant: whoever may read none of them counts none.
             Query::DefinitionStatistics {
                 process_definition_key: key,
-            } => self.rows_of(&PROCESS_DEFINITION, key, query).await,
+            } => {
+                let definition = "processDefinitionKey";
+                match self.sees_by(&PROCESS_INSTANCE, definition, key).await? {
+                    true => self.whole_answer(query).await,
+                    false => Ok(Answer::Rows(Vec::new())),
+                }
+            }
         }
     }
 
@@ -516,8 +523,18 @@ impl Ask<'_> {
 
     /// Whether the caller may see it: a search for it finds it.
     async fn sees(&mut self, entity: &'static Entity, key: Key) -> Result<bool, Problem> {
+        self.sees_by(entity, entity.key().name, key).await
+    }
+
+    /// Likewise a row whose column has this key.
+    async fn sees_by(
+        &mut self,
+        entity: &'static Entity,
+        column: &'static str,
+        key: Key,
+    ) -> Result<bool, Problem> {
         let has_key = Condition::Field {
-            field: entity.index_of(entity.key().name).unwrap_or_default(),
+            field: entity.index_of(column).unwrap_or_default(),
             op: Op::Eq(Value::Int(key.0)),
         };
         let mut search = Search::all(entity, vec![has_key], 1);

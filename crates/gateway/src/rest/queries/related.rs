@@ -199,7 +199,7 @@ pub fn form(row: Option<Row>) -> Response<RestBody> {
 impl Ask<'_> {
     pub(super) async fn named(&mut self, search: Search) -> Result<String, Problem> {
         let entity = search.entity;
-        match self.found(search).await?.pop() {
+        match self.only(search).await? {
             Some(row) => Ok(answer::row(entity, &row)),
             None => {
                 let text = match std::ptr::eq(entity, &CLUSTER_VARIABLE) {
@@ -222,6 +222,16 @@ impl Ask<'_> {
         };
         let mut search = Search::all(entity, vec![named], 1);
         search.details = true;
+        let row = self.only(search).await?;
+        row.ok_or_else(|| not_found(entity, key))
+    }
+
+    /// The row that a search is about; `None`: there is none for the caller's tenants.
+    ///
+    /// # Errors
+    /// It is there, and the caller may not see it.
+    async fn only(&mut self, search: Search) -> Result<Option<Row>, Problem> {
+        let entity = search.entity;
         let row = self.found(search.clone()).await?.pop();
         if row.is_none() && self.sight.grants.is_some() {
             self.trust();
@@ -229,7 +239,7 @@ impl Ask<'_> {
                 return Err(refused(entity));
             }
         }
-        row.ok_or_else(|| not_found(entity, key))
+        Ok(row)
     }
 
     /// Jobs are not stored with what their process instances are called: most instances have no such name, and there are more jobs
