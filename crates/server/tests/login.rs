@@ -2,6 +2,8 @@
 
 #[path = "login/nodes.rs"]
 mod nodes;
+#[path = "login/permissions.rs"]
+mod permissions;
 #[path = "login/tenants.rs"]
 mod tenants;
 

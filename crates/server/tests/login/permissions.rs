@@ -1,0 +1,359 @@
+//! Every operation of the API, asked by callers who have the permission that it needs in each way in which one can have it, by callers who
+//! have every other one, and by callers without a name. `permissions.tsv` says what is expected; it was made from the API's documentation.
+
+#[path = "things.rs"]
+mod things;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use skep_gateway::operations::OPERATIONS;
+use skep_protocol::permission::ResourceType;
+use skep_testbed::issuer::Issuer;
+use tempfile::TempDir;
+
+use self::things::{Things, deployment, upload};
+use super::{Server, exchange};
+
+type Answer = (u16, Value);
+
+/// Operations that the release of the table does not have.
+const NEWER: [&str; 10] = [
+    "getClusterStatus",
+    "searchResources",
+    "getResourceContentBinary",
+    "getFormByKey",
+    "streamJobs",
+    "searchProcessDefinitionVariableNames",
+    "getProcessInstanceWaitingStates",
+    "getProcessInstanceWaitStateStatistics",
+    "searchElementInstanceWaitStates",
+    "getOpenApi",
+];
+
+/// A request with a token.
+fn send(server: &Server, (method, path): (&str, &str), body: &str, token: Option<&str>) -> Answer {
+    let shown = token.map(|token| format!("Bearer {token}"));
+    let path = format!("/v2{path}");
+    exchange(&server.rest, (method, &path), shown.as_deref(), body)
+}
+
+/// A row of the table.
+struct Row {
+    operation: String,
+    kind: String,
+    needs: Vec<String>,
+    method: String,
+    path: String,
+    before: String,
+    body: String,
+}
+
+fn table() -> Vec<Row> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/login/permissions.tsv");
+    let text = std::fs::read_to_string(file).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let rows = lines.map(|line| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let &[operation, kind, needs, method, path, before, body] = &*fields else {
+            panic!("a row has seven fields: {line}");
+        };
+        Row {
+            operation: operation.into(),
+            kind: kind.into(),
+            needs: needs
+                .split(' ')
+                .filter(|it| *it != "-")
+                .map(str::to_string)
+                .collect(),
+            method: method.into(),
+            path: path.into(),
+            before: before.into(),
+            body: match body {
+                "FILE" => upload("file"),
+                "FILES" => upload("files"),
+                "DEPLOYMENT" => deployment("deployed by a caller"),
+                json => json.into(),
+            },
+        }
+    });
+    rows.collect()
+}
+
+/// In which way somebody has a permission.
+const WAYS: [&str; 6] = ["user", "client", "group", "role", "group-role", "rule"];
+
+/// Types, and permissions, that can be granted on everything only; also those for which there is no id before they are used.
+fn has_ids(need: &str) -> bool {
+    const WITHOUT: [&str; 8] = [
+        "AUTHORIZATION",
+        "BATCH",
+        "DOCUMENT",
+        "EXPRESSION",
+        "GLOBAL_LISTENER",
+        "SYSTEM",
+        "USER_TASK",
+        "AUDIT_LOG",
+    ];
+    let (on, permission) = need.split_once(':').unwrap();
+    let creates = permission == "CREATE" && on != "MESSAGE";
+    !WITHOUT.contains(&on) && !creates
+}
+
+/// Who has this permission in this way. `on`: `all`, `thing` or `other`.
+fn name(way: &str, need: &str, on: &str) -> String {
+    format!("{way}.{}.{on}", need.replace(':', "."))
+}
+
+/// Who has every permission but those that are enough for an operation.
+fn all_but(needs: &[String]) -> String {
+    format!("but.{}", needs.join("-").replace(':', "."))
+}
+
+/// The settings that make all callers.
+struct Settings {
+    groups: String,
+    roles: String,
+    rules: String,
+    authorizations: String,
+    known: BTreeSet<String>,
+}
+
+impl Settings {
+    fn grant(&mut self, owner: (&str, &str), need: (&str, &str), on: &str) {
+        let id = if on == "all" { "*" } else { on };
+        writeln!(
+            self.authorizations,
+            "      - {{owner-type: {}, owner-id: \"{}\", resource-type: {}, resource-id: \"{id}\", permissions: [{}]}}",
+            owner.0, owner.1, need.0, need.1
+        )
+        .unwrap();
+    }
+
+    /// Somebody who has a permission in a way.
+    fn caller(&mut self, way: &str, need: &str, on: &str) {
+        let id = name(way, need, on);
+        if !self.known.insert(id.clone()) {
+            return;
+        }
+        let owner = match way {
+            "user" => "USER",
+            "client" => "CLIENT",
+            "group" => "GROUP",
+            "role" | "group-role" => "ROLE",
+            _ => "MAPPING_RULE",
+        };
+        let in_group = way == "group" || way == "group-role";
+        if in_group {
+            writeln!(
+                self.groups,
+                "      - {{group-id: \"{id}\", name: g, users: [\"{id}\"]}}"
+            )
+            .unwrap();
+        }
+        match way {
+            "role" => writeln!(
+                self.roles,
+                "      - {{role-id: \"{id}\", name: r, users: [\"{id}\"]}}"
+            )
+            .unwrap(),
+            "group-role" => {
+                writeln!(
+                    self.roles,
+                    "      - {{role-id: \"{id}\", name: r, groups: [\"{id}\"]}}"
+                )
+                .unwrap();
+            }
+            "rule" => writeln!(
+                self.rules,
+                "      - {{mapping-rule-id: \"{id}\", claim-name: way, claim-value: \"{id}\"}}"
+            )
+            .unwrap(),
+            _ => {}
+        }
+        self.grant((owner, &id), need.split_once(':').unwrap(), on);
+    }
+
+    /// Somebody who has all permissions but these.
+    fn without(&mut self, needs: &[String]) {
+        let id = all_but(needs);
+        if !self.known.insert(id.clone()) {
+            return;
+        }
+        for on in ResourceType::ALL {
+            let of_type = on
+                .permissions()
+                .iter()
+                .map(|(permission, _)| permission.name());
+            let others = of_type.filter(|it| !needs.contains(&format!("{}:{it}", on.name())));
+            let others: Vec<&str> = others.collect();
+            if !others.is_empty() {
+                self.grant(("USER", &id), (on.name(), &others.join(", ")), "all");
+            }
+        }
+    }
+}
+
+fn settings(directory: &Path, issuer: &Issuer, rows: &[Row]) -> String {
+    let mut settings = Settings {
+        groups: String::new(),
+        roles: String::new(),
+        rules: String::new(),
+        authorizations: String::new(),
+        known: BTreeSet::new(),
+    };
+    for row in rows {
+        settings.without(&row.needs);
+        for need in &row.needs {
+            settings.caller("user", need, "all");
+            let on = if has_ids(need) { "thing" } else { "all" };
+            for way in WAYS {
+                settings.caller(way, need, on);
+            }
+            if has_ids(need) {
+                settings.caller("user", need, "other");
+            }
+        }
+    }
+    let text = format!(
+        "camunda.security:\n  authentication:\n    method: oidc\n    oidc: {{issuer-uri: \"{}\", audiences: [skep], client-id-claim: client_id}}\n  \
+         initialization:\n    default-roles:\n      admin: {{users: [admin]}}\n    groups:\n{}    roles:\n{}    mapping-rules:\n{}    authorizations:\n{}",
+        issuer.uri(),
+        settings.groups,
+        settings.roles,
+        settings.rules,
+        settings.authorizations
+    );
+    let file = directory.join("permissions.yaml");
+    std::fs::write(&file, text).unwrap();
+    file.display().to_string()
+}
+
+fn token(issuer: &Issuer, way: &str, id: &str) -> String {
+    match way {
+        "client" => issuer.token(&json!({"client_id": id, "aud": "skep"})),
+        "rule" => issuer.token(&json!({"sub": "somebody", "aud": "skep", "way": id})),
+        _ => issuer.token(&json!({"sub": id, "aud": "skep"})),
+    }
+}
+
+impl Row {
+    /// What is searched, and what is counted: without a permission it is as if nothing were there.
+    fn is_list(&self) -> bool {
+        let path = &self.path;
+        self.kind == "filters" || path.ends_with("/search") || path.contains("statistics")
+    }
+
+    /// Whether an answer tells the caller something.
+    fn tells(&self, answer: &Value) -> bool {
+        fn some_number(value: &Value) -> bool {
+            match value {
+                Value::Number(number) => number.as_f64() != Some(0.0),
+                Value::Object(members) => members.values().any(some_number),
+                Value::Array(items) => items.iter().any(some_number),
+                _ => false,
+            }
+        }
+        let listed = answer.get("items").or_else(|| answer.get("jobs"));
+        match listed.and_then(Value::as_array) {
+            Some(items) => !items.is_empty(),
+            None => some_number(answer),
+        }
+    }
+
+    /// The request, and how its answer must not be; `None`: it is as it must.
+    fn wrong(&self, things: &Things<'_>, token: Option<&str>, may: Option<bool>) -> Option<String> {
+        let (path, body) = (things.filled(&self.path), things.filled(&self.body));
+        let (status, answer) = send(things.server, (&self.method, &path), &body, token);
+        let is_right = match may {
+            None => status == 401,
+            // What is there already, or in no state for it, was not refused for lack of a permission.
+            Some(true) if status == 409 => !self.is_list(),
+            // Only stores of S3 have links; whether one may have them is asked first.
+            Some(true) if self.operation == "createDocumentLink" => answer["detail"]
+                .as_str()
+                .is_some_and(|it| it.contains("no links")),
+            // What is counted is exported now and then only.
+            Some(true) if self.operation == "getUsageMetrics" => status == 200,
+            Some(true) => (200..300).contains(&status) && (!self.is_list() || self.tells(&answer)),
+            Some(false) if self.is_list() => status == 403 || status == 200 && !self.tells(&answer),
+            Some(false) => status == 403,
+        };
+        let text = answer.to_string();
+        let text: String = text.chars().take(300).collect();
+        (!is_right).then(|| format!("{status} {text}"))
+    }
+}
+
+/// What is asked about one operation, and everything that was answered otherwise than it must be.
+fn ask(row: &Row, things: &mut Things<'_>, issuer: &Issuer, wrong: &mut Vec<String>) {
+    let mut asked = |things: &Things<'_>, who: &str, token: Option<&str>, may: Option<bool>| {
+        if let Some(answer) = row.wrong(things, token, may) {
+            wrong.push(format!("{} by {who} ({may:?}): {answer}", row.operation));
+        }
+    };
+    if row.kind == "closed" {
+        asked(things, "the administrator", Some(things.admin), Some(false));
+        return;
+    }
+    things.again(&row.before);
+    let nothing = token(issuer, "user", "nothing");
+    if row.kind == "open" {
+        asked(things, "who has nothing", Some(&nothing), Some(true));
+    } else {
+        asked(things, "nobody", None, None);
+        asked(things, "who has nothing", Some(&nothing), Some(false));
+        if row.kind == "disputed" {
+            return;
+        }
+        let others = token(issuer, "user", &all_but(&row.needs));
+        asked(things, "who has all others", Some(&others), Some(false));
+    }
+    for need in row.needs.iter().filter(|need| has_ids(need)) {
+        let id = name("user", need, "other");
+        let other = token(issuer, "user", &id);
+        asked(things, &id, Some(&other), Some(false));
+    }
+    for need in &row.needs {
+        let on = if has_ids(need) { "thing" } else { "all" };
+        let ways = WAYS.iter().map(|way| (*way, name(way, need, on)));
+        let all = std::iter::once(("user", name("user", need, "all")));
+        let mut callers: Vec<_> = all.chain(ways).collect();
+        callers.dedup();
+        for (way, id) in callers {
+            things.again(&row.before);
+            let token = token(issuer, way, &id);
+            asked(things, &id, Some(&token), Some(true));
+        }
+    }
+}
+
+#[test]
+fn every_operation_asks_for_its_permission_in_whichever_way_one_has_it() {
+    let rows = table();
+    let written: BTreeSet<&str> = rows.iter().map(|row| &*row.operation).collect();
+    let there = OPERATIONS.iter().filter(|it| it.is_there());
+    let missing = there.map(|it| it.id).filter(|id| !written.contains(id));
+    let missing: BTreeSet<&str> = missing.collect();
+    assert_eq!(missing, NEWER.into(), "operations without a row");
+    let directory = TempDir::new().unwrap();
+    let here = directory.path();
+    let issuer = Issuer::start();
+    let file = settings(here, &issuer, &rows);
+    let server = Server::start(here, &["--config", &file], &[]);
+    let admin = issuer
+        .token(&json!({"sub": "admin", "aud": "skep", "exp": skep_testbed::issuer::now() + 3600}));
+    let mut things = Things::make(&server, &admin);
+    let mut wrong = Vec::new();
+    for row in &rows {
+        ask(row, &mut things, &issuer, &mut wrong);
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
