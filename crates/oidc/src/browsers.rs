@@ -51,6 +51,23 @@ pub struct BrowserSettings {
     pub logs_out_there: bool,
 }
 
+impl BrowserSettings {
+    /// What counts unless something else is configured.
+    pub fn new(client_id: &str, client_secret: &str) -> BrowserSettings {
+        BrowserSettings {
+            client_name: None,
+            client_id: client_id.to_string(),
+            client_secret: ClientSecret::new(client_secret.to_string()),
+            scope: vec!["openid".to_string(), "profile".to_string()],
+            redirect_uri: None,
+            authorization_uri: None,
+            token_uri: None,
+            end_session_uri: None,
+            logs_out_there: true,
+        }
+    }
+}
+
 /// A provider that people can choose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Way {

@@ -41,6 +41,25 @@ pub struct ProviderSettings {
     pub browsers: Option<BrowserSettings>,
 }
 
+impl ProviderSettings {
+    /// What counts unless something else is configured.
+    pub fn new(name: &str, issuer_uri: &str) -> ProviderSettings {
+        ProviderSettings {
+            name: name.to_string(),
+            issuer_uri: issuer_uri.to_string(),
+            jwk_set_uri: None,
+            additional_jwk_set_uris: Vec::new(),
+            audiences: Vec::new(),
+            username_claim: "sub".to_string(),
+            client_id_claim: None,
+            groups_claim: None,
+            prefer_username_claim: false,
+            clock_skew: Duration::from_secs(60),
+            browsers: None,
+        }
+    }
+}
+
 /// A setting that cannot be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {

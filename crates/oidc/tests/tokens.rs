@@ -10,17 +10,10 @@ use skep_testbed::issuer::{Behaviour, Issuer, now};
 
 fn settings(issuer: &Issuer) -> ProviderSettings {
     ProviderSettings {
-        name: "test".to_string(),
-        issuer_uri: issuer.uri(),
-        jwk_set_uri: None,
-        additional_jwk_set_uris: Vec::new(),
         audiences: vec!["skep".to_string()],
-        username_claim: "sub".to_string(),
         client_id_claim: Some("client_id".to_string()),
-        groups_claim: None,
-        prefer_username_claim: false,
         clock_skew: Duration::ZERO,
-        browsers: None,
+        ..ProviderSettings::new("test", &issuer.uri())
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use skep_gateway::Login;
 use skep_identity::{Directory, Entry};
-use skep_oidc::{BrowserSettings, ClientSecret, ProviderSettings};
+use skep_oidc::{BrowserSettings, ProviderSettings};
 use skep_protocol::Key;
 use skep_protocol::origin::{Claims, Principal};
 use skep_protocol::value::MappingRuleValue;
@@ -20,27 +20,15 @@ use crate::{grpc, http};
 
 async fn protected(issuer: &Issuer) -> Running {
     let provider = ProviderSettings {
-        name: "oidc".to_string(),
-        issuer_uri: issuer.uri(),
-        jwk_set_uri: None,
-        additional_jwk_set_uris: Vec::new(),
         audiences: vec!["skep".to_string()],
-        username_claim: "sub".to_string(),
         client_id_claim: Some("client_id".to_string()),
         groups_claim: Some("groups".to_string()),
-        prefer_username_claim: false,
         clock_skew: Duration::ZERO,
         browsers: Some(BrowserSettings {
             client_name: Some("Example".to_string()),
-            client_id: "skep".to_string(),
-            client_secret: ClientSecret::new("hush".to_string()),
-            scope: vec!["openid".to_string(), "profile".to_string()],
-            redirect_uri: None,
-            authorization_uri: None,
-            token_uri: None,
-            end_session_uri: None,
-            logs_out_there: true,
+            ..BrowserSettings::new("skep", "hush")
         }),
+        ..ProviderSettings::new("oidc", &issuer.uri())
     };
     start_with(|config| {
         config.security.login = Login::Bearer;

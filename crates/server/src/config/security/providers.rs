@@ -2,7 +2,6 @@
 //! below `camunda.security.authentication.providers.oidc`.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use skep_oidc::{BrowserSettings, ClientSecret, ProviderSettings};
 
@@ -195,7 +194,7 @@ fn provider(
     warnings: &mut Vec<String>,
     problems: &mut Vec<String>,
 ) -> ProviderSettings {
-    let mut draft = Draft::new(name);
+    let mut draft = Draft::new(&name);
     let mut items: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (field, given) in given {
         // An empty variable is how environments say "not set".
@@ -231,34 +230,12 @@ fn provider(
 }
 
 impl Draft {
-    fn new(name: String) -> Draft {
+    fn new(name: &str) -> Draft {
         Draft {
-            provider: ProviderSettings {
-                name,
-                issuer_uri: String::new(),
-                jwk_set_uri: None,
-                additional_jwk_set_uris: Vec::new(),
-                audiences: Vec::new(),
-                username_claim: "sub".to_string(),
-                client_id_claim: None,
-                groups_claim: None,
-                prefer_username_claim: false,
-                clock_skew: Duration::from_secs(60),
-                browsers: None,
-            },
+            provider: ProviderSettings::new(name, ""),
             client_id: None,
             client_secret: None,
-            browsers: BrowserSettings {
-                client_name: None,
-                client_id: String::new(),
-                client_secret: ClientSecret::new(String::new()),
-                scope: vec!["openid".to_string(), "profile".to_string()],
-                redirect_uri: None,
-                authorization_uri: None,
-                token_uri: None,
-                end_session_uri: None,
-                logs_out_there: true,
-            },
+            browsers: BrowserSettings::new("", ""),
         }
     }
 
@@ -354,6 +331,8 @@ fn texts(list: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn taken(given: &[Given]) -> (Vec<ProviderSettings>, Vec<String>, Vec<String>) {
