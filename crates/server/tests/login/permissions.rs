@@ -11,7 +11,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use skep_gateway::operations::OPERATIONS;
 use skep_protocol::permission::ResourceType;
-use skep_testbed::issuer::Issuer;
+use skep_testbed::issuer::{Issuer, now};
 use tempfile::TempDir;
 
 use self::things::{Things, deployment, upload};
@@ -330,8 +330,25 @@ fn ask(row: &Row, things: &mut Things<'_>, issuer: &Issuer, wrong: &mut Vec<Stri
     }
 }
 
-#[test]
-fn every_operation_asks_for_its_permission_in_whichever_way_one_has_it() {
+/// Without checks: whoever has a name may do everything.
+fn ask_without_checks(
+    row: &Row,
+    things: &mut Things<'_>,
+    issuer: &Issuer,
+    wrong: &mut Vec<String>,
+) {
+    let nothing = token(issuer, "user", "nothing");
+    things.again(&row.before);
+    let may = row.kind != "closed";
+    if let Some(answer) = row.wrong(things, Some(&nothing), Some(may)) {
+        wrong.push(format!("{} without checks: {answer}", row.operation));
+    }
+}
+
+/// What one row is asked; whatever is answered otherwise than it must be is added to the list.
+type Asked = fn(&Row, &mut Things<'_>, &Issuer, &mut Vec<String>);
+
+fn each_row(more: &[&str], asked: Asked) {
     let rows = table();
     let written: BTreeSet<&str> = rows.iter().map(|row| &*row.operation).collect();
     let there = OPERATIONS.iter().filter(|it| it.is_there());
@@ -342,18 +359,25 @@ fn every_operation_asks_for_its_permission_in_whichever_way_one_has_it() {
     let here = directory.path();
     let issuer = Issuer::start();
     let file = settings(here, &issuer, &rows);
-    let server = Server::start(here, &["--config", &file], &[]);
-    let admin = issuer
-        .token(&json!({"sub": "admin", "aud": "skep", "exp": skep_testbed::issuer::now() + 3600}));
+    let server = Server::start(here, &[&["--config", &file], more].concat(), &[]);
+    let admin = json!({"sub": "admin", "aud": "skep", "exp": now() + 3600});
+    let admin = issuer.token(&admin);
     let mut things = Things::make(&server, &admin);
     let mut wrong = Vec::new();
     for row in &rows {
-        ask(row, &mut things, &issuer, &mut wrong);
+        asked(row, &mut things, &issuer, &mut wrong);
     }
-    assert!(
-        wrong.is_empty(),
-        "{} wrong:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    let list = wrong.join("\n");
+    assert!(wrong.is_empty(), "{} wrong:\n{list}", wrong.len());
+}
+
+#[test]
+fn every_operation_asks_for_its_permission_in_whichever_way_one_has_it() {
+    each_row(&[], ask);
+}
+
+#[test]
+fn without_checks_no_operation_asks_for_a_permission() {
+    let off = "camunda.security.authorizations.enabled=false";
+    each_row(&["--set", off], ask_without_checks);
 }
