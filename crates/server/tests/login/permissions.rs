@@ -358,7 +358,9 @@ fn each_row(more: &[&str], asked: Asked) {
     let directory = TempDir::new().unwrap();
     let here = directory.path();
     let issuer = Issuer::start();
-    let file = settings(here, &issuer, &rows);
+    // Without checks the grants of one row are as good as those of all, and made sooner.
+    let granted = if more.is_empty() { rows.len() } else { 1 };
+    let file = settings(here, &issuer, &rows[..granted]);
     let server = Server::start(here, &[&["--config", &file], more].concat(), &[]);
     let admin = json!({"sub": "admin", "aud": "skep", "exp": now() + 3600});
     let admin = issuer.token(&admin);
