@@ -122,7 +122,7 @@ enum Command {
     /// Show one process instance: what happened, where it stands, why it waits.
     Instance(cli::instance::InstanceArgs),
     /// List batch operations, show or change one, or begin one for many process instances.
-    Batch(cli::batch::BatchArgs),
+    Batch(Box<cli::batch::BatchArgs>),
     /// Put load on a server and report what a user of it would have seen.
     Load(Box<skep_load::LoadArgs>),
     /// Evaluate a FEEL expression.
@@ -177,7 +177,7 @@ fn main() -> ExitCode {
         Command::Tasks(args) => cli::block_on(cli::tasks::run(args)),
         Command::Instances(args) => cli::block_on(cli::instances::run(args)),
         Command::Instance(args) => cli::block_on(cli::instance::run(args)),
-        Command::Batch(args) => cli::block_on(cli::batch::run(args)),
+        Command::Batch(args) => cli::block_on(cli::batch::run(*args)),
         Command::Load(args) => cli::load(*args),
         Command::Feel(args) => cli::feel::run(&args),
         Command::Log(args) => cli::log::run(&args),

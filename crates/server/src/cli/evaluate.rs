@@ -43,6 +43,6 @@ pub async fn run(args: EvaluateArgs) -> anyhow::Result<()> {
         return Err(Coded::new("DECISION_EVALUATION_ERROR", text).into());
     }
     // The output is JSON in a text already.
-    let output = answer["output"].as_str().map_or("null", |output| output);
+    let output = answer["output"].as_str().unwrap_or("null");
     args.rest.say(output, &answer)
 }

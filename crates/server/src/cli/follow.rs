@@ -103,7 +103,7 @@ async fn what_it_waits_for(rest: &RestArgs, key: i64) -> anyhow::Result<(bool, S
     let waiting = rest
         .get(&format!("process-instances/{key}/waiting-states"))
         .await?;
-    let things =
+    let mut things =
         items(&waiting).flat_map(|element| element["waitsFor"].as_array().into_iter().flatten());
     let now = Timestamp::now();
     let in_future = |field: &Value| {
@@ -112,7 +112,7 @@ async fn what_it_waits_for(rest: &RestArgs, key: i64) -> anyhow::Result<(bool, S
             .and_then(|time| time.parse::<Timestamp>().ok())
             .is_some_and(|time| time > now)
     };
-    let moves = things.into_iter().any(|thing| match thing["for"].as_str() {
+    let moves = things.any(|thing| match thing["for"].as_str() {
         Some("JOB") => in_future(&thing["deadline"]),
         Some("TIMER") => true,
         _ => false,

@@ -147,7 +147,7 @@ fn read(file: &Path, wanted: Option<&str>) -> Result<Profile, Usage> {
     Ok(profile)
 }
 
-fn with_defaults(command: Command, profile: &Profile) -> Command {
+fn with_defaults(command: Command, profile: &[(&str, &'static str)]) -> Command {
     let mut command = command.mut_args(|arg| {
         let value = profile
             .iter()
