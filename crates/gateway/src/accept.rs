@@ -39,16 +39,17 @@ impl Listener {
     }
 }
 
-/// Accepts until the stop, then waits for the open connections, at most the grace.
+/// Accepts connections, of an age at most, until the stop, then waits for the open connections, at most the grace.
 pub async fn accept(
     listener: Listener,
     config: &GatewayConfig,
+    age: Duration,
     stop: Stop,
     workers: Dealer<'_>,
     connect: impl Fn(Accepted) -> Connection,
 ) {
     let room = Arc::new(Semaphore::new(config.max_connections.max(1)));
-    let watch = Watch::new(config, Arc::clone(&room));
+    let watch = Watch::new(config, age, Arc::clone(&room));
     let certificate = Listener::watch_certificate(listener.tls.clone());
     let door = Door {
         listener,

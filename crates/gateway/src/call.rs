@@ -17,7 +17,7 @@ use crate::door::passwords::Passwords;
 use crate::door::{Door, Head, Refused};
 use crate::metrics::broker_requests::{self, RequestKind};
 use crate::metrics::{GatewayMetrics, Protocol};
-use crate::stop::Stop;
+use crate::stop::{Stop, Stopper, stop_signal};
 use crate::trace::{RequestSpan, TraceParent};
 
 /// One front end: the objects that its connections share.
@@ -238,10 +238,18 @@ impl FrontEnd {
     pub fn open_job_stream(&self, mut spec: ActivateJobs, claims: Claims) -> JobStream {
         spec.max_jobs = self.config.job_stream_credit.max(1);
         self.metrics.job_streams.opened();
+        let (end, ended) = stop_signal();
+        let stopped = self.stop.clone().stopped();
         JobStream {
             receiver: self.broker.open_job_stream(spec, claims),
             metrics: Arc::clone(&self.metrics),
-            stopped: Box::pin(self.stop.clone().stopped()),
+            stopped: Box::pin(async move {
+                tokio::select! {
+                    () = stopped => {}
+                    () = ended.stopped() => {}
+                }
+            }),
+            end: Arc::new(end),
         }
     }
 }
@@ -257,14 +265,20 @@ fn no_answer(timeout: Duration) -> Failure {
     ))
 }
 
-/// An open job stream of a client; ends when the broker closes it or the gateway stops.
+/// An open job stream of a client; ends when the broker closes it, its connection is old or the gateway stops.
 pub struct JobStream {
+    end: Arc<Stopper>,
     receiver: Box<dyn JobReceiver>,
     metrics: Arc<GatewayMetrics>,
     stopped: std::pin::Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 impl JobStream {
+    /// Ends the stream. It goes with the response to the connection, which knows when it is old.
+    pub fn end(&self) -> Arc<Stopper> {
+        Arc::clone(&self.end)
+    }
+
     /// Takes the next job; only called when the connection has room for it, as taking it asks for another.
     pub fn poll_next(
         &mut self,

@@ -13,6 +13,28 @@ use crate::door::Login;
 use crate::pages::Pages;
 use crate::trace::SpanListener;
 
+/// How long connections last.
+#[derive(Clone, Copy, Debug)]
+pub struct Lifetime {
+    /// A connection without requests is closed after this time; after `head_timeout` when other connections wait.
+    pub idle: Duration,
+    /// `skep.api.max-connection-age`: a connection to REST that is so old, within a tenth, is told to end, and a load balancer
+    /// may give the next one of its client to another gateway. Zero: never.
+    pub rest: Duration,
+    /// `camunda.api.grpc.max-connection-age`: the same for gRPC.
+    pub grpc: Duration,
+}
+
+impl Default for Lifetime {
+    fn default() -> Lifetime {
+        Lifetime {
+            idle: Duration::from_secs(300),
+            rest: Duration::ZERO,
+            grpc: Duration::ZERO,
+        }
+    }
+}
+
 /// The settings of the gateways. `Default` is what a fresh installation uses.
 #[derive(Clone, Debug)]
 pub struct GatewayConfig {
@@ -39,8 +61,7 @@ pub struct GatewayConfig {
     pub max_connections: usize,
     /// Time for the head of a request, or an HTTP/2 frame, to arrive once it has begun, and for a new connection to begin.
     pub head_timeout: Duration,
-    /// A connection without requests is closed after this time; after `head_timeout` when other connections wait.
-    pub idle_timeout: Duration,
+    pub lifetime: Lifetime,
     /// `camunda.api.grpc.min-keep-alive-interval`: a gRPC client that pings more often is disconnected; `None`: no limit.
     pub min_ping_interval: Option<Duration>,
     /// Jobs on their way to one stream and not yet taken by its connection.
@@ -195,7 +216,7 @@ impl Default for GatewayConfig {
             body_timeout: Duration::from_secs(30),
             max_connections: 8192,
             head_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_secs(300),
+            lifetime: Lifetime::default(),
             min_ping_interval: Some(Duration::from_secs(30)),
             job_stream_credit: 32,
             stream_keep_alive: Duration::from_secs(15),

@@ -44,7 +44,8 @@ mod workers;
 
 pub use check::Tenancy;
 pub use config::{
-    ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, OverloadPolicy, Security, Tls,
+    ExecutorConfig, GatewayConfig, Lifetime, LongPolling, MultipartLimits, OverloadPolicy,
+    Security, Tls,
 };
 pub use door::Login;
 pub use metrics::GatewayMetrics;

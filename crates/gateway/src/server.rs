@@ -130,20 +130,34 @@ impl Gateway {
         let grpc_server = http_server(&config).http2_only();
         let services = GrpcServices::new(grpc_front);
         services.serving().await;
-        let rest = accept(rest, &config, stop.clone(), workers.deal(), |accepted| {
-            let front = Arc::clone(&rest_front);
-            let visitor = Arc::new(Visitor::new(accepted.peer));
-            let service =
-                move |request| rest::handle(Arc::clone(&front), Arc::clone(&visitor), request);
-            serve(&rest_server, accepted, None, service)
-        });
+        let rest = accept(
+            rest,
+            &config,
+            config.lifetime.rest,
+            stop.clone(),
+            workers.deal(),
+            |accepted| {
+                let front = Arc::clone(&rest_front);
+                let visitor = Arc::new(Visitor::new(accepted.peer));
+                let service =
+                    move |request| rest::handle(Arc::clone(&front), Arc::clone(&visitor), request);
+                serve(&rest_server, accepted, None, service)
+            },
+        );
         let ping_interval = config.min_ping_interval;
-        let grpc = accept(grpc, &config, stop, workers.deal(), |accepted| {
-            let services = services.clone();
-            let visitor = Arc::new(Visitor::new(accepted.peer));
-            let service = move |request| services.handle(&visitor, request);
-            serve(&grpc_server, accepted, ping_interval, service)
-        });
+        let grpc = accept(
+            grpc,
+            &config,
+            config.lifetime.grpc,
+            stop,
+            workers.deal(),
+            |accepted| {
+                let services = services.clone();
+                let visitor = Arc::new(Visitor::new(accepted.peer));
+                let service = move |request| services.handle(&visitor, request);
+                serve(&grpc_server, accepted, ping_interval, service)
+            },
+        );
         let stopping = async {
             shutdown.await;
             services.stopping().await;

@@ -2,6 +2,8 @@
 
 #[path = "cli/acting.rs"]
 mod acting;
+#[path = "cli/ages.rs"]
+mod ages;
 #[path = "cli/around.rs"]
 mod around;
 #[path = "cli/binary.rs"]

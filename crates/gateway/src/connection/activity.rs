@@ -1,7 +1,7 @@
 //! The activity of a connection, for the code that decides how long it may stay open.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::config::GatewayConfig;
-use crate::stop::Stop;
+use crate::stop::{Stop, Stopper};
 
 /// Counts the time of a front end's connections in ticks: reading it costs nothing, so that it can be done with each read.
 #[derive(Debug, Default)]
@@ -30,6 +30,8 @@ pub enum Verdict {
     TooSlow,
     /// Nothing was asked for a long time.
     Idle,
+    /// It is as old as a connection may get, and its client speaks HTTP/2: what is under way is finished.
+    Old,
     /// The gateway stops.
     Stopping,
 }
@@ -48,6 +50,12 @@ pub struct Activity {
     http2: AtomicBool,
     /// The next answer is the last one.
     leaving: AtomicBool,
+    /// When it gets old, in ticks; `None`: never.
+    old_at: Option<u32>,
+    /// It is old and was told so.
+    told_old: AtomicBool,
+    /// Job streams on it, which end when it is old.
+    streams: Mutex<Vec<Weak<Stopper>>>,
     /// There is a verdict. Read with each turn of the connection, so that it must cost nothing.
     judged: AtomicBool,
     judgement: Mutex<Judgement>,
@@ -61,9 +69,12 @@ struct Judgement {
 }
 
 impl Activity {
-    /// A connection that has just been made: its first head must come soon.
-    pub fn new(ticks: &Arc<Ticks>) -> Arc<Activity> {
+    /// A connection that has just been made: its first head must come soon. It gets old after this age, in ticks.
+    fn new(ticks: &Arc<Ticks>, age: Option<u32>) -> Arc<Activity> {
         Arc::new(Activity {
+            old_at: age.map(|age| ticks.now().wrapping_add(age)),
+            told_old: AtomicBool::new(false),
+            streams: Mutex::default(),
             ticks: Arc::clone(ticks),
             requests: AtomicU32::new(0),
             partial: AtomicBool::new(true),
@@ -110,6 +121,46 @@ impl Activity {
     pub fn request(self: &Arc<Self>) -> UnderWay {
         self.requests.fetch_add(1, Ordering::Relaxed);
         UnderWay(Arc::clone(self))
+    }
+
+    /// A job stream on it; it is told to end when the connection is old.
+    pub fn stream(&self, end: &Arc<Stopper>) {
+        let mut streams = self.streams.lock();
+        streams.retain(|stream| stream.strong_count() > 0);
+        streams.push(Arc::downgrade(end));
+        // One that comes late on an old connection has no time either.
+        if self.told_old.load(Ordering::Acquire) {
+            end.stop();
+        }
+    }
+
+    /// Tells a connection that has become old so: over HTTP/1.1 its next answer is the last one, HTTP/2 needs a verdict.
+    fn tell_old(&self, now: u32) {
+        let is_old = self
+            .old_at
+            .is_some_and(|at| now.wrapping_sub(at) < u32::MAX / 2);
+        let ready = is_old && !self.partial.load(Ordering::Relaxed);
+        if !ready || self.told_old.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        for stream in self.streams.lock().drain(..) {
+            if let Some(stream) = stream.upgrade() {
+                stream.stop();
+            }
+        }
+        match self.speaks_http2() {
+            true => self.pronounce(Verdict::Old),
+            false => self.leave(),
+        }
+    }
+
+    /// The connection has heard that it is old, and may get another verdict.
+    pub fn heard(&self) {
+        let mut judgement = self.judgement.lock();
+        if judgement.verdict == Some(Verdict::Old) {
+            judgement.verdict = None;
+            self.judged.store(false, Ordering::Release);
+        }
     }
 
     fn judge(&self, now: u32, limits: Limits) -> Option<Verdict> {
@@ -219,13 +270,20 @@ pub struct Watch {
     connections: Mutex<Connections>,
     tick: Duration,
     limits: Limits,
+    /// How old a connection may get, in ticks; `None`: any age.
+    age: Option<u32>,
+    /// Connections so far.
+    opened: AtomicU32,
     /// Places for further connections.
     room: Arc<Semaphore>,
 }
 
 impl Watch {
-    pub fn new(config: &GatewayConfig, room: Arc<Semaphore>) -> Watch {
-        let shorter = config.head_timeout.min(config.idle_timeout);
+    /// For connections of this age at most; zero: of any.
+    pub fn new(config: &GatewayConfig, age: Duration, room: Arc<Semaphore>) -> Watch {
+        let shorter = config.head_timeout.min(config.lifetime.idle);
+        let age = (!age.is_zero()).then_some(age);
+        let shorter = age.map_or(shorter, |age| age.min(shorter));
         let tick = (shorter / 8).clamp(Duration::from_millis(5), Duration::from_secs(1));
         let ticks = |time: Duration| {
             u32::try_from(time.as_nanos().div_ceil(tick.as_nanos())).unwrap_or(u32::MAX)
@@ -236,14 +294,16 @@ impl Watch {
             tick,
             limits: Limits {
                 head: ticks(config.head_timeout),
-                idle: ticks(config.idle_timeout),
+                idle: ticks(config.lifetime.idle),
             },
+            age: age.map(ticks),
+            opened: AtomicU32::new(0),
             room,
         }
     }
 
     pub fn opened(&self) -> Arc<Activity> {
-        let activity = Activity::new(&self.ticks);
+        let activity = Activity::new(&self.ticks, self.age.map(|age| self.spread(age)));
         let mut connections = self.connections.lock();
         if connections.stopping {
             activity.pronounce(Verdict::Stopping);
@@ -252,6 +312,18 @@ impl Watch {
         }
         drop(connections);
         activity
+    }
+
+    /// An age within a tenth of what is wanted: connections that were made together do not end together.
+    fn spread(&self, age: u32) -> u32 {
+        // Multiples of the golden ratio are spread evenly.
+        let turn = self
+            .opened
+            .fetch_add(1, Ordering::Relaxed)
+            .wrapping_mul(0x9E37_79B9);
+        let tenth = u64::from(age / 10);
+        let more = (u64::from(turn) * (2 * tenth + 1)) >> 32;
+        u32::try_from(u64::from(age) - tenth + more).unwrap_or(u32::MAX)
     }
 
     /// Looks after the connections until the gateway stops, and tells them so.
@@ -282,6 +354,7 @@ impl Watch {
             if Arc::strong_count(activity) == 1 {
                 return false;
             }
+            activity.tell_old(now);
             match activity.judge(now, limits) {
                 Some(verdict) => {
                     activity.pronounce(verdict);
@@ -296,14 +369,18 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Lifetime;
 
     fn watch(room: usize) -> Watch {
         let config = GatewayConfig {
             head_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_secs(100),
+            lifetime: Lifetime {
+                idle: Duration::from_secs(100),
+                ..Lifetime::default()
+            },
             ..GatewayConfig::default()
         };
-        Watch::new(&config, Arc::new(Semaphore::new(room)))
+        Watch::new(&config, Duration::ZERO, Arc::new(Semaphore::new(room)))
     }
 
     /// Ticks until the connection has to go, and why.
@@ -368,6 +445,46 @@ mod tests {
             let told = std::future::poll_fn(|cx| connection.poll_verdict(cx, &mut asked)).await;
             assert_eq!(told, Verdict::Stopping);
         }
+    }
+
+    #[test]
+    fn an_old_connection_is_told_once_and_looked_after_until_it_ends() {
+        let mut watch = watch(1);
+        watch.age = Some(50);
+        for http2 in [false, true] {
+            let connection = watch.opened();
+            connection.partial(false, false);
+            if http2 {
+                connection.is_http2();
+            }
+            let request = connection.request();
+            let (end, _stream) = crate::stop::stop_signal();
+            let end = Arc::new(end);
+            connection.stream(&end);
+            let old = |connection: &Activity| match http2 {
+                true => connection.judgement.lock().verdict == Some(Verdict::Old),
+                false => connection.is_leaving(),
+            };
+            let mut ticks = 0;
+            while !old(&connection) {
+                watch.look();
+                ticks += 1;
+            }
+            assert!((45..=55).contains(&ticks), "{ticks}");
+            assert!(connection.streams.lock().is_empty());
+            connection.heard();
+            drop(request);
+            assert_eq!(ends(&watch, &connection), (101, Verdict::Idle));
+        }
+    }
+
+    #[test]
+    fn ages_differ_by_a_tenth_at_most() {
+        let watch = watch(1);
+        let ages: std::collections::BTreeSet<u32> = (0..1000).map(|_| watch.spread(300)).collect();
+        assert!(ages.len() > 50, "{ages:?}");
+        assert!(ages.iter().all(|age| (270..=330).contains(age)), "{ages:?}");
+        assert_eq!(watch.spread(1), 1);
     }
 
     #[test]

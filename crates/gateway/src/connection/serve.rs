@@ -17,6 +17,7 @@ use hyper_util::server::conn::auto;
 use skep_tls::Socket;
 
 use super::{Activity, LastingBody, Verdict, Watched};
+use crate::stop::Stopper;
 
 pub type Connection = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -68,6 +69,9 @@ where
                 let headers = response.headers_mut();
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
+            if let Some(end) = response.extensions_mut().remove::<Arc<Stopper>>() {
+                seen.stream(&end);
+            }
             Ok::<_, E>(response.map(|body| LastingBody::new(body, under_way)))
         }
     });
@@ -76,30 +80,46 @@ where
         .serve_connection(TokioIo::new(io), service)
         .into_owned();
     Box::pin(async move {
-        let mut connection = pin!(connection);
+        let connection = pin!(connection);
+        let ended = attend(connection, &activity, patience, |it| it.graceful_shutdown());
+        if let Err(error) = ended.await.unwrap_or(Ok(())) {
+            tracing::debug!(%error, "a connection broke off");
+        }
+    })
+}
+
+/// Serves a connection until it ends, or a verdict ends it; `None`: it was cut.
+async fn attend<C: Future>(
+    mut connection: Pin<&mut C>,
+    activity: &Activity,
+    patience: Duration,
+    shut_down: impl Fn(Pin<&mut C>),
+) -> Option<C::Output> {
+    let mut asked = None;
+    loop {
         // The connection first: it is woken for each request, and the verdict comes once.
-        let mut asked = None;
         let ended = poll_fn(|cx| match connection.as_mut().poll(cx) {
             Poll::Ready(ended) => Poll::Ready(Ok(ended)),
             Poll::Pending => activity.poll_verdict(cx, &mut asked).map(Err),
         });
-        let ended = match ended.await {
-            Ok(ended) => ended,
+        match ended.await {
+            Ok(ended) => return Some(ended),
+            // GOAWAY: what is under way is finished, and the client makes another connection for what comes next.
+            Err(Verdict::Old) => {
+                shut_down(connection.as_mut());
+                activity.heard();
+            }
             Err(verdict) => {
                 tracing::debug!(?verdict, "a connection is ended");
                 let end = End {
                     verdict,
-                    activity: &activity,
+                    activity,
                     patience,
                 };
-                let ended = end.of(connection.as_mut(), |it| it.graceful_shutdown());
-                ended.await.unwrap_or(Ok(()))
+                return end.of(connection, shut_down).await;
             }
-        };
-        if let Err(error) = ended {
-            tracing::debug!(%error, "a connection broke off");
         }
-    })
+    }
 }
 
 /// How a connection is ended.
@@ -122,6 +142,7 @@ impl End<'_> {
                 shut_down(connection.as_mut());
                 return tokio::time::timeout(self.patience, connection).await.ok();
             }
+            Verdict::Old => {}
             Verdict::Stopping if self.activity.speaks_http2() => {}
             Verdict::Stopping => {
                 // Whoever closes it while a request is on its way leaves its client in doubt: the next answer says that it is the last

@@ -184,7 +184,10 @@ impl Gateway for GatewayService {
         let spec = decode::stream(message, self.tenancy()).map_err(status)?;
         let jobs = self.front.open_job_stream(spec, claims);
         let front = Arc::clone(&self.front);
-        Ok(Response::new(GrpcJobStream::new(jobs, front, watch)))
+        let end = jobs.end();
+        let mut response = Response::new(GrpcJobStream::new(jobs, front, watch));
+        response.extensions_mut().insert(end);
+        Ok(response)
     }
 
     async fn complete_job(

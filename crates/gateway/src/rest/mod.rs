@@ -48,7 +48,7 @@ use self::router::{Found, ROUTER};
 use self::stream::JobLines;
 use crate::admission::Slot;
 use crate::budget::{Budget, Share};
-use crate::call::{FrontEnd, Stopwatch};
+use crate::call::{FrontEnd, JobStream, Stopwatch};
 use crate::check::invalid;
 use crate::door::Head;
 use crate::door::visitor::Visitor;
@@ -302,13 +302,19 @@ async fn carry_out(
         }
         Decoded::Stream(spec) => {
             drop(held);
-            let keep_alive = front.config.stream_keep_alive;
-            let lines = JobLines::new(front.open_job_stream(spec, claims), keep_alive);
-            let mut response = Response::new(RestBody::Jobs(lines));
-            response.headers_mut().insert(CONTENT_TYPE, ND_JSON);
-            Ok(response)
+            let jobs = front.open_job_stream(spec, claims);
+            Ok(streamed(jobs, front.config.stream_keep_alive))
         }
     }
+}
+
+/// Jobs as they come, and the end of the stream for the connection.
+fn streamed(jobs: JobStream, keep_alive: Duration) -> Response<RestBody> {
+    let end = jobs.end();
+    let mut response = Response::new(RestBody::Jobs(JobLines::new(jobs, keep_alive)));
+    response.headers_mut().insert(CONTENT_TYPE, ND_JSON);
+    response.extensions_mut().insert(end);
+    response
 }
 
 /// The jobs that there are, or that come soon. Those that do not reach their client go back.

@@ -187,7 +187,7 @@ async fn a_slow_sender_has_less_time_while_others_wait_for_its_room() {
     let gateway = start_with(|config| {
         little_room(config);
         config.head_timeout = Duration::from_millis(50);
-        config.idle_timeout = NEVER;
+        config.lifetime.idle = NEVER;
     })
     .await;
     let large = message(ROOM);

@@ -35,7 +35,7 @@ const TOPOLOGY: &[u8] = b"GET /v2/topology HTTP/1.1\r\nhost: a\r\n\r\n";
 async fn a_head_that_does_not_arrive_in_time_ends_the_connection() {
     let gateway = start_with(|config| {
         config.head_timeout = SOON;
-        config.idle_timeout = LATE;
+        config.lifetime.idle = LATE;
     })
     .await;
     for (what, first) in [
@@ -67,7 +67,7 @@ async fn a_head_that_does_not_arrive_in_time_ends_the_connection() {
 async fn a_byte_now_and_then_gains_a_slow_sender_nothing() {
     let gateway = start_with(|config| {
         config.head_timeout = SOON;
-        config.idle_timeout = LATE;
+        config.lifetime.idle = LATE;
     })
     .await;
     let mut stream = connect(gateway.rest, b"GET /v2/topology HTTP/1.1\r\nx-long: ").await;
@@ -81,7 +81,7 @@ async fn a_byte_now_and_then_gains_a_slow_sender_nothing() {
 async fn a_connection_without_requests_is_closed_after_the_idle_time() {
     let gateway = start_with(|config| {
         config.head_timeout = LATE;
-        config.idle_timeout = SOON;
+        config.lifetime.idle = SOON;
     })
     .await;
     let mut stream = connect(gateway.rest, TOPOLOGY).await;
@@ -102,7 +102,7 @@ async fn a_request_under_way_is_not_idle() {
     let gateway = start_with(|config| {
         // However long the client takes to send it.
         config.head_timeout = LATE;
-        config.idle_timeout = SOON;
+        config.lifetime.idle = SOON;
     })
     .await;
     gateway.broker.hold();
@@ -124,7 +124,7 @@ async fn beyond_the_bound_connections_wait_and_idle_ones_give_their_places_away(
         config.max_connections = 1;
         // The first request must arrive in this time, also on a busy machine.
         config.head_timeout = SOON * 20;
-        config.idle_timeout = LATE;
+        config.lifetime.idle = LATE;
     })
     .await;
     let mut first = connect(gateway.rest, TOPOLOGY).await;

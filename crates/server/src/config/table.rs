@@ -354,6 +354,8 @@ keys! {
         "Largest request of REST and gRPC."
     "camunda.api.grpc.min-keep-alive-interval" ["zeebe.broker.gateway.network.minKeepAliveInterval"] [] Kind::Time(0) => min_ping_interval;
         "A gRPC client that pings more often is sent away (`ENHANCE_YOUR_CALM`, `too_many_pings`) at the third such ping in a row without an answer in between. 0 lets all pass."
+    "camunda.api.grpc.max-connection-age" [] [] Kind::Time(0) => gateway.lifetime.grpc;
+        "A gRPC connection that is so old, give or take a tenth, is told to end (GOAWAY): what is under way is finished, job streams end, and the client makes another one, which a load balancer may give to another gateway. 0: never."
     "spring.servlet.multipart.max-request-size" [] [] Kind::Bytes(1024, GIB) => gateway.multipart.max_size;
         "Largest deployment over REST."
     "spring.servlet.multipart.max-file-size" [] [] Kind::Bytes(1024, GIB) => max_file_size;
@@ -386,8 +388,10 @@ keys! {
         "Connections of one gateway; further ones wait until one ends, and idle ones then end after `skep.api.head-timeout`."
     "skep.api.head-timeout" [] ["server.tomcat.connection-timeout"] Kind::Time(10) => gateway.head_timeout;
         "How long the head of a request, or an HTTP/2 frame, may take to arrive, and a new connection to begin."
-    "skep.api.idle-timeout" [] ["server.tomcat.keep-alive-timeout"] Kind::Time(10) => gateway.idle_timeout;
+    "skep.api.idle-timeout" [] ["server.tomcat.keep-alive-timeout"] Kind::Time(10) => gateway.lifetime.idle;
         "A connection without requests is closed after this time; HTTP/2 clients are told so (GOAWAY)."
+    "skep.api.max-connection-age" [] [] Kind::Time(0) => gateway.lifetime.rest;
+        "The same for REST; over HTTP/1.1 the next answer says `Connection: close`. 0: never."
     "skep.api.job-stream-credit" [] [] Kind::Number(1, 100_000) => gateway.job_stream_credit;
         "Jobs on their way to one job stream and not yet taken by its connection."
     "skep.api.stream-keep-alive" [] [] Kind::Time(100) => gateway.stream_keep_alive;
