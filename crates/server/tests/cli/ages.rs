@@ -2,10 +2,11 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
-use skep_client::{Client, ClientConfig, StreamJobs};
+use skep_client::{Client, ClientConfig, CreateInstance, HttpVersion, StreamJobs};
 
-use super::acting::Desk;
+use super::acting::{Desk, example};
 
 const SETTINGS: [&str; 4] = [
     "--set",
@@ -55,6 +56,28 @@ fn an_old_http2_connection_is_told_to_end() {
             // GOAWAY with NO_ERROR.
             assert!(head[3] != 7 || payload[4..8] == [0; 4], "{payload:?}");
         }
+    }
+}
+
+#[tokio::test]
+async fn what_is_under_way_on_an_old_connection_is_answered() {
+    let desk = Desk::new(&SETTINGS);
+    desk.says(&["deploy", &example("first-process.bpmn")]);
+    let mut rest = ClientConfig::new(&desk.server.rest);
+    rest.http_version = HttpVersion::Http2;
+    let grpc = ClientConfig::new(&desk.server.grpc);
+    for client in [Client::rest(rest).unwrap(), Client::grpc(grpc).unwrap()] {
+        let order = CreateInstance::latest("order");
+        let minute = Duration::from_secs(60);
+        let awaited = client.create_instance_with_result(&order, minute, &[]);
+        let work = async {
+            // Three times the age.
+            tokio::time::sleep(Duration::from_millis(900)).await;
+            let job = desk.first(&["jobs"], "jobKey");
+            desk.says(&["complete", &job, "--var", "charged=true"]);
+        };
+        let (ended, ()) = tokio::join!(awaited, work);
+        assert_eq!(ended.unwrap().variables, r#"{"charged":true}"#);
     }
 }
 
