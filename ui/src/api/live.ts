@@ -10,6 +10,8 @@ import { Problem } from "./problem";
 
 const HIDDEN = 60_000;
 const SHARE = 50;
+/** How often a question is tried at once before it has failed. */
+const TRIES = 3;
 /** After a command of one's own, answers must hold it. */
 const OWN = 3_000;
 
@@ -19,7 +21,7 @@ export const queries = new QueryClient({
       staleTime: 1_000,
       gcTime: 120_000,
       refetchIntervalInBackground: true,
-      retry: (count, error) => error instanceof Problem && error.isPassing && count < 2,
+      retry: (count, error) => error instanceof Problem && error.isPassing && count < TRIES - 1,
       retryDelay: (count) => 500 * 2 ** count,
     },
   },
@@ -61,14 +63,14 @@ export async function done<T>(command: Promise<T>): Promise<T> {
 }
 
 const took = new Map<string, number>();
-/** How often in a row a question failed. */
+/** How many tries in a row failed. */
 const fails = new Map<string, number>();
 const name = (key: QueryKey): string => JSON.stringify(key);
 
 /** Milliseconds until the question is asked again. */
 export function interval(key: QueryKey, every: number, hidden: boolean): number {
   const failed = fails.get(name(key)) ?? 0;
-  const patient = failed === 0 ? every : Math.min(HIDDEN, every * 2 ** (failed - 1));
+  const patient = failed === 0 ? every : Math.min(HIDDEN, every * 2 ** Math.floor((failed - 1) / TRIES));
   return Math.max(hidden ? HIDDEN : patient, SHARE * (took.get(name(key)) ?? 0));
 }
 
