@@ -1,7 +1,7 @@
 # Skep: `make run` starts it, `make test` proves it, `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster build dist image deb site ui ui-check ui-shots test fmt lint deny unit clients exporters deploy images kubernetes bench setup clean
+.PHONY: help run cluster build dist image deb site ui ui-check ui-shots ui-pictures test fmt lint deny unit clients exporters deploy images kubernetes bench setup clean
 
 # A wrong protoc in the environment breaks the build; nothing here needs one.
 unexport PROTOC
@@ -63,6 +63,10 @@ ui: ## build the web interface, which the next build of the server embeds
 ui-check: ## the web interface: types, lint, units, sizes, licences, and its journeys in a browser
 	@.ci/setup rust ui
 	@.ci/test ui
+
+ui-pictures: ## the pictures of the documentation, taken again: docs/images
+	@.ci/setup rust ui
+	@.ci/ui pictures
 
 ui-shots: ## screenshots of every screen in its states, to look at: ui/shots
 	@.ci/setup rust ui

@@ -1,45 +1,25 @@
 // Pictures of every page in its states, for people to look at: `make ui-shots` leaves them in ui/shots. SHOTS takes those alone whose
 // name it matches, as a regular expression.
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import path from "node:path";
-import { chromium } from "@playwright/test";
+import { asRoot, camera, places, watch } from "./camera.mjs";
 import { GUARDED, TENANTED, people, tenants } from "./guarded.mjs";
 import { client, seed } from "./seed.mjs";
 import { startServer } from "./server.mjs";
 
 const wantedNames = new RegExp(process.env.SHOTS ?? "");
 const MANY = Number(process.env.SHOTS_INCIDENTS ?? "10000");
-const to = path.join(path.dirname(fileURLToPath(import.meta.url)), "../shots");
-await mkdir(to, { recursive: true });
-
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+const here = path.dirname(fileURLToPath(import.meta.url));
+const to = path.join(here, "../shots");
 const looks = [
   { name: "light", width: 1280, height: 800, colorScheme: "light" },
   { name: "dark", width: 1280, height: 800, colorScheme: "dark" },
   { name: "wide", width: 1920, height: 1080, colorScheme: "light" },
   { name: "phone", width: 360, height: 760, colorScheme: "light" },
 ];
-
-/** `first` is done once for each look, before its pages. */
-async function shoot(base, all, wanted = looks, first = undefined) {
-  const pages = all.filter(([name]) => wantedNames.test(name));
-  if (pages.length === 0) return;
-  for (const { name: look, width, height, colorScheme } of wanted) {
-    const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: "reduce" });
-    const page = await context.newPage();
-    await first?.(page, base);
-    for (const [name, address, before] of pages) {
-      await page.goto(`${base}/ui${address}`);
-      await page.waitForLoadState("networkidle").catch(() => undefined);
-      await page.locator("#page-title h1, .bare h1").first().waitFor();
-      await page.waitForTimeout(400);
-      await before?.(page);
-      await page.screenshot({ path: path.join(to, `${name}-${look}.png`) });
-    }
-    await context.close();
-  }
-}
+const taken = await camera(to);
+const shoot = (base, pages, wanted = looks, first = undefined) => taken.shoot(base, pages.filter(([name]) => wantedNames.test(name)), wanted, first);
 
 const empty = await startServer();
 await shoot(empty.url, [["empty-home", "/"], ["empty-processes", "/processes"], ["empty-incidents", "/incidents"], ["empty-batches", "/batches"], ["empty-tasks", "/tasks"], ["empty-decisions", "/decisions"], ["empty-messages", "/messages"], ["empty-monitor", "/monitor"]]);
@@ -48,15 +28,6 @@ await empty.stop();
 const off = await startServer(["camunda.data.secondary-storage.type=none"]);
 await shoot(off.url, [["off-home", "/"], ["off-processes", "/processes"], ["off-incidents", "/incidents"], ["off-monitor", "/monitor"]], looks.slice(0, 2));
 await off.stop();
-
-/** Logs in as the first admin. */
-async function asRoot(page, base) {
-  await page.goto(`${base}/ui/help`);
-  await page.getByLabel("User name").fill("root");
-  await page.getByLabel("Password").fill("root-secret");
-  await page.getByRole("button", { name: "Log in", exact: true }).click();
-  await page.locator("#page-title h1").waitFor();
-}
 
 const guarded = await startServer(GUARDED);
 await people(guarded.url);
@@ -75,7 +46,7 @@ await shoot(guarded.url, [
 await guarded.stop();
 
 const apart = await startServer(TENANTED);
-const order = await readFile(path.join(path.dirname(fileURLToPath(import.meta.url)), "../../examples/first-process.bpmn"), "utf8");
+const order = await readFile(path.join(here, "../../examples/first-process.bpmn"), "utf8");
 await tenants(await people(apart.url), order);
 await shoot(apart.url, [
   ["tenants-home", "/"],
@@ -92,15 +63,7 @@ await apart.stop();
 const full = await startServer();
 await seed(full.url);
 const api = client(full.url);
-const instance = async (filter) => {
-  const { items } = await api.post("/process-instances/search", { filter, sort: [{ field: "hasIncident", order: "DESC" }], page: { limit: 1 } });
-  return items[0].processInstanceKey;
-};
-const stuck = await instance({ processDefinitionId: "order", hasIncident: true, processDefinitionVersion: 2 });
-const errors = await api.post("/incidents/statistics/process-instances-by-error", { sort: [{ field: "activeInstancesWithErrorCount", order: "DESC" }] });
-const error = errors.items[0].errorHashCode;
-const assess = await api.post("/user-tasks/search", { filter: { elementId: "assess" }, page: { limit: 1 } });
-const evaluations = await api.post("/decision-instances/search", { filter: { state: "FAILED" }, page: { limit: 1 } });
+const { instance, stuck, error, task, failedDecision } = await places(api);
 await shoot(full.url, [
   ["home", "/"],
   ["processes", "/processes"],
@@ -121,22 +84,17 @@ await shoot(full.url, [
   ["jobs-type", "/jobs/charge-card"],
   ["jobs-none", "/jobs/estimate-repair"],
   ["tasks", "/tasks"],
-  ["task", `/tasks?task=${assess.items[0].userTaskKey}`],
-  ["task-process", `/tasks?task=${assess.items[0].userTaskKey}&tab=process`],
+  ["task", `/tasks?task=${task}`],
+  ["task-process", `/tasks?task=${task}&tab=process`],
   ["decisions", "/decisions"],
   ["decision", "/decisions?decision=payment&tab=table"],
   ["decision-try", "/decisions?decision=payment&tab=try"],
-  ["evaluation", `/decisions/i/${evaluations.items[0].decisionEvaluationInstanceKey}`],
+  ["evaluation", `/decisions/i/${failedDecision}`],
   ["messages", "/messages"],
   ["messages-timers", "/messages?view=timers"],
   ["messages-send", "/messages", (page) => page.getByRole("button", { name: "Send" }).first().click()],
   ["studio", "/studio"],
-  ["studio-run", "/studio?sample=order", async (page) => {
-    await page.locator(".djs-shape").first().waitFor();
-    await page.goto(`${page.url()}?run=${stuck}`);
-    await page.locator(".pill.incident").waitFor();
-    await page.locator(".run-acts .button").first().click();
-  }],
+  ["studio-run", "/studio?sample=order", watch(stuck)],
   ["studio-compare", "/studio?sample=order", async (page) => {
     await page.locator(".djs-shape").first().waitFor();
     await page.getByRole("button", { name: "Compare", exact: true }).click();
@@ -180,5 +138,5 @@ for (let left = manyWanted ? MANY : 0; left > 0; left -= 500) {
 }
 await shoot(full.url, [["many-home", "/"], ["many-incidents", "/incidents"], ["many-process", "/processes?process=order"]]);
 await full.stop();
-await browser.close();
+await taken.close();
 console.log(`pictures are in ${to}`);
