@@ -92,8 +92,7 @@ fn join(
     {
         bootstrap.nodes_are(nodes, awaited);
     }
-    let messaging = metrics.messaging.clone();
-    let cluster = Cluster::open(config.clone(), bootstrap, messaging, local.clone(), hosting)?;
+    let cluster = Cluster::open(config.clone(), bootstrap, metrics, local.clone(), hosting)?;
     let joined = cluster.bootstrap().wait().and_then(|id| {
         cluster.take_part(directory)?;
         Ok(id)

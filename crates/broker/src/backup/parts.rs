@@ -14,6 +14,7 @@ use skep_storage::kv::StreamWriter;
 
 use super::{BackupConfig, Step, StepFailed, StepResult, Stepped, query_copy};
 use crate::cluster::Cluster;
+use crate::metrics::backups::{BackupFamilies, Counted};
 use crate::partition::secondary::COPY;
 use crate::partition::{Base, LogPin, PartitionHandle, Report};
 
@@ -35,6 +36,7 @@ type Key = (u64, u32);
 /// The parts that are made here.
 pub struct Parts {
     config: Option<BackupConfig>,
+    metrics: BackupFamilies,
     running: Mutex<BTreeMap<Key, Arc<Part>>>,
 }
 
@@ -45,6 +47,7 @@ struct Part {
     progress: Mutex<StepResult>,
     /// Of a part that has its base.
     base: Mutex<Option<Arc<Uploaded>>>,
+    counted: Counted,
 }
 
 /// A base that is in the store, and what is needed for the rest.
@@ -62,11 +65,12 @@ struct LogBase {
 }
 
 impl Part {
-    fn new() -> Part {
+    fn new(counted: Counted) -> Part {
         Part {
             asked: Mutex::new(Instant::now()),
             progress: Mutex::new(Ok(Stepped::Working("it begins".to_string()))),
             base: Mutex::new(None),
+            counted,
         }
     }
 
@@ -84,9 +88,10 @@ impl Part {
 }
 
 impl Parts {
-    pub fn new(config: Option<BackupConfig>) -> Parts {
+    pub fn new(config: Option<BackupConfig>, metrics: BackupFamilies) -> Parts {
         Parts {
             config,
+            metrics,
             running: Mutex::default(),
         }
     }
@@ -134,7 +139,7 @@ impl Parts {
         if let Some(there) = self.part(key) {
             return there.progress.lock().clone();
         }
-        let part = Arc::new(Part::new());
+        let part = Arc::new(Part::new(Counted::begin(&self.metrics, key.1)));
         self.running.lock().insert(key, part.clone());
         let cluster = cluster.clone();
         spawn(&part.clone(), move || {
@@ -180,6 +185,7 @@ impl Parts {
                 query: uploaded.query.clone(),
                 log,
             };
+            part.counted.completes();
             part.says(Stepped::Complete(Box::new(manifest)));
             Ok(())
         })

@@ -11,6 +11,7 @@ use super::management::{Answer, Ask, Outcome};
 use crate::backup::coordinator::{self, Coordinating};
 use crate::backup::parts::Parts;
 use crate::backup::{BackupConfig, Step, StepFailed, StepResult};
+use crate::metrics::backups::BackupFamilies;
 use crate::partition::PartitionHandle;
 
 /// A node gets so long to answer.
@@ -23,9 +24,9 @@ pub(super) struct Backups {
 }
 
 impl Backups {
-    pub(super) fn new(config: Option<BackupConfig>) -> Backups {
+    pub(super) fn new(config: Option<BackupConfig>, metrics: BackupFamilies) -> Backups {
         Backups {
-            parts: Parts::new(config),
+            parts: Parts::new(config, metrics),
             coordinating: Coordinating::default(),
         }
     }

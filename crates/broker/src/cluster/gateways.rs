@@ -198,7 +198,7 @@ mod tests {
         let metrics = BrokerMetrics::default();
         let local = Arc::new(Local::new(Preparation::start().unwrap()));
         let (hosting, _) = crossbeam_channel::bounded(1);
-        Cluster::open(config, bootstrap, metrics.messaging, local, hosting).unwrap()
+        Cluster::open(config, bootstrap, &metrics, local, hosting).unwrap()
     }
 
     fn is_told_of(gateway: &Arc<Cluster>, cluster: &str) {

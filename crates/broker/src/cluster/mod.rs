@@ -64,6 +64,7 @@ use self::wanted::Wanted;
 use self::wire::{ClusterMessage, NodeMessage};
 use crate::config::{BrokerConfig, ClusterConfig};
 use crate::local::Local;
+use crate::metrics::BrokerMetrics;
 use crate::metrics::nodes::MessagingFamilies;
 use crate::partition::Report;
 
@@ -168,7 +169,7 @@ impl Cluster {
     pub(crate) fn open(
         config: BrokerConfig,
         bootstrap: Bootstrap,
-        metrics: MessagingFamilies,
+        metrics: &BrokerMetrics,
         local: Arc<Local>,
         hosting: Sender<HostingEvent>,
     ) -> Result<Arc<Cluster>, OpenError> {
@@ -178,14 +179,14 @@ impl Cluster {
             .map(|cluster| wire_of(&config, cluster));
         let listening = wire.map(Transport::listen).transpose()?;
         let (transport, listening) = listening.unzip();
-        let backups = Backups::new(config.backup.clone());
+        let backups = Backups::new(config.backup.clone(), metrics.backups.clone());
         let this = Arc::new(Cluster {
             config,
             incarnation: uuid::Uuid::new_v4().as_u64_pair().0,
             bootstrap,
             transport,
             local,
-            exchanges: Exchanges::new(metrics),
+            exchanges: Exchanges::new(metrics.messaging.clone()),
             peers: Peers::default(),
             streams: RemoteStreams::default(),
             metadata: Metadata::default(),

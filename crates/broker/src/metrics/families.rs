@@ -6,6 +6,7 @@ use skep_export::ExportMetrics;
 use skep_metrics::{Bounds, Counter, Family, Gauge, Histogram, RealGauge, Registry};
 use skep_metrics::{Declared, labels, metrics};
 
+use super::backups::BackupFamilies;
 use super::batch_operations::BatchFamilies;
 use super::nodes::{GROUP, MessagingFamilies, ReplicationFamilies, TRANSFER_TIME};
 use super::work::WorkMetrics;
@@ -202,6 +203,7 @@ pub struct BrokerMetrics {
     pub exporting: ExportMetrics,
     pub replication: ReplicationFamilies,
     pub messaging: MessagingFamilies,
+    pub backups: BackupFamilies,
 }
 
 impl BrokerMetrics {
@@ -215,6 +217,7 @@ impl BrokerMetrics {
             .chain(ExportMetrics::declared())
             .chain(ReplicationFamilies::DECLARED)
             .chain(MessagingFamilies::DECLARED)
+            .chain(BackupFamilies::DECLARED)
     }
 
     pub fn partition(&self, partition: u32) -> PartitionMetrics {
@@ -229,5 +232,6 @@ impl BrokerMetrics {
         self.exporting.register(registry);
         self.replication.register(registry);
         self.messaging.register(registry);
+        self.backups.register(registry);
     }
 }

@@ -1,5 +1,6 @@
 //! Metrics of partitions, under the names of the reference (docs/metrics.md has them all).
 
+pub mod backups;
 mod batch_operations;
 mod distributions;
 mod families;

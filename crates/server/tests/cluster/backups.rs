@@ -185,6 +185,18 @@ async fn ids_grow_and_a_deleted_backup_is_gone() {
     assert_eq!(listed(""), [21, 20]);
     assert_eq!(listed("/2*"), [21, 20]);
     assert_eq!(listed("/20*"), [20]);
+    eventually("both are counted", async || {
+        let (_, metrics) = server.management("GET", "/actuator/prometheus").unwrap();
+        let counted = |line: &&str| {
+            line.starts_with("zeebe_backup_operations_total{")
+                && line.contains("result=\"completed\"")
+        };
+        metrics
+            .lines()
+            .find(counted)
+            .is_some_and(|line| line.ends_with(" 2"))
+    })
+    .await;
     let found = find(&server, 20).unwrap();
     assert_eq!(found["details"][0]["partitionId"], 1);
     assert_eq!(found["details"][0]["state"], "COMPLETED");

@@ -1,0 +1,74 @@
+//! Metrics of backups, counted where a partition is led.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use skep_metrics::{Bounds, Counter, Family, Gauge, Histogram, labels, metrics};
+
+use super::nanos;
+
+const OPERATION: Bounds = Bounds::milliseconds(&[10, 100, 1000, 10_000, 60_000, 300_000]);
+const TAKE: &str = "take";
+
+labels! {
+    pub struct OfOperation { pub partition: u32, pub operation: &'static str }
+    pub struct OfResult { pub partition: u32, pub operation: &'static str, pub result: &'static str }
+}
+
+metrics! {
+    /// Backups that this node takes of partitions that it leads.
+    pub struct BackupFamilies {
+        pub operations: Family<OfResult, Counter> = "zeebe_backup_operations", "backups of a partition that have ended";
+        pub in_progress: Family<OfOperation, Gauge> = "zeebe_backup_operations_in_progress", "backups of a partition that are being taken";
+        pub latency: Family<OfOperation, Histogram> = "zeebe_backup_operations_latency_seconds", "how long a backup of a partition took", OPERATION;
+    }
+}
+
+/// The part of a partition in a backup, from its beginning to its end.
+pub struct Counted {
+    families: BackupFamilies,
+    partition: u32,
+    began: Instant,
+    completed: AtomicBool,
+}
+
+impl Counted {
+    pub fn begin(families: &BackupFamilies, partition: u32) -> Counted {
+        let counted = Counted {
+            families: families.clone(),
+            partition,
+            began: Instant::now(),
+            completed: AtomicBool::new(false),
+        };
+        families.in_progress.of(counted.operation()).inc();
+        counted
+    }
+
+    pub fn completes(&self) {
+        self.completed.store(true, Ordering::Relaxed);
+    }
+
+    fn operation(&self) -> OfOperation {
+        OfOperation {
+            partition: self.partition,
+            operation: TAKE,
+        }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.families.in_progress.of(self.operation()).dec();
+        let took = nanos(self.began.elapsed());
+        self.families.latency.of(self.operation()).observe(took);
+        let ended = OfResult {
+            partition: self.partition,
+            operation: TAKE,
+            result: match *self.completed.get_mut() {
+                true => "completed",
+                false => "failed",
+            },
+        };
+        self.families.operations.of(ended).inc();
+    }
+}
