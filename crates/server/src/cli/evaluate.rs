@@ -1,6 +1,7 @@
 //! `skep evaluate`: a decision.
 
 use clap::Args;
+use serde_json::Value;
 
 use super::given::VariableArgs;
 use super::rest::{Body, RestArgs};
@@ -34,15 +35,13 @@ pub async fn run(args: EvaluateArgs) -> anyhow::Result<()> {
         .rest
         .post("decision-definitions/evaluation", body)
         .await?;
-    if let Some(why) = answer["failureMessage"]
-        .as_str()
-        .filter(|why| !why.is_empty())
-    {
+    let text = |name: &str| answer.get(name).and_then(Value::as_str);
+    if let Some(why) = text("failureMessage").filter(|why| !why.is_empty()) {
         let failed = word(&answer, "failedDecisionDefinitionId");
         let text = format!("the decision '{failed}' has no result: {why}");
         return Err(Coded::new("DECISION_EVALUATION_ERROR", text).into());
     }
     // The output is JSON in a text already.
-    let output = answer["output"].as_str().unwrap_or("null");
+    let output = text("output").unwrap_or("null");
     args.rest.say(output, &answer)
 }

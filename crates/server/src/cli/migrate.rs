@@ -58,7 +58,9 @@ pub async fn run(args: MigrateArgs) -> anyhow::Result<()> {
 
 /// Ids of active elements; the process itself needs no mapping.
 pub async fn active(rest: &RestArgs, mut filter: Value) -> anyhow::Result<Vec<String>> {
-    filter["state"] = json!("ACTIVE");
+    if let Value::Object(filter) = &mut filter {
+        filter.insert("state".to_string(), json!("ACTIVE"));
+    }
     let body = Body::default()
         .with("filter", filter)
         .with("page", json!({"limit": 10_000}));

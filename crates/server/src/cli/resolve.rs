@@ -2,7 +2,7 @@
 
 use clap::Args;
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::rest::{Body, RestArgs};
 use super::search::word;
@@ -36,7 +36,7 @@ pub async fn run(args: ResolveArgs) -> anyhow::Result<()> {
 async fn resolve(rest: &RestArgs, key: i64, retries: Option<u32>) -> anyhow::Result<()> {
     if let Some(retries) = retries {
         let incident = rest.get(&format!("incidents/{key}")).await?;
-        if incident["jobKey"].is_null() {
+        if incident.get("jobKey").is_none_or(Value::is_null) {
             let text = format!(
                 "incident {key} ({}) is not that of a job: leave --retries away",
                 word(&incident, "errorType")

@@ -102,13 +102,13 @@ fn filled(sentence: &str, record: &Value) -> String {
     for piece in pieces {
         let (field, after) = piece.split_once('}').unwrap_or((piece, ""));
         let value = match field {
-            "key" => &record["key"],
-            field => &record["value"][field],
+            "key" => record.get("key"),
+            field => record.get("value").and_then(|value| value.get(field)),
         };
         text.push_str(&match value {
-            Value::String(value) => short(value),
-            Value::Null => String::new(),
-            other => other.to_string(),
+            Some(Value::String(value)) => short(value),
+            Some(Value::Null) | None => String::new(),
+            Some(other) => other.to_string(),
         });
         text.push_str(after);
     }

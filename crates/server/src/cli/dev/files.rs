@@ -64,10 +64,10 @@ mod tests {
         assert!(files.changed().unwrap().is_empty());
         std::fs::write(&file, "1").unwrap();
         std::fs::write(directory.path().join("notes.txt"), "1").unwrap();
-        assert_eq!(files.changed().unwrap(), [file.clone()]);
+        assert_eq!(files.changed().unwrap(), std::slice::from_ref(&file));
         assert!(files.changed().unwrap().is_empty());
         std::fs::write(&file, "12").unwrap();
-        assert_eq!(files.changed().unwrap(), [file.clone()]);
+        assert_eq!(files.changed().unwrap(), std::slice::from_ref(&file));
         std::fs::remove_file(&file).unwrap();
         assert!(files.changed().unwrap().is_empty());
         std::fs::write(&file, "12").unwrap();
