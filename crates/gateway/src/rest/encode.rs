@@ -19,6 +19,7 @@ use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, To
 
 use super::RestBody;
 use super::json::Object;
+use crate::check::Tenancy;
 use crate::config::GatewayConfig;
 use crate::door::Login;
 
@@ -433,7 +434,11 @@ pub fn system_configuration(config: &GatewayConfig) -> HttpResponse<RestBody> {
         // Of 8.10. There are no web applications, and it runs in no cloud.
         o.object("components", |o| o.texts("active", &[]));
         o.object("deployment", |o| {
-            o.raw("isMultiTenancyEnabled", "false");
+            let apart = config.security.tenancy == Tenancy::On;
+            o.raw(
+                "isMultiTenancyEnabled",
+                if apart { "true" } else { "false" },
+            );
             let bytes = i64::try_from(config.multipart.max_size).unwrap_or(i64::MAX);
             o.number("maxRequestSize", bytes);
         });

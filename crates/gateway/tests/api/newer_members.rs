@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use skep_gateway::Tenancy;
 use skep_model::builder::Bpmn;
 use skep_protocol::ActivatedJob;
 use skep_protocol::command::Command;
@@ -112,4 +113,13 @@ async fn the_configuration_has_the_members_of_8_10() {
     let authentication = json!({"canLogout": false, "isLoginDelegated": false});
     assert_eq!(told["authentication"], authentication);
     assert_eq!(told["cloud"], json!({"stage": null}));
+}
+
+#[tokio::test]
+async fn the_configuration_says_whether_tenants_are_kept_apart() {
+    let gateway = start_with(|config| config.security.tenancy = Tenancy::On).await;
+    let told = send(gateway.rest, "GET", "/v2/system/configuration", None, "")
+        .await
+        .json();
+    assert_eq!(told["deployment"]["isMultiTenancyEnabled"], json!(true));
 }
