@@ -1,7 +1,7 @@
 # Skep: `make run` starts it, `make test` proves it, `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster build dist image deb site ui ui-check ui-shots ui-pictures test fmt lint deny unit clients exporters deploy images kubernetes bench setup clean
+.PHONY: help run cluster build dist image deb site ui ui-check ui-shots ui-pictures ui-bench test fmt lint deny unit clients exporters deploy images kubernetes bench setup clean
 
 # A wrong protoc in the environment breaks the build; nothing here needs one.
 unexport PROTOC
@@ -67,6 +67,10 @@ ui-check: ## the web interface: types, lint, units, sizes, licences, and its jou
 ui-pictures: ## the pictures of the documentation, taken again: docs/images
 	@.ci/setup rust ui
 	@.ci/ui pictures
+
+ui-bench: ## how fast the pages are, against SKEP_BIN or a build for tests (BENCH_INSTANCES, BENCH_TOKENS, BENCH_MINUTES)
+	@.ci/setup rust ui
+	@.ci/ui bench
 
 ui-shots: ## screenshots of every screen in its states, to look at: ui/shots
 	@.ci/setup rust ui

@@ -81,7 +81,6 @@ export default function Send({ first, close }: { first: Prefilled; close: () => 
             ))}
           </select>
         </Labelled>
-        <TenantField choice={choice} />
         <p className="muted send-text">{t.wayText[written.way]}</p>
         <Labelled label={written.way === "signal" ? t.signalName : t.messageName}>
           <input className="field" autoFocus={first.name === ""} value={written.name} spellCheck="false" onChange={(event) => set({ name: event.target.value })} />
@@ -101,6 +100,7 @@ export default function Send({ first, close }: { first: Prefilled; close: () => 
             </Labelled>
           </>
         ) : null}
+        <TenantField choice={choice} />
         <label className="send-wide">
           <span className="label">{t.variables}</span>
           <textarea className="field mono" rows={5} spellCheck="false" value={written.variables} aria-invalid={error !== undefined} onChange={(event) => set({ variables: event.target.value })} />
