@@ -15,6 +15,7 @@ use skep_protocol::{ActivatedJob, Failure, Rejection, RejectionType, Response, R
 use skep_query::QueryError;
 use skep_service::{self, BoxFuture, JobReceiver, PartitionRole, Reply, Topology};
 
+use crate::backup::schedule::keep_to_schedule;
 use crate::clock::Clock;
 use crate::cluster::bootstrap::Bootstrap;
 use crate::cluster::{self, Cluster, HostingEvent};
@@ -148,6 +149,7 @@ impl Broker {
             .spawn(move || hosting.run(&told))
             .map_err(OpenError::Thread)?;
         cluster.begin();
+        keep_to_schedule(&cluster).map_err(OpenError::Thread)?;
         Ok(Arc::new(Broker {
             config,
             shared,

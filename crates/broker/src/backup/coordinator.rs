@@ -72,11 +72,18 @@ impl Drop for Turn {
     }
 }
 
-/// Begins a backup, which goes on by itself. Blocks until its id is taken.
+/// An id that is made from the time, above the newest one.
+pub fn next_id(newest: Option<u64>, offset: u64) -> u64 {
+    let time = u64::try_from(now()).unwrap_or_default();
+    time.saturating_add(offset)
+        .max(newest.map_or(0, |newest| newest.saturating_add(1)))
+}
+
+/// Begins a backup, which goes on by itself. Blocks until its id is taken. Without an id it gets one of the time.
 ///
 /// # Errors
 /// It is not possible, and nothing was done.
-pub fn begin(cluster: &Arc<Cluster>, id: u64) -> Result<(), Refusal> {
+pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>) -> Result<u64, Refusal> {
     let Some(config) = cluster.parts().config() else {
         return Err(Refusal::Invalid(no_store()));
     };
@@ -95,9 +102,9 @@ pub fn begin(cluster: &Arc<Cluster>, id: u64) -> Result<(), Refusal> {
     };
     let unreachable = |error: &dyn std::fmt::Display| Refusal::Unreachable(error.to_string());
     let place = Place::open(&config.location).map_err(|error| unreachable(&error))?;
-    if let Some(last) = newest(&place).map_err(|error| unreachable(&error))?
-        && id <= last
-    {
+    let last = newest(&place).map_err(|error| unreachable(&error))?;
+    let id = id.unwrap_or_else(|| next_id(last, config.schedule.offset));
+    if let Some(last) = last.filter(|last| id <= *last) {
         return Err(Refusal::Busy(format!(
             "the id {id} is not above {last}, the id of the newest backup: ids have to grow"
         )));
@@ -126,7 +133,8 @@ pub fn begin(cluster: &Arc<Cluster>, id: u64) -> Result<(), Refusal> {
     };
     let thread = std::thread::Builder::new().name("backup".to_string());
     let spawned = thread.spawn(move || coordinator.run(&state));
-    spawned.map(drop).map_err(|error| unreachable(&error))
+    spawned.map_err(|error| unreachable(&error))?;
+    Ok(id)
 }
 
 /// What is said where backups have no store.

@@ -15,16 +15,20 @@ pub mod coordinator;
 pub mod parts;
 mod query_copy;
 pub mod restore;
+pub mod schedule;
 
 use serde::{Deserialize, Serialize};
 use skep_backup::{Cut, Location, PartitionManifest};
 
+use self::schedule::Schedule;
+
 /// Where backups go, and how fast.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct BackupConfig {
     pub location: Location,
     /// `skep.backup.max-rate`: bytes a second that a node reads and sends.
     pub rate: u64,
+    pub schedule: Schedule,
 }
 
 /// What the coordinator asks a node to do, or how far it is.

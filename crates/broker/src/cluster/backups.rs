@@ -54,6 +54,12 @@ impl Cluster {
         }
     }
 
+    /// This node coordinates.
+    pub(crate) fn leads_metadata(&self) -> bool {
+        self.metadata_leader()
+            .is_some_and(|(leader, own)| leader == own)
+    }
+
     /// Partitions that are led here.
     pub(crate) fn leads_how_many(&self) -> u64 {
         let handles = self.local.partitions();
@@ -73,10 +79,10 @@ impl Cluster {
     }
 
     /// As the leader of the metadata group.
-    pub(super) async fn begin_backup(self: &Arc<Self>, id: u64) -> Outcome {
+    pub(super) async fn begin_backup(self: &Arc<Self>, id: Option<u64>) -> Outcome {
         let cluster = self.clone();
         let begun = tokio::task::spawn_blocking(move || coordinator::begin(&cluster, id)).await;
-        begun.unwrap_or_else(|error| Err(Refusal::Unanswered(error.to_string())))?;
+        let id = begun.unwrap_or_else(|error| Err(Refusal::Unanswered(error.to_string())))?;
         Ok(Answer::Backup(id))
     }
 

@@ -42,8 +42,8 @@ pub enum Ask {
     },
     /// What the node has, if a majority is lost.
     Survives,
-    /// Take a backup with this id.
-    Backup(u64),
+    /// Take a backup with this id, or one of the time.
+    Backup(Option<u64>),
     /// Work for a backup that the leader of the metadata group takes.
     BackupStep(Step),
 }

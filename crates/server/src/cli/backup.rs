@@ -40,7 +40,7 @@ enum Command {
 
 #[derive(Args)]
 struct TakeArgs {
-    /// Its id, above those of all others [default: the time, as in 20261125143000].
+    /// Its id, above those of all others [default: the time in milliseconds since 1970].
     id: Option<u64>,
     /// Return at once.
     #[arg(long)]
@@ -98,16 +98,22 @@ pub fn run(args: BackupArgs) -> anyhow::Result<()> {
     }
 }
 
-/// The time as a number that people can read, and that grows.
-fn id_of_now() -> u64 {
-    let now = jiff::Zoned::now().with_time_zone(jiff::tz::TimeZone::UTC);
-    let text = now.strftime("%Y%m%d%H%M%S").to_string();
-    text.parse().unwrap_or_default()
+/// The time in milliseconds since 1970, or what is above the newest id. Servers with a schedule make ids so too.
+async fn next_id(base: &str) -> anyhow::Result<u64> {
+    let listed = expect(fetch::get(base, PATH, TIMEOUT).await?)?;
+    let listed: Vec<Shown> = serde_json::from_value(listed)?;
+    let newest = listed.first().map_or(0, |backup| backup.backup_id);
+    let time = jiff::Timestamp::now().as_millisecond();
+    let time = u64::try_from(time).unwrap_or_default();
+    Ok(time.max(newest.saturating_add(1)))
 }
 
 async fn take(args: TakeArgs) -> anyhow::Result<()> {
-    let id = args.id.unwrap_or_else(id_of_now);
     let base = &args.server.management;
+    let id = match args.id {
+        Some(id) => id,
+        None => next_id(base).await?,
+    };
     let body = json!({ "backupId": id }).to_string();
     expect(fetch::post(base, PATH, body, TIMEOUT).await?)?;
     if args.no_wait {

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use skep_backup::{Location, S3};
 use skep_broker::backup::BackupConfig;
+use skep_broker::backup::schedule::Schedule;
+use skep_model::timer_value::{Cycle, InvalidTimerValue};
 
 /// `…backup.store`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,8 +28,10 @@ pub struct Backup {
     pub continuous: bool,
     pub required: bool,
     pub schedule: String,
+    pub offset: u64,
     pub checkpoint_interval: String,
-    pub retention_window: String,
+    /// Zero: backups stay.
+    pub retention_window: Duration,
 }
 
 #[derive(Clone, Debug)]
@@ -61,8 +65,9 @@ impl Default for Backup {
             continuous: false,
             required: false,
             schedule: String::new(),
+            offset: 0,
             checkpoint_interval: String::new(),
-            retention_window: String::new(),
+            retention_window: Duration::ZERO,
         }
     }
 }
@@ -90,7 +95,26 @@ impl Backup {
         Some(BackupConfig {
             location,
             rate: self.max_rate,
+            schedule: Schedule {
+                // One that cannot be read has stopped the start.
+                times: self.times().ok().flatten(),
+                keep: (!self.retention_window.is_zero()).then_some(self.retention_window),
+                offset: self.offset,
+            },
         })
+    }
+
+    /// A time span, or a cron text.
+    fn times(&self) -> Result<Option<Cycle>, InvalidTimerValue> {
+        let text = self.schedule.trim();
+        if text.is_empty() || text.eq_ignore_ascii_case("none") {
+            return Ok(None);
+        }
+        match text.starts_with('P') {
+            true => Cycle::parse(&format!("R/{text}")),
+            false => Cycle::parse(text),
+        }
+        .map(Some)
     }
 
     /// What cannot be, each with the keys.
@@ -113,9 +137,7 @@ impl Backup {
         let promises = [
             ("continuous", self.continuous),
             ("required", self.required),
-            ("schedule", text(&self.schedule)),
             ("checkpoint-interval", text(&self.checkpoint_interval)),
-            ("retention.window", text(&self.retention_window)),
             ("s3.ssec-key", text(&self.s3.ssec_key)),
         ];
         for (key, _) in promises.iter().filter(|(_, given)| *given) {
@@ -124,6 +146,84 @@ impl Backup {
                  /actuator/backupRuntime, for example from a cron job"
             ));
         }
+        if let Err(error) = self.times() {
+            found.push(format!(
+                "{KEY}.schedule = '{}': expected a time span such as PT1H, a cron text of six fields such as 0 0 3 * * *, or none ({error})",
+                self.schedule
+            ));
+        }
+        let asks = !self.retention_window.is_zero() || self.times().is_ok_and(|it| it.is_some());
+        if asks && self.store == BackupStore::None {
+            found.push(format!(
+                "{KEY}.schedule and {KEY}.retention.window need a store: set {KEY}.store"
+            ));
+        }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Backup, BackupStore};
+
+    fn filesystem() -> Backup {
+        Backup {
+            store: BackupStore::Filesystem,
+            directory: "/backups".to_string(),
+            ..Backup::default()
+        }
+    }
+
+    fn expect_refused(backup: &Backup, with: &str) {
+        let found = backup.contradictions().join("; ");
+        assert!(found.contains(with), "{with}: {found}");
+    }
+
+    #[test]
+    fn what_is_not_done_is_refused_by_name() {
+        assert_eq!(filesystem().contradictions(), [""; 0]);
+        let mut backup = filesystem();
+        backup.continuous = true;
+        expect_refused(&backup, "backup.continuous");
+        let mut backup = filesystem();
+        backup.checkpoint_interval = "PT10S".to_string();
+        expect_refused(&backup, "backup.checkpoint-interval");
+        let mut backup = filesystem();
+        backup.store = BackupStore::Gcs;
+        expect_refused(&backup, "FILESYSTEM or to S3");
+        let mut backup = filesystem();
+        backup.directory.clear();
+        expect_refused(&backup, "filesystem.base-path");
+        let mut backup = filesystem();
+        backup.store = BackupStore::S3;
+        expect_refused(&backup, "s3.bucket-name");
+    }
+
+    #[test]
+    fn a_schedule_is_a_time_span_or_a_cron_text_and_needs_a_store() {
+        for (text, is_there) in [
+            ("", false),
+            ("none", false),
+            ("PT1H", true),
+            ("0 0 3 * * *", true),
+        ] {
+            let mut backup = filesystem();
+            backup.schedule = text.to_string();
+            assert_eq!(backup.contradictions(), [""; 0], "{text}");
+            let times = backup.config().unwrap().schedule.times;
+            assert_eq!(times.is_some(), is_there, "{text}");
+        }
+        for text in ["hourly", "PT0S", "1 2 3", "auto"] {
+            let mut backup = filesystem();
+            backup.schedule = text.to_string();
+            expect_refused(&backup, "backup.schedule");
+        }
+        let backup = Backup {
+            retention_window: Duration::from_secs(60),
+            ..Backup::default()
+        };
+        expect_refused(&backup, "need a store");
     }
 }

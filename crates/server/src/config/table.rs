@@ -261,11 +261,13 @@ keys! {
     "camunda.data.primary-storage.backup.required" [] [] Kind::Flag => backup.required;
         "Refused when `true`."
     "camunda.data.primary-storage.backup.schedule" [] [] Kind::Text => backup.schedule;
-        "Refused unless `none`: this version takes no backups by itself."
+        "When backups are taken without being asked for: a time span such as `PT1H` after the one before, or a cron text of six fields (the first: seconds), in UTC, such as `0 0 3 * * *`. Default: `none`."
+    "camunda.data.primary-storage.backup.offset" [] [] Kind::Number(0, MANY) => backup.offset;
+        "Added to the ids that are made from the time (milliseconds since 1970)."
     "camunda.data.primary-storage.backup.checkpoint-interval" [] [] Kind::Text => backup.checkpoint_interval;
         "Refused: there are no points between backups to go back to."
-    "camunda.data.primary-storage.backup.retention.window" [] [] Kind::Text => backup.retention_window;
-        "Refused: this version deletes no backups by itself."
+    "camunda.data.primary-storage.backup.retention.window" [] [] Kind::Time(0) => backup.retention_window;
+        "A backup is deleted once its moment is so long ago, except for the newest complete one. 0: never."
     "skep.backup.max-rate" [] [] Kind::Bytes(1 << 10, MANY) => backup.max_rate;
         "Bytes a second that a node reads and sends for a backup: work comes first. Skep's own."
     "camunda.data.primary-storage.disk.monitoring-enabled" ["zeebe.broker.data.disk.enableMonitoring"] [] Kind::Flag => broker.disk.monitoring_enabled;

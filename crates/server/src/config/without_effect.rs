@@ -31,8 +31,8 @@ pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
         reason: "objects are written one after another, compressed, and buckets of other services than Amazon's are always in the path",
     },
     WithoutEffect {
-        names: &["camunda.data.primary-storage.backup.offset"],
-        reason: "whoever takes a backup gives its id",
+        names: &["camunda.data.primary-storage.backup.retention.cleanup-schedule"],
+        reason: "old backups are looked for before each scheduled one and every ten minutes",
     },
     WithoutEffect {
         names: &["camunda.security.authentication.authentication-refresh-interval"],

@@ -76,14 +76,18 @@ async fn take(broker: &Broker, body: &serde_json::Map<String, Value>) -> Handled
     if let Some(unknown) = body.keys().find(|key| *key != "backupId") {
         return Err(bad_request(format!("there is no '{unknown}' here")));
     }
+    let config = broker.config().backup.as_ref();
+    let is_scheduled = config.is_some_and(|config| config.schedule.times.is_some());
     let id = match body.get("backupId") {
+        // As in the reference: whoever has no schedule gives ids.
+        None | Some(Value::Null) if is_scheduled => None,
         None | Some(Value::Null) => {
             return Err(bad_request(format!("backupId is missing: {ID}")));
         }
-        Some(id) => id
-            .as_u64()
-            .filter(|id| is_id(*id))
-            .ok_or_else(|| bad_request(format!("backupId is {id}: {ID}")))?,
+        Some(id) => {
+            let number = id.as_u64().filter(|id| is_id(*id));
+            Some(number.ok_or_else(|| bad_request(format!("backupId is {id}: {ID}")))?)
+        }
     };
     match broker.ask_for(Ask::Backup(id)).await {
         Ok(ClusterAnswer::Backup(id)) => Ok(json(

@@ -478,3 +478,41 @@ async fn without_a_store_a_backup_is_refused_with_the_setting() {
         assert_eq!(status, expected, "{method} {path}: {body}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn backups_are_taken_by_schedule_and_old_ones_go() {
+    let (data, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let arguments = [
+        directory(store.path()),
+        settings(&[
+            ("schedule", "PT1S"),
+            ("retention.window", "3s"),
+            ("offset", "1000000"),
+        ]),
+    ]
+    .concat();
+    let server = crate::start(data.path(), &arguments, data.path().join("log")).await;
+    let listed = || {
+        let (status, body) = server.management("GET", PATH).unwrap();
+        assert_eq!(status, 200, "{body}");
+        let listed: Vec<Value> = serde_json::from_str(&body).unwrap();
+        let ids = listed.iter().map(|it| it["backupId"].as_u64().unwrap());
+        ids.collect::<Vec<u64>>()
+    };
+    eventually("two were taken", async || listed().len() >= 2).await;
+    let first = *listed().last().unwrap();
+    // Milliseconds since 1970, and the offset.
+    assert!(first > 1_700_000_000_000 + 1_000_000);
+    eventually("the first is gone, and there are others", async || {
+        let listed = listed();
+        !listed.contains(&first) && !listed.is_empty()
+    })
+    .await;
+    // Who asks without an id gets one too.
+    eventually("one is taken in between", async || {
+        let (status, body) = server.manage("POST", PATH, "{}").unwrap();
+        assert!(status == 202 || status == 409, "{body}");
+        status == 202
+    })
+    .await;
+}

@@ -1,0 +1,225 @@
+//! Backups by schedule, and the end of old ones: done by the node that leads the metadata group.
+//!
+//! Nothing is remembered but what the store has: the next backup is due by the schedule after the newest one began, whoever took it. So it does
+//! not matter which node leads, and a backup that was due while nobody did is taken once, late.
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use skep_backup::{Backup, BackupError, BackupState, Place, delete, list};
+use skep_cluster::Refusal;
+use skep_model::timer_value::Cycle;
+
+use super::BackupConfig;
+use super::coordinator::{begin, next_id};
+use crate::cluster::{Cluster, now};
+
+/// Between two looks at the time.
+const LOOK: Duration = Duration::from_secs(1);
+/// What has failed is tried again after so long.
+const AGAIN: Duration = Duration::from_secs(30);
+/// Old backups are looked for before each scheduled one, and so often.
+const SWEEP: Duration = Duration::from_secs(600);
+
+/// What is done without being asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Schedule {
+    pub times: Option<Cycle>,
+    /// A backup goes once its moment is so long ago, except for the newest complete one.
+    pub keep: Option<Duration>,
+    /// Added to the time, in milliseconds since 1970, to make an id.
+    pub offset: u64,
+}
+
+impl Schedule {
+    fn is_empty(&self) -> bool {
+        self.times.is_none() && self.keep.is_none()
+    }
+
+    /// When the next backup is due, in milliseconds since 1970. `last`: when the newest one began.
+    fn due(&self, last: Option<i64>, now: i64) -> Option<i64> {
+        let times = self.times.as_ref()?;
+        match last {
+            Some(last) => times.next(last, now),
+            None => times.first(now),
+        }
+    }
+
+    /// The backups that are old enough to go. `backups`: the newest first.
+    fn old<'b>(&self, backups: &'b [Backup], now: i64) -> Vec<&'b Backup> {
+        let Some(keep) = self.keep else {
+            return Vec::new();
+        };
+        let keep = i64::try_from(keep.as_millis()).unwrap_or(i64::MAX);
+        let newest = backups
+            .iter()
+            .find(|backup| backup.state == BackupState::Completed)
+            .map(|backup| backup.id);
+        let is_old = |backup: &&Backup| {
+            let moment = match (&backup.manifest, &backup.begun) {
+                (Some(manifest), _) => manifest.cut_at,
+                (None, Some(begun)) => begun.began_at,
+                // Nobody can tell.
+                (None, None) => return false,
+            };
+            let ended = matches!(backup.state, BackupState::Completed | BackupState::Failed);
+            ended && Some(backup.id) != newest && now.saturating_sub(moment) > keep
+        };
+        backups.iter().filter(is_old).collect()
+    }
+}
+
+/// Begins to keep to the schedule, if there is one, for as long as the node is there.
+///
+/// # Errors
+/// No thread can be started.
+pub fn keep_to_schedule(cluster: &Arc<Cluster>) -> std::io::Result<()> {
+    let config = cluster.parts().config().cloned();
+    let Some(config) = config.filter(|config| !config.schedule.is_empty()) else {
+        return Ok(());
+    };
+    let keeper = Keeper {
+        cluster: Arc::downgrade(cluster),
+        config,
+        due: None,
+        swept: None,
+        waits: None,
+    };
+    let thread = std::thread::Builder::new().name("backup-times".to_string());
+    thread.spawn(move || keeper.run()).map(drop)
+}
+
+struct Keeper {
+    cluster: Weak<Cluster>,
+    config: BackupConfig,
+    /// When the next backup is due, once that is known.
+    due: Option<i64>,
+    /// When old backups were looked for last.
+    swept: Option<Instant>,
+    /// Nothing is tried before.
+    waits: Option<Instant>,
+}
+
+impl Keeper {
+    fn run(mut self) {
+        loop {
+            std::thread::sleep(LOOK);
+            let Some(cluster) = self.cluster.upgrade().filter(|it| !it.is_stopped()) else {
+                return;
+            };
+            if !cluster.leads_metadata() {
+                // Who leads next looks at the store, and so does this node if it leads again.
+                self.due = None;
+                continue;
+            }
+            if self.waits.is_some_and(|until| Instant::now() < until) {
+                continue;
+            }
+            self.waits = None;
+            if let Err(reason) = self.look(&cluster) {
+                tracing::error!(code = "BACKUP_FAILED", %reason, "the schedule of backups cannot be kept; it is tried again");
+                self.due = None;
+                self.waits = Some(Instant::now() + AGAIN);
+            }
+        }
+    }
+
+    fn look(&mut self, cluster: &Arc<Cluster>) -> Result<(), String> {
+        let schedule = self.config.schedule.clone();
+        let now = now();
+        let knows_when = self.due.is_some() || schedule.times.is_none();
+        let is_due = self.due.is_some_and(|due| due <= now);
+        let sweeps = schedule.keep.is_some()
+            && (is_due || self.swept.is_none_or(|swept| swept.elapsed() >= SWEEP));
+        if knows_when && !is_due && !sweeps {
+            return Ok(());
+        }
+        let text = |error: BackupError| error.to_string();
+        let place = Place::open(&self.config.location).map_err(|error| error.to_string())?;
+        let backups = list(&place, "").map_err(text)?;
+        if sweeps {
+            self.swept = Some(Instant::now());
+            for old in schedule.old(&backups, now) {
+                tracing::info!(backup = old.id, "the backup is old enough to go");
+                delete(&place, old.id).map_err(text)?;
+            }
+        }
+        if is_due {
+            let newest = backups.first().map(|backup| backup.id);
+            match begin(cluster, Some(next_id(newest, schedule.offset))) {
+                Ok(_) => self.due = schedule.due(Some(now), now),
+                // Somebody takes one now: that is as good.
+                Err(Refusal::Busy(_)) => self.due = None,
+                Err(refusal) => return Err(refusal.to_string()),
+            }
+        } else if self.due.is_none() {
+            let began = |backup: &Backup| Some(backup.begun.as_ref()?.began_at);
+            self.due = schedule.due(backups.first().and_then(began), now);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use skep_backup::{Backup, BackupState, Begun};
+    use skep_model::timer_value::Cycle;
+
+    use super::Schedule;
+
+    fn backup(id: u64, state: BackupState, began_at: i64) -> Backup {
+        Backup {
+            id,
+            state,
+            note: None,
+            begun: Some(Begun {
+                backup_id: id,
+                cluster_id: String::new(),
+                version: String::new(),
+                began_at,
+                broker_id: 0,
+                partitions: 1,
+            }),
+            manifest: None,
+            updated_at: None,
+        }
+    }
+
+    #[test]
+    fn a_backup_that_was_missed_is_taken_once_and_late() {
+        let schedule = Schedule {
+            times: Some(Cycle::parse("R/PT1H").unwrap()),
+            ..Schedule::default()
+        };
+        let hour = 3_600_000;
+        assert_eq!(schedule.due(None, 10), Some(10 + hour));
+        assert_eq!(schedule.due(Some(0), 10), Some(hour));
+        assert_eq!(schedule.due(Some(0), 5 * hour), Some(5 * hour));
+        assert_eq!(Schedule::default().due(Some(0), 10), None);
+    }
+
+    #[test]
+    fn old_backups_go_but_not_the_newest_complete_one_nor_one_that_is_being_taken() {
+        let backups = [
+            backup(6, BackupState::InProgress, 0),
+            backup(5, BackupState::Failed, 0),
+            backup(4, BackupState::Completed, 0),
+            backup(3, BackupState::Completed, 0),
+            backup(2, BackupState::Completed, 9_000),
+            backup(1, BackupState::Incompatible, 0),
+        ];
+        let schedule = Schedule {
+            keep: Some(Duration::from_secs(5)),
+            ..Schedule::default()
+        };
+        let ids = |now| {
+            let old = schedule.old(&backups, now).into_iter();
+            old.map(|backup| backup.id).collect::<Vec<u64>>()
+        };
+        assert_eq!(ids(10_000), [5, 3]);
+        assert!(ids(5_000).is_empty());
+        assert!(Schedule::default().old(&backups, 10_000).is_empty());
+    }
+}
