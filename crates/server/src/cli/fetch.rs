@@ -169,7 +169,8 @@ async fn send(
     let host = uri.host().context("the address has no host")?;
     let port = uri.port_u16().unwrap_or(default_port(path));
     let connection = async {
-        let stream = TcpStream::connect((host.trim_matches(['[', ']']), port)).await?;
+        let connected = TcpStream::connect((host.trim_matches(['[', ']']), port)).await;
+        let stream = connected.map_err(|error| Coded::new("NO_SERVER", error.to_string()))?;
         let stream = match &tls {
             Some(tls) => tls.connect(host, stream).await?,
             None => stream.into(),

@@ -124,7 +124,10 @@ fn shells_complete_every_command() {
     let line = format!(
         "{script}\nCOMP_WORDS=(skep can); COMP_CWORD=1; _skep skep can skep; echo \"${{COMPREPLY[@]}}\""
     );
-    let completed = Command::new("bash").args(["-c", &line]).output().unwrap();
+    // Too long for an argument.
+    let file = directory.path().join("completion.bash");
+    std::fs::write(&file, line).unwrap();
+    let completed = Command::new("bash").arg(&file).output().unwrap();
     assert_eq!(stdout(&completed), "cancel\n", "{}", stderr(&completed));
     let other = run(directory.path(), &["completion", "tcsh"]);
     assert_eq!(other.status.code(), Some(2));
