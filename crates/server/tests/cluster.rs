@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 
 use skep_client::{ActivateJobs, Client, Code, CreateInstance};
 use support::ledger::{self, Shared};
-use support::{Server, Start, eventually, leader_of};
+use support::{FREE_PORTS, Server, Start, eventually, leader_of};
 
 const SIZE: usize = 3;
 
@@ -358,14 +358,7 @@ async fn a_node_that_has_lost_its_data_is_not_let_in() {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
         .args(["serve", "--data"])
         .arg(nodes.directory(2))
-        .args([
-            "--rest-port",
-            "0",
-            "--grpc-port",
-            "0",
-            "--management-port",
-            "0",
-        ])
+        .args(FREE_PORTS)
         .args(nodes.arguments(2))
         .output()
         .unwrap();

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use super::{Nodes, SIZE};
 use crate::support::ledger::deploy_one_task;
-use crate::support::{Server, eventually};
+use crate::support::{FREE_PORTS, Server, eventually};
 
 const PATH: &str = "/actuator/backupRuntime";
 const BACKUP: &str = "camunda.data.primary-storage.backup";
@@ -361,15 +361,7 @@ async fn a_damaged_backup_is_not_restored_and_half_a_directory_does_not_start() 
         std::fs::write(&object, whole).unwrap();
     }
     // What the last attempt has left is not a data directory.
-    let ports = [
-        "--rest-port",
-        "0",
-        "--grpc-port",
-        "0",
-        "--management-port",
-        "0",
-    ];
-    let ports = ports.map(str::to_string);
+    let ports = FREE_PORTS.map(str::to_string);
     let started = skep(
         &["serve"],
         &again,

@@ -194,14 +194,7 @@ async fn a_gateway_takes_what_operators_ask_and_needs_a_number_of_its_own() {
         .args(["serve", "--role", "gateway", "--set", &points])
         .args(["--set", "camunda.cluster.node-id=7"])
         .args(["--set", "camunda.cluster.network.internal-api.port=0"])
-        .args([
-            "--rest-port",
-            "0",
-            "--grpc-port",
-            "0",
-            "--management-port",
-            "0",
-        ])
+        .args(crate::support::FREE_PORTS)
         .stderr(std::fs::File::create(&log).unwrap())
         .spawn();
     let mut twin = twin.unwrap();

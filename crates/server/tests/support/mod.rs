@@ -16,6 +16,16 @@ use skep_client::{Client, ClientConfig};
 /// How long what must come is waited for: a machine with other work and a slow disk is no reason to fail.
 pub const PATIENCE: Duration = Duration::from_secs(180);
 
+/// Any ports that are free.
+pub const FREE_PORTS: [&str; 6] = [
+    "--rest-port",
+    "0",
+    "--grpc-port",
+    "0",
+    "--management-port",
+    "0",
+];
+
 /// A running `skep serve`. Dropping it kills it.
 pub struct Server {
     child: Child,
@@ -78,8 +88,7 @@ impl<'a> Start<'a> {
             .arg("--data")
             .arg(self.data)
             .args(["--address", "127.0.0.1"])
-            .args(["--rest-port", "0", "--grpc-port", "0"])
-            .args(["--management-port", "0"])
+            .args(FREE_PORTS)
             .args(self.arguments)
             .stdout(Stdio::piped())
             .stderr(stderr)
