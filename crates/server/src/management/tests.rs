@@ -769,16 +769,16 @@ async fn every_metric_that_the_documentation_promises_is_in_a_scrape() {
         "{\"processDefinitionId\": \"order\", \"awaitCompletion\": true, \"requestTimeout\": 1}";
     let answer = send(rest, "POST", "/v2/process-instances", create).await;
     assert_eq!(answer.0, 504, "{}", answer.1);
-    // What only exporters to search servers have, and nodes of a cluster: crates/broker/tests/cluster/measured.rs looks at those.
+    // What only exporters to search servers, nodes of a cluster and backups have: broker/tests/cluster/measured.rs and tests/cluster/backups.rs.
     let elsewhere = [
+        "zeebe_backup_",
         "zeebe_elasticsearch_",
         "zeebe_messaging_",
         "atomix_append_entries_",
         "atomix_raft_messages_",
         "atomix_non_replicated_entries",
     ];
-    // Counting follows the answer.
-    let deadline = Instant::now() + std::time::Duration::from_secs(180);
+    let deadline = Instant::now() + std::time::Duration::from_secs(180); // Counting follows.
     loop {
         let (_, text) = server.get("/actuator/prometheus").await;
         let polled = [
