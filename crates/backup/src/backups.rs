@@ -1,4 +1,4 @@
-//! The backups in a place: which there are, and how far each is.
+//! The backups in a store, and the state of each.
 
 use std::time::{Duration, SystemTime};
 

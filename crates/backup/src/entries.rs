@@ -23,7 +23,7 @@ pub fn encode(entry: &Entry, out: &mut Vec<u8>) {
 /// The entries in the content of an object.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The content ends within an entry.
 pub fn decode(mut content: Bytes) -> Result<Vec<Entry>, String> {
     let mut entries = Vec::new();
     while !content.is_empty() {

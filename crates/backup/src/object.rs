@@ -30,7 +30,7 @@ pub fn pack(content: &[u8]) -> Bytes {
 /// The content of an object.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The object is damaged, or of another version of the format.
 pub fn unpack(object: &[u8]) -> Result<Bytes, String> {
     let Some((header, block)) = object.split_at_checked(HEADER) else {
         return Err("it is too short".to_string());

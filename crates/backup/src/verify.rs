@@ -7,7 +7,7 @@ use crate::manifest::PartitionManifest;
 use crate::read::Reader;
 use crate::{BackupError, Place};
 
-/// What was found in a good backup.
+/// Counts of a backup that has passed every check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     pub objects: u64,
@@ -22,7 +22,7 @@ pub struct Verified {
 /// Reads all of the backup.
 ///
 /// # Errors
-/// What is missing or damaged first.
+/// The first object, row or record that is missing or damaged.
 pub fn verify(place: &Place, id: u64) -> Result<Verified, BackupError> {
     let reader = Reader::open(place, id)?;
     let mut verified = Verified::default();
@@ -40,7 +40,7 @@ pub fn verify(place: &Place, id: u64) -> Result<Verified, BackupError> {
                 reason: format!("partition {partition} of {wanted} is missing"),
             })?;
         verified.rows += rows(&reader, of)?;
-        // Their checksums are all that can be told of files of secondary storage.
+        // Only the checksums of secondary storage are verified; its file is not opened.
         for object in of.query.iter().flatten() {
             reader.content(object)?;
         }

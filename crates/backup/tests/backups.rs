@@ -1,4 +1,4 @@
-//! What is in a place: which backups there are, how far each is, and what is believed of them.
+//! Listing, completing, deleting and verifying backups in a directory.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};

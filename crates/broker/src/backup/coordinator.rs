@@ -137,7 +137,7 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>) -> Result<u64, Refusal> {
     Ok(id)
 }
 
-/// What is said where backups have no store.
+/// The error message of a cluster without a store for backups.
 pub fn no_store() -> String {
     "no store for backups is configured: set camunda.data.primary-storage.backup.store to FILESYSTEM or S3".to_string()
 }

@@ -31,7 +31,7 @@ pub struct BackupConfig {
     pub schedule: Schedule,
 }
 
-/// What the coordinator asks a node to do, or how far it is.
+/// A request of the coordinator to a node.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Step {
     /// Begin with the base of a partition that is led here.
@@ -52,7 +52,7 @@ pub enum Step {
     Forget { backup: u64 },
 }
 
-/// What a node answers.
+/// The answer of a node.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Stepped {
     /// It is being done: what, and how far.

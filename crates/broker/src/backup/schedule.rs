@@ -21,7 +21,7 @@ const AGAIN: Duration = Duration::from_secs(30);
 /// Old backups are looked for before each scheduled one, and so often.
 const SWEEP: Duration = Duration::from_secs(600);
 
-/// What is done without being asked for.
+/// When backups are taken and deleted without a request.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
     pub times: Option<Cycle>,

@@ -1,4 +1,4 @@
-//! The partition as a part of a backup: what it has, and the moment at which it is cut.
+//! Reports of the partition for a backup: its base, and the cut at which it stands still.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::partition::checkpoint::CheckpointMeta;
 use crate::partition::core::CoreError;
 use crate::partition::parts::log_pins::LogPin;
 
-/// What a backup begins with: a checkpoint, and the entries behind it, which stay in the log meanwhile.
+/// The base of a backup: a checkpoint, and the entries behind it, which stay in the log meanwhile.
 pub struct Base {
     pub checkpoint: Box<dyn KvView>,
     pub checkpoint_index: u64,
