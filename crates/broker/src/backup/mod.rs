@@ -2,7 +2,7 @@
 //!
 //! A backup is the cluster of one moment. Each partition's part is a checkpoint, the file of its embedded secondary storage, and the entries
 //! of the log behind the checkpoint up to the *cut*. The parts fit because all partitions stand still together when they are cut: each
-//! evaluates nothing until all others have said where their logs end, for a millisecond or so. Whatever is in the log of one partition was
+//! evaluates nothing until all others have said where their logs end, which takes some milliseconds. Whatever is in the log of one partition was
 //! caused by what is in the others' logs, or by nothing that a backup knows. What was on its way between partitions is sent again, as after
 //! a crash.
 //!
