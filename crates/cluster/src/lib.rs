@@ -9,6 +9,7 @@
 
 mod apply;
 mod layout;
+mod leaders;
 mod operation;
 mod plan;
 mod purge;
@@ -20,6 +21,7 @@ mod unsafe_recovery;
 
 pub use apply::Entry;
 pub use layout::{Layout, generation, member, node_of};
+pub use leaders::spread;
 pub use operation::Operation;
 pub use plan::{Planned, Refusal, Request};
 pub use purge::{KeptExporting, Left, Purge};

@@ -26,7 +26,8 @@ mod unsafe_recovery;
 mod wanted;
 mod wire;
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -55,6 +56,7 @@ use self::positions::Positions;
 use self::queries::Queries;
 pub use self::questions::Answerer;
 use self::questions::Questions;
+use self::rebalance::Calm;
 use self::requests::Requests;
 use self::state::Metadata;
 pub(crate) use self::state::{known_nodes, write_first};
@@ -145,8 +147,7 @@ struct Life {
     step: Mutex<()>,
     /// It was left behind, and has acted on that.
     left: AtomicBool,
-    /// For how many seconds all nodes have been there.
-    stable_for: AtomicU32,
+    calm: Mutex<Calm>,
 }
 
 /// A change of what this node is to host.
@@ -318,14 +319,19 @@ impl Cluster {
         }
     }
 
-    /// Nodes that can be reached, without this one.
-    pub fn reached(&self) -> u32 {
+    /// Nodes of the cluster that can be reached, without this one.
+    fn reached_nodes(&self) -> BTreeSet<u32> {
         let state = self.state();
         let reached = self.peers().filter(|node| {
             let belongs = !state.is_bootstrapped() || state.nodes.contains_key(node);
             belongs && self.is_connected(*node, Class::Requests)
         });
-        u32::try_from(reached.count()).unwrap_or(u32::MAX)
+        reached.collect()
+    }
+
+    /// How many these are.
+    pub fn reached(&self) -> u32 {
+        u32::try_from(self.reached_nodes().len()).unwrap_or(u32::MAX)
     }
 
     /// Requests for the partition can be sent to its leader.
@@ -597,7 +603,7 @@ impl Cluster {
 
     fn loses_requests(&self, node: u32) {
         if !is_gateway(node) {
-            self.life.stable_for.store(0, Ordering::Relaxed);
+            self.life.calm.lock().end();
         }
         self.peers.members.lose(node);
         self.lose(node);
@@ -649,7 +655,7 @@ async fn look_around(cluster: Weak<Cluster>) {
         if looks.is_multiple_of(LOOKS_A_SECOND) {
             cluster.tell_status();
             cluster.rebalance_on_low_disk();
-            cluster.rebalance_when_stable();
+            cluster.rebalance_when_calm();
             cluster.forget_abandoned();
             cluster.tell_removed();
         }

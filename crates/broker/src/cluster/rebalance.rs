@@ -1,9 +1,11 @@
-//! Placement of leaders: each partition prefers the first of its replicas, and these go round the nodes. A node without
-//! disk space leads nothing, as long as there is another one.
+//! Placement of leaders: all nodes that can are to lead about as many partitions. Among the even ways each partition prefers the first of
+//! its replicas. A node without disk space leads nothing, as long as there is another one.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use skep_service::PartitionRole;
+use skep_service::{PartitionHealth, PartitionRole};
 use skep_transport::Class;
 
 use super::Cluster;
@@ -11,43 +13,129 @@ use super::wire::NodeMessage;
 use crate::local::Local;
 use crate::partition::{PartitionHandle, Report};
 
-/// Seconds without the loss of a node after which leaders move by themselves.
-const STABLE_SECONDS: u32 = 30;
+/// Leaders move by themselves once the same nodes have been reached for so many seconds.
+const CALM_SECONDS: u32 = 10;
+/// A node gives one partition away in so many seconds: each change of a leader costs its clients some milliseconds.
+const PACE_SECONDS: u32 = 5;
+/// One that was not taken is offered to the same node again after so many.
+const REPEAT_SECONDS: u32 = 30;
+
+/// Whether the nodes that can be reached have been the same for a while. It is looked at once a second.
+#[derive(Default)]
+pub(super) struct Calm {
+    reached: BTreeSet<u32>,
+    seconds: u32,
+    /// When which partition was last offered to which node.
+    offered: BTreeMap<(u32, u32), u32>,
+}
+
+impl Calm {
+    /// A node was lost, even if it is there again.
+    pub(super) fn end(&mut self) {
+        *self = Calm::default();
+    }
+
+    /// A leader may move now.
+    fn is_due(&mut self, reached: BTreeSet<u32>) -> bool {
+        if reached != self.reached {
+            *self = Calm {
+                reached,
+                ..Calm::default()
+            };
+            return false;
+        }
+        self.seconds = self.seconds.saturating_add(1);
+        let calm_for = self.seconds.checked_sub(CALM_SECONDS);
+        calm_for.is_some_and(|seconds| seconds.is_multiple_of(PACE_SECONDS))
+    }
+
+    /// The partition is offered to the node, unless that did not help a moment ago.
+    fn offers(&mut self, partition: u32, to: u32) -> bool {
+        let last = self.offered.get(&(partition, to));
+        let repeats = last.is_some_and(|at| self.seconds < at.saturating_add(REPEAT_SECONDS));
+        if !repeats {
+            self.offered.insert((partition, to), self.seconds);
+        }
+        !repeats
+    }
+}
+
+/// A leadership that is in the wrong place.
+struct Misplaced {
+    handle: Arc<PartitionHandle>,
+    to: u32,
+    member: u64,
+}
+
+impl Misplaced {
+    fn offer(&self) {
+        self.handle.inbox.send(Report::HandOver(vec![self.member]));
+    }
+}
 
 impl Cluster {
-    /// Every node gives the partitions that it leads to their first replicas, as far as these are there and have what is needed.
+    /// Every node gives away at once what others are to lead, as far as these are there and have what is needed.
     pub fn rebalance(&self) {
         self.broadcast(&NodeMessage::Rebalance);
         self.rebalance_here();
     }
 
     pub(super) fn rebalance_here(&self) {
-        let Some(local) = self.local() else {
-            return;
-        };
-        let partitions = local.partitions().into_iter();
-        for handle in partitions.filter(|it| it.status.role() == PartitionRole::Leader) {
-            let mut replicas = self.replicas(handle.status.partition).into_iter();
-            let first = replicas.find(|(node, _)| match *node {
-                node if node == self.node() => !lacks_disk_space(local, &handle),
-                node => !self.peers.members.is_disk_low(node),
-            });
-            if let Some((first, member)) = first.filter(|(first, _)| *first != self.node())
-                && self.is_connected(first, Class::Consensus)
-            {
-                handle.inbox.send(Report::HandOver(vec![member]));
-            }
+        for misplaced in self.misplaced() {
+            misplaced.offer();
         }
     }
 
     /// To be called once a second.
-    pub(super) fn rebalance_when_stable(&self) {
-        if self.there() < self.size() {
-            self.life.stable_for.store(0, Ordering::Relaxed);
-        } else if self.life.stable_for.fetch_add(1, Ordering::Relaxed) >= STABLE_SECONDS {
-            self.life.stable_for.store(0, Ordering::Relaxed);
-            self.rebalance_here();
+    pub(super) fn rebalance_when_calm(&self) {
+        let mut calm = self.life.calm.lock();
+        if !calm.is_due(self.reached_nodes()) {
+            return;
         }
+        let misplaced = self.misplaced().into_iter();
+        let mut next = misplaced.filter(|it| calm.offers(it.handle.status.partition, it.to));
+        if let Some(misplaced) = next.next() {
+            misplaced.offer();
+        }
+    }
+
+    /// The partitions that this node leads and another one is to lead.
+    fn misplaced(&self) -> Vec<Misplaced> {
+        let Some(local) = self.local() else {
+            return Vec::new();
+        };
+        let wanted = skep_cluster::spread(&self.candidates(local));
+        let handles = local.partitions().into_iter();
+        let led = handles.filter(|it| it.status.role() == PartitionRole::Leader);
+        let misplaced = led.filter_map(|handle| {
+            let to = *wanted.get(&handle.status.partition)?;
+            let mut replicas = self.replicas(handle.status.partition).into_iter();
+            let (_, member) = replicas.find(|(node, _)| *node == to)?;
+            (to != self.node()).then_some(Misplaced { handle, to, member })
+        });
+        misplaced.collect()
+    }
+
+    /// By partition, the nodes that could lead it.
+    fn candidates(&self, local: &Local) -> BTreeMap<u32, Vec<u32>> {
+        let could_lead = |node: u32, partition: u32| match node {
+            node if node == self.node() => local.partition(partition).is_some_and(|handle| {
+                handle.status.health() == PartitionHealth::Healthy
+                    && !lacks_disk_space(local, &handle)
+            }),
+            node => {
+                self.peers.members.can_lead(node, partition)
+                    && self.is_connected(node, Class::Consensus)
+            }
+        };
+        let partitions = self.state().routing().partitions();
+        let candidates = partitions.map(|partition| {
+            let replicas = self.replicas(partition).into_iter();
+            let nodes = replicas.map(|(node, _)| node);
+            let nodes = nodes.filter(|node| could_lead(*node, partition));
+            (partition, nodes.collect())
+        });
+        candidates.collect()
     }
 
     /// Without room for new work others are to lead, and without room for anything they are to go on alone, as far as they can.
@@ -93,4 +181,35 @@ impl Cluster {
 
 fn lacks_disk_space(local: &Local, handle: &PartitionHandle) -> bool {
     local.is_disk_low() || handle.status.stalled.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Calm, REPEAT_SECONDS};
+
+    fn due(calm: &mut Calm, nodes: &[u32], seconds: u32) -> Vec<u32> {
+        let reached = || nodes.iter().copied().collect();
+        (1..=seconds).filter(|_| calm.is_due(reached())).collect()
+    }
+
+    #[test]
+    fn leaders_move_one_by_one_once_the_same_nodes_are_reached_for_a_while() {
+        let mut calm = Calm::default();
+        assert_eq!(due(&mut calm, &[1, 2], 20), [11, 16]);
+        // One is away: the others are even after the same while, without it.
+        assert_eq!(due(&mut calm, &[1], 17), [11, 16]);
+        assert!(due(&mut calm, &[1, 2], 9).is_empty());
+        calm.end();
+        assert_eq!(due(&mut calm, &[1, 2], 11), [11]);
+    }
+
+    #[test]
+    fn what_a_node_does_not_take_is_not_offered_to_it_again_at_once() {
+        let mut calm = Calm::default();
+        due(&mut calm, &[1, 2], 11);
+        assert!(calm.offers(1, 2));
+        assert!(!calm.offers(1, 2) && calm.offers(3, 2) && calm.offers(1, 0));
+        due(&mut calm, &[1, 2], REPEAT_SECONDS);
+        assert!(calm.offers(1, 2));
+    }
 }

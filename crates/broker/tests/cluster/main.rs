@@ -5,6 +5,7 @@ mod changes;
 mod damaged;
 mod exporters;
 mod failed;
+mod leaders;
 mod lost;
 mod measured;
 mod purge;

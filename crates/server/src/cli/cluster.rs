@@ -17,7 +17,7 @@ pub struct ClusterArgs {
 enum Command {
     /// Bring the cluster to a number of nodes and of copies; nothing is done where it is as asked already.
     Apply(apply::ApplyArgs),
-    /// Move leaders to the first copies of their partitions.
+    /// Spread leaders evenly over the nodes now, without waiting until they move by themselves.
     Rebalance(RebalanceArgs),
 }
 
@@ -55,5 +55,5 @@ async fn rebalance(management: &str) -> anyhow::Result<()> {
         status.is_success(),
         "{management} has answered {status} to POST {path}"
     );
-    super::print("Leaders move to the first copies of their partitions.\n")
+    super::print("Leaders spread evenly over the nodes that are there.\n")
 }
