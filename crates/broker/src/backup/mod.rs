@@ -9,11 +9,12 @@
 //! The node that leads the metadata group coordinates ([`coordinator`]); the nodes that lead partitions do the work ([`parts`]) and are
 //! looked at until they are done. The manifest is written last. A backup that is interrupted has failed, and is taken anew.
 //!
-//! [`restore`] makes the data directories of a cluster from a backup, each node its own.
+//! [`restore`] makes the data directories of a cluster from a backup, each node its own; [`replay`] tries a backup without one.
 
 pub mod coordinator;
 pub mod parts;
 mod query_copy;
+pub mod replay;
 pub mod restore;
 pub mod schedule;
 

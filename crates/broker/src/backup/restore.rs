@@ -206,6 +206,21 @@ fn remove(directory: &Path) -> std::io::Result<()> {
     }
 }
 
+/// The store of the partition's state, in its directory, with the rows of the checkpoint.
+pub(super) fn install_state(
+    reader: &Reader,
+    of: &PartitionManifest,
+    directory: &Path,
+) -> Result<FjallKv, RestoreError> {
+    let partition = of.partition;
+    let storage = |source| RestoreError::Storage { partition, source };
+    let rows = reader.state(of).map_err(storage)?;
+    let meta = rows.meta().map(<[u8]>::to_vec);
+    let mut kv = FjallKv::open(directory.join("state"), FjallConfig::default()).map_err(storage)?;
+    kv.install(Box::new(rows), meta).map_err(storage)?;
+    Ok(kv)
+}
+
 fn restore_partition(
     config: &BrokerConfig,
     (partition, directory): (u32, &Path),
@@ -213,11 +228,7 @@ fn restore_partition(
 ) -> Result<(), RestoreError> {
     let of = part(reader, partition)?;
     let storage = |source| RestoreError::Storage { partition, source };
-    let rows = reader.state(of).map_err(storage)?;
-    let meta = rows.meta().map(<[u8]>::to_vec);
-    let mut kv = FjallKv::open(directory.join("state"), FjallConfig::default()).map_err(storage)?;
-    kv.install(Box::new(rows), meta).map_err(storage)?;
-    drop(kv);
+    drop(install_state(reader, of, directory)?);
     if let Some(query) = of
         .query
         .as_ref()

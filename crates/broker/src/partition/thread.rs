@@ -38,6 +38,7 @@ use crate::metrics::nanos;
 
 pub use self::backing_up::Base;
 use self::exporting::is_for_exporters;
+pub(crate) use self::open::engine_config;
 pub(crate) use self::open::{Counters, start};
 pub use self::open::{HEARTBEAT_TICKS, HIBERNATE_AFTER_TICKS, STACK_BYTES};
 

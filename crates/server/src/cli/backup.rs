@@ -1,5 +1,6 @@
 //! `skep backup`: backups of a cluster.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -7,7 +8,8 @@ use clap::{Args, Subcommand};
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use skep_backup::{Place, verify};
+use skep_backup::{Place, Reader, verify};
+use skep_broker::backup::replay::replay;
 
 use super::cluster::ManagementArgs;
 use super::{Usage, block_on, fetch, print, table};
@@ -68,6 +70,13 @@ struct OneArgs {
 #[derive(Args)]
 struct VerifyArgs {
     id: u64,
+    /// Apply all of it to engines as well, as restored nodes would: every partition has to end with the record and the key at which it was
+    /// cut.
+    #[arg(long)]
+    replay: bool,
+    /// Where that puts the rows of one partition at a time [default: the system's directory for temporary files].
+    #[arg(long, value_name = "DIRECTORY", requires = "replay")]
+    scratch: Option<PathBuf>,
     #[command(flatten)]
     config: ConfigArgs,
 }
@@ -214,7 +223,7 @@ fn failed(error: impl std::fmt::Display) -> Coded {
 }
 
 fn check(args: &VerifyArgs) -> anyhow::Result<()> {
-    let (place, _) = place(&args.config)?;
+    let (place, loaded) = place(&args.config)?;
     let found = verify(&place, args.id).map_err(failed)?;
     print(&format!(
         "The backup {} is whole: {} objects with {}, {} rows, {} entries with {} records.\n",
@@ -224,7 +233,34 @@ fn check(args: &VerifyArgs) -> anyhow::Result<()> {
         found.rows,
         found.entries,
         found.records
+    ))?;
+    if !args.replay {
+        return Ok(());
+    }
+    let reader = Reader::open(&place, args.id).map_err(failed)?;
+    let scratch = Scratch::new(args.scratch.clone().unwrap_or_else(std::env::temp_dir))?;
+    let records = replay(&loaded.settings.broker, &reader, &scratch.0).map_err(failed)?;
+    print(&format!(
+        "It was replayed: {records} records were applied, and each partition ends where it was cut.\n"
     ))
+}
+
+/// A directory of its own, which is removed again.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(parent: PathBuf) -> anyhow::Result<Scratch> {
+        let directory = parent.join(format!("skep-replay-{}", std::process::id()));
+        std::fs::create_dir_all(&directory)
+            .with_context(|| format!("{} cannot be made", directory.display()))?;
+        Ok(Scratch(directory))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// Bytes for people.

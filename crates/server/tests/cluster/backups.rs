@@ -328,6 +328,26 @@ fn one_object(store: &Path, part: &str) -> PathBuf {
     store.join(format!("backups/3/partition-1/{part}/000001"))
 }
 
+/// All objects are whole, and yet a key would be given twice: only applying all of it shows that.
+fn expect_replay_to_notice_another_cut(store: &Path, data: &Path, arguments: &[String]) {
+    let manifest = store.join("backups/3/manifest.json");
+    let whole = std::fs::read(&manifest).unwrap();
+    let mut other: Value = serde_json::from_slice(&whole).unwrap();
+    let last_key = &mut other["partitions"][0]["cut"]["lastKey"];
+    *last_key = (last_key.as_u64().unwrap() - 1).into();
+    std::fs::write(&manifest, serde_json::to_vec(&other).unwrap()).unwrap();
+    let verified = skep(&["backup", "verify", "3"], data, arguments);
+    assert!(verified.status.success(), "{}", said(&verified));
+    let replayed = skep(&["backup", "verify", "3", "--replay"], data, arguments);
+    assert_eq!(replayed.status.code(), Some(1));
+    let told = said(&replayed);
+    assert!(
+        told.contains("BACKUP_FAILED") && told.contains("partition 1 ends with"),
+        "{told}"
+    );
+    std::fs::write(&manifest, whole).unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_backup_is_not_restored_and_half_a_directory_does_not_start() {
     let (data, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -360,6 +380,7 @@ async fn a_damaged_backup_is_not_restored_and_half_a_directory_does_not_start() 
         }
         std::fs::write(&object, whole).unwrap();
     }
+    expect_replay_to_notice_another_cut(store.path(), &again, &arguments);
     // What the last attempt has left is not a data directory.
     let ports = FREE_PORTS.map(str::to_string);
     let started = skep(
@@ -439,8 +460,13 @@ async fn a_bucket_holds_backups_too() {
     take(&server, 1).await;
     drop(server);
     let again = data.path().join("again");
-    let verified = skep(&["backup", "verify", "1"], &again, &arguments);
+    let verified = skep(&["backup", "verify", "1", "--replay"], &again, &arguments);
     assert!(verified.status.success(), "{}", said(&verified));
+    let told = String::from_utf8_lossy(&verified.stdout);
+    assert!(
+        told.contains("each partition ends where it was cut"),
+        "{told}"
+    );
     expect_restored(1, &again, &arguments);
     let server = crate::start(&again, &arguments, log).await;
     assert_eq!(expect_searchable(&server, 1).await, [key].into());

@@ -235,7 +235,7 @@ fn spawn(worker: Box<Partition>) -> std::io::Result<std::thread::JoinHandle<()>>
         .spawn(move || worker.run())
 }
 
-fn engine_config(
+pub(crate) fn engine_config(
     config: &BrokerConfig,
     partition: u32,
     least_key: u64,
