@@ -29,11 +29,14 @@ pub async fn deploy_one_task(client: &Client) {
         name: "one-task.bpmn".into(),
         content: ONE_TASK.into(),
     };
-    // A cluster that has just begun may have no leader yet: nothing was done, and clients try again.
+    // A cluster that has just begun may have no leader yet, or another one a moment later. The same model is not deployed twice.
     let end = Instant::now() + PATIENCE;
     loop {
         match client.deploy(std::slice::from_ref(&resource), None).await {
-            Err(error) if error.code() == Some(Code::Unavailable) && Instant::now() < end => {
+            Err(error)
+                if matches!(error.code(), Some(Code::Unavailable | Code::Aborted))
+                    && Instant::now() < end =>
+            {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
             deployed => return drop(deployed.unwrap()),
