@@ -76,8 +76,9 @@ ui-shots: ## screenshots of every screen in its states, to look at: ui/shots
 	@.ci/setup rust ui
 	@.ci/ui shots
 
-test: setup ## every check: fmt, lint, deny, ui, unit, clients, exporters, deploy
-	@.ci/test fmt lint deny ui unit clients exporters deploy
+test: ## every check: fmt, lint, deny, ui, unit, clients, exporters, deploy
+	@.ci/setup make rust deny
+	@.ci/test --setup fmt lint deny ui unit clients exporters deploy
 
 fmt: ## formatting (`cargo fmt` corrects it)
 	@.ci/setup rust
