@@ -135,6 +135,7 @@ impl Cluster {
     /// All partitions start again: their old positions are void.
     pub(super) fn forget_progress(&self) {
         self.peers.members.forget_progress();
+        self.exchanges.held.clear();
         self.local.freshness.forget_expected();
     }
 

@@ -8,6 +8,7 @@ mod directory;
 mod freshness;
 mod gateways;
 mod heartbeats;
+mod held;
 mod management;
 mod members;
 mod metadata_group;
@@ -35,10 +36,8 @@ use bytes::Bytes;
 use crossbeam_channel::Sender;
 use parking_lot::Mutex;
 use skep_cluster::{Entry, FIRST_GATEWAY, MAX_GATEWAYS, State, is_gateway, node_of};
-use skep_engine::Sent;
 use skep_protocol::response::JobActivation;
 use skep_replication::Message as ReplicaMessage;
-use skep_service::PartitionRole;
 use skep_transport::{
     Class, Greeting, OLDEST_VERSION, Owner, PROTOCOL_VERSION, SendError, Transport,
 };
@@ -49,6 +48,7 @@ use self::bootstrap::{Bootstrap, majority_lives};
 pub(crate) use self::changes::now;
 use self::gateways::Visitors;
 use self::heartbeats::Heartbeats;
+use self::held::HeldCommands;
 use self::management::OperatorRequests;
 pub use self::management::{Answer, Ask};
 use self::members::Members;
@@ -108,6 +108,7 @@ struct Exchanges {
     questions: Questions,
     copies: Copies,
     operator_requests: OperatorRequests,
+    held: HeldCommands,
 }
 
 impl Exchanges {
@@ -119,6 +120,7 @@ impl Exchanges {
             questions: Questions::default(),
             copies: Copies::default(),
             operator_requests: OperatorRequests::default(),
+            held: HeldCommands::default(),
         }
     }
 }
@@ -407,16 +409,6 @@ impl Cluster {
         self.tell_status();
     }
 
-    /// A command for a partition that is led elsewhere. If it is lost, it is sent again.
-    pub fn send_remote(&self, partition: u32, command: Sent) {
-        let message = NodeMessage::Remote {
-            partition,
-            command: Box::new(command),
-            forwarded: false,
-        };
-        self.send_to_leader(partition, &message);
-    }
-
     fn send_to_leader(&self, partition: u32, message: &NodeMessage) {
         if let Some(leader) = self.leader_of(partition)
             && leader != self.node()
@@ -473,23 +465,6 @@ impl Cluster {
         }
     }
 
-    fn remote_command(&self, from: u32, partition: u32, command: Box<Sent>, forwarded: bool) {
-        let Some(local) = self.local() else {
-            return;
-        };
-        let handle = local.partition(partition);
-        if let Some(handle) = handle.filter(|it| it.status.role() == PartitionRole::Leader) {
-            local.remote_here(&handle, *command);
-        } else if !forwarded && self.leader_of(partition) != Some(from) {
-            let message = NodeMessage::Remote {
-                partition,
-                command,
-                forwarded: true,
-            };
-            self.send_to_leader(partition, &message);
-        }
-    }
-
     fn node_message(self: &Arc<Self>, from: u32, message: NodeMessage) {
         match message {
             NodeMessage::Request {
@@ -507,7 +482,7 @@ impl Cluster {
                 partition,
                 command,
                 forwarded,
-            } => self.remote_command(from, partition, command, forwarded),
+            } => self.remote_command(partition, command, forwarded),
             NodeMessage::GiveBack { partition, jobs } => {
                 if let Some(local) = self.local() {
                     local.give_back(partition, jobs);
@@ -647,6 +622,7 @@ async fn look_around(cluster: Weak<Cluster>) {
         let Some(cluster) = cluster.upgrade() else {
             return;
         };
+        cluster.deliver_held();
         cluster.abort_overtaken();
         cluster.forget_positions();
         cluster.retire();

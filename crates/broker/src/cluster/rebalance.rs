@@ -88,14 +88,18 @@ impl Cluster {
 
     /// To be called once a second.
     pub(super) fn rebalance_when_calm(&self) {
-        let mut calm = self.life.calm.lock();
-        if !calm.is_due(self.reached_nodes()) {
+        // Nothing else is asked while this is locked: the transport ends the calm with locks of its own held.
+        let reached = self.reached_nodes();
+        if !self.life.calm.lock().is_due(reached) {
             return;
         }
-        let misplaced = self.misplaced().into_iter();
-        let mut next = misplaced.filter(|it| calm.offers(it.handle.status.partition, it.to));
-        if let Some(misplaced) = next.next() {
-            misplaced.offer();
+        let misplaced = self.misplaced();
+        let mut calm = self.life.calm.lock();
+        let mut next = misplaced.iter();
+        let next = next.find(|it| calm.offers(it.handle.status.partition, it.to));
+        drop(calm);
+        if let Some(next) = next {
+            next.offer();
         }
     }
 

@@ -58,3 +58,16 @@ async fn a_node_whose_replicas_have_failed_is_ready_only_while_others_lead() {
     stop(rigs.pop().unwrap()).await;
     wait_until("nobody to lead", || !rigs[0].broker.is_ready()).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_partition_sends_to_another_one_waits_for_its_next_leader() {
+    let mut nodes = Nodes::new(3, 2);
+    // Nothing is repeated: it arrives the first time, or never.
+    nodes.retry_interval = Duration::from_secs(3600);
+    let rigs = nodes.all().await;
+    let leads = leader(&rigs[0].broker.topology(), 2).unwrap();
+    fail(&rigs[leads], 2).await;
+    // Deployed at partition 1, and answered when partition 2 has it too.
+    rigs[leads].deploy(&one_task()).await;
+    assert_ne!(leader(&rigs[leads].broker.topology(), 2), Some(leads));
+}

@@ -55,6 +55,8 @@ struct Nodes {
     search_server: Option<&'static skep_testbed::SearchServer>,
     prefix: String,
     exporters: Vec<ExporterConfig>,
+    /// After which a partition repeats what another one has not acknowledged.
+    retry_interval: Duration,
     /// From one node to another: the only way, if there is any such link.
     links: BTreeMap<(usize, usize), Proxy>,
 }
@@ -110,6 +112,7 @@ impl Nodes {
             search_server: None,
             prefix: String::new(),
             exporters: Vec::new(),
+            retry_interval: Duration::from_millis(100),
             links: BTreeMap::new(),
         }
     }
@@ -139,7 +142,7 @@ impl Nodes {
             partitions: self.partitions,
             directory: self.directories[node].path().to_path_buf(),
             check_interval: Duration::from_millis(20),
-            retry_interval: Duration::from_millis(100),
+            retry_interval: self.retry_interval,
             export_interval: Duration::from_millis(100),
             secondary_storage: Some((self.store)(self)),
             exporters: self.exporters.clone(),

@@ -1,0 +1,289 @@
+//! Commands between partitions whose target has no leader that is known here. Their senders repeat them, but only after
+//! `BrokerConfig::retry_interval`, which is long beside an election.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use skep_engine::Sent;
+use skep_service::PartitionRole;
+
+use super::Cluster;
+use super::wire::NodeMessage;
+
+/// Bytes of commands that are held, at most. What comes then is dropped, and repeated by its sender.
+const MAX_BYTES: usize = 16 << 20;
+/// A command counts as so many bytes at least.
+const LEAST_BYTES: usize = 1 << 10;
+
+/// How a command came here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// A partition that is led here sends it.
+    Own,
+    /// Another node took this one for the leader's. It is sent on once.
+    FromAnother,
+    /// It was sent on already: it is taken here or nowhere, and repeated by its sender.
+    SentOn,
+}
+
+/// A command on its way to the leader of a partition.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub command: Box<Sent>,
+    pub way: Way,
+    bytes: usize,
+    since: Instant,
+}
+
+impl Held {
+    pub(super) fn new(command: Box<Sent>, way: Way) -> Held {
+        Held {
+            command,
+            way,
+            bytes: 0,
+            since: Instant::now(),
+        }
+    }
+}
+
+/// By partition, in the order in which they were sent: a subscription is not closed before it was opened.
+#[derive(Default)]
+pub(super) struct HeldCommands {
+    /// So that nothing is locked as long as nothing waits.
+    count: AtomicUsize,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    commands: BTreeMap<u32, VecDeque<Held>>,
+    bytes: usize,
+}
+
+impl HeldCommands {
+    /// Delivers the command, after those that wait for the partition. `deliver` gives back what cannot be delivered now: that waits, and all
+    /// behind it.
+    pub(super) fn send(
+        &self,
+        partition: u32,
+        held: Held,
+        size: impl FnOnce(&Sent) -> usize,
+        deliver: impl Fn(Held) -> Option<Held>,
+    ) {
+        let mut waits = Some(held);
+        if self.count.load(Ordering::Acquire) == 0 {
+            waits = waits.and_then(&deliver);
+            if waits.is_none() {
+                return;
+            }
+        }
+        let mut waiting = self.waiting.lock();
+        if waiting.deliver(partition, &deliver) {
+            waits = waits.and_then(&deliver);
+        }
+        if let Some(mut held) = waits {
+            held.bytes = size(&held.command).max(LEAST_BYTES);
+            waiting.keep(partition, held);
+        }
+        self.count.store(waiting.count(), Ordering::Release);
+    }
+
+    /// Delivers what waits and can be delivered, and drops what has waited for so long that its sender repeats it.
+    pub(super) fn look(&self, longest: Duration, deliver: impl Fn(u32, Held) -> Option<Held>) {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let mut waiting = self.waiting.lock();
+        let partitions: Vec<u32> = waiting.commands.keys().copied().collect();
+        for partition in partitions {
+            waiting.drop_older(partition, longest);
+            waiting.deliver(partition, &|held| deliver(partition, held));
+        }
+        self.count.store(waiting.count(), Ordering::Release);
+    }
+
+    /// Everything begins anew.
+    pub(super) fn clear(&self) {
+        let mut waiting = self.waiting.lock();
+        *waiting = Waiting::default();
+        self.count.store(0, Ordering::Release);
+    }
+}
+
+impl Waiting {
+    fn count(&self) -> usize {
+        self.commands.values().map(VecDeque::len).sum()
+    }
+
+    fn keep(&mut self, partition: u32, held: Held) {
+        if self.bytes + held.bytes <= MAX_BYTES {
+            self.bytes += held.bytes;
+            self.commands.entry(partition).or_default().push_back(held);
+        }
+    }
+
+    /// True if nothing waits for the partition any more.
+    fn deliver(&mut self, partition: u32, deliver: &impl Fn(Held) -> Option<Held>) -> bool {
+        let Some(commands) = self.commands.get_mut(&partition) else {
+            return true;
+        };
+        while let Some(held) = commands.pop_front() {
+            let bytes = held.bytes;
+            if let Some(held) = deliver(held) {
+                commands.push_front(held);
+                return false;
+            }
+            self.bytes -= bytes;
+        }
+        self.commands.remove(&partition);
+        true
+    }
+
+    fn drop_older(&mut self, partition: u32, longest: Duration) {
+        let Some(commands) = self.commands.get_mut(&partition) else {
+            return;
+        };
+        while let Some(held) = commands.pop_front_if(|held| held.since.elapsed() >= longest) {
+            self.bytes -= held.bytes;
+        }
+    }
+}
+
+impl Cluster {
+    /// A command for a partition that is led elsewhere. If it is lost, it is sent again.
+    pub fn send_remote(&self, partition: u32, command: Sent) {
+        self.hand_on(partition, Held::new(Box::new(command), Way::Own));
+    }
+
+    /// To the partition's leader, as soon as there is one.
+    fn hand_on(&self, partition: u32, held: Held) {
+        let size = |command: &Sent| {
+            let message = NodeMessage::Remote {
+                partition,
+                command: Box::new(command.clone()),
+                forwarded: false,
+            };
+            message.encode().len()
+        };
+        let deliver = |held| self.deliver(partition, held);
+        self.exchanges.held.send(partition, held, size, deliver);
+    }
+
+    /// Gives it back if the leader is not known or not reached.
+    fn deliver(&self, partition: u32, mut held: Held) -> Option<Held> {
+        let Some(local) = self.local() else {
+            return Some(held);
+        };
+        let handle = local.partition(partition);
+        if let Some(handle) = handle.filter(|it| it.status.role() == PartitionRole::Leader) {
+            local.remote_here(&handle, *held.command);
+            return None;
+        }
+        let leader = match self.leader_of(partition) {
+            // None is known, or this node is about to lead.
+            None => return Some(held),
+            Some(leader) if leader == self.node() => return Some(held),
+            Some(leader) => leader,
+        };
+        if held.way == Way::SentOn {
+            return None;
+        }
+        let message = NodeMessage::Remote {
+            partition,
+            command: held.command,
+            forwarded: held.way != Way::Own,
+        };
+        if self.send(leader, &message) {
+            return None;
+        }
+        let NodeMessage::Remote { command, .. } = message else {
+            return None;
+        };
+        held.command = command;
+        Some(held)
+    }
+
+    /// To be called now and then: leaders become known meanwhile.
+    pub(super) fn deliver_held(&self) {
+        let deliver = |partition, held| self.deliver(partition, held);
+        self.exchanges
+            .held
+            .look(self.config.retry_interval, deliver);
+    }
+
+    pub(super) fn remote_command(&self, partition: u32, command: Box<Sent>, forwarded: bool) {
+        let way = match forwarded {
+            true => Way::SentOn,
+            false => Way::FromAnother,
+        };
+        self.hand_on(partition, Held::new(command, way));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+    use std::time::Duration;
+
+    use skep_engine::{RemoteCommand, Sent};
+    use skep_protocol::Key;
+
+    use super::{Held, HeldCommands, MAX_BYTES, Way};
+
+    fn held(number: u32) -> Held {
+        let command = RemoteCommand::AcknowledgeDistribution {
+            distribution_key: Key::new(2, 7),
+            partition: number,
+        };
+        Held::new(Box::new(Sent::from(command)), Way::Own)
+    }
+
+    fn number(held: &Held) -> u32 {
+        match held.command.command {
+            RemoteCommand::AcknowledgeDistribution { partition, .. } => partition,
+            _ => unreachable!("no other is sent here"),
+        }
+    }
+
+    #[test]
+    fn commands_wait_for_a_leader_and_are_delivered_in_their_order() {
+        let (commands, delivered) = (HeldCommands::default(), RefCell::new(Vec::new()));
+        let has_leader = Cell::new(false);
+        let deliver = |held: Held| match has_leader.get() {
+            false => Some(held),
+            true => {
+                delivered.borrow_mut().push(number(&held));
+                None
+            }
+        };
+        let send = |n| commands.send(1, held(n), |_| 1, deliver);
+        let look = || commands.look(Duration::MAX, |_, held| deliver(held));
+        send(1);
+        send(2);
+        look();
+        assert!(delivered.borrow().is_empty());
+        has_leader.set(true);
+        send(3);
+        assert_eq!(*delivered.borrow(), [1, 2, 3]);
+        has_leader.set(false);
+        send(4);
+        has_leader.set(true);
+        look();
+        send(5);
+        assert_eq!(*delivered.borrow(), [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn no_more_is_held_than_there_is_room_for_and_nothing_for_ever() {
+        let commands = HeldCommands::default();
+        for n in 0..40 {
+            commands.send(n % 3, held(n), |_| 1 << 20, Some);
+        }
+        assert_eq!(commands.waiting.lock().count(), MAX_BYTES >> 20);
+        commands.look(Duration::ZERO, |_, held| Some(held));
+        let waiting = commands.waiting.lock();
+        assert_eq!((waiting.count(), waiting.bytes), (0, 0));
+    }
+}
