@@ -50,5 +50,6 @@ export default defineConfig(({ command }) => ({
   },
   // The sample lies beside.
   server: { proxy: { "/v2": server }, fs: { allow: [".."] } },
-  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx", "tools/**/*.test.ts"] },
+  // No test leaves anything behind that another one would see.
+  test: { isolate: false, include: ["src/**/*.test.ts", "src/**/*.test.tsx", "tools/**/*.test.ts"] },
 }));

@@ -1,7 +1,8 @@
-// What axe finds wrong with a page, in words.
+// What holds on every screen: contrast and names by axe, and no sideways scroll.
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type { Page } from "@playwright/test";
+import { expect, fits } from "./journey";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -10,13 +11,42 @@ interface Violation {
   nodes: { target: string[]; failureSummary: string }[];
 }
 
-export async function violations(page: Page, name: string): Promise<string[]> {
+interface Checker {
+  getRules: (tags: string[]) => { ruleId: string; tags: string[] }[];
+  run: (context: unknown, options: unknown) => Promise<{ violations: Violation[] }>;
+}
+
+/** What the page breaks as it is now: of all rules, or of those that look at colours. */
+async function broken(page: Page, which: "all" | "colours"): Promise<Violation[]> {
+  return page.evaluate(async (only) => {
+    const { axe: checker } = globalThis as unknown as { axe: Checker };
+    const levels = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+    const colours = checker.getRules(levels).filter(({ tags }) => tags.includes("cat.color") && !tags.includes("experimental"));
+    // The mark of bpmn.io must not be changed, and its boards are as they are; the drawing says in words what it shows.
+    const context = { exclude: [".bjs-powered-by", ".fjs-powered-by", ".djs-container svg", ".board"] };
+    return (await checker.run(context, { runOnly: only === "all" ? levels : colours.map(({ ruleId }) => ruleId), resultTypes: ["violations"] })).violations;
+  }, which);
+}
+
+/** In the dark look a page differs from the light one in its colours alone, and in another width in its layout: it is loaded once. */
+const WAYS = [
+  [1280, "light"],
+  [1280, "dark"],
+  [360, "dark"],
+  [360, "light"],
+] as const;
+
+/** What has to hold of a page, as it stands: in two widths nothing sticks out, and in both looks axe has nothing to say. */
+export async function sound(page: Page, name: string) {
   // As a function of the page: its policy lets no script of ours in by an element.
   await page.evaluate(axe);
-  const found = await page.evaluate(async () => {
-    const { axe: checker } = globalThis as unknown as { axe: { run: (context: unknown, options: unknown) => Promise<{ violations: unknown[] }> } };
-    // The mark of bpmn.io must not be changed, and its boards are as they are; the drawing says in words what it shows.
-    return (await checker.run({ exclude: [".bjs-powered-by", ".fjs-powered-by", ".djs-container svg", ".board"] }, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })).violations;
-  });
-  return (found as Violation[]).flatMap(({ id, nodes }) => nodes.map((node) => `${name} ${id} ${node.target.join(" ")}: ${node.failureSummary}`));
+  for (const [width, colorScheme] of WAYS) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await fits(page);
+    const violations = await broken(page, colorScheme === "light" ? "all" : "colours");
+    const told = violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id} ${node.target.join(" ")}: ${node.failureSummary}`));
+    expect(told, `${name}, ${colorScheme}, ${width} pixels`).toEqual([]);
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
 }

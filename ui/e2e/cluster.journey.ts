@@ -21,7 +21,7 @@ test("nodes and partitions are told without storage as well, and a node that is 
       const answer = await route.fetch();
       await route.fulfill({ json: { ...((await answer.json()) as object), clusterSize: 2, replicationFactor: 2 } });
     });
-    await expect(page.getByText("One node is not there")).toBeVisible({ timeout: 20_000 });
+    await expect(page.getByText("One node is not there")).toBeVisible({ timeout: 90_000 });
     await expect(page.getByText("Fewer copies than there should be: 1, 2")).toBeVisible();
   } finally {
     await off.stop();

@@ -1,7 +1,7 @@
 // Tenants that are kept apart: what is shown says whose it is, one of them is chosen for all pages, and what is made is made for one.
-import { violations } from "./axe";
+import { sound } from "./axe";
 import { TENANTED, people, tenants } from "./guarded.mjs";
-import { expect, fits, test as shared } from "./journey";
+import { expect, test as shared } from "./journey";
 import { ORDER, enter } from "./peopled";
 import type { Client } from "./seed.mjs";
 import { startServer } from "./server.mjs";
@@ -81,20 +81,13 @@ test("who belongs to one tenant sees its name, and has nothing to choose", async
   await expect(page.getByRole("combobox", { name: "Tenant" })).toHaveCount(0);
 });
 
-for (const colorScheme of ["light", "dark"] as const) {
-  for (const width of [1280, 360]) {
-    test(`pages with tenants pass axe and fit, ${colorScheme}, ${width} pixels`, async ({ page, apart }) => {
-      await page.setViewportSize({ width, height: 800 });
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      await enter(page, apart.url, "/");
-      for (const route of ["/", "/processes", "/processes?process=order&tenant=acme", "/tasks?start=order", "/messages?view=timers", "/jobs/charge-card", "/studio?sample=order"]) {
-        await page.goto(`${apart.url}/ui${route}`);
-        await expect(page.locator("#page-title h1")).toBeVisible();
-        await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
-        await expect(page.getByRole("combobox", { name: "Tenant" }).first()).toBeVisible();
-        await fits(page);
-        expect(await violations(page, route)).toEqual([]);
-      }
-    });
+test("pages with tenants pass axe and fit", async ({ page, apart }) => {
+  await enter(page, apart.url, "/");
+  for (const route of ["/", "/processes", "/processes?process=order&tenant=acme", "/tasks?start=order", "/messages?view=timers", "/jobs/charge-card", "/studio?sample=order"]) {
+    await page.goto(`${apart.url}/ui${route}`);
+    await expect(page.locator("#page-title h1")).toBeVisible();
+    await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
+    await expect(page.getByRole("combobox", { name: "Tenant" }).first()).toBeVisible();
+    await sound(page, route);
   }
-}
+});
