@@ -116,6 +116,10 @@ test("names of people who do not mean well are names", async ({ page, open, api 
   await expect(page.getByText(HOSTILE).first()).toBeVisible();
   expect(await page.title()).toContain(LONG.slice(0, 40));
   await fits(page);
+  // Who else has the same value is asked for with all of its digits.
+  await page.getByRole("link", { name: "Instances with this big" }).click();
+  await expect(page.getByText(`big = ${BIG}`)).toBeVisible();
+  await expect(page.locator(`tr a[href$="/processes/i/${key}"], [role="row"] a[href$="/processes/i/${key}"]`).first()).toBeVisible();
 });
 
 test("what is not there says so", async ({ page, open }) => {

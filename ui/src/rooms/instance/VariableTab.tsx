@@ -1,7 +1,7 @@
 // The variables of a scope, as the text that they are; what is long is cut and can be opened.
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { FlaskConical, Pencil, Plus } from "lucide-react";
+import { FlaskConical, ListFilter, Pencil, Plus } from "lucide-react";
 import { useState } from "react";
 import { type Incident, ofInstance } from "../../api/incidents";
 import { type Instance, type Variable, variables } from "../../api/instances";
@@ -12,6 +12,7 @@ import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
 import { AddVariable, EditVariable } from "./EditVariable";
 import { useAt } from "./Replay";
+import { sameValue } from "./same";
 import { useScope } from "./scope";
 
 const t = text.instance;
@@ -69,6 +70,7 @@ function Row({ variable, editable, incidents }: { variable: Variable; editable: 
   const all = useQuery({ ...wholeVariable(variable.variableKey), enabled: variable.isTruncated && (whole || editing) });
   const value = variable.isTruncated ? (all.data ?? variable.value) : variable.value;
   const cut = variable.isTruncated && all.data === undefined;
+  const same = sameValue(variable);
   return (
     <div className="variable">
       <dt className="mono clip" title={variable.name}>
@@ -85,11 +87,18 @@ function Row({ variable, editable, incidents }: { variable: Variable; editable: 
           </p>
         ) : null}
       </dd>
-      {editable ? (
-        <button type="button" className="button quiet icon small" aria-label={text.commands.editTitle(variable.name)} title={text.commands.edit} onClick={() => setEditing(true)}>
-          <Pencil size={14} aria-hidden="true" />
-        </button>
-      ) : null}
+      <span className="variable-acts">
+        {same ? (
+          <Link to="/processes" search={same} className="button quiet icon small" aria-label={t.sameValue(variable.name)} title={t.sameValue(variable.name)}>
+            <ListFilter size={14} aria-hidden="true" />
+          </Link>
+        ) : null}
+        {editable ? (
+          <button type="button" className="button quiet icon small" aria-label={text.commands.editTitle(variable.name)} title={text.commands.edit} onClick={() => setEditing(true)}>
+            <Pencil size={14} aria-hidden="true" />
+          </button>
+        ) : null}
+      </span>
       {editing && !cut ? <EditVariable variable={variable} value={value} incidents={incidents} close={() => setEditing(false)} /> : null}
     </div>
   );

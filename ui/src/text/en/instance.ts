@@ -55,6 +55,7 @@ export const instance = {
   deed: (operation: string, entity: string) => `${operation}: ${entity.toLowerCase()}`,
   somebody: "Somebody",
   variablesOf: (name: string) => `of ${name}`,
+  sameValue: (name: string) => `Instances with this ${name}`,
   variablesNone: "No variables here",
   variablesNoneText: "This scope has none of its own. Those of the scopes around it are seen from here all the same.",
   incidentsNone: "No incidents",
