@@ -33,11 +33,11 @@ pub struct LoadArgs {
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1", value_parser = host)]
     pub address: String,
 
-    /// Address of REST (HOST:8080).
+    /// Address of REST (HOST:8080); of several, separated by commas, those that fail are left for the next.
     #[arg(long, value_name = "HOST:PORT")]
     pub rest_address: Option<String>,
 
-    /// Address of gRPC (HOST:26500).
+    /// Address of gRPC (HOST:26500), or several as above.
     #[arg(long, value_name = "HOST:PORT")]
     pub grpc_address: Option<String>,
 
@@ -158,6 +158,18 @@ pub struct LoadArgs {
     pub html: Option<PathBuf>,
 }
 
+impl Default for LoadArgs {
+    /// As `skep load` without flags.
+    fn default() -> Self {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            args: LoadArgs,
+        }
+        <Line as clap::Parser>::parse_from(["load"]).args
+    }
+}
+
 /// `--transport`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -205,16 +217,22 @@ impl LoadArgs {
     pub(crate) fn transports(&self) -> Vec<Transport> {
         match (self.compare, self.transport) {
             (true, _) => vec![Transport::Rest, Transport::Grpc],
-            (false, TransportArg::Rest) => vec![Transport::Rest],
-            (false, TransportArg::Grpc) => vec![Transport::Grpc],
+            (false, transport) => vec![transport.into()],
         }
     }
 
-    pub(crate) fn client_config(&self, transport: Transport) -> ClientConfig {
-        let address = match transport {
-            Transport::Rest => self.rest(),
+    /// One for each address.
+    pub(crate) fn client_configs(&self, transport: Transport) -> Vec<ClientConfig> {
+        let addresses = match transport {
+            Transport::Rest => self.at(self.rest_address.as_ref(), 8080),
             Transport::Grpc => self.at(self.grpc_address.as_ref(), 26500),
         };
+        let each = addresses.split(',').map(str::trim);
+        each.map(|address| self.client_config(transport, address))
+            .collect()
+    }
+
+    fn client_config(&self, transport: Transport, address: &str) -> ClientConfig {
         let mut config = ClientConfig::new(address);
         config.authorities.clone_from(&self.authorities);
         config.http_version = match self.http {
@@ -231,8 +249,11 @@ impl LoadArgs {
         config
     }
 
+    /// The first address of REST.
     pub(crate) fn rest(&self) -> String {
-        self.at(self.rest_address.as_ref(), 8080)
+        let all = self.at(self.rest_address.as_ref(), 8080);
+        let first = all.split(',').next();
+        first.map(str::trim).unwrap_or_default().to_string()
     }
 
     pub(crate) fn management(&self) -> String {
@@ -334,6 +355,21 @@ mod tests {
         for bad in ["", "s", "-1s", "1d", "infs"] {
             assert!(duration(bad).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn several_addresses_are_a_client_each() {
+        let args = LoadArgs {
+            rest_address: Some("a:1, b:2".into()),
+            ..LoadArgs::default()
+        };
+        let addresses = |transport| {
+            let configs = args.client_configs(transport).into_iter();
+            configs.map(|config| config.address).collect::<Vec<_>>()
+        };
+        assert_eq!(addresses(Transport::Rest), ["a:1", "b:2"]);
+        assert_eq!(addresses(Transport::Grpc), ["127.0.0.1:26500"]);
+        assert_eq!(args.rest(), "a:1");
     }
 
     #[test]

@@ -23,7 +23,11 @@ pub struct Process {
 
 /// Start event, `tasks` service tasks in sequence, end event.
 pub fn built_in(tasks: u32) -> Process {
-    let process_id = format!("skep-load-{tasks}");
+    named(format!("skep-load-{tasks}"), JOB_TYPE, tasks)
+}
+
+/// The same with names of one's own.
+pub fn named(process_id: String, job_type: &str, tasks: u32) -> Process {
     let mut elements = String::new();
     let mut from = "start".to_owned();
     for number in 1..=tasks {
@@ -33,7 +37,7 @@ pub fn built_in(tasks: u32) -> Process {
             elements,
             r#"
     <bpmn:serviceTask id="{id}">
-      <bpmn:extensionElements><zeebe:taskDefinition type="{JOB_TYPE}"/></bpmn:extensionElements>
+      <bpmn:extensionElements><zeebe:taskDefinition type="{job_type}"/></bpmn:extensionElements>
     </bpmn:serviceTask>
     <bpmn:sequenceFlow id="to-{id}" sourceRef="{from}" targetRef="{id}"/>"#
         );
@@ -59,7 +63,7 @@ pub fn built_in(tasks: u32) -> Process {
         job_types: if tasks == 0 {
             Vec::new()
         } else {
-            vec![JOB_TYPE.into()]
+            vec![job_type.into()]
         },
         jobs_per_instance: tasks,
     }

@@ -5,13 +5,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use skep_client::{Backoff, Client, CreateInstance, Error, PreparedCreate, RetryPolicy};
+use skep_client::{Backoff, Client, Code, CreateInstance, Error, PreparedCreate, RetryPolicy};
 
 use super::{seek::Created, slice::Shared};
+use crate::args::to_usize;
 
 /// Starts instances until the slice stops starting.
-pub(super) async fn run(shared: Arc<Shared>, client: Client, lane: u32) {
-    let create = prepare(&shared, &client);
+pub(super) async fn run(shared: Arc<Shared>, clients: Vec<Client>, lane: u32) {
+    // Neighbouring lanes begin at different addresses.
+    let mut addresses = clients.iter().cycle().skip(to_usize(lane) % clients.len());
+    let Some(mut client) = addresses.next() else {
+        return;
+    };
+    let create = prepare(&shared, client);
     let mut backoff = Backoff::new(RetryPolicy {
         initial: Duration::from_millis(5),
         max: Duration::from_secs(1),
@@ -28,12 +34,16 @@ pub(super) async fn run(shared: Arc<Shared>, client: Client, lane: u32) {
         // What back-pressure refuses is sent again after a pause, as clients do: its latency counts
         // from the first attempt.
         loop {
-            let Err(error) = start(&shared, &client, &create, due, lane).await else {
+            let Err(error) = start(&shared, client, &create, due, lane).await else {
                 backoff.reset();
                 break;
             };
             if !shared.starting.load(Ordering::Relaxed) {
                 return;
+            }
+            // Another node may do what this one cannot; back-pressure is that of all.
+            if error.code() != Some(Code::ResourceExhausted) {
+                client = addresses.next().unwrap_or(client);
             }
             // In an open loop the next start is due when it is due, whatever became of this one.
             if error.is_retryable() || shared.pacer.is_none() {

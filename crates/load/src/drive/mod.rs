@@ -1,6 +1,7 @@
 //! A run: deploy, then slices of load, each warmed up, measured and drained.
 
 mod lane;
+mod live;
 mod measure;
 mod seek;
 mod slice;
@@ -9,7 +10,7 @@ mod works;
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use skep_client::{Client, RetryPolicy, Transport};
+use skep_client::{Client, Deployment, RetryPolicy, Transport};
 use tokio::sync::watch;
 
 use crate::{
@@ -21,6 +22,7 @@ use crate::{
 use measure::Measurement;
 use slice::{Collector, Plan, Slice};
 
+pub use live::{Live, Running};
 pub use measure::MAX_SAMPLES;
 
 /// Runs the load.
@@ -124,9 +126,22 @@ fn order(transports: usize, slices: u32) -> Vec<usize> {
         .collect()
 }
 
+/// A client of the first address.
+fn client(args: &LoadArgs, transport: Transport) -> anyhow::Result<Client> {
+    let config = args.client_configs(transport).into_iter().next();
+    Ok(Client::new(
+        transport,
+        config.context("there is no address")?,
+    )?)
+}
+
 /// Deploys over each transport in turn: an unchanged resource makes no new version.
-async fn deploy(args: &LoadArgs, transport: Transport, process: &Process) -> anyhow::Result<()> {
-    let client = Client::new(transport, args.client_config(transport))?;
+async fn deploy(
+    args: &LoadArgs,
+    transport: Transport,
+    process: &Process,
+) -> anyhow::Result<Deployment> {
+    let client = client(args, transport)?;
     let policy = RetryPolicy {
         initial: Duration::from_millis(100),
         max: Duration::from_secs(1),
@@ -141,7 +156,7 @@ async fn deploy(args: &LoadArgs, transport: Transport, process: &Process) -> any
         "the server did not deploy the process {:?}",
         process.process_id
     );
-    Ok(())
+    Ok(deployment)
 }
 
 #[cfg(test)]

@@ -60,7 +60,12 @@ impl Collector {
 
     /// Nothing is under way any more.
     pub(super) fn is_quiet(&self) -> bool {
-        self.creating.load(Ordering::Relaxed) == 0 && self.ledger().open() == 0
+        self.is_answered() && self.ledger().open() == 0
+    }
+
+    /// All creations that were sent are answered.
+    pub(super) fn is_answered(&self) -> bool {
+        self.creating.load(Ordering::Relaxed) == 0
     }
 
     pub(super) fn lane(&self, lane: u32) -> Option<&Notify> {
@@ -89,7 +94,7 @@ pub(super) struct Shared {
     pub(super) plan: Arc<Plan>,
     pub(super) collector: Arc<Collector>,
     pub(super) transport: Transport,
-    pub(super) config: ClientConfig,
+    pub(super) configs: Vec<ClientConfig>,
     pub(super) pacer: Option<Arc<Pacer>>,
     pub(super) starting: AtomicBool,
     pub(super) stop: watch::Sender<bool>,
@@ -98,8 +103,11 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn client(&self) -> anyhow::Result<Client> {
-        Ok(Client::new(self.transport, self.config.clone())?)
+    /// One for each address.
+    fn clients(&self) -> anyhow::Result<Vec<Client>> {
+        let configs = self.configs.iter().cloned();
+        let clients = configs.map(|config| Ok(Client::new(self.transport, config)?));
+        clients.collect()
     }
 
     pub(super) async fn stopped(&self) {
@@ -130,7 +138,7 @@ impl Slice {
             plan: Arc::clone(plan),
             collector: Arc::clone(collector),
             transport,
-            config: plan.args.client_config(transport),
+            configs: plan.args.client_configs(transport),
             pacer: plan.args.rate.map(|rate| Pacer::new(schedule(rate))),
             starting: AtomicBool::new(true),
             stop: watch::channel(false).0,
@@ -186,21 +194,19 @@ fn thread(shared: &Arc<Shared>, number: u32) -> anyhow::Result<()> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let client = shared.client()?;
+        let clients = shared.clients()?;
         let args = &shared.plan.args;
         let mut workers = tokio::task::JoinSet::new();
         for job_type in &shared.plan.process.job_types {
             for worker in (0..args.workers).filter(|worker| worker % args.threads == number) {
-                workers.spawn(works::run(
-                    Arc::clone(shared),
-                    client.clone(),
-                    job_type.clone(),
-                    worker,
-                ));
+                for client in &clients {
+                    let (shared, client) = (Arc::clone(shared), client.clone());
+                    workers.spawn(works::run(shared, client, job_type.clone(), worker));
+                }
             }
         }
         for lane in (0..args.lanes()).filter(|lane| lane % args.threads == number) {
-            tokio::spawn(lane::run(Arc::clone(shared), client.clone(), lane));
+            tokio::spawn(lane::run(Arc::clone(shared), clients.clone(), lane));
         }
         if args.find && number == 0 {
             tokio::spawn(seek::run(Arc::clone(shared)));

@@ -78,7 +78,10 @@ impl WorkerObserver for Notes {
                 ledger.completion_retried(now, finished.attempts - 1);
             }
             match finished.result {
-                Ok(()) => ledger.job_completed(instance, finished.handled, now),
+                Ok(()) => {
+                    ledger.job_done(finished.job_key);
+                    ledger.job_completed(instance, finished.handled, now)
+                }
                 Err(error) => {
                     ledger.completion_failed(instance, now, error);
                     None

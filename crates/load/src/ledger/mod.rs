@@ -1,5 +1,6 @@
 //! What happened: open instances, latencies, failures.
 
+mod audit;
 mod counts;
 mod latency;
 
@@ -11,6 +12,7 @@ use std::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use skep_client::{Code, Error};
 
+pub use audit::Audit;
 pub use counts::Counts;
 pub use latency::{IntervalLatency, Latency};
 
@@ -35,6 +37,28 @@ struct Open {
     lost: bool,
 }
 
+/// The last keys of jobs, to notice one that comes twice.
+#[derive(Debug, Default)]
+struct Seen {
+    keys: FxHashSet<i64>,
+    order: VecDeque<i64>,
+}
+
+impl Seen {
+    fn is_new(&mut self, job_key: i64) -> bool {
+        if !self.keys.insert(job_key) {
+            return false;
+        }
+        self.order.push_back(job_key);
+        if self.order.len() > MAX_SEEN
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.keys.remove(&oldest);
+        }
+        true
+    }
+}
+
 /// What becomes of a lane when something happened.
 pub type Wake = Option<u32>;
 
@@ -42,8 +66,9 @@ pub type Wake = Option<u32>;
 #[derive(Debug)]
 pub struct Ledger {
     open: FxHashMap<i64, Open>,
-    seen: FxHashSet<i64>,
-    seen_order: VecDeque<i64>,
+    seen: Seen,
+    /// What is remembered of every key, where a run is audited.
+    pub audit: Option<Box<Audit>>,
     jobs_per_instance: u32,
     tracking: bool,
     window: Option<(Instant, Option<Instant>)>,
@@ -79,8 +104,8 @@ impl Ledger {
             tracking: jobs_per_instance.is_some(),
             jobs_per_instance: jobs_per_instance.unwrap_or(0),
             open: FxHashMap::default(),
-            seen: FxHashSet::default(),
-            seen_order: VecDeque::new(),
+            seen: Seen::default(),
+            audit: None,
             window: None,
             counts: Counts::default(),
             create: Latency::default(),
@@ -116,6 +141,9 @@ impl Ledger {
     }
 
     fn note_error(&mut self, error: &Error) {
+        if let Some(audit) = &mut self.audit {
+            audit.refused(error);
+        }
         self.note(error.to_string());
     }
 
@@ -130,6 +158,9 @@ impl Ledger {
     /// A creation was acknowledged. The returned lane, if any, need not wait.
     pub fn started(&mut self, due: Instant, now: Instant, key: i64, lane: Option<u32>) -> Wake {
         self.totals.0 += 1;
+        if let Some(audit) = &mut self.audit {
+            audit.created(key, now);
+        }
         if self.measured(now) {
             self.counts.started += 1;
         }
@@ -200,6 +231,9 @@ impl Ledger {
     /// A creation failed.
     pub fn start_failed(&mut self, now: Instant, error: &Error) {
         self.note_error(error);
+        if let Some(audit) = &mut self.audit {
+            audit.not_created(error);
+        }
         if !self.measured(now) {
             return;
         }
@@ -231,7 +265,10 @@ impl Ledger {
     /// A job arrived at a worker.
     pub fn job_received(&mut self, job_key: i64, instance_key: i64, now: Instant) {
         let measured = self.measured(now);
-        let fresh = self.remember(job_key);
+        let fresh = self.seen.is_new(job_key);
+        if let Some(audit) = &mut self.audit {
+            audit.received(job_key, fresh);
+        }
         if measured {
             self.counts.jobs_received += 1;
             self.counts.duplicates += u64::from(!fresh);
@@ -266,18 +303,11 @@ impl Ledger {
         }
     }
 
-    /// True when the key is new.
-    fn remember(&mut self, job_key: i64) -> bool {
-        if !self.seen.insert(job_key) {
-            return false;
+    /// The completion of this job was acknowledged.
+    pub fn job_done(&mut self, job_key: i64) {
+        if let Some(audit) = &mut self.audit {
+            audit.done(job_key);
         }
-        self.seen_order.push_back(job_key);
-        if self.seen_order.len() > MAX_SEEN
-            && let Some(oldest) = self.seen_order.pop_front()
-        {
-            self.seen.remove(&oldest);
-        }
-        true
     }
 
     /// The completion of a job was acknowledged. Returns the lane that waited for the instance.

@@ -4,18 +4,10 @@ use std::fmt::Write as _;
 
 use super::{
     Report, Sample, TransportResult,
-    plot::{Line, Plot, escape},
+    plot::{Line, Plot, STYLE, escape},
     text::mib,
 };
 use crate::args::TransportArg;
-
-const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:820px;margin:2em auto;padding:0 1em;color:#1c2430;background:#fff}\
-h1{font-size:1.5em}h2{font-size:1.15em;margin-top:1.8em}table{border-collapse:collapse;margin:.6em 0}\
-td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #dde3ea}td:first-child,th:first-child{text-align:left}\
-figure{margin:1.2em 0}figcaption{font-weight:600}svg{width:100%;height:auto}svg text{font-size:11px;fill:#556}\
-svg path{fill:none;stroke-width:1.6}svg .grid{stroke:#e3e8ee}.key{margin-right:1.2em;font-size:.85em}\
-.key i{display:inline-block;width:1.6em;vertical-align:middle;margin-right:.4em}\
-@media(prefers-color-scheme:dark){body{color:#dde3ea;background:#151a21}td,th{border-color:#303945}svg text{fill:#9aa7b5}svg .grid{stroke:#28303b}}";
 
 /// Name, dashed, value.
 type Series = (&'static str, bool, fn(&Sample) -> Option<f64>);
@@ -140,6 +132,7 @@ impl Report {
             y_name,
             lines,
             x_ticks: Vec::new(),
+            marks: &[],
         }
     }
 
@@ -178,6 +171,7 @@ impl Report {
             y_name: "ms",
             lines,
             x_ticks,
+            marks: &[],
         };
         plot.to_html()
     }

@@ -1,7 +1,7 @@
 //! The result of a run: figures, and how they are shown.
 
 mod html;
-mod plot;
+pub mod plot;
 mod text;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -172,6 +172,15 @@ pub struct Ratio {
     pub min: f64,
     /// Largest of the pairs.
     pub max: f64,
+}
+
+impl From<TransportArg> for Transport {
+    fn from(transport: TransportArg) -> Self {
+        match transport {
+            TransportArg::Rest => Self::Rest,
+            TransportArg::Grpc => Self::Grpc,
+        }
+    }
 }
 
 impl From<Transport> for TransportArg {

@@ -9,12 +9,25 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 40.0;
 
+/// How a page with plots looks.
+pub const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:820px;margin:2em auto;padding:0 1em;color:#1c2430;background:#fff}\
+h1{font-size:1.5em}h2{font-size:1.15em;margin-top:1.8em}table{border-collapse:collapse;margin:.6em 0}\
+td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #dde3ea}td:first-child,th:first-child{text-align:left}\
+figure{margin:1.2em 0}figcaption{font-weight:600}svg{width:100%;height:auto}svg text{font-size:11px;fill:#556}\
+svg path{fill:none;stroke-width:1.6}svg .grid{stroke:#e3e8ee}svg .mark{stroke:#9a6b00;stroke-dasharray:2 3}.key{margin-right:1.2em;font-size:.85em}\
+.key i{display:inline-block;width:1.6em;vertical-align:middle;margin-right:.4em}\
+@media(prefers-color-scheme:dark){body{color:#dde3ea;background:#151a21}td,th{border-color:#303945}svg text{fill:#9aa7b5}svg .grid{stroke:#28303b}}";
+
 /// A named line.
-pub(super) struct Line {
-    pub(super) name: String,
-    pub(super) color: &'static str,
-    pub(super) points: Vec<(f64, f64)>,
-    pub(super) dashed: bool,
+pub struct Line {
+    /// In the legend.
+    pub name: String,
+    /// As CSS writes it.
+    pub color: &'static str,
+    /// In the order of x.
+    pub points: Vec<(f64, f64)>,
+    /// Whether it is drawn with gaps.
+    pub dashed: bool,
 }
 
 impl Line {
@@ -29,18 +42,24 @@ impl Line {
 }
 
 /// What a plot shows.
-pub(super) struct Plot<'a> {
-    pub(super) title: &'a str,
-    pub(super) x_name: &'a str,
-    pub(super) y_name: &'a str,
-    pub(super) lines: Vec<Line>,
+pub struct Plot<'a> {
+    /// Above the plot.
+    pub title: &'a str,
+    /// What x counts.
+    pub x_name: &'a str,
+    /// What y counts.
+    pub y_name: &'a str,
+    /// What is drawn.
+    pub lines: Vec<Line>,
     /// Positions and labels on the x axis; even steps when empty.
-    pub(super) x_ticks: Vec<(f64, String)>,
+    pub x_ticks: Vec<(f64, String)>,
+    /// Moments that are marked by an upright line, each with a name.
+    pub marks: &'a [(f64, String)],
 }
 
 impl Plot<'_> {
     /// The plot as an HTML figure; empty without points.
-    pub(super) fn to_html(&self) -> String {
+    pub fn to_html(&self) -> String {
         let points = || self.lines.iter().flat_map(|line| line.points.iter());
         if points().next().is_none() {
             return String::new();
@@ -106,6 +125,7 @@ impl Plot<'_> {
             escape(self.x_name),
             escape(self.y_name)
         )?;
+        self.draw_marks(out, &x, x_max)?;
         for line in &self.lines {
             let mut path = String::new();
             let (gap, mut before) = (line.gap(), f64::NEG_INFINITY);
@@ -124,6 +144,19 @@ impl Plot<'_> {
                 "<path d=\"{path}\" stroke=\"{}\"{dash}><title>{}</title></path>",
                 line.color,
                 escape(&line.name)
+            )?;
+        }
+        Ok(())
+    }
+
+    fn draw_marks(&self, out: &mut String, x: impl Fn(f64) -> f64, x_max: f64) -> std::fmt::Result {
+        for (value, name) in self.marks.iter().filter(|mark| mark.0 <= x_max) {
+            write!(
+                out,
+                "<line class=\"mark\" x1=\"{0:.1}\" y1=\"{TOP}\" x2=\"{0:.1}\" y2=\"{1}\"><title>{2}</title></line>",
+                x(*value),
+                HEIGHT - BOTTOM,
+                escape(name)
             )?;
         }
         Ok(())
@@ -179,7 +212,7 @@ fn number(value: f64) -> String {
 }
 
 /// Text for HTML and SVG.
-pub(super) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
@@ -213,6 +246,7 @@ mod tests {
                 dashed: false,
             }],
             x_ticks: Vec::new(),
+            marks: &[],
         };
         let html = plot.to_html();
         let (_, path) = html.split_once("<path d=\"").unwrap();
@@ -234,9 +268,12 @@ mod tests {
                 dashed: false,
             }],
             x_ticks: Vec::new(),
+            marks: &[(5.0, "kill".into()), (11.0, "too late".into())],
         };
         let html = plot.to_html();
         assert!(html.contains("M70.0 220.0L744.0 "), "{html}");
+        assert!(html.contains("x1=\"407.0\" y1=\"14\""), "{html}");
+        assert!(!html.contains("too late"), "{html}");
         assert!(
             html.contains("a &lt; b") && html.contains("&lt;x&gt;"),
             "{html}"

@@ -1,0 +1,148 @@
+//! Load that others steer: starters and workers come and go while everything is noted in one ledger.
+
+use std::sync::{Arc, MutexGuard};
+use std::time::{Duration, Instant};
+
+use skep_client::{Deployed, Deployment, Transport};
+
+use super::slice::{Collector, Plan, Slice};
+use crate::{
+    args::LoadArgs,
+    ledger::{Audit, Ledger},
+    process::Process,
+};
+
+/// How often answers that are awaited are looked for.
+const STEP: Duration = Duration::from_millis(20);
+
+/// A process that is deployed, and what is known of its instances.
+pub struct Live {
+    plan: Arc<Plan>,
+    transport: Transport,
+    deployment: Deployment,
+    collector: Arc<Collector>,
+}
+
+/// Starters or workers at work.
+pub struct Running {
+    slice: Slice,
+    collector: Arc<Collector>,
+    /// How long answers to creations are awaited.
+    patience: Duration,
+}
+
+impl Live {
+    /// Deploys the process.
+    ///
+    /// # Errors
+    /// Contradicting arguments, a server that cannot be reached, a process that cannot be deployed.
+    pub async fn deploy(args: LoadArgs, process: Process) -> anyhow::Result<Self> {
+        args.check()?;
+        let transport = args.transport.into();
+        let deployment = super::deploy(&args, transport, &process).await?;
+        let plan = Arc::new(Plan {
+            variables: crate::process::variables(args.payload),
+            process,
+            args,
+        });
+        let collector = Arc::new(Collector::new(&plan));
+        collector.ledger().begin_window(Instant::now());
+        Ok(Self {
+            plan,
+            transport,
+            deployment,
+            collector,
+        })
+    }
+
+    /// From now on every key is remembered, and the refusals that have these words are counted.
+    pub fn audit(&self, words: &[String]) {
+        self.ledger().audit = Some(Box::new(Audit::with_words(words)));
+    }
+
+    /// Starts so many instances per second.
+    ///
+    /// # Errors
+    /// Threads that cannot be started.
+    pub fn start(&self, rate: f64) -> anyhow::Result<Running> {
+        if let Some(audit) = &mut self.ledger().audit {
+            audit.begin_gaps();
+        }
+        self.run(|args| {
+            args.rate = Some(rate);
+            args.workers = 0;
+        })
+    }
+
+    /// Works the jobs.
+    ///
+    /// # Errors
+    /// Threads that cannot be started.
+    pub fn work(&self) -> anyhow::Result<Running> {
+        self.run(|args| {
+            args.rate = None;
+            args.concurrency = 0;
+        })
+    }
+
+    /// Keeps as many instances under way as the arguments say, and works their jobs.
+    ///
+    /// # Errors
+    /// Threads that cannot be started.
+    pub fn saturate(&self) -> anyhow::Result<Running> {
+        self.run(|args| args.rate = None)
+    }
+
+    fn run(&self, change: impl FnOnce(&mut LoadArgs)) -> anyhow::Result<Running> {
+        let mut args = self.plan.args.clone();
+        change(&mut args);
+        let patience = match args.lanes() {
+            0 => Duration::ZERO,
+            _ => args.request_timeout,
+        };
+        let plan = Arc::new(Plan {
+            args,
+            process: self.plan.process.clone(),
+            variables: self.plan.variables.clone(),
+        });
+        Ok(Running {
+            slice: Slice::start(&plan, &self.collector, self.transport)?,
+            collector: Arc::clone(&self.collector),
+            patience,
+        })
+    }
+
+    /// Deletes the process that was deployed.
+    ///
+    /// # Errors
+    /// The server refuses that or cannot be reached.
+    pub async fn delete(&self) -> anyhow::Result<()> {
+        let client = super::client(&self.plan.args, self.transport)?;
+        for item in &self.deployment.items {
+            if let Deployed::Process { key, .. } = item {
+                client.delete_resource(*key).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is known so far.
+    pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.collector.ledger()
+    }
+}
+
+impl Running {
+    /// Ends them, once what was sent is answered.
+    ///
+    /// # Errors
+    /// One of their threads failed.
+    pub async fn end(self) -> anyhow::Result<()> {
+        self.slice.stop_starting();
+        let end = Instant::now() + self.patience;
+        while Instant::now() < end && !self.collector.is_answered() {
+            tokio::time::sleep(STEP).await;
+        }
+        self.slice.end().await
+    }
+}
