@@ -125,6 +125,8 @@ enum Command {
     Batch(Box<cli::batch::BatchArgs>),
     /// Put load on a server and report what a user of it would have seen.
     Load(Box<skep_load::LoadArgs>),
+    /// Break a cluster on purpose, and judge a hypothesis: HELD, REFUTED (exit code 1) or NOT RUN (3).
+    Chaos(Box<cli::chaos::ChaosArgs>),
     /// Evaluate a FEEL expression.
     Feel(cli::feel::FeelArgs),
     /// Print the records of a data directory as JSON lines, also while a server runs on it.
@@ -179,6 +181,10 @@ fn main() -> ExitCode {
         Command::Instance(args) => cli::block_on(cli::instance::run(args)),
         Command::Batch(args) => cli::block_on(cli::batch::run(*args)),
         Command::Load(args) => cli::load(*args),
+        Command::Chaos(args) => match cli::chaos::run(*args) {
+            Ok(code) => return code,
+            Err(why) => Err(why),
+        },
         Command::Feel(args) => cli::feel::run(&args),
         Command::Log(args) => cli::log::run(&args),
         Command::Profile(args) => cli::block_on(cli::profile::run(args)),

@@ -8,6 +8,8 @@ mod ages;
 mod around;
 #[path = "cli/binary.rs"]
 mod binary;
+#[path = "cli/breaking.rs"]
+mod breaking;
 #[path = "cli/developing.rs"]
 mod developing;
 #[path = "cli/running.rs"]

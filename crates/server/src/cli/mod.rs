@@ -3,6 +3,7 @@
 pub mod backup;
 pub mod batch;
 pub mod cancel;
+pub mod chaos;
 pub mod check;
 pub mod cluster;
 mod colour;

@@ -1,0 +1,228 @@
+//! Where the nodes of a run come from. Processes of this machine are the only driver yet; a cluster of somebody else is only looked at.
+
+mod disk;
+mod node;
+mod topology;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::guard::{Guard, Undo};
+use crate::plan::{Nodes, Who};
+pub use disk::mounts_are_permitted;
+pub use node::Node;
+pub use topology::Topology;
+
+/// How long an answer of a node is awaited.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The guard, which all that breaks something shares.
+#[derive(Clone, Debug)]
+pub struct SharedGuard(Arc<Mutex<Guard>>);
+
+impl SharedGuard {
+    pub fn new(guard: Guard) -> Self {
+        Self(Arc::new(Mutex::new(guard)))
+    }
+
+    /// Uses it.
+    pub fn with<R>(&self, use_it: impl FnOnce(&mut Guard) -> R) -> R {
+        use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The nodes of a run.
+#[derive(Debug)]
+pub struct Cluster {
+    nodes: Vec<Node>,
+    guard: Option<SharedGuard>,
+}
+
+impl Cluster {
+    /// Starts nodes with their data below a directory, which goes with them, and their logs beside it.
+    ///
+    /// # Errors
+    /// A port that cannot be had, a program that cannot be started.
+    pub fn start(
+        plan: &Nodes,
+        program: PathBuf,
+        directory: PathBuf,
+        guard: SharedGuard,
+    ) -> io::Result<Self> {
+        let data = directory.join("nodes");
+        std::fs::create_dir_all(&data)?;
+        guard.with(|guard| guard.push(Undo::Remove(data.clone())))?;
+        let mut cluster = Self {
+            nodes: node::with_ports(plan, &program, &directory)?,
+            guard: Some(guard.clone()),
+        };
+        for node in &mut cluster.nodes {
+            node.start(&guard)?;
+        }
+        Ok(cluster)
+    }
+
+    /// A cluster that others started. Nothing of it can be changed.
+    pub fn of_others(host: &str) -> Self {
+        Self {
+            nodes: vec![Node::of_others(host)],
+            guard: None,
+        }
+    }
+
+    /// # Errors
+    /// It is a cluster of others.
+    fn guard(&self) -> io::Result<SharedGuard> {
+        let guard = self.guard.clone();
+        guard.ok_or_else(|| io::Error::other("the cluster of others is not changed"))
+    }
+
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    fn node(&mut self, number: u32) -> io::Result<&mut Node> {
+        let mut nodes = self.nodes.iter_mut();
+        let node = nodes.find(|node| node.number == number);
+        node.ok_or_else(|| io::Error::other(format!("there is no node {number}")))
+    }
+
+    /// What the first node that answers tells of all.
+    ///
+    /// # Errors
+    /// None of them answers.
+    pub fn topology(&self) -> io::Result<Topology> {
+        let mut error = io::Error::other("no node is up");
+        for node in self.nodes.iter().filter(|node| node.is_up()) {
+            match Topology::of(&node.rest) {
+                Ok(topology) => return Ok(topology),
+                Err(why) => error = why,
+            }
+        }
+        Err(error)
+    }
+
+    /// The number of the node that is meant.
+    ///
+    /// # Errors
+    /// There is none, for so long as an election may take.
+    pub fn find(&self, who: Who) -> io::Result<u32> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let found = match who {
+                Who::Node(number) => Some(number),
+                Who::LeaderOf(partition) => self.topology()?.leader_of(partition),
+                Who::Follower => {
+                    let topology = self.topology()?;
+                    let mut up = self.nodes.iter().filter(|node| node.is_up());
+                    let idle = up.find(|node| topology.leads(node.number) == 0);
+                    idle.map(|node| node.number)
+                }
+            };
+            match found {
+                Some(number) => return Ok(number),
+                None if Instant::now() >= end => {
+                    return Err(io::Error::other(format!("{who}: there is none")));
+                }
+                None => std::thread::sleep(Duration::from_millis(50)),
+            }
+        }
+    }
+
+    /// Kills a node (`kill -9`), or asks it to end and waits for that.
+    ///
+    /// # Errors
+    /// It was not up, or does not end.
+    pub fn end(&mut self, number: u32, gently: bool) -> io::Result<()> {
+        let guard = self.guard()?;
+        self.node(number)?.end(gently, &guard)
+    }
+
+    /// All threads of a node stand still.
+    ///
+    /// # Errors
+    /// It was not up, or does not stop.
+    pub fn pause(&mut self, number: u32) -> io::Result<()> {
+        let guard = self.guard()?;
+        self.node(number)?.pause(&guard)
+    }
+
+    /// What is paused goes on. How many nodes.
+    ///
+    /// # Errors
+    /// The guard is gone.
+    pub fn resume(&mut self) -> io::Result<usize> {
+        let guard = self.guard()?;
+        let mut count = 0;
+        for node in &mut self.nodes {
+            count += usize::from(node.resume(&guard)?);
+        }
+        Ok(count)
+    }
+
+    /// What is down starts. How many nodes.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub fn start_again(&mut self) -> io::Result<usize> {
+        let guard = self.guard()?;
+        let mut count = 0;
+        for node in self.nodes.iter_mut().filter(|node| node.is_down()) {
+            node.start(&guard)?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// A node loses its data and starts again.
+    ///
+    /// # Errors
+    /// As of [`Self::end`], and data that cannot be deleted.
+    pub fn replace(&mut self, number: u32) -> io::Result<()> {
+        let guard = self.guard()?;
+        let node = self.node(number)?;
+        node.end(false, &guard)?;
+        std::fs::remove_dir_all(&node.data)?;
+        node.start(&guard)
+    }
+
+    /// Takes room on the disk of a node until so many bytes are left.
+    ///
+    /// # Errors
+    /// The node is down, or its disk cannot be written to.
+    pub fn fill(&mut self, number: u32, leave: u64) -> io::Result<()> {
+        let guard = self.guard()?;
+        let node = self.node(number)?;
+        disk::fill(node, leave, &guard)
+    }
+
+    /// Gives the room back. How many disks.
+    ///
+    /// # Errors
+    /// A file that cannot be deleted.
+    pub fn free(&mut self) -> io::Result<usize> {
+        self.guard()?;
+        disk::free(&self.nodes)
+    }
+
+    /// How many nodes have ended since the last call, though nobody ended them.
+    pub fn died(&mut self) -> u32 {
+        let died = self.nodes.iter_mut().map(Node::has_died);
+        died.map(u32::from).sum()
+    }
+
+    /// Addresses of the REST API of all nodes.
+    pub fn rest_addresses(&self) -> Vec<String> {
+        self.nodes.iter().map(|node| node.rest.clone()).collect()
+    }
+}
+
+/// Whether every one of these nodes answers, and all agree on leaders that are spread evenly. Blocks.
+pub fn are_even(rest_addresses: &[String]) -> bool {
+    let all = rest_addresses.iter();
+    let seen: io::Result<Vec<Topology>> = all.map(|address| Topology::of(address)).collect();
+    let count = rest_addresses.len();
+    seen.is_ok_and(|seen| seen.iter().all(|topology| topology.is_even(count)))
+}

@@ -1,0 +1,249 @@
+//! A node as a process of this machine.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{SharedGuard, disk};
+use crate::guard::{Process, Ticket, Undo};
+use crate::plan::Nodes;
+
+/// The server begins when its guard knows of it: until then a shell waits for a line, and ends when nobody will write it.
+pub(super) const HELD: &str = r#"read -r _ && exec "$@" </dev/null"#;
+/// How long a node may take to end by itself.
+const END: Duration = Duration::from_secs(60);
+
+/// One node.
+#[derive(Debug)]
+pub struct Node {
+    pub number: u32,
+    /// Where its REST API, its management port listen.
+    pub rest: String,
+    pub management: String,
+    /// Its data, and below this a disk of its own if it has one.
+    pub(super) data: PathBuf,
+    pub(super) disk_mib: Option<u64>,
+    command: Vec<String>,
+    log: PathBuf,
+    state: State,
+    paused: Option<Ticket>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Of somebody else.
+    Foreign,
+    Down,
+    Up {
+        child: Child,
+        process: Process,
+        ticket: Ticket,
+    },
+}
+
+/// Nodes with ports that are free now; their data is below `nodes` in the directory, their logs are beside it.
+pub(super) fn with_ports(plan: &Nodes, program: &Path, directory: &Path) -> io::Result<Vec<Node>> {
+    let mut held = Vec::new();
+    for _ in 0..plan.count * 4 {
+        held.push(TcpListener::bind(("127.0.0.1", 0))?);
+    }
+    let ports: io::Result<Vec<u16>> = held.iter().map(|it| Ok(it.local_addr()?.port())).collect();
+    let ports = ports?;
+    let each = ports.chunks_exact(4).filter_map(|ports| match ports {
+        [rest, grpc, management, internal] => Some([*rest, *grpc, *management, *internal]),
+        _ => None,
+    });
+    let each: Vec<[u16; 4]> = each.collect();
+    let points: Vec<String> = each
+        .iter()
+        .map(|[.., port]| format!("127.0.0.1:{port}"))
+        .collect();
+    let points = points.join(",");
+    let nodes = (0..plan.count).zip(each).map(|(number, ports)| {
+        let [rest, grpc, management, _] = ports;
+        let data = directory.join("nodes").join(number.to_string());
+        let mut command = vec![program.display().to_string()];
+        let add = |command: &mut Vec<String>, words: &[&str]| {
+            command.extend(words.iter().map(ToString::to_string));
+        };
+        add(&mut command, &["serve", "--address", "127.0.0.1", "--data"]);
+        command.push(data.join("data").display().to_string());
+        for (flag, port) in [
+            ("--rest-port", rest),
+            ("--grpc-port", grpc),
+            ("--management-port", management),
+        ] {
+            add(&mut command, &[flag, &port.to_string()]);
+        }
+        for (name, value) in settings(plan, number, &points, ports) {
+            add(&mut command, &["--set", &format!("{name}={value}")]);
+        }
+        Node {
+            number,
+            rest: format!("127.0.0.1:{rest}"),
+            management: format!("127.0.0.1:{management}"),
+            log: directory.join(format!("node-{number}.log")),
+            data,
+            disk_mib: plan.disk_mib,
+            command,
+            state: State::Down,
+            paused: None,
+        }
+    });
+    Ok(nodes.collect())
+}
+
+fn settings(
+    plan: &Nodes,
+    number: u32,
+    points: &str,
+    [.., internal]: [u16; 4],
+) -> Vec<(String, String)> {
+    let cluster = |name: &str, value: String| (format!("camunda.cluster.{name}"), value);
+    let mut settings = vec![cluster("partition-count", plan.partitions.to_string())];
+    if plan.count > 1 {
+        settings.extend([
+            cluster("node-id", number.to_string()),
+            cluster("size", plan.count.to_string()),
+            cluster("replication-factor", plan.count.to_string()),
+            cluster("initial-contact-points", points.to_string()),
+            cluster("network.internal-api.port", internal.to_string()),
+        ]);
+    }
+    settings.extend(plan.settings.clone());
+    settings
+}
+
+impl Node {
+    pub(super) fn of_others(host: &str) -> Self {
+        Self {
+            number: 0,
+            rest: format!("{host}:8080"),
+            management: format!("{host}:9600"),
+            data: PathBuf::new(),
+            disk_mib: None,
+            command: Vec::new(),
+            log: PathBuf::new(),
+            state: State::Foreign,
+            paused: None,
+        }
+    }
+
+    /// Whether it was started, or is somebody else's.
+    pub fn is_up(&self) -> bool {
+        !self.is_down()
+    }
+
+    pub(super) fn is_down(&self) -> bool {
+        matches!(self.state, State::Down)
+    }
+
+    /// The process, if it is one of ours.
+    pub fn process(&self) -> Option<Process> {
+        match &self.state {
+            State::Up { process, .. } => Some(*process),
+            State::Foreign | State::Down => None,
+        }
+    }
+
+    pub(super) fn start(&mut self, guard: &SharedGuard) -> io::Result<()> {
+        std::fs::create_dir_all(&self.data)?;
+        let log = File::options().create(true).append(true).open(&self.log)?;
+        let shell = match self.disk_mib {
+            None => vec!["sh".into(), "-c".into(), HELD.into(), "skep-chaos".into()],
+            Some(mib) => disk::shell(&self.data, mib)?,
+        };
+        let mut words = shell.iter().chain(&self.command);
+        let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut child = Command::new(program)
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            // It is the guard that ends it, not a Ctrl+C in the terminal.
+            .process_group(0)
+            .spawn()?;
+        let process = Process::of(child.id()).ok_or(io::ErrorKind::NotFound)?;
+        let ticket = guard.with(|guard| guard.push(Undo::Kill(process)))?;
+        if let Some(mut input) = child.stdin.take() {
+            input.write_all(b"begin\n")?;
+        }
+        self.state = State::Up {
+            child,
+            process,
+            ticket,
+        };
+        Ok(())
+    }
+
+    pub(super) fn end(&mut self, gently: bool, guard: &SharedGuard) -> io::Result<()> {
+        let State::Up {
+            child,
+            process,
+            ticket,
+        } = &mut self.state
+        else {
+            return Err(io::Error::other(format!("node {} is not up", self.number)));
+        };
+        process.signal(if gently { "TERM" } else { "KILL" });
+        let end = Instant::now() + END;
+        while child.try_wait()?.is_none() {
+            if Instant::now() >= end {
+                return Err(io::Error::other(format!(
+                    "node {} does not end",
+                    self.number
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let ticket = *ticket;
+        self.state = State::Down;
+        guard.with(|guard| guard.pop(ticket))
+    }
+
+    pub(super) fn pause(&mut self, guard: &SharedGuard) -> io::Result<()> {
+        let Some(process) = self.process() else {
+            return Err(io::Error::other(format!("node {} is not up", self.number)));
+        };
+        let ticket = guard.with(|guard| guard.push(Undo::Resume(process)))?;
+        self.paused = Some(ticket);
+        process.signal("STOP");
+        let end = Instant::now() + END;
+        while process.state() != Some('T') {
+            if Instant::now() >= end {
+                return Err(io::Error::other(format!(
+                    "node {} does not stop",
+                    self.number
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+
+    /// Whether it was paused.
+    pub(super) fn resume(&mut self, guard: &SharedGuard) -> io::Result<bool> {
+        let (Some(ticket), Some(process)) = (self.paused.take(), self.process()) else {
+            return Ok(false);
+        };
+        process.signal("CONT");
+        guard.with(|guard| guard.pop(ticket))?;
+        Ok(true)
+    }
+
+    /// Whether it has ended by itself; only the first call says so.
+    pub(super) fn has_died(&mut self) -> bool {
+        let ended = match &mut self.state {
+            State::Up { child, .. } => matches!(child.try_wait(), Ok(Some(_))),
+            State::Foreign | State::Down => false,
+        };
+        if ended {
+            self.state = State::Down;
+        }
+        ended
+    }
+}

@@ -1,0 +1,100 @@
+//! Who leads what, as a node tells it.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use serde_json::Value;
+
+use super::PATIENCE;
+use crate::http;
+
+/// Leaders by partition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Topology {
+    leaders: BTreeMap<u32, u32>,
+    partitions: usize,
+}
+
+impl Topology {
+    /// # Errors
+    /// The node does not answer, or with something else.
+    pub fn of(rest_address: &str) -> io::Result<Self> {
+        let answer = http::json(rest_address, "GET", "/v2/topology", "", PATIENCE)?;
+        Ok(Self::read(&answer))
+    }
+
+    fn read(answer: &Value) -> Self {
+        let list = |value: &Value, name| value.get(name).and_then(Value::as_array).cloned();
+        let number = |value: &Value, name| {
+            let number = value.get(name).and_then(Value::as_u64);
+            number.and_then(|number| u32::try_from(number).ok())
+        };
+        let mut leaders = BTreeMap::new();
+        for broker in list(answer, "brokers").unwrap_or_default() {
+            for partition in list(&broker, "partitions").unwrap_or_default() {
+                let leads = partition.get("role").and_then(Value::as_str) == Some("leader");
+                if let (true, Some(id), Some(node)) = (
+                    leads,
+                    number(&partition, "partitionId"),
+                    number(&broker, "nodeId"),
+                ) {
+                    leaders.insert(id, node);
+                }
+            }
+        }
+        let partitions = number(answer, "partitionsCount").unwrap_or(0);
+        Self {
+            leaders,
+            partitions: usize::try_from(partitions).unwrap_or(usize::MAX),
+        }
+    }
+
+    pub fn leader_of(&self, partition: u32) -> Option<u32> {
+        self.leaders.get(&partition).copied()
+    }
+
+    /// How many partitions a node leads.
+    pub fn leads(&self, node: u32) -> usize {
+        self.leaders
+            .values()
+            .filter(|leader| **leader == node)
+            .count()
+    }
+
+    /// Whether every partition has a leader, and none of so many nodes leads two more than another.
+    pub fn is_even(&self, nodes: usize) -> bool {
+        let fair = self.partitions.div_ceil(nodes.max(1));
+        let led = self.partitions > 0 && self.leaders.len() == self.partitions;
+        led && self.leaders.values().all(|node| self.leads(*node) <= fair)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn leaders_are_even_when_none_leads_more_than_its_share() {
+        let broker = |node, roles: &[(u32, &str)]| {
+            let partitions = roles
+                .iter()
+                .map(|(id, role)| json!({"partitionId": id, "role": role}));
+            json!({"nodeId": node, "partitions": partitions.collect::<Vec<_>>()})
+        };
+        let of =
+            |brokers: &[Value]| Topology::read(&json!({"brokers": brokers, "partitionsCount": 2}));
+        let even = of(&[
+            broker(0, &[(1, "leader"), (2, "follower")]),
+            broker(1, &[(1, "follower"), (2, "leader")]),
+            broker(2, &[(1, "follower"), (2, "follower")]),
+        ]);
+        assert!(even.is_even(3));
+        assert_eq!((even.leader_of(2), even.leads(2)), (Some(1), 0));
+        assert!(!of(&[broker(0, &[(1, "leader"), (2, "leader")])]).is_even(3));
+        assert!(of(&[broker(0, &[(1, "leader"), (2, "leader")])]).is_even(1));
+        assert!(!of(&[broker(0, &[(1, "leader"), (2, "candidate")])]).is_even(3));
+        assert!(!Topology::read(&json!({})).is_even(1));
+    }
+}

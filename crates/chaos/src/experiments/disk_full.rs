@@ -1,0 +1,109 @@
+//! Somebody else fills the disk of a node.
+
+use super::{Experiment, invariants, settings, step, wait};
+use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Request, Take, Until};
+
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "disk-full",
+    about: "the disk of the node runs full, and gets room again",
+    plan,
+};
+
+/// A backlog that is still there when the disk is full.
+const BACKLOG_S: f64 = 10.0;
+
+fn plan(full: bool) -> Plan {
+    let long = if full { 120.0 } else { 10.0 };
+    let ask = |name, method: &str, path: &str, body: &str, status| {
+        let request = Request {
+            node: 0,
+            // The others are of the REST API.
+            management: name == "health",
+            method: method.into(),
+            path: path.into(),
+            body: body.into(),
+            status,
+        };
+        step(name, 0.0, Action::Request(request))
+    };
+    Plan {
+        name: EXPERIMENT.name.into(),
+        hypothesis: "A full disk stops new work and nothing else: creations are refused and told why, jobs are completed and \
+                     searches answered, and as soon as there is room new work is taken again by itself."
+            .into(),
+        nodes: Nodes {
+            disk_mib: Some(192),
+            settings: settings(&[
+                ("camunda.data.primary-storage.disk.free-space.processing", "64MB"),
+                ("camunda.data.primary-storage.disk.free-space.replication", "24MB"),
+                ("camunda.data.primary-storage.disk.monitoring-interval", "50ms"),
+                ("camunda.data.primary-storage.log-stream.log-segment-size", "4MB"),
+                ("skep.data.snapshot-log-size", "8MB"),
+            ]),
+            ..Nodes::default()
+        },
+        words: vec!["disk".into()],
+        steps: vec![
+            step("base", 0.0, Action::Load(Rate::PerSecond(50.0))),
+            step("full", BACKLOG_S, Action::Fill { node: 0, leave_mib: 44 }),
+            step("workers", 2.0, Action::Workers(true)),
+            ask("search", "POST", "/v2/process-instances/search", "{}", 200),
+            ask("topology", "GET", "/v2/topology", "", 200),
+            ask("health", "GET", "/actuator/health", "", 503),
+            step("room", long, Action::Free),
+            wait("serves", Until::Created(10), 30.0),
+            step("end", 5.0, Action::StopLoad),
+        ],
+        drain_s: 60.0,
+        criteria: criteria(),
+    }
+}
+
+fn criteria() -> Vec<Criterion> {
+    let while_full = |of| Measure::of(of).between("full", "room");
+    let right = |name: &str, step: &str| {
+        let right = Measure::of(&format!("{step}.right"));
+        Criterion::new(name, right, Limit::AtLeast(1.0), "")
+    };
+    let mut criteria = vec![
+        Criterion::new(
+            "jobs completed while the disk is full",
+            while_full("completed-total").take(Take::Growth),
+            Limit::AtLeast(1.0),
+            "",
+        ),
+        Criterion::new(
+            "creations taken while the disk is full",
+            Measure::of("created-total")
+                .take(Take::Growth)
+                .between("full", "room")
+                .skip(3.0),
+            Limit::AtMost(0.0),
+            "",
+        ),
+        Criterion::new(
+            "refusals that name the disk",
+            while_full("refused-for.disk").take(Take::Growth),
+            Limit::AtLeast(1.0),
+            "",
+        ),
+        Criterion::new(
+            "refusals in the metric of back-pressure",
+            while_full("zeebe_dropped_request_count_total").take(Take::Growth),
+            Limit::AtLeast(1.0),
+            "",
+        ),
+        Criterion::new(
+            "new work is taken once there is room: after",
+            Measure::of("serves.seconds"),
+            Limit::AtMost(2.0),
+            "s",
+        )
+        .timed(),
+        right("a search is answered", "search"),
+        right("the topology is answered", "topology"),
+        right("health is 503", "health"),
+    ];
+    criteria.extend(invariants());
+    criteria
+}

@@ -1,0 +1,309 @@
+//! A process of its own that undoes what a run did: it reads what is to be undone from its input, and when that ends, because the run
+//! is over, was interrupted or was killed, it undoes what is left, the last first.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// A process, told from a later one of the same number by the time at which it started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    pub pid: i32,
+    started: u64,
+}
+
+impl Process {
+    /// The process of this number, if there is one.
+    pub fn of(pid: u32) -> Option<Self> {
+        let pid = i32::try_from(pid).ok()?;
+        let started = stat(pid)?.1;
+        Some(Self { pid, started })
+    }
+
+    /// `R`, `S`, `T` (stopped), `Z` (ended, and not yet waited for) and others. `None`: it is no more.
+    pub fn state(self) -> Option<char> {
+        let (state, started) = stat(self.pid)?;
+        (started == self.started).then_some(state)
+    }
+
+    /// Whether it is there and has not ended.
+    pub fn is_alive(self) -> bool {
+        self.state().is_some_and(|state| state != 'Z')
+    }
+
+    /// Sends a signal (`KILL`, `STOP`, …), unless the process is no more.
+    pub fn signal(self, signal: &str) {
+        if self.is_alive() {
+            // It may end meanwhile.
+            let _ = Command::new("kill")
+                .args([format!("-{signal}"), self.pid.to_string()])
+                .stderr(Stdio::null())
+                .status();
+        }
+    }
+}
+
+/// State and start time.
+fn stat(pid: i32) -> Option<(char, u64)> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything.
+    let mut fields = text.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?.chars().next()?;
+    Some((state, fields.nth(18)?.parse().ok()?))
+}
+
+/// How something is undone. Each may be done twice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Undo {
+    /// A process goes on.
+    Resume(Process),
+    /// A process ends.
+    Kill(Process),
+    /// A file goes, or a directory with all that it has.
+    Remove(PathBuf),
+}
+
+impl Undo {
+    fn carry_out(&self) {
+        match self {
+            Self::Resume(process) => process.signal("CONT"),
+            Self::Kill(process) => {
+                process.signal("CONT");
+                process.signal("KILL");
+                // What it still writes is not to come back after it was removed.
+                for _ in 0..200 {
+                    if !process.is_alive() {
+                        break;
+                    }
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            }
+            Self::Remove(path) => {
+                let _ = match path.is_dir() {
+                    true => std::fs::remove_dir_all(path),
+                    false => std::fs::remove_file(path),
+                };
+            }
+        }
+    }
+}
+
+/// A line of the guard's input.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Line {
+    Push(u64, Undo),
+    Pop(u64),
+}
+
+/// The guard's own side: reads until the input ends or the time is over, then undoes what is left.
+///
+/// # Errors
+/// A line that is none; what was read before is undone.
+pub fn serve(input: impl io::Read + Send + 'static, limit: Duration) -> io::Result<()> {
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(input).lines() {
+            let line = line.and_then(|line| Ok(serde_json::from_str::<Line>(&line)?));
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    let end = std::time::Instant::now() + limit;
+    let mut stack: Vec<(u64, Undo)> = Vec::new();
+    let mut result = Ok(());
+    // The input ends, or the time.
+    while let Ok(line) =
+        lines.recv_timeout(end.saturating_duration_since(std::time::Instant::now()))
+    {
+        match line {
+            Ok(Line::Push(number, undo)) => stack.push((number, undo)),
+            Ok(Line::Pop(number)) => stack.retain(|(other, _)| *other != number),
+            Err(error) => {
+                result = Err(error);
+                break;
+            }
+        }
+    }
+    let (resumed, others): (Vec<Undo>, Vec<Undo>) = (stack.into_iter().rev())
+        .map(|(_, undo)| undo)
+        .partition(|undo| matches!(undo, Undo::Resume(_)));
+    for undo in resumed.into_iter().chain(others) {
+        undo.carry_out();
+    }
+    result
+}
+
+/// The run's side.
+#[derive(Debug)]
+pub struct Guard {
+    child: Child,
+    input: Option<ChildStdin>,
+    next: u64,
+}
+
+/// Something that is to be undone; see [`Guard::pop`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket(u64);
+
+impl Guard {
+    /// Starts the guard: a program with arguments that calls [`serve`] with its input.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub fn start(command: &[String]) -> io::Result<Self> {
+        let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            // A Ctrl+C in the terminal is for the run alone.
+            .process_group(0)
+            .spawn()?;
+        let input = child.stdin.take();
+        Ok(Self {
+            child,
+            input,
+            next: 0,
+        })
+    }
+
+    /// Hands over what is to be undone. Once this returns, it will be, whatever becomes of this process.
+    ///
+    /// # Errors
+    /// The guard is gone: nothing may be done that it would have to undo.
+    pub fn push(&mut self, undo: Undo) -> io::Result<Ticket> {
+        self.next += 1;
+        self.tell(&Line::Push(self.next, undo))?;
+        Ok(Ticket(self.next))
+    }
+
+    /// It was undone already.
+    ///
+    /// # Errors
+    /// The guard is gone.
+    pub fn pop(&mut self, ticket: Ticket) -> io::Result<()> {
+        self.tell(&Line::Pop(ticket.0))
+    }
+
+    fn tell(&mut self, line: &Line) -> io::Result<()> {
+        let gone = || io::Error::other("the guard process is gone, so nothing more is done");
+        let input = self.input.as_mut().ok_or_else(gone)?;
+        let mut text = serde_json::to_string(line)?;
+        text.push('\n');
+        input.write_all(text.as_bytes()).map_err(|_| gone())
+    }
+
+    /// All that is left is undone now.
+    pub fn end(&mut self) {
+        self.input = None;
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sleeper() -> (Child, Process) {
+        let child = Command::new("sleep").arg("600").spawn().unwrap();
+        let process = Process::of(child.id()).unwrap();
+        (child, process)
+    }
+
+    fn input(lines: &[Line]) -> io::Cursor<String> {
+        let lines = lines
+            .iter()
+            .map(|line| serde_json::to_string(line).unwrap() + "\n");
+        io::Cursor::new(lines.collect())
+    }
+
+    #[test]
+    fn what_is_left_is_undone_the_last_first_and_what_was_undone_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let (gone, kept) = (directory.path().join("gone"), directory.path().join("kept"));
+        for path in [&gone, &kept] {
+            std::fs::create_dir_all(path.join("inner")).unwrap();
+        }
+        let (mut stopped, process) = sleeper();
+        process.signal("STOP");
+        let lines = [
+            Line::Push(1, Undo::Remove(gone.clone())),
+            Line::Push(2, Undo::Remove(kept.clone())),
+            Line::Push(3, Undo::Kill(process)),
+            Line::Pop(2),
+        ];
+        serve(input(&lines), Duration::from_secs(60)).unwrap();
+        assert!(!gone.exists() && kept.exists());
+        stopped.wait().unwrap();
+        assert!(!process.is_alive());
+    }
+
+    #[test]
+    fn a_paused_process_goes_on_and_another_of_the_same_number_is_let_alone() {
+        let (mut child, process) = sleeper();
+        process.signal("STOP");
+        while process.state() != Some('T') {
+            std::thread::yield_now();
+        }
+        let other = Process {
+            started: process.started + 1,
+            ..process
+        };
+        let lines = [
+            Line::Push(1, Undo::Kill(other)),
+            Line::Push(2, Undo::Resume(process)),
+        ];
+        serve(input(&lines), Duration::from_secs(60)).unwrap();
+        assert_ne!(process.state(), Some('T'));
+        assert!(process.is_alive());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn all_is_undone_when_the_time_is_over_or_a_line_is_broken() {
+        struct Silent;
+        impl io::Read for Silent {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                loop {
+                    std::thread::park();
+                }
+            }
+        }
+        serve(Silent, Duration::from_millis(1)).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let gone = directory.path().join("gone");
+        std::fs::write(&gone, "").unwrap();
+        let mut text = input(&[Line::Push(1, Undo::Remove(gone.clone()))]).into_inner();
+        text.push_str("{}\n");
+        assert!(serve(io::Cursor::new(text), Duration::from_secs(60)).is_err());
+        assert!(!gone.exists());
+    }
+
+    #[test]
+    fn a_guard_that_is_gone_lets_nothing_be_done() {
+        let mut guard = Guard::start(&["true".into()]).unwrap();
+        guard.child.wait().unwrap();
+        // A process that is being started beside this one may hold the pipe for a moment.
+        let error = loop {
+            if let Err(error) = guard.push(Undo::Remove("/nowhere".into())) {
+                break error;
+            }
+        };
+        assert!(error.to_string().contains("guard"), "{error}");
+    }
+}

@@ -1,0 +1,199 @@
+//! Judging: what was measured against what was wanted. What was not measured is never HELD, by construction: a verdict that is HELD
+//! or REFUTED is made of a [`Finding`], a finding of a [`Measured`], and that of at least one value of the record.
+
+mod measure;
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::plan::{Criterion, Limit, Plan};
+use crate::record::{Kind, Record};
+pub use measure::{Measured, Missing};
+
+/// Series of what was measured before the first step.
+pub const FLUSH_MS: &str = "machine.flush-p99-ms";
+/// Why the machine was not quiet enough to judge speed, as a series: 1 while it was not.
+pub const NOISY: &str = "machine.noisy";
+
+/// A measured value beside its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    measured: Measured,
+    limit: Limit,
+}
+
+impl Finding {
+    pub fn measured(&self) -> f64 {
+        self.measured.value()
+    }
+
+    pub fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    fn holds(&self) -> bool {
+        match self.limit {
+            Limit::AtMost(most) => self.measured.value() <= most,
+            Limit::AtLeast(least) => self.measured.value() >= least,
+        }
+    }
+}
+
+/// What became of a criterion.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    Held(Finding),
+    Refuted(Finding),
+    /// With the reason.
+    NotRun(String),
+}
+
+/// A criterion with its verdict.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judged {
+    pub criterion: Criterion,
+    pub verdict: Verdict,
+}
+
+/// What became of an experiment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Every criterion that must be held is; this is the first of them.
+    Held(Finding),
+    /// At least one is refuted.
+    Refuted(Finding),
+    /// With the reason.
+    NotRun(String),
+}
+
+impl Outcome {
+    /// As everywhere, 2 is wrong usage.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Held(_) => 0,
+            Self::Refuted(_) => 1,
+            Self::NotRun(_) => 3,
+        }
+    }
+}
+
+/// Of several experiments: the first of REFUTED, NOT RUN and HELD that there is.
+pub fn worst(codes: impl IntoIterator<Item = u8>) -> u8 {
+    let codes: Vec<u8> = codes.into_iter().collect();
+    let worst = [1, 3].into_iter().find(|code| codes.contains(code));
+    worst.unwrap_or(0)
+}
+
+/// Judges all criteria.
+pub fn judge(plan: &Plan, record: &Record, noisy_is_fine: bool) -> Vec<Judged> {
+    let noisy = !noisy_is_fine && record.last(NOISY) != Some(0.0);
+    let judged = plan.criteria.iter().map(|criterion| Judged {
+        criterion: criterion.clone(),
+        verdict: verdict(criterion, record, noisy),
+    });
+    judged.collect()
+}
+
+fn verdict(criterion: &Criterion, record: &Record, noisy: bool) -> Verdict {
+    let measured = match Measured::of(&criterion.measure, record) {
+        Ok(measured) => measured,
+        Err(missing) => return Verdict::NotRun(missing.to_string()),
+    };
+    if criterion.timed && noisy {
+        return Verdict::NotRun(format!(
+            "the machine is noisy (measured {})",
+            amount(measured.value(), &criterion.unit)
+        ));
+    }
+    let Some(limit) = limit(criterion, record) else {
+        return Verdict::NotRun("how long a flush takes here was not measured".into());
+    };
+    let finding = Finding { measured, limit };
+    match finding.holds() {
+        true => Verdict::Held(finding),
+        false => Verdict::Refuted(finding),
+    }
+}
+
+/// The limit on this machine.
+fn limit(criterion: &Criterion, record: &Record) -> Option<Limit> {
+    if criterion.flushes == 0.0 {
+        return Some(criterion.limit);
+    }
+    let more = criterion.flushes * record.last(FLUSH_MS)?;
+    Some(match criterion.limit {
+        Limit::AtMost(value) => Limit::AtMost(value + more),
+        Limit::AtLeast(value) => Limit::AtLeast(value - more),
+    })
+}
+
+/// The verdict of all of them together.
+pub fn outcome(judged: &[Judged], record: &Record) -> Outcome {
+    let refuted = judged.iter().find_map(|it| match &it.verdict {
+        Verdict::Refuted(finding) => Some(*finding),
+        Verdict::Held(_) | Verdict::NotRun(_) => None,
+    });
+    if let Some(finding) = refuted {
+        return Outcome::Refuted(finding);
+    }
+    let unbitten = record.events.iter().find(|it| it.kind == Kind::Unbitten);
+    if let Some(event) = unbitten {
+        return Outcome::NotRun(format!("step {}: {}", event.step, event.text));
+    }
+    let missing = judged.iter().find_map(|it| match &it.verdict {
+        Verdict::NotRun(why) if !it.criterion.optional => Some((it, why)),
+        _ => None,
+    });
+    if let Some((it, why)) = missing {
+        return Outcome::NotRun(format!("{}: {why}", it.criterion.name));
+    }
+    let held = judged.iter().find_map(|it| match &it.verdict {
+        Verdict::Held(finding) => Some(*finding),
+        Verdict::Refuted(_) | Verdict::NotRun(_) => None,
+    });
+    match held {
+        Some(finding) => Outcome::Held(finding),
+        None => Outcome::NotRun("nothing was judged".into()),
+    }
+}
+
+/// A figure as people read it.
+pub fn amount(value: f64, unit: &str) -> String {
+    let digits = match value.abs() {
+        _ if value == value.trunc() => 0,
+        100.0.. => 0,
+        10.0.. => 1,
+        1.0.. => 2,
+        _ => 3,
+    };
+    match unit {
+        "" => format!("{value:.digits$}"),
+        unit => format!("{value:.digits$} {unit}"),
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Held(_) => "HELD",
+            Self::Refuted(_) => "REFUTED",
+            Self::NotRun(_) => "NOT RUN",
+        })
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Held(_) => "HELD",
+            Self::Refuted(_) => "REFUTED",
+            Self::NotRun(_) => "NOT RUN",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! Verdicts of recorded samples: what holds, what does not, and what was not measured.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::experiments;
+use crate::plan::{Measure, Take};
+use crate::record::{Event, Sample};
+
+fn sample(at: f64, name: &str, value: f64) -> Sample {
+    Sample {
+        at,
+        values: BTreeMap::from([(name.to_string(), value)]),
+    }
+}
+
+fn event(at: f64, kind: Kind, step: &str) -> Event {
+    Event {
+        at,
+        kind,
+        step: step.into(),
+        text: "said".into(),
+    }
+}
+
+/// Two times base, fault; the latency is 1, 2, 3 … ms at 1, 2, 3 … s.
+fn record() -> Record {
+    let steps = [
+        (0.0, "base"),
+        (4.0, "fault"),
+        (8.0, "base"),
+        (12.0, "fault"),
+    ];
+    let latency = (1..=16_u8).map(|at| sample(f64::from(at), "p99", f64::from(at)));
+    let quiet = [sample(0.0, NOISY, 0.0)];
+    Record {
+        samples: quiet.into_iter().chain(latency).collect(),
+        events: steps.map(|(at, step)| event(at, Kind::Begin, step)).into(),
+    }
+}
+
+fn judged(criterion: Criterion, record: &Record) -> Verdict {
+    verdict(&criterion, record, record.last(NOISY) != Some(0.0))
+}
+
+fn at_most(measure: Measure, limit: f64) -> Criterion {
+    Criterion::new("c", measure, Limit::AtMost(limit), "ms")
+}
+
+fn value(measure: &Measure) -> f64 {
+    Measured::of(measure, &record()).unwrap().value()
+}
+
+#[test]
+fn a_measure_is_taken_of_each_window_and_across_them() {
+    let base = Measure::of("p99").between("base", "fault");
+    assert_eq!(value(&base), 12.0, "the larger one of 4 and 12");
+    assert_eq!(value(&base.clone().across(Take::Min)), 4.0);
+    let mean = base.clone().take(Take::Mean);
+    assert_eq!(value(&mean.clone().across(Take::Min)), 2.5);
+    assert_eq!(value(&mean.skip(2.0).across(Take::Min)), 3.5);
+    assert_eq!(value(&base.clone().take(Take::Growth)), 3.0);
+    assert_eq!(value(&Measure::of("p99").take(Take::Median)), 8.0);
+    assert_eq!(value(&Measure::of("p99").take(Take::P99)), 16.0);
+    let fault = Measure::of("p99").between("fault", "base");
+    assert_eq!(
+        value(&fault.clone()),
+        16.0,
+        "the last one ends with the run"
+    );
+    assert_eq!(value(&fault.over(base.across(Take::Min))), 4.0);
+}
+
+#[test]
+fn limits_are_within_what_is_held_and_grow_with_the_disk() {
+    let held = judged(at_most(Measure::of("p99"), 16.0), &record());
+    assert!(matches!(held, Verdict::Held(it) if it.measured() == 16.0));
+    let refuted = judged(at_most(Measure::of("p99"), 15.9), &record());
+    assert!(matches!(refuted, Verdict::Refuted(_)));
+    let on_disk = at_most(Measure::of("p99"), 15.0).flushes(2.0);
+    let unknown = judged(on_disk.clone(), &record());
+    assert!(matches!(unknown, Verdict::NotRun(_)), "{unknown:?}");
+    let mut slow = record();
+    slow.samples.push(sample(0.0, FLUSH_MS, 0.5));
+    assert!(
+        matches!(judged(on_disk, &slow), Verdict::Held(it) if it.limit() == Limit::AtMost(16.0))
+    );
+}
+
+#[test]
+fn what_was_not_measured_is_not_run() {
+    let mut lame = record();
+    lame.samples
+        .retain(|sample| !(9.0..=12.0).contains(&sample.at));
+    lame.samples.push(sample(20.0, "zero", 0.0));
+    for (measure, why) in [
+        (Measure::of("none"), "none was not measured"),
+        (
+            Measure::of("p99").between("never", "base"),
+            "the step never did not begin",
+        ),
+        (
+            Measure::of("p99").between("base", "fault"),
+            "p99 was not measured between 8.0 s and 12.0 s",
+        ),
+        (
+            Measure::of("p99").over(Measure::of("none")),
+            "none was not measured",
+        ),
+        (
+            Measure::of("p99").over(Measure::of("zero")),
+            "divided by zero",
+        ),
+        (
+            Measure::of("zero").take(Take::Growth),
+            "zero was not measured",
+        ),
+    ] {
+        let verdict = judged(at_most(measure, 1e9), &lame);
+        assert!(
+            matches!(&verdict, Verdict::NotRun(said) if said.contains(why)),
+            "{verdict:?}"
+        );
+    }
+}
+
+#[test]
+fn speed_is_not_judged_on_a_noisy_machine_and_counts_are() {
+    let mut noisy = record();
+    noisy.samples.push(sample(0.0, NOISY, 1.0));
+    let criterion = at_most(Measure::of("p99"), 1.0);
+    assert!(matches!(
+        judged(criterion.clone(), &noisy),
+        Verdict::Refuted(_)
+    ));
+    let timed = judged(criterion.clone().timed(), &noisy);
+    assert!(matches!(timed, Verdict::NotRun(why) if why.contains("noisy (measured 16 ms)")));
+    noisy
+        .samples
+        .retain(|sample| !sample.values.contains_key(NOISY));
+    let unknown = judged(criterion.timed(), &noisy);
+    assert!(matches!(unknown, Verdict::NotRun(_)), "nobody looked");
+}
+
+#[test]
+fn an_experiment_is_refuted_before_it_is_not_run_before_it_is_held() {
+    let held = at_most(Measure::of("p99"), 99.0);
+    let refuted = at_most(Measure::of("p99"), 1.0);
+    let missing = at_most(Measure::of("none"), 1.0);
+    let optional = Criterion {
+        optional: true,
+        ..missing.clone()
+    };
+    let mut unbitten = record();
+    unbitten.events.push(event(5.0, Kind::Unbitten, "fault"));
+    let of = |criteria: &[&Criterion], record: &Record| {
+        let judged = criteria.iter().map(|criterion| Judged {
+            criterion: (*criterion).clone(),
+            verdict: judged((*criterion).clone(), record),
+        });
+        outcome(&judged.collect::<Vec<_>>(), record).exit_code()
+    };
+    assert_eq!(of(&[&held], &record()), 0);
+    assert_eq!(of(&[&held, &optional], &record()), 0);
+    assert_eq!(of(&[&held, &missing], &record()), 3);
+    assert_eq!(of(&[&missing, &refuted], &record()), 1);
+    assert_eq!(of(&[&held], &unbitten), 3);
+    assert_eq!(of(&[&held, &refuted], &unbitten), 1);
+    assert_eq!(of(&[], &record()), 3);
+    assert_eq!(of(&[&optional], &record()), 3);
+    assert_eq!(
+        (worst([0, 3, 1]), worst([0, 3]), worst([0]), worst([])),
+        (1, 3, 0, 0)
+    );
+}
+
+/// Every series that a measure needs, with one value in each of its windows.
+fn fed(measure: &Measure, value: f64, record: &mut Record) {
+    let steps = record.events.iter();
+    let moments: Vec<f64> = match &measure.window {
+        None => vec![0.0],
+        Some(window) => steps
+            .filter(|event| event.step == window.from)
+            .map(|event| event.at + window.skip_s + 0.1)
+            .collect(),
+    };
+    for at in moments {
+        // A growth needs two.
+        let first = if measure.take == Take::Growth {
+            0.0
+        } else {
+            value
+        };
+        record.samples.push(sample(at, &measure.of, first));
+        record.samples.push(sample(at + 0.1, &measure.of, value));
+    }
+    if let Some(other) = &measure.over {
+        fed(other, 1.0, record);
+    }
+}
+
+/// The control of each criterion: samples with which it must be REFUTED, others with which it is HELD, and none at all.
+#[test]
+fn every_criterion_of_every_experiment_can_be_refuted() {
+    for experiment in experiments::ALL {
+        let plan = (experiment.plan)(false);
+        for criterion in &plan.criteria {
+            let mut empty = Record::default();
+            for (number, step) in (0_u32..).zip(&plan.steps) {
+                let at = f64::from(number) * 100.0;
+                empty.events.push(event(at, Kind::Begin, &step.name));
+            }
+            empty.samples.push(sample(0.0, FLUSH_MS, 0.0));
+            empty.samples.push(sample(0.0, NOISY, 0.0));
+            let (good, bad) = match criterion.limit {
+                Limit::AtMost(most) => (most, most + 1.0),
+                Limit::AtLeast(least) => (least, least - 1.0),
+            };
+            let with = |value| {
+                let mut record = empty.clone();
+                fed(&criterion.measure, value, &mut record);
+                judged(criterion.clone(), &record)
+            };
+            let name = format!("{}: {}", plan.name, criterion.name);
+            assert!(
+                matches!(with(good), Verdict::Held(_)),
+                "{name}: {:?}",
+                with(good)
+            );
+            assert!(
+                matches!(with(bad), Verdict::Refuted(_)),
+                "{name}: {:?}",
+                with(bad)
+            );
+            let none = judged(criterion.clone(), &empty);
+            assert!(matches!(none, Verdict::NotRun(_)), "{name}: {none:?}");
+        }
+    }
+}

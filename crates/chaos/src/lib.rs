@@ -1,0 +1,30 @@
+//! Chaos experiments behind `skep chaos`: a cluster is broken on purpose, and a hypothesis is judged by stated limits.
+//!
+//! * [`plan`]: what is done and what must hold, as plain data. [`experiments`] has those that come with the program.
+//! * [`mod@run`] carries a plan out, step by step by the clock; [`probes`] look on, each second. What they see is the [`record`].
+//! * [`judge`] compares the record with the plan's criteria; [`report`] shows both.
+//!
+//! It works from outside: it knows client, load and management port, nothing of broker or engine. Whatever it starts or breaks is
+//! undone by a [`guard`] process, also when the run itself is killed.
+//!
+//! # Limits
+//! One sample per second is kept. Keys are remembered up to [`skep_load::ledger::MAX_OPEN`]; beyond that the ledger says nothing
+//! any more, and what depends on it is NOT RUN.
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
+pub mod drivers;
+pub mod experiments;
+pub mod guard;
+mod http;
+pub mod judge;
+pub mod plan;
+pub mod probes;
+pub mod record;
+pub mod report;
+pub mod run;
+
+pub use guard::Guard;
+pub use plan::Plan;
+pub use report::Report;
+pub use run::{Options, run};

@@ -1,0 +1,186 @@
+//! What is wrong with a plan before it begins.
+
+use serde_json::Value;
+
+use super::{Action, Plan, Who};
+
+/// Actions of the design that do not exist yet, and what they would do.
+const NOT_BUILT: [(&str, &str); 8] = [
+    ("limit", "limits of CPU and memory"),
+    ("cut", "cut connections"),
+    ("slow", "slow connections"),
+    ("disk", "disks that are slow or fail"),
+    ("scale", "changes of the cluster"),
+    ("backup", "backups"),
+    ("restore", "restoring"),
+    ("store", "faults of a database, a search server or S3"),
+];
+
+/// What could be meant by a plan and cannot be done is refused by its name.
+pub fn refuse_what_is_not_built(plan: &Value) -> Result<(), String> {
+    let steps = plan.get("steps").and_then(Value::as_array);
+    for step in steps.into_iter().flatten() {
+        let action = step.get("do");
+        let name = match action {
+            Some(Value::String(name)) => Some(name),
+            Some(Value::Object(action)) => action.keys().next(),
+            _ => None,
+        };
+        let known = NOT_BUILT
+            .iter()
+            .find(|(known, _)| name.is_some_and(|name| name == known));
+        if let Some((name, what)) = known {
+            return Err(format!("the action `{name}` ({what}) is not built yet"));
+        }
+    }
+    Ok(())
+}
+
+impl Plan {
+    /// What contradicts.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if self.name.is_empty() || !self.name.chars().all(plain) {
+            return Err(format!(
+                "name: {:?} must be lower-case letters, digits and hyphens",
+                self.name
+            ));
+        }
+        if self.steps.is_empty() {
+            return Err("there are no steps".into());
+        }
+        if self.criteria.is_empty() {
+            return Err("there are no criteria: nothing would be judged".into());
+        }
+        let nodes = self.nodes.count;
+        if !(1..=9).contains(&nodes) || self.nodes.partitions == 0 {
+            return Err("nodes: a cluster has 1 to 9 nodes and at least one partition".into());
+        }
+        for step in &self.steps {
+            self.check_step(&step.action)
+                .map_err(|why| format!("step {}: {why}", step.name))?;
+            if !(0.0..=1e6).contains(&step.after_s) {
+                return Err(format!("step {}: after-s: {}", step.name, step.after_s));
+            }
+        }
+        self.check_windows()
+    }
+
+    fn check_step(&self, action: &Action) -> Result<(), String> {
+        let on_disk = self.nodes.disk_mib.is_some();
+        let node = match action {
+            Action::Kill(who) | Action::Stop(who) | Action::Replace(who) => {
+                if on_disk {
+                    return Err("a disk in memory goes with its node: no node may end where disk-mib is set".into());
+                }
+                node_of(*who)
+            }
+            Action::Pause(who) => node_of(*who),
+            Action::Fill { node, .. } => {
+                if !on_disk {
+                    return Err(
+                        "only a disk of a node's own can be filled: set nodes.disk-mib".into(),
+                    );
+                }
+                Some(*node)
+            }
+            Action::Request(request) => Some(request.node),
+            Action::Load(_)
+            | Action::StopLoad
+            | Action::Workers(_)
+            | Action::Resume
+            | Action::Start
+            | Action::Free
+            | Action::Wait { .. } => None,
+        };
+        match node.filter(|node| *node >= self.nodes.count) {
+            Some(node) => Err(format!(
+                "there is no node {node}: the nodes are 0 to {}",
+                self.nodes.count - 1
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// A window that no step begins would never be measured.
+    fn check_windows(&self) -> Result<(), String> {
+        let known = |name: &String| self.steps.iter().any(|step| step.name == *name);
+        for criterion in &self.criteria {
+            let mut measure = Some(&criterion.measure);
+            while let Some(of) = measure {
+                let named = of.window.iter();
+                let mut named = named.flat_map(|window| [Some(&window.from), window.to.as_ref()]);
+                if let Some(name) = named.find_map(|name| name.filter(|name| !known(name))) {
+                    return Err(format!(
+                        "criterion {}: no step is named {name}",
+                        criterion.name
+                    ));
+                }
+                measure = of.over.as_deref();
+            }
+        }
+        Ok(())
+    }
+}
+
+fn node_of(who: Who) -> Option<u32> {
+    match who {
+        Who::Node(node) => Some(node),
+        Who::LeaderOf(_) | Who::Follower => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiments;
+    use crate::plan::Plan;
+
+    const PLAN: &str = "name: a\nhypothesis: b\nsteps:\n- {name: base, do: {load: {per-second: 5}}}\n- {name: f, after-s: 1, do: FAULT}\n\
+        criteria:\n- {name: c, measure: {of: open, window: {from: base}}, limit: {at-most: 1}}\n";
+
+    #[test]
+    fn what_is_not_built_or_contradicts_is_refused_by_name() {
+        for (fault, said) in [
+            (
+                "{limit: {node: 0}}",
+                "`limit` (limits of CPU and memory) is not built yet",
+            ),
+            ("{cut: {node: 0}}", "`cut`"),
+            ("{explode: 1}", "unknown variant `explode`"),
+            ("{kill: {node: 1}}", "step f: there is no node 1"),
+            ("{fill: {node: 0, leave-mib: 1}}", "set nodes.disk-mib"),
+        ] {
+            let error = Plan::from_yaml(&PLAN.replace("FAULT", fault)).unwrap_err();
+            assert!(error.contains(said), "{error}");
+        }
+        let good = PLAN.replace("FAULT", "{kill: {node: 0}}");
+        Plan::from_yaml(&good).unwrap();
+        for (from, to, said) in [
+            ("from: base", "from: bse", "no step is named bse"),
+            ("name: a\n", "name: A b\n", "lower-case"),
+            (
+                "hypothesis: b",
+                "hypothesis: b\nnodes: {disk-mib: 64}",
+                "goes with its node",
+            ),
+            ("hypothesis", "hypotheses", "unknown field"),
+        ] {
+            let error = Plan::from_yaml(&good.replace(from, to)).unwrap_err();
+            assert!(error.contains(said), "{error}");
+        }
+        let nothing = &good[..good.find("criteria").unwrap()];
+        let error = Plan::from_yaml(&format!("{nothing}criteria: []\n")).unwrap_err();
+        assert!(error.contains("nothing would be judged"), "{error}");
+    }
+
+    #[test]
+    fn every_experiment_is_read_as_it_is_shown() {
+        for experiment in experiments::ALL {
+            for full in [false, true] {
+                let plan = (experiment.plan)(full);
+                let text = plan.to_yaml();
+                assert_eq!(Plan::from_yaml(&text), Ok(plan), "{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! A plan: what is done, and what must hold. Plain data, written and read as YAML.
+
+mod check;
+mod criterion;
+mod yaml;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use criterion::{Criterion, Limit, Measure, Take, Window};
+
+/// An experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Plan {
+    /// Lower-case letters, digits and hyphens.
+    pub name: String,
+    pub hypothesis: String,
+    /// The cluster that it is tried on.
+    #[serde(default)]
+    pub nodes: Nodes,
+    /// Refusals with these words are counted, as `refused-for.WORD`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<String>,
+    /// In this order.
+    pub steps: Vec<Step>,
+    /// After the last step: seconds that all instances have to end.
+    #[serde(default = "drain")]
+    pub drain_s: f64,
+    pub criteria: Vec<Criterion>,
+}
+
+fn drain() -> f64 {
+    60.0
+}
+
+/// Nodes on this machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Nodes {
+    pub count: u32,
+    pub partitions: u32,
+    /// Settings of all of them, by the names of docs/configuration.md.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
+    /// Each has a disk of its own of so many MiB, in memory; it goes with the node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk_mib: Option<u64>,
+}
+
+impl Default for Nodes {
+    fn default() -> Self {
+        Self {
+            count: 1,
+            partitions: 1,
+            settings: BTreeMap::new(),
+            disk_mib: None,
+        }
+    }
+}
+
+/// Something that is done at its time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Step {
+    /// Windows of criteria name it; several steps may have one name.
+    pub name: String,
+    /// Seconds after the step before was done.
+    #[serde(default, skip_serializing_if = "criterion::is_zero")]
+    pub after_s: f64,
+    #[serde(rename = "do")]
+    pub action: Action,
+}
+
+/// What a step does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(
+    rename_all = "kebab-case",
+    rename_all_fields = "kebab-case",
+    deny_unknown_fields
+)]
+pub enum Action {
+    /// Process instances are started at this rate, whatever the cluster does.
+    Load(Rate),
+    /// No more are started.
+    StopLoad,
+    /// Workers work, or are away.
+    Workers(bool),
+    /// `kill -9`.
+    Kill(Who),
+    /// SIGTERM; done when the node has ended.
+    Stop(Who),
+    /// SIGSTOP.
+    Pause(Who),
+    /// SIGCONT to all that are paused.
+    Resume,
+    /// Nodes that are down start again; done when they are ready.
+    Start,
+    /// A node is killed, its data erased, and it starts again.
+    Replace(Who),
+    /// Files of somebody else take room on the node's own disk, until so many MiB are left.
+    Fill { node: u32, leave_mib: u64 },
+    /// They are deleted.
+    Free,
+    /// A question to a node; `STEP.right` is 1 where the answer has the status that it has to have, `STEP.ms` how long it took.
+    Request(Request),
+    /// Waits; `STEP.seconds` says how long.
+    Wait { until: Until, limit_s: f64 },
+}
+
+/// Instances per second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Rate {
+    PerSecond(f64),
+    /// Share of M, the most that this cluster does on this machine, which is measured first.
+    OfMaximum(f64),
+}
+
+/// A node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Who {
+    /// By its number.
+    Node(u32),
+    /// That leads this partition.
+    LeaderOf(u32),
+    /// That leads no partition.
+    Follower,
+}
+
+/// A question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Request {
+    pub node: u32,
+    /// Of the management port, not of the REST API.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub management: bool,
+    pub method: String,
+    pub path: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub body: String,
+    /// The status that the answer has to have.
+    pub status: u16,
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Until {
+    /// Every node answers, every partition has a leader, and no node leads two more than another.
+    Even,
+    /// At most so many instances are under way. Also gives `STEP.backlog`, those under way at first, and, where M is known,
+    /// `STEP.ideal-seconds`: backlog ÷ (M − rate).
+    OpenAtMost(f64),
+    /// So many creations were acknowledged since the step began.
+    Created(u64),
+    /// In a second, this share of the rate was acknowledged.
+    RateIs(f64),
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PerSecond(rate) => write!(f, "{rate}/s"),
+            Self::OfMaximum(share) => write!(f, "{share} M"),
+        }
+    }
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Node(number) => write!(f, "node {number}"),
+            Self::LeaderOf(partition) => write!(f, "the leader of partition {partition}"),
+            Self::Follower => f.write_str("a node that leads nothing"),
+        }
+    }
+}
+
+impl fmt::Display for Until {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Even => f.write_str("all nodes answer and lead evenly"),
+            Self::OpenAtMost(open) => write!(f, "at most {open} instances are under way"),
+            Self::Created(count) => write!(f, "{count} creations are acknowledged"),
+            Self::RateIs(share) => write!(f, "{share} of the rate is acknowledged"),
+        }
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Load(rate) => write!(f, "load of {rate}"),
+            Self::StopLoad => f.write_str("no load"),
+            Self::Workers(true) => f.write_str("workers work"),
+            Self::Workers(false) => f.write_str("workers are away"),
+            Self::Kill(who) => write!(f, "kill -9 of {who}"),
+            Self::Stop(who) => write!(f, "SIGTERM to {who}"),
+            Self::Pause(who) => write!(f, "SIGSTOP to {who}"),
+            Self::Resume => f.write_str("SIGCONT to all that are paused"),
+            Self::Start => f.write_str("start of all that are down"),
+            Self::Replace(who) => write!(f, "{who} loses its data and starts again"),
+            Self::Fill { node, leave_mib } => {
+                write!(
+                    f,
+                    "the disk of node {node} is filled but for {leave_mib} MiB"
+                )
+            }
+            Self::Free => f.write_str("room on the disks again"),
+            Self::Request(request) => write!(
+                f,
+                "{} {} of node {}",
+                request.method, request.path, request.node
+            ),
+            Self::Wait { until, limit_s } => write!(f, "wait until {until}, at most {limit_s} s"),
+        }
+    }
+}
+
+impl Action {
+    /// Whether it changes the cluster itself, not only what is asked of it.
+    pub fn is_fault(&self) -> bool {
+        match self {
+            Self::Kill(_)
+            | Self::Stop(_)
+            | Self::Pause(_)
+            | Self::Resume
+            | Self::Start
+            | Self::Replace(_)
+            | Self::Fill { .. }
+            | Self::Free => true,
+            Self::Load(_)
+            | Self::StopLoad
+            | Self::Workers(_)
+            | Self::Request(_)
+            | Self::Wait { .. } => false,
+        }
+    }
+}
+
+impl Plan {
+    /// Reads a plan and checks it.
+    ///
+    /// # Errors
+    /// Text that is no YAML, no plan, names what is not built, or contradicts itself.
+    pub fn from_yaml(text: &str) -> Result<Self, String> {
+        let value = yaml::read(text)?;
+        check::refuse_what_is_not_built(&value)?;
+        let plan: Self = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        plan.check()?;
+        Ok(plan)
+    }
+
+    /// The plan as YAML.
+    pub fn to_yaml(&self) -> String {
+        serde_json::to_value(self).map_or_else(|_| String::new(), |value| yaml::write(&value))
+    }
+
+    /// Whether M has to be measured.
+    pub fn needs_maximum(&self) -> bool {
+        let loads = self.steps.iter().map(|step| &step.action);
+        let mut shares = loads.filter(|it| matches!(it, Action::Load(Rate::OfMaximum(_))));
+        shares.next().is_some()
+    }
+
+    /// How long it takes at most, and how long without any waiting, in seconds.
+    pub fn lengths(&self) -> (f64, f64) {
+        let pauses: f64 = self.steps.iter().map(|step| step.after_s).sum();
+        let waits = self.steps.iter().map(|step| match &step.action {
+            Action::Wait { limit_s, .. } => *limit_s,
+            _ => 0.0,
+        });
+        (pauses + waits.sum::<f64>() + self.drain_s, pauses)
+    }
+}

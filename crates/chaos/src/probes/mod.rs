@@ -1,0 +1,15 @@
+//! What looks on, each second: the clients' own ledger, the nodes' metrics, `/proc`.
+
+mod clients;
+mod machine;
+mod nodes;
+
+pub use clients::Clients;
+pub use machine::{Calibration, Machine, calibrate};
+pub use nodes::{Nodes, Seen};
+
+/// Counts are far below 2^53.
+#[allow(clippy::cast_precision_loss)]
+pub(crate) fn float(count: u64) -> f64 {
+    count as f64
+}

@@ -1,0 +1,205 @@
+//! The end of a run: instances end, and every node is asked what became of those that were acknowledged.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{Stage, lock};
+use crate::http;
+use crate::probes::float;
+
+/// How long an answer is awaited.
+const LIMIT: Duration = Duration::from_secs(30);
+/// Secondary storage follows what was acknowledged; once it has not moved for so long, it has caught up.
+const STILL: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(200);
+/// Instances in an answer.
+const PAGE: usize = 2000;
+
+/// Lets instances end, as long as they may take. That some do not is found out by asking.
+pub(super) async fn drain(
+    stage: &Arc<Stage>,
+    process_id: &str,
+    limit: Duration,
+) -> anyhow::Result<()> {
+    let begin = Instant::now();
+    while begin.elapsed() < limit && stage.live.ledger().open() > 0 {
+        // A completion whose answer was lost is not known to the ledger.
+        let unfinished = of_first_node(stage, process_id).await?;
+        if unfinished == Some(0) {
+            break;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    stage.note_value("drain.seconds".into(), begin.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Instances that have not ended; `None` where a node cannot tell.
+async fn of_first_node(stage: &Arc<Stage>, process_id: &str) -> anyhow::Result<Option<u64>> {
+    let Some(address) = addresses(stage).into_iter().next() else {
+        return Ok(None);
+    };
+    let id = process_id.to_string();
+    let asked = tokio::task::spawn_blocking(move || {
+        let filter = json!({ "processDefinitionId": id, "state": "ACTIVE" });
+        let body = json!({ "filter": filter, "page": { "limit": 1 } });
+        search(&address, &body)
+    });
+    let total = |answer: Value| answer.get("page")?.get("totalItems")?.as_u64();
+    Ok(asked.await?.ok().and_then(total))
+}
+
+fn addresses(stage: &Stage) -> Vec<String> {
+    let cluster = lock(&stage.cluster);
+    let up = cluster.nodes().iter().filter(|node| node.is_up());
+    up.map(|node| node.rest.clone()).collect()
+}
+
+fn search(address: &str, body: &Value) -> io::Result<Value> {
+    let path = "/v2/process-instances/search";
+    http::json(address, "POST", path, &body.to_string(), LIMIT)
+}
+
+/// What one node knows of the instances.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Found {
+    /// Acknowledged and not there.
+    lost: u64,
+    /// There, and neither acknowledged nor in doubt.
+    surplus: u64,
+    /// There, and not ended.
+    unfinished: u64,
+}
+
+/// Notes the worst that any node says. Where one does not answer, nothing is noted, and what depends on it is NOT RUN.
+pub(super) async fn ask_every_node(stage: &Arc<Stage>, process_id: &str) -> anyhow::Result<()> {
+    let (created, twice, in_doubt, repeated, overflown) = {
+        let ledger = stage.live.ledger();
+        let Some(audit) = &ledger.audit else {
+            return Ok(());
+        };
+        let created: Vec<i64> = audit.created.iter().copied().collect();
+        let overflown = audit.overflown();
+        (
+            created,
+            audit.created_twice,
+            audit.in_doubt,
+            audit.repeated,
+            overflown,
+        )
+    };
+    if overflown {
+        return Ok(());
+    }
+    stage.note_value(
+        "ledger.acknowledged".into(),
+        float(u64::try_from(created.len())?),
+    );
+    stage.note_value("ledger.in-doubt".into(), float(in_doubt));
+    stage.note_value("ledger.repeated".into(), float(repeated));
+    let (nodes, id) = (addresses(stage), process_id.to_string());
+    let asked = tokio::task::spawn_blocking(move || {
+        let each = nodes
+            .iter()
+            .map(|address| settled(address, &id, &created, in_doubt));
+        each.collect::<io::Result<Vec<Found>>>()
+    });
+    let Ok(found) = asked.await? else {
+        return Ok(());
+    };
+    let worst = |of: fn(&Found) -> u64| found.iter().map(of).max();
+    for (name, worst) in [
+        ("ledger.lost", worst(|found| found.lost)),
+        (
+            "ledger.surplus",
+            worst(|found| found.surplus).map(|count| count + twice),
+        ),
+        ("ledger.unfinished", worst(|found| found.unfinished)),
+    ] {
+        if let Some(worst) = worst {
+            stage.note_value(name.into(), float(worst));
+        }
+    }
+    Ok(())
+}
+
+/// Asks until all is well, or nothing changes any more.
+fn settled(address: &str, process_id: &str, created: &[i64], in_doubt: u64) -> io::Result<Found> {
+    let (mut before, mut since) = (None, Instant::now());
+    loop {
+        let found = compare(&instances(address, process_id)?, created, in_doubt);
+        if before != Some(found) {
+            (before, since) = (Some(found), Instant::now());
+        }
+        if found == Found::default() || since.elapsed() >= STILL {
+            return Ok(found);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// All instances of the process, and whether they have ended.
+fn instances(address: &str, process_id: &str) -> io::Result<HashMap<i64, bool>> {
+    let mut known = HashMap::new();
+    let mut page = json!({ "limit": PAGE });
+    loop {
+        let answer = search(
+            address,
+            &json!({
+                "filter": { "processDefinitionId": process_id },
+                "page": page,
+                "sort": [{ "field": "processInstanceKey" }],
+            }),
+        )?;
+        let items = answer.get("items").and_then(Value::as_array);
+        let items = items.ok_or_else(|| io::Error::other("the answer to a search has no items"))?;
+        for item in items {
+            let text = |name| item.get(name).and_then(Value::as_str);
+            let key = text("processInstanceKey").and_then(|key| key.parse().ok());
+            let key = key.ok_or_else(|| io::Error::other("an instance has no key"))?;
+            known.insert(key, text("state") != Some("ACTIVE"));
+        }
+        let cursor = answer.get("page").and_then(|page| page.get("endCursor"));
+        match cursor {
+            Some(cursor) if items.len() == PAGE => {
+                page = json!({ "limit": PAGE, "after": cursor });
+            }
+            _ => return Ok(known),
+        }
+    }
+}
+
+fn compare(known: &HashMap<i64, bool>, created: &[i64], in_doubt: u64) -> Found {
+    let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    let there = count(created.iter().filter(|key| known.contains_key(key)).count());
+    let unfinished = known.values().filter(|ended| !**ended).count();
+    Found {
+        lost: count(created.len()) - there,
+        surplus: (count(known.len()) - there).saturating_sub(in_doubt),
+        unfinished: count(unfinished),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_loses_doubles_or_sticks_is_found_out() {
+        let known = |pairs: &[(i64, bool)]| pairs.iter().copied().collect::<HashMap<_, _>>();
+        let well = known(&[(1, true), (2, true)]);
+        assert_eq!(compare(&well, &[1, 2], 0), Found::default());
+        assert_eq!(
+            compare(&well, &[1], 1),
+            Found::default(),
+            "one was in doubt"
+        );
+        assert_eq!(compare(&well, &[1], 0).surplus, 1);
+        assert_eq!(compare(&well, &[1, 2, 3], 5).lost, 1);
+        assert_eq!(compare(&known(&[(1, false)]), &[1], 0).unfinished, 1);
+    }
+}

@@ -1,0 +1,284 @@
+//! A run: machine and cluster are made ready, steps are done by the clock while probes look on, and all is undone.
+
+mod audit;
+mod sampler;
+mod steps;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use skep_load::args::{HttpArg, JobsArg};
+use skep_load::process::{Process, named};
+use skep_load::{Live, LoadArgs};
+
+use crate::drivers::{Cluster, SharedGuard, are_even};
+use crate::guard::Guard;
+use crate::judge::{FLUSH_MS, NOISY};
+use crate::plan::{Plan, Step};
+use crate::probes::{Calibration, calibrate};
+use crate::record::{Event, Kind, Record, Sample};
+use crate::report::{About, Report};
+
+/// How long nodes may take until they serve at first.
+const READY: Duration = Duration::from_secs(120);
+/// How long M is measured, after the warm-up.
+const MAXIMUM: Duration = Duration::from_secs(6);
+const WARM_UP: Duration = Duration::from_secs(3);
+
+/// How a plan is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The `skep` that nodes are.
+    pub program: PathBuf,
+    /// The command that calls [`crate::guard::serve`]; the seconds that it may take are added.
+    pub guard: Vec<String>,
+    /// Gets the report, the logs and, while it runs, the nodes' data. Must not have a report already.
+    pub directory: PathBuf,
+    /// A cluster of others: load is put on it, and nothing is broken.
+    pub against: Option<String>,
+    /// Judge speed also on a machine that has other work.
+    pub noisy: bool,
+    /// How it was asked for, as the report says it.
+    pub command: String,
+}
+
+/// What all parts of a run share.
+pub(crate) struct Stage {
+    cluster: Arc<Mutex<Cluster>>,
+    live: Arc<Live>,
+    record: Arc<Mutex<Record>>,
+    begin: Instant,
+    /// Instances per second that are asked for now.
+    rate: Mutex<Option<f64>>,
+    /// M, where it was measured.
+    maximum: Option<f64>,
+}
+
+pub(crate) fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Stage {
+    fn now(&self) -> f64 {
+        self.begin.elapsed().as_secs_f64()
+    }
+
+    /// Notes values that are measured once.
+    fn note_values(&self, values: BTreeMap<String, f64>) {
+        let at = self.now();
+        lock(&self.record).samples.push(Sample { at, values });
+    }
+
+    fn note_value(&self, name: String, value: f64) {
+        self.note_values(BTreeMap::from([(name, value)]));
+    }
+
+    fn note(&self, kind: Kind, step: &Step, text: String, tell: &dyn Fn(&Event)) {
+        let event = Event {
+            at: self.now(),
+            kind,
+            step: step.name.clone(),
+            text,
+        };
+        tell(&event);
+        lock(&self.record).events.push(event);
+    }
+
+    fn rate(&self) -> Option<f64> {
+        *lock(&self.rate)
+    }
+}
+
+/// Runs a plan and judges it; `tell` hears of events as they happen. What is measured is in the directory that the options name.
+///
+/// # Errors
+/// What the plan needs cannot be had: a directory, a port, a cluster that serves, a process that can be deployed. What a step cannot do
+/// is a result, not an error.
+pub async fn run(
+    plan: Plan,
+    options: Options,
+    tell: &(dyn Fn(&Event) + Sync),
+) -> anyhow::Result<Report> {
+    let directory = prepare(&plan, &options)?;
+    let calibration = calibrate(&directory).context("measuring the machine")?;
+    let guard = start_guard(&plan, &options)?;
+    let guarded = guard.clone();
+    let ran = on_stage(&plan, &options, &directory, guard, calibration, tell).await;
+    // Also when it failed, and before anybody is told of that.
+    tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
+    let (mut record, maximum) = ran?;
+    let noise = calibration.noise();
+    let values = BTreeMap::from([
+        (FLUSH_MS.to_string(), calibration.flush_p99_ms),
+        ("machine.idle-before".to_string(), calibration.idle),
+        (NOISY.to_string(), f64::from(u8::from(noise.is_some()))),
+    ]);
+    record.samples.insert(0, Sample { at: 0.0, values });
+    let about = About::new(&options.command, noise, options.noisy, maximum);
+    let report = Report::new(plan, record, about);
+    report.write(&directory)?;
+    Ok(report)
+}
+
+fn prepare(plan: &Plan, options: &Options) -> anyhow::Result<PathBuf> {
+    if let Some(host) = &options.against {
+        let mut faults = plan.steps.iter().filter(|step| step.action.is_fault());
+        if let Some(step) = faults.next() {
+            anyhow::bail!(
+                "{} breaks something (step {}: {}), and faults on a cluster of others ({host}) are not built yet; without --against it starts a cluster of its own",
+                plan.name,
+                step.name,
+                step.action
+            );
+        }
+    }
+    let directory = &options.directory;
+    let named = || format!("the directory of the report, {}", directory.display());
+    std::fs::create_dir_all(directory).with_context(named)?;
+    anyhow::ensure!(
+        !Report::is_in(directory),
+        "{} has a report already; name another directory with --report",
+        directory.display()
+    );
+    directory.canonicalize().with_context(named)
+}
+
+fn start_guard(plan: &Plan, options: &Options) -> anyhow::Result<SharedGuard> {
+    let (longest, _) = plan.lengths();
+    // Twice as long as it can take is longer than anything that still moves.
+    let seconds = longest * 2.0 + 600.0;
+    let mut command = options.guard.clone();
+    command.push(format!("{seconds:.0}"));
+    let guard = Guard::start(&command).context("starting the guard process")?;
+    Ok(SharedGuard::new(guard))
+}
+
+async fn on_stage(
+    plan: &Plan,
+    options: &Options,
+    directory: &Path,
+    guard: SharedGuard,
+    calibration: Calibration,
+    tell: &(dyn Fn(&Event) + Sync),
+) -> anyhow::Result<(Record, Option<f64>)> {
+    let cluster = match &options.against {
+        Some(host) => Cluster::of_others(host),
+        None => Cluster::start(
+            &plan.nodes,
+            options.program.clone(),
+            directory.into(),
+            guard,
+        )
+        .context("starting the nodes")?,
+    };
+    let addresses = cluster.rest_addresses().join(",");
+    let cluster = Arc::new(Mutex::new(cluster));
+    wait_until_ready(&cluster, directory).await?;
+    let id = format!("{}-{}", plan.name, std::process::id());
+    let maximum = match plan.needs_maximum() {
+        true => {
+            let measured = maximum(&addresses, &id, options.against.is_some()).await;
+            Some(measured.context("measuring M")?)
+        }
+        false => None,
+    };
+    let live = Live::deploy(load(&addresses), process(&id)).await?;
+    live.audit(&plan.words);
+    let stage = Stage {
+        cluster,
+        live: Arc::new(live),
+        record: Arc::default(),
+        begin: Instant::now(),
+        rate: Mutex::new(None),
+        maximum,
+    };
+    if let Some(maximum) = maximum {
+        stage.note_value("machine.maximum-per-s".into(), maximum);
+    }
+    tell(&Event {
+        at: 0.0,
+        kind: Kind::Note,
+        step: String::new(),
+        text: described(calibration, maximum),
+    });
+    let live = Arc::clone(&stage.live);
+    let ran = steps::carry_out(plan, Arc::new(stage), &process(&id).process_id, tell).await;
+    // Nodes of our own go with all that they have.
+    if options.against.is_some() {
+        live.delete().await.context("deleting what was deployed")?;
+    }
+    Ok((ran?, maximum))
+}
+
+fn described(calibration: Calibration, maximum: Option<f64>) -> String {
+    let maximum = maximum.map_or_else(String::new, |it| format!(", M {it:.0} instances/s"));
+    format!(
+        "machine: {:.0} % idle, flush p99 {:.2} ms{maximum}",
+        calibration.idle * 100.0,
+        calibration.flush_p99_ms
+    )
+}
+
+/// What is started and worked: one task, with names that are this run's alone.
+fn process(id: &str) -> Process {
+    let name = format!("skep-chaos-{id}");
+    named(name.clone(), &name, 1)
+}
+
+fn load(addresses: &str) -> LoadArgs {
+    LoadArgs {
+        rest_address: Some(addresses.into()),
+        http: HttpArg::Two,
+        jobs: JobsArg::Push,
+        concurrency: 64,
+        workers: 1,
+        // A job that was on its way to a node or a worker that ended is not away for long.
+        job_timeout: Duration::from_secs(15),
+        request_timeout: Duration::from_secs(15),
+        ..LoadArgs::default()
+    }
+}
+
+/// Instances per second in a closed loop.
+async fn maximum(addresses: &str, id: &str, of_others: bool) -> anyhow::Result<f64> {
+    let live = Live::deploy(load(addresses), process(&format!("{id}-maximum"))).await?;
+    let running = live.saturate()?;
+    tokio::time::sleep(WARM_UP).await;
+    let (before, begin) = (live.ledger().totals.1, Instant::now());
+    tokio::time::sleep(MAXIMUM).await;
+    let completed = live.ledger().totals.1 - before;
+    let seconds = begin.elapsed().as_secs_f64();
+    running.end().await?;
+    if of_others {
+        live.delete().await.context("deleting what was deployed")?;
+    }
+    anyhow::ensure!(completed > 0, "no instance completed in {seconds:.0} s");
+    Ok(crate::probes::float(completed) / seconds)
+}
+
+async fn wait_until_ready(cluster: &Arc<Mutex<Cluster>>, directory: &Path) -> anyhow::Result<()> {
+    let end = Instant::now() + READY;
+    loop {
+        let (addresses, died) = {
+            let mut cluster = lock(cluster);
+            (cluster.rest_addresses(), cluster.died())
+        };
+        if tokio::task::spawn_blocking(move || are_even(&addresses)).await? {
+            return Ok(());
+        }
+        anyhow::ensure!(
+            died == 0,
+            "a node ended while it started; {} has the logs",
+            directory.display()
+        );
+        anyhow::ensure!(
+            Instant::now() < end,
+            "the cluster does not serve {} s after its start",
+            READY.as_secs()
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}

@@ -1,0 +1,93 @@
+//! A sample each second, until it is stopped.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::{Stage, lock};
+use crate::probes::{Clients, Machine, Nodes, float};
+use crate::record::Sample;
+
+const STEP: Duration = Duration::from_secs(1);
+
+/// The task that takes samples.
+pub(super) struct Sampler {
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Sampler {
+    pub(super) fn start(stage: &Arc<Stage>) -> Self {
+        let (stop, mut stopped) = watch::channel(false);
+        let stage = Arc::clone(stage);
+        let task = tokio::spawn(async move {
+            let mut probes = Probes::new(&stage);
+            let mut clock = tokio::time::interval(STEP);
+            clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+            clock.tick().await;
+            loop {
+                tokio::select! {
+                    _ = clock.tick() => {}
+                    _ = stopped.changed() => return,
+                }
+                // Nodes are asked by blocking calls.
+                let stage = Arc::clone(&stage);
+                let looked = tokio::task::spawn_blocking(move || {
+                    probes.look(&stage);
+                    probes
+                });
+                match looked.await {
+                    Ok(back) => probes = back,
+                    Err(_) => return,
+                }
+            }
+        });
+        Self { stop, task }
+    }
+
+    pub(super) async fn end(self) {
+        self.stop.send_replace(true);
+        let _ = self.task.await;
+    }
+}
+
+struct Probes {
+    clients: Clients,
+    nodes: Nodes,
+    machine: Machine,
+    died: u32,
+}
+
+impl Probes {
+    fn new(stage: &Stage) -> Self {
+        Self {
+            clients: Clients::new(Arc::clone(&stage.live)),
+            nodes: Nodes::default(),
+            machine: Machine::default(),
+            died: 0,
+        }
+    }
+
+    fn look(&mut self, stage: &Stage) {
+        let mut values = BTreeMap::new();
+        self.clients.look(stage.rate(), &mut values);
+        let at = stage.now();
+        let seen = {
+            let mut cluster = lock(&stage.cluster);
+            self.died += cluster.died();
+            let up = cluster.nodes().iter().filter(|node| node.is_up());
+            up.map(crate::probes::Seen::of).collect::<Vec<_>>()
+        };
+        let up = u64::try_from(seen.len()).unwrap_or(u64::MAX);
+        values.insert("nodes-up".into(), float(up));
+        values.insert("nodes-died".into(), f64::from(self.died));
+        if let Some(idle) = self.machine.idle() {
+            values.insert("machine.idle".into(), idle);
+        }
+        self.nodes.look(&seen, &mut values);
+        lock(&stage.record).samples.push(Sample { at, values });
+    }
+}

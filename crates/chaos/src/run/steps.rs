@@ -1,0 +1,272 @@
+//! The steps of a plan, one after another by the clock.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use skep_load::Running;
+
+use super::sampler::Sampler;
+use super::{Stage, audit, lock};
+use crate::drivers::{Cluster, are_even};
+use crate::http;
+use crate::plan::{Action, Plan, Rate, Request, Step, Until};
+use crate::probes::float;
+use crate::record::{Event, Kind, Record};
+
+/// Between two looks at what is waited for.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long the answer to a request of a plan is awaited.
+const ANSWER: Duration = Duration::from_secs(20);
+const MIB: u64 = 1 << 20;
+
+/// Load that is there now.
+#[derive(Default)]
+struct Loads {
+    starters: Option<Running>,
+    workers: Option<Running>,
+}
+
+/// Does all steps, lets instances end, and asks the nodes what became of them.
+pub(super) async fn carry_out(
+    plan: &Plan,
+    stage: Arc<Stage>,
+    process_id: &str,
+    tell: &(dyn Fn(&Event) + Sync),
+) -> anyhow::Result<Record> {
+    let sampler = Sampler::start(&stage);
+    let mut loads = Loads::default();
+    for step in &plan.steps {
+        tokio::time::sleep(Duration::from_secs_f64(step.after_s)).await;
+        stage.note(Kind::Begin, step, step.action.to_string(), tell);
+        match act(step, &stage, &mut loads).await {
+            Ok(said) => stage.note(Kind::Done, step, said, tell),
+            Err(why) => stage.note(Kind::Unbitten, step, format!("{why:#}"), tell),
+        }
+    }
+    *lock(&stage.rate) = None;
+    if let Some(starters) = loads.starters.take() {
+        starters.end().await?;
+    }
+    if loads.workers.is_none() {
+        loads.workers = Some(stage.live.work()?);
+    }
+    audit::drain(&stage, process_id, Duration::from_secs_f64(plan.drain_s)).await?;
+    if let Some(workers) = loads.workers.take() {
+        workers.end().await?;
+    }
+    sampler.end().await;
+    audit::ask_every_node(&stage, process_id).await?;
+    let record = std::mem::take(&mut *lock(&stage.record));
+    Ok(record)
+}
+
+/// What is to be said of it once it is done.
+async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Result<String> {
+    let said = String::new();
+    match &step.action {
+        Action::Load(rate) => {
+            let rate = per_second(*rate, stage)?;
+            if let Some(before) = loads.starters.replace(stage.live.start(rate)?) {
+                before.end().await?;
+            }
+            *lock(&stage.rate) = Some(rate);
+            return Ok(format!("{rate:.0}/s"));
+        }
+        Action::StopLoad => {
+            *lock(&stage.rate) = None;
+            if let Some(starters) = loads.starters.take() {
+                starters.end().await?;
+            }
+        }
+        Action::Workers(true) if loads.workers.is_none() => {
+            loads.workers = Some(stage.live.work()?);
+        }
+        Action::Workers(true) => {}
+        Action::Workers(false) => {
+            if let Some(workers) = loads.workers.take() {
+                workers.end().await?;
+            }
+        }
+        Action::Request(request) => return ask(step, request, stage).await,
+        Action::Wait { until, limit_s } => return wait(step, *until, *limit_s, stage).await,
+        fault => {
+            let fault = fault.clone();
+            return on_cluster(stage, move |cluster| break_it(&fault, cluster)).await;
+        }
+    }
+    Ok(said)
+}
+
+fn per_second(rate: Rate, stage: &Stage) -> anyhow::Result<f64> {
+    let rate = match rate {
+        Rate::PerSecond(rate) => rate,
+        Rate::OfMaximum(share) => {
+            let maximum = stage.maximum;
+            share * maximum.ok_or_else(|| anyhow::anyhow!("M was not measured"))?
+        }
+    };
+    Ok(rate)
+}
+
+/// Works on the cluster by blocking calls.
+async fn on_cluster<T: Send + 'static>(
+    stage: &Arc<Stage>,
+    work: impl FnOnce(&mut Cluster) -> io::Result<T> + Send + 'static,
+) -> anyhow::Result<T> {
+    let stage = Arc::clone(stage);
+    let done = tokio::task::spawn_blocking(move || work(&mut lock(&stage.cluster)));
+    Ok(done.await??)
+}
+
+fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
+    let some = |count: usize, what: &str| match count {
+        0 => Err(io::Error::other(format!("there is none that is {what}"))),
+        count => Ok(format!("{count}")),
+    };
+    let node = match fault {
+        Action::Kill(who) | Action::Stop(who) => {
+            let number = cluster.find(*who)?;
+            cluster.end(number, matches!(fault, Action::Stop(_)))?;
+            number
+        }
+        Action::Pause(who) => {
+            let number = cluster.find(*who)?;
+            cluster.pause(number)?;
+            number
+        }
+        Action::Replace(who) => {
+            let number = cluster.find(*who)?;
+            cluster.replace(number)?;
+            number
+        }
+        Action::Fill { node, leave_mib } => {
+            cluster.fill(*node, leave_mib * MIB)?;
+            *node
+        }
+        Action::Resume => return some(cluster.resume()?, "paused"),
+        Action::Start => return some(cluster.start_again()?, "down"),
+        Action::Free => return some(cluster.free()?, "filled"),
+        Action::Load(_)
+        | Action::StopLoad
+        | Action::Workers(_)
+        | Action::Request(_)
+        | Action::Wait { .. } => return Ok(String::new()),
+    };
+    Ok(format!("node {node}"))
+}
+
+async fn ask(step: &Step, request: &Request, stage: &Arc<Stage>) -> anyhow::Result<String> {
+    let (request, begin, wanted) = (request.clone(), Instant::now(), request.status);
+    let address = {
+        let cluster = lock(&stage.cluster);
+        let mut nodes = cluster.nodes().iter();
+        let node = nodes.find(|node| node.number == request.node);
+        let address = node.map(|node| match request.management {
+            true => node.management.clone(),
+            false => node.rest.clone(),
+        });
+        address.ok_or_else(|| anyhow::anyhow!("there is no node {}", request.node))?
+    };
+    let (status, _) = tokio::task::spawn_blocking(move || {
+        http::ask(
+            &address,
+            &request.method,
+            &request.path,
+            &request.body,
+            ANSWER,
+        )
+    })
+    .await??;
+    let millis = begin.elapsed().as_secs_f64() * 1e3;
+    let name = &step.name;
+    stage.note_values(BTreeMap::from([
+        (
+            format!("{name}.right"),
+            f64::from(u8::from(status == wanted)),
+        ),
+        (format!("{name}.ms"), millis),
+    ]));
+    Ok(format!("{status} after {millis:.0} ms"))
+}
+
+async fn wait(
+    step: &Step,
+    until: Until,
+    limit_s: f64,
+    stage: &Arc<Stage>,
+) -> anyhow::Result<String> {
+    let begin = Instant::now();
+    let limit = Duration::from_secs_f64(limit_s);
+    let name = &step.name;
+    let mut seen = Watched::begin(stage);
+    if let Until::OpenAtMost(_) = until {
+        note_backlog(name, stage, seen.open);
+    }
+    while !seen.holds(until, stage).await? {
+        anyhow::ensure!(
+            begin.elapsed() < limit,
+            "it did not come within {limit_s} s that {until}"
+        );
+        tokio::time::sleep(LOOK).await;
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    stage.note_value(format!("{name}.seconds"), seconds);
+    Ok(format!("after {seconds:.2} s"))
+}
+
+fn note_backlog(name: &str, stage: &Stage, backlog: f64) {
+    stage.note_value(format!("{name}.backlog"), backlog);
+    let spare = stage
+        .maximum
+        .map(|maximum| maximum - stage.rate().unwrap_or(0.0));
+    if let Some(spare) = spare.filter(|spare| *spare > 0.0) {
+        stage.note_value(format!("{name}.ideal-seconds"), backlog / spare);
+    }
+}
+
+/// What was seen of the clients when the waiting began.
+struct Watched {
+    created: u64,
+    open: f64,
+    /// A second that is looked at for its rate.
+    second: (Instant, u64),
+}
+
+impl Watched {
+    fn begin(stage: &Stage) -> Self {
+        let ledger = stage.live.ledger();
+        let created = ledger.totals.0;
+        Self {
+            created,
+            open: float(u64::try_from(ledger.open()).unwrap_or(u64::MAX)),
+            second: (Instant::now(), created),
+        }
+    }
+
+    async fn holds(&mut self, until: Until, stage: &Arc<Stage>) -> anyhow::Result<bool> {
+        let (created, open) = {
+            let ledger = stage.live.ledger();
+            (ledger.totals.0, ledger.open())
+        };
+        Ok(match until {
+            Until::Created(count) => created - self.created >= count,
+            Until::OpenAtMost(most) => float(u64::try_from(open).unwrap_or(u64::MAX)) <= most,
+            Until::RateIs(share) => {
+                let seconds = self.second.0.elapsed().as_secs_f64();
+                if seconds < 1.0 {
+                    return Ok(false);
+                }
+                let wanted = stage.rate().unwrap_or(0.0) * share;
+                let done = float(created - self.second.1) / seconds >= wanted;
+                self.second = (Instant::now(), created);
+                done
+            }
+            Until::Even => {
+                let addresses = lock(&stage.cluster).rest_addresses();
+                tokio::task::spawn_blocking(move || are_even(&addresses)).await?
+            }
+        })
+    }
+}
