@@ -40,11 +40,15 @@ pub fn page(search: &Search, found: &Found) -> String {
     out
 }
 
-/// One thing by itself, with its texts whole.
+/// Says of a value in a list whether it is cut.
+const IS_CUT: &str = "isTruncated";
+
+/// One thing by itself, with its texts whole; so it does not say whether they are cut.
 pub fn row(entity: &Entity, row: &Row) -> String {
     let mut out = String::with_capacity(512);
     let fields = entity.fields.iter().zip(row);
-    write_row(fields.filter(|(field, _)| field.shown), true, &mut out);
+    let said = fields.filter(|(field, _)| field.shown && field.name != IS_CUT);
+    write_row(said, true, &mut out);
     out
 }
 
@@ -60,7 +64,7 @@ fn write_row<'r>(
             out.push(',');
         }
         let _ = write!(out, "\"{}\":", field.name);
-        if field.name == "isTruncated" && whole {
+        if field.name == IS_CUT && whole {
             out.push_str("false");
         } else if field.name == "value" && !whole {
             let preview = value.as_text().map(preview).map(Value::text);
