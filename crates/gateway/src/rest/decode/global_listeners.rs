@@ -82,7 +82,6 @@ pub fn delete(Name(id): Name, text: &str, front: &FrontEnd) -> Result<Decoded, F
 fn listener(id: &str, body: Creation) -> Result<GlobalListenerValue, Failure> {
     let what = "Name the job type of its workers.";
     let job_type = said(body.job_type, "type", what)?.shared();
-    check::name("type", &job_type)?;
     let retries = body.retries.unwrap_or(GlobalListenerValue::DEFAULT_RETRIES);
     check::at_least_one(
         "retries",

@@ -4,7 +4,7 @@ use skep_protocol::command::{Command, Need, On};
 use skep_protocol::{Key, grants};
 use skep_query::entities::{AUDIT_LOG, FORM, GLOBAL_TASK_LISTENER, USER_TASK, VARIABLE};
 
-use super::path::Name;
+use super::path::{Id, Name};
 use super::rows::operations;
 use crate::rest::decode::{global_listeners, user_tasks};
 use crate::rest::queries::{self, What, related};
@@ -51,8 +51,8 @@ operations! { "User tasks":
         does: Query(VARIABLE) = |call| related::task_variables(userTaskKey, call.text, call.parts, false),
         needs: Need::AnyOf(grants![ProcessDefinition: ReadProcessInstance], On::Found),
     }
-    GET "/v2/global-task-listeners/{id}" (id: Name) getGlobalTaskListener {
-        does: Query(GLOBAL_TASK_LISTENER) = |_| related::global_listener(&id),
+    GET "/v2/global-task-listeners/{id}" (id: Id) getGlobalTaskListener {
+        does: Query(GLOBAL_TASK_LISTENER) = |_| related::global_listener(id),
         needs: Need::AnyOf(grants![GlobalListener: ReadTaskListener], On::Any),
     }
     POST "/v2/global-task-listeners/search" () searchGlobalTaskListeners {

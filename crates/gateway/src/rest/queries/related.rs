@@ -18,7 +18,7 @@ use skep_query::{
 use super::statistics::members;
 use super::waiting::is;
 use super::{Ask, What, invalid, not_found, read, refused};
-use crate::rest::operations::path::Name;
+use crate::rest::operations::path::{Id, Name};
 use crate::rest::problem::Problem;
 use crate::rest::{RestBody, encode};
 
@@ -137,7 +137,8 @@ pub fn global_listeners(body: &str, parts: &Parts) -> Result<Search, Problem> {
     Ok(search)
 }
 
-pub fn global_listener(Name(id): &Name) -> Result<What, Problem> {
+/// An id that no listener can have is not found.
+pub fn global_listener(Id(id): Id) -> Result<What, Problem> {
     let has_id = Condition::Field {
         field: const { GLOBAL_TASK_LISTENER.column("id") },
         op: Op::Eq(Value::text(id)),
