@@ -127,20 +127,15 @@ impl Local {
         }
         let class = request.command.class();
         let finishing = class.is_finishing();
-        if !finishing {
-            // Workers that get no jobs cannot finish what fills the disk.
-            let activation = class == Class::Polling;
-            if !activation && let Some(reason) = self.disk.refusal(partition) {
-                return Err(Failure::ResourceExhausted(with_holder(reason, &handle)));
-            }
-            if !activation && let Some(reason) = status.writes.refusal(partition) {
-                return Err(Failure::ResourceExhausted(reason));
-            }
-            if status.stalled.load(Ordering::Relaxed) {
-                return Err(Failure::ResourceExhausted(format!(
-                    "Partition {partition} takes no new work: its disk is full and the log cannot grow."
-                )));
-            }
+        if let Some(reason) = self.no_disk_space(&handle, class) {
+            status.limit.refuse();
+            return Err(Failure::ResourceExhausted(reason));
+        }
+        if !finishing
+            && class != Class::Polling
+            && let Some(reason) = status.writes.refusal(partition)
+        {
+            return Err(Failure::ResourceExhausted(reason));
         }
         if !status.limit.acquire(finishing) {
             return Err(Failure::ResourceExhausted(format!(
@@ -151,6 +146,7 @@ impl Local {
         }
         let Some(permit) = status.inbox_capacity.take(request.weight()) else {
             status.limit.release();
+            status.limit.dropped.fetch_add(1, Ordering::Relaxed);
             return Err(Failure::ResourceExhausted(inbox_is_full(status)));
         };
         let (responder, reply) = reply_channel();
@@ -167,6 +163,27 @@ impl Local {
         let ring = !skep_service::rings_later();
         self.preparation.hand_on(work, &handle.inbox, ring);
         Ok(reply)
+    }
+
+    /// Why the disk leaves no room for the command.
+    fn no_disk_space(&self, handle: &PartitionHandle, class: Class) -> Option<String> {
+        if class.is_finishing() {
+            return None;
+        }
+        let status = &handle.status;
+        let partition = status.partition;
+        // Workers that get no jobs cannot finish what fills the disk.
+        if class != Class::Polling
+            && let Some(reason) = self.disk.refusal(partition)
+        {
+            return Some(with_holder(reason, handle));
+        }
+        let stalled = status.stalled.load(Ordering::Relaxed);
+        stalled.then(|| {
+            format!(
+                "Partition {partition} takes no new work: its disk is full and the log cannot grow."
+            )
+        })
     }
 
     fn not_here(&self, partition: u32) -> Failure {

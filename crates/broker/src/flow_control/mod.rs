@@ -229,6 +229,12 @@ impl RequestLimit {
         true
     }
 
+    /// Counts a command that is refused without asking for a place.
+    pub fn refuse(&self) {
+        self.received.fetch_add(1, Ordering::Relaxed);
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Gives the place back without judging: the command waits for something that may take days.
     pub fn release(&self) {
         let inflight = self.inflight.fetch_sub(1, Ordering::AcqRel);
