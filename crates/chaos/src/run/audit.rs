@@ -130,8 +130,18 @@ pub(super) async fn ask_every_node(stage: &Arc<Stage>, process_id: &str) -> anyh
 /// Asks until all is well, or nothing changes any more.
 fn settled(address: &str, process_id: &str, created: &[i64], in_doubt: u64) -> io::Result<Found> {
     let (mut before, mut since) = (None, Instant::now());
+    let begin = since;
     loop {
-        let found = compare(&instances(address, process_id)?, created, in_doubt);
+        let known = match instances(address, process_id) {
+            Ok(known) => known,
+            // A node that has just started does not answer searches yet.
+            Err(_) if begin.elapsed() < LIMIT => {
+                std::thread::sleep(PAUSE);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let found = compare(&known, created, in_doubt);
         if before != Some(found) {
             (before, since) = (Some(found), Instant::now());
         }
