@@ -117,7 +117,7 @@ async fn on_a_nearly_full_disk_new_work_is_refused_and_jobs_are_completed() {
         panic!("{failure:?}")
     };
     assert!(text.contains("MiB are free on the disk"), "{text}");
-    // The metric of back-pressure tells of it.
+    // The refusal is counted in the metric of back-pressure.
     let limit = &rig.broker.partitions()[0].status.limit;
     assert_eq!(limit.dropped.load(Ordering::Relaxed), 1);
     assert!(limit.received.load(Ordering::Relaxed) >= 1);

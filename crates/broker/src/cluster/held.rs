@@ -14,12 +14,14 @@ use super::wire::NodeMessage;
 
 /// Bytes of commands that are held, at most. What comes then is dropped, and repeated by its sender.
 const MAX_BYTES: usize = 16 << 20;
+/// Commands are delivered in portions of so many: the threads of partitions wait for the lock meanwhile.
+const PORTION: usize = 256;
 /// A command counts as so many bytes at least.
 const LEAST_BYTES: usize = 1 << 10;
 
 /// How a command came here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+enum Way {
     /// A partition that is led here sends it.
     Own,
     /// Another node took this one for the leader's. It is sent on once.
@@ -30,22 +32,16 @@ pub(super) enum Way {
 
 /// A command on its way to the leader of a partition.
 #[derive(Debug)]
-pub(super) struct Held {
-    pub command: Box<Sent>,
-    pub way: Way,
-    bytes: usize,
-    since: Instant,
+struct Held {
+    command: Box<Sent>,
+    way: Way,
 }
 
-impl Held {
-    pub(super) fn new(command: Box<Sent>, way: Way) -> Held {
-        Held {
-            command,
-            way,
-            bytes: 0,
-            since: Instant::now(),
-        }
-    }
+/// One that waits for a leader.
+struct Queued {
+    held: Held,
+    bytes: usize,
+    since: Instant,
 }
 
 /// By partition, in the order in which they were sent: a subscription is not closed before it was opened.
@@ -58,14 +54,14 @@ pub(super) struct HeldCommands {
 
 #[derive(Default)]
 struct Waiting {
-    commands: BTreeMap<u32, VecDeque<Held>>,
+    commands: BTreeMap<u32, VecDeque<Queued>>,
     bytes: usize,
 }
 
 impl HeldCommands {
     /// Delivers the command, after those that wait for the partition. `deliver` gives back what cannot be delivered now: that waits, and all
     /// behind it.
-    pub(super) fn send(
+    fn send(
         &self,
         partition: u32,
         held: Held,
@@ -83,28 +79,35 @@ impl HeldCommands {
         if waiting.deliver(partition, &deliver) {
             waits = waits.and_then(&deliver);
         }
-        if let Some(mut held) = waits {
-            held.bytes = size(&held.command).max(LEAST_BYTES);
-            waiting.keep(partition, held);
+        if let Some(held) = waits {
+            let bytes = size(&held.command).max(LEAST_BYTES);
+            waiting.keep(partition, held, bytes);
         }
         self.count.store(waiting.count(), Ordering::Release);
     }
 
     /// Delivers what waits and can be delivered, and drops what has waited for so long that its sender repeats it.
-    pub(super) fn look(&self, longest: Duration, deliver: impl Fn(u32, Held) -> Option<Held>) {
+    fn look(&self, longest: Duration, deliver: impl Fn(u32, Held) -> Option<Held>) {
         if self.count.load(Ordering::Acquire) == 0 {
             return;
         }
-        let mut waiting = self.waiting.lock();
-        let partitions: Vec<u32> = waiting.commands.keys().copied().collect();
+        let partitions: Vec<u32> = self.waiting.lock().commands.keys().copied().collect();
         for partition in partitions {
-            waiting.drop_older(partition, longest);
-            waiting.deliver(partition, &|held| deliver(partition, held));
+            loop {
+                let mut waiting = self.waiting.lock();
+                waiting.drop_older(partition, longest);
+                let before = waiting.count();
+                let all = waiting.deliver(partition, &|held| deliver(partition, held));
+                let delivered = before - waiting.count();
+                self.count.store(waiting.count(), Ordering::Release);
+                if all || delivered < PORTION {
+                    break;
+                }
+            }
         }
-        self.count.store(waiting.count(), Ordering::Release);
     }
 
-    /// Everything begins anew.
+    /// Drops everything, as after a purge.
     pub(super) fn clear(&self) {
         let mut waiting = self.waiting.lock();
         *waiting = Waiting::default();
@@ -117,36 +120,43 @@ impl Waiting {
         self.commands.values().map(VecDeque::len).sum()
     }
 
-    fn keep(&mut self, partition: u32, held: Held) {
-        if self.bytes + held.bytes <= MAX_BYTES {
-            self.bytes += held.bytes;
-            self.commands.entry(partition).or_default().push_back(held);
+    fn keep(&mut self, partition: u32, held: Held, bytes: usize) {
+        if self.bytes + bytes <= MAX_BYTES {
+            self.bytes += bytes;
+            let commands = self.commands.entry(partition).or_default();
+            let since = Instant::now();
+            commands.push_back(Queued { held, bytes, since });
         }
     }
 
-    /// True if nothing waits for the partition any more.
+    /// Delivers a portion at most. True if nothing waits for the partition any more.
     fn deliver(&mut self, partition: u32, deliver: &impl Fn(Held) -> Option<Held>) -> bool {
         let Some(commands) = self.commands.get_mut(&partition) else {
             return true;
         };
-        while let Some(held) = commands.pop_front() {
-            let bytes = held.bytes;
+        for _ in 0..PORTION {
+            let Some(Queued { held, bytes, since }) = commands.pop_front() else {
+                break;
+            };
             if let Some(held) = deliver(held) {
-                commands.push_front(held);
+                commands.push_front(Queued { held, bytes, since });
                 return false;
             }
             self.bytes -= bytes;
         }
-        self.commands.remove(&partition);
-        true
+        let all = commands.is_empty();
+        if all {
+            self.commands.remove(&partition);
+        }
+        all
     }
 
     fn drop_older(&mut self, partition: u32, longest: Duration) {
         let Some(commands) = self.commands.get_mut(&partition) else {
             return;
         };
-        while let Some(held) = commands.pop_front_if(|held| held.since.elapsed() >= longest) {
-            self.bytes -= held.bytes;
+        while let Some(queued) = commands.pop_front_if(|it| it.since.elapsed() >= longest) {
+            self.bytes -= queued.bytes;
         }
     }
 }
@@ -154,7 +164,14 @@ impl Waiting {
 impl Cluster {
     /// A command for a partition that is led elsewhere. If it is lost, it is sent again.
     pub fn send_remote(&self, partition: u32, command: Sent) {
-        self.hand_on(partition, Held::new(Box::new(command), Way::Own));
+        let command = Box::new(command);
+        self.hand_on(
+            partition,
+            Held {
+                command,
+                way: Way::Own,
+            },
+        );
     }
 
     /// To the partition's leader, as soon as there is one.
@@ -218,7 +235,7 @@ impl Cluster {
             true => Way::SentOn,
             false => Way::FromAnother,
         };
-        self.hand_on(partition, Held::new(command, way));
+        self.hand_on(partition, Held { command, way });
     }
 }
 
@@ -230,14 +247,17 @@ mod tests {
     use skep_engine::{RemoteCommand, Sent};
     use skep_protocol::Key;
 
-    use super::{Held, HeldCommands, MAX_BYTES, Way};
+    use super::{Held, HeldCommands, MAX_BYTES, PORTION, Way};
 
     fn held(number: u32) -> Held {
         let command = RemoteCommand::AcknowledgeDistribution {
             distribution_key: Key::new(2, 7),
             partition: number,
         };
-        Held::new(Box::new(Sent::from(command)), Way::Own)
+        Held {
+            command: Box::new(Sent::from(command)),
+            way: Way::Own,
+        }
     }
 
     fn number(held: &Held) -> u32 {
@@ -273,6 +293,23 @@ mod tests {
         look();
         send(5);
         assert_eq!(*delivered.borrow(), [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn more_than_a_portion_is_delivered_at_the_next_look_and_nothing_overtakes_it() {
+        let (commands, delivered) = (HeldCommands::default(), RefCell::new(Vec::new()));
+        let most = 3 * PORTION as u32;
+        for n in 0..most {
+            commands.send(1, held(n), |_| 1, Some);
+        }
+        let deliver = |held: Held| {
+            delivered.borrow_mut().push(number(&held));
+            None
+        };
+        commands.send(1, held(most), |_| 1, deliver);
+        assert_eq!(delivered.borrow().len(), PORTION);
+        commands.look(Duration::MAX, |_, held| deliver(held));
+        assert_eq!(*delivered.borrow(), (0..=most).collect::<Vec<_>>());
     }
 
     #[test]

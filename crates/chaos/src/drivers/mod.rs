@@ -89,7 +89,7 @@ impl Cluster {
         node.ok_or_else(|| io::Error::other(format!("there is no node {number}")))
     }
 
-    /// What the first node that answers tells of all.
+    /// The topology, from the first node that answers.
     ///
     /// # Errors
     /// None of them answers.
@@ -149,7 +149,7 @@ impl Cluster {
         self.node(number)?.pause(&guard)
     }
 
-    /// What is paused goes on. How many nodes.
+    /// Continues all paused nodes and returns their number.
     ///
     /// # Errors
     /// The guard is gone.
@@ -162,7 +162,7 @@ impl Cluster {
         Ok(count)
     }
 
-    /// What is down starts. How many nodes.
+    /// Starts all nodes that are down and returns their number.
     ///
     /// # Errors
     /// The program cannot be started.

@@ -12,7 +12,7 @@ use crate::plan::{Action, Criterion, Limit, Measure, Plan, Step, Take, Until};
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
     pub name: &'static str,
-    /// What is done, in a few words.
+    /// A summary of the steps, in a few words.
     pub about: &'static str,
     /// For a full run, or a quick one.
     pub plan: fn(bool) -> Plan,
