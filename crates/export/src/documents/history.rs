@@ -20,6 +20,9 @@ const PAGE: usize = 5_000;
 /// Documents of one slice: then others have their turn.
 const SLICE: usize = 20_000;
 
+/// What a search server calls an index none of whose shards has started.
+const NO_SHARD: &str = "no_shard_available_action_exception";
+
 /// A document that is to go.
 struct Found {
     index: String,
@@ -108,6 +111,9 @@ fn all(
 
 fn hits(answer: &Json) -> Result<Vec<Found>, Failure> {
     if let Some(error) = answer.get("error") {
+        if without_shards(error) {
+            return Ok(Vec::new());
+        }
         let reason = format!("what is old cannot be looked for: {error}");
         return Err(Failure::new(FailureKind::Away, reason));
     }
@@ -119,6 +125,16 @@ fn hits(answer: &Json) -> Result<Vec<Found>, Failure> {
         Some(Found { index, id })
     });
     Ok(found.collect())
+}
+
+/// An index that another partition has just made has no shard that answers yet. Nothing in it is old, and where a shard is lost,
+/// the next write to it says so.
+fn without_shards(error: &Json) -> bool {
+    let causes = error.get("root_cause").and_then(Json::as_array);
+    causes.is_some_and(|causes| {
+        let name = |cause: &Json| cause.get("type").cloned() == Some(json!(NO_SHARD));
+        !causes.is_empty() && causes.iter().all(name)
+    })
 }
 
 /// How many were there.
@@ -215,4 +231,31 @@ pub fn delete(
         delete_all(server, &[*entity], &query, version, usize::MAX)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(cause: &str) -> Json {
+        json!({"status": 503, "error": {
+            "type": "search_phase_execution_exception", "reason": "all shards failed", "phase": "query",
+            "root_cause": [{"type": cause, "reason": null}],
+        }})
+    }
+
+    #[test]
+    fn nothing_is_old_in_an_index_that_has_just_come_about() {
+        assert_eq!(hits(&refused(NO_SHARD)).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn another_failure_is_said() {
+        let failure = hits(&refused("circuit_breaking_exception")).err().unwrap();
+        assert!(
+            failure.reason.contains("circuit_breaking_exception"),
+            "{}",
+            failure.reason
+        );
+    }
 }
