@@ -6,6 +6,7 @@
 
 mod activity;
 mod frames;
+mod linger;
 mod pings;
 mod serve;
 
@@ -19,6 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 pub use self::activity::{Activity, LastingBody, Verdict, Watch};
 use self::frames::{DATA, Frames, GOAWAY, HEADERS, PREFACE};
+use self::linger::Linger;
 use self::pings::Pings;
 pub use self::serve::{Accepted, Connection, LAST_ANSWER, serve};
 
@@ -39,6 +41,8 @@ pub struct Watched<S> {
     spoken: Spoken,
     /// Only where the client's pings are judged.
     guard: Option<Guard>,
+    /// Nothing more is written.
+    linger: Option<Linger>,
 }
 
 /// Keeps a client from pinging too often.
@@ -76,6 +80,7 @@ impl<S> Watched<S> {
                 last_stream: 0,
                 goaway: Goaway::None,
             }),
+            linger: None,
         }
     }
 
@@ -265,6 +270,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().socket).poll_shutdown(cx)
+        let this = self.get_mut();
+        if this.linger.is_none() {
+            ready!(Pin::new(&mut this.socket).poll_shutdown(cx))?;
+        }
+        let linger = this.linger.get_or_insert_with(Linger::new);
+        linger.poll(&mut this.socket, cx)
     }
 }
