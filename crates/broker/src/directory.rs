@@ -130,14 +130,6 @@ fn check(config: &BrokerConfig, text: &str) -> Result<Found, OpenError> {
             epoch.ok_or_else(damaged)?
         }
     };
-    // A cluster has agreed on their number.
-    if partitions != config.partitions && config.cluster.is_none() {
-        return Err(OpenError::PartitionCount {
-            directory: directory(),
-            found: partitions,
-            wanted: config.partitions,
-        });
-    }
     let wanted = place(config);
     // A node that was alone can become the first of several.
     if found != wanted && !found.is_empty() {

@@ -131,7 +131,7 @@ impl Hosting {
         let started = thread::start(
             &self.config,
             (partition, replica, shared.local.least_key(partition)),
-            (shared.clone(), shared.routing.clone()),
+            (shared.clone(), shared.routing()),
             self.clock.clone(),
             thread::Counters {
                 metrics: metrics.clone(),
@@ -158,7 +158,9 @@ impl Hosting {
         for stream in shared.all_streams() {
             handle.inbox.send(Notice::StreamOpened(stream));
         }
-        shared.local.hosted.put(handle);
+        // The cluster may have agreed on another one meanwhile.
+        shared.local.hosted.put(handle.clone());
+        handle.inbox.send(Notice::Routing(shared.routing()));
         outcome
     }
 
@@ -223,7 +225,7 @@ impl Hosting {
         steps: &mut Steps,
     ) -> Option<Entry> {
         let next = state.next_operation();
-        let is_own = next.and_then(|(_, next)| next.node()) == Some(self.config.node_id);
+        let is_own = next.is_some_and(|(_, next)| self.carries_out(shared, next));
         let failed = std::mem::take(&mut steps.failed);
         match self.carry_out(shared, state) {
             Ok(entry) => {
@@ -380,7 +382,7 @@ impl Hosting {
 
     /// What a crash has left.
     fn clear_up(&self, state: &State) {
-        for partition in state.routing().partitions() {
+        for partition in 1..=state.partitions {
             let _ = remove(&self.directory(partition).with_extension(GIVEN_UP));
         }
     }

@@ -30,6 +30,7 @@ mod purging;
 mod queries;
 mod replica_file;
 mod router;
+mod scaling;
 mod shared;
 mod started;
 mod stream_receiver;

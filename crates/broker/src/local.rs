@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use skep_cluster::State;
 use skep_engine::Sent;
-use skep_protocol::Failure;
 use skep_protocol::command::{Class, Request};
 use skep_protocol::response::JobActivation;
+use skep_protocol::{Failure, Routing};
 use skep_service::{Reply, reply_channel};
 
 use crate::directory_view::DirectoryView;
@@ -19,7 +19,7 @@ use crate::hosted::{Hosted, Partitions};
 use crate::job_streams::StreamHub;
 use crate::known_state::KnownState;
 use crate::long_polling::JobNotifier;
-use crate::partition::{ClientRequest, PartitionHandle, PartitionStatus, Report, Work};
+use crate::partition::{ClientRequest, Notice, PartitionHandle, PartitionStatus, Report, Work};
 use crate::preparation::Preparation;
 use crate::purging::made_with;
 
@@ -60,6 +60,13 @@ impl Local {
     pub(crate) fn least_key(&self, partition: u32) -> u64 {
         let least = self.state().least_keys.get(&partition).copied();
         least.unwrap_or_default()
+    }
+
+    /// The cluster has agreed on another routing.
+    pub(crate) fn routing_is(&self, routing: &Arc<Routing>) {
+        for handle in self.partitions() {
+            handle.inbox.send(Notice::Routing(Arc::clone(routing)));
+        }
     }
 
     /// Messages from before a purge are ignored, even if they were delayed on their way.

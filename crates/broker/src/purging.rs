@@ -8,15 +8,16 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use skep_cluster::{Entry, KeptExporting, Left, Operation, State, SurvivingCopy};
 use skep_engine::{RemoteCommand, Sent};
-use skep_protocol::Key;
 use skep_protocol::command::{Command, ExportingChange, Request};
 use skep_protocol::value::{ExportingPhase, ExportingValue};
+use skep_protocol::{Key, Routing};
 use skep_storage::disk::create_dir_durably;
 
 use crate::directory::write_durably;
 use crate::hosting::Hosting;
 use crate::partition::{PartitionHandle, Report};
 use crate::replica_file::ReplicaOf;
+use crate::scaling;
 use crate::shared::Shared;
 
 /// A partition gets so long to say what it has.
@@ -46,7 +47,7 @@ impl Hosting {
         let Some((change, operation)) = state.next_operation() else {
             return Ok(None);
         };
-        if operation.node() != Some(self.config.node_id) {
+        if !self.carries_out(shared, operation) {
             return Ok(None);
         }
         let (operation, now) = (operation.clone(), crate::cluster::now());
@@ -64,12 +65,19 @@ impl Hosting {
             Operation::PartitionBootstrap { partition_id, .. } => {
                 self.bootstrap(shared, state, partition_id)?
             }
+            Operation::StartPartitionScaleUp { partition_count } => {
+                scaling::start(shared, partition_count)
+            }
+            Operation::AwaitRedistribution { partition_count } => {
+                scaling::await_redistribution(shared, partition_count)
+            }
             // Leaders of groups do these, or nothing has to be done.
             Operation::BrokerAdd { .. }
             | Operation::BrokerRemove { .. }
             | Operation::BrokerForceRemove { .. }
             | Operation::PartitionJoin { .. }
             | Operation::PartitionReconfigurePriority { .. }
+            | Operation::UpdateRoutingState { .. }
             | Operation::PartitionForceReconfigure { .. }
             | Operation::UpdateIncarnationNumber => false,
         };
@@ -78,6 +86,13 @@ impl Hosting {
             operation,
             now,
         }))
+    }
+
+    /// This node carries the operation out by itself.
+    pub(crate) fn carries_out(&self, shared: &Shared, operation: &Operation) -> bool {
+        let leads_first = || shared.local.leads(Routing::FIRST);
+        operation.node() == Some(self.config.node_id)
+            || operation.scales_up_to().is_some() && leads_first()
     }
 
     /// The copy of this node ends, and its files are removed.
@@ -204,8 +219,9 @@ impl Hosting {
             return Err(format!("partition {partition} cannot begin: {reason}"));
         }
         let purge = state.purge.as_ref();
-        let kept = purge.and_then(|purge| purge.exporting.get(&partition));
-        Ok(handle.leads() && kept.is_none_or(|kept| exports_as(shared, &handle, kept)))
+        let before = purge.and_then(|purge| purge.exporting.get(&partition).cloned());
+        let wanted = before.or_else(|| exporting_of_others(shared, state, partition));
+        Ok(handle.leads() && wanted.is_none_or(|wanted| exports_as(shared, &handle, &wanted)))
     }
 
     fn found(&self, partition: u32, own: u64) -> std::io::Result<ReplicaOf> {
@@ -257,6 +273,7 @@ pub(crate) fn made_with(sent: &Sent) -> Option<Key> {
             distribution_key: key,
             ..
         } => *key,
+        RemoteCommand::Scaling(_) => Key::NONE,
     };
     key.some()
 }
@@ -275,6 +292,19 @@ fn kept(value: &ExportingValue) -> KeptExporting {
         phase: phase_name(value.phase),
         disabled: disabled.map(|one| one.id.to_string()).collect(),
     }
+}
+
+/// What operators have said of the exporters of the partitions that are there counts for one that is added.
+fn exporting_of_others(shared: &Shared, state: &State, partition: u32) -> Option<KeptExporting> {
+    if partition <= state.active_partitions() {
+        return None;
+    }
+    let partitions = shared.local.partitions();
+    let takes_part = |it: &&Arc<PartitionHandle>| {
+        it.status.partition <= state.active_partitions() && it.status.failure().is_none()
+    };
+    let other = partitions.iter().find(takes_part)?;
+    Some(kept(&other.exporters.value()))
 }
 
 fn phase_name(phase: ExportingPhase) -> String {

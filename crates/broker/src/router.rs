@@ -43,15 +43,6 @@ pub enum OpenError {
         source: std::io::Error,
     },
     #[error(
-        "the data directory {directory} was made with {found} partitions, but {wanted} are configured. \
-         Start with --partitions {found}, or with another directory"
-    )]
-    PartitionCount {
-        directory: String,
-        found: u32,
-        wanted: u32,
-    },
-    #[error(
         "the file 'cluster' in the data directory {directory}, which says whose the data is, is damaged; nothing was changed. In a cluster \
          take the node out, empty its directory and add it again; a node without others is restored from a backup, with \
          skep restore, or from a copy of its directory"
@@ -131,9 +122,18 @@ impl Broker {
         config.cluster_id = Some(cluster_id);
         // What the cluster has agreed on counts.
         let state = local.state();
+        if config.partitions > state.partitions {
+            let (there, configured) = (state.partitions, config.partitions);
+            tracing::warn!(
+                code = "PARTITION_COUNT",
+                there,
+                configured,
+                "there are fewer partitions than are configured (camunda.cluster.partition-count): the setting counts when the data \
+                 directory is created; `skep cluster apply` adds partitions"
+            );
+        }
         config.partitions = state.partitions;
-        let routing = local.known.routing();
-        let shared = Shared::new(local.clone(), cluster.clone(), routing);
+        let shared = Shared::new(local.clone(), cluster.clone());
         let hosting = Hosting {
             config: config.clone(),
             clock: clock.clone(),
@@ -212,8 +212,8 @@ impl Broker {
     }
 
     /// Which partition has a key.
-    pub fn routing(&self) -> &Routing {
-        &self.shared.routing
+    pub fn routing(&self) -> Arc<Routing> {
+        self.shared.routing()
     }
 
     /// Sends a request for a cluster change to the node that decides.
@@ -329,7 +329,7 @@ impl Broker {
             At::Home => self.check_searches()?,
             At::Key(_) | At::Correlation(_) | At::First | At::Given(_) => {}
         }
-        let partition = self.shared.routing.partition_of(at);
+        let partition = self.routing().partition_of(at);
         let partition = partition.ok_or_else(|| of_nothing(&request))?;
         self.submit(partition, request, started)
     }

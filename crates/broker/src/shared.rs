@@ -23,18 +23,20 @@ pub struct Shared {
     own: Weak<Shared>,
     pub local: Arc<Local>,
     pub cluster: Arc<Cluster>,
-    /// Which partition has a key.
-    pub routing: Arc<Routing>,
 }
 
 impl Shared {
-    pub fn new(local: Arc<Local>, cluster: Arc<Cluster>, routing: Arc<Routing>) -> Arc<Shared> {
+    pub fn new(local: Arc<Local>, cluster: Arc<Cluster>) -> Arc<Shared> {
         Arc::new_cyclic(|own| Shared {
             own: own.clone(),
             local,
             cluster,
-            routing,
         })
+    }
+
+    /// Which partition has a key, as the cluster has agreed on it last.
+    pub fn routing(&self) -> Arc<Routing> {
+        self.local.known.routing()
     }
 
     /// The other nodes, if there may be any.

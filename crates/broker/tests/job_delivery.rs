@@ -61,7 +61,7 @@ async fn no_more_jobs_are_on_their_way_than_the_credit_and_the_rest_follows() {
         let partitions = rig.broker.partitions().into_iter();
         let statuses = partitions.map(|p| p.status.clone());
         statuses
-            .map(|s| s.activated_jobs.load(Ordering::Relaxed))
+            .map(|s| s.jobs.activated.load(Ordering::Relaxed))
             .sum()
     };
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -182,7 +182,7 @@ async fn a_poll_ends_although_a_partition_does_not_answer_and_no_job_is_lost() {
 async fn activated(rig: &Rig, partition: usize, jobs: usize) {
     let status = &rig.broker.partitions()[partition].status;
     let deadline = Instant::now() + Duration::from_secs(180);
-    while status.activated_jobs.load(Ordering::Relaxed) != jobs {
+    while status.jobs.activated.load(Ordering::Relaxed) != jobs {
         assert!(Instant::now() < deadline, "not {jobs} jobs with workers");
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -217,7 +217,7 @@ async fn a_poll_given_up_at_the_second_partition_gives_back_the_jobs_of_the_firs
     poll.abort();
     assert!(poll.await.unwrap_err().is_cancelled());
     activated(&rig, 0, 0).await;
-    assert_eq!(first.status.waiting_jobs.load(Ordering::Relaxed), 1);
+    assert_eq!(first.status.jobs.waiting.load(Ordering::Relaxed), 1);
     second
         .status
         .processing_paused

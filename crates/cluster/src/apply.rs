@@ -236,7 +236,10 @@ impl State {
             }
             Operation::PartitionReconfigurePriority { .. }
             | Operation::DeleteHistory { .. }
-            | Operation::UpdateIncarnationNumber => {}
+            | Operation::UpdateIncarnationNumber
+            | Operation::StartPartitionScaleUp { .. }
+            | Operation::AwaitRedistribution { .. }
+            | Operation::UpdateRoutingState { .. } => {}
         }
     }
 
@@ -254,7 +257,11 @@ impl State {
                 self.awaited.remove(broker_id);
                 self.forget_in_purge(*broker_id);
             }
-            Operation::DeleteHistory { .. } => {}
+            Operation::DeleteHistory { .. } | Operation::AwaitRedistribution { .. } => {}
+            Operation::StartPartitionScaleUp { partition_count } => {
+                self.begin_scaling(*partition_count);
+            }
+            Operation::UpdateRoutingState { .. } => self.end_scaling(),
             Operation::UpdateIncarnationNumber => self.begin_incarnation(),
             Operation::PartitionBootstrap {
                 broker_id,

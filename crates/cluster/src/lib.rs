@@ -25,11 +25,15 @@ pub use leaders::spread;
 pub use operation::Operation;
 pub use plan::{Planned, Refusal, Request};
 pub use purge::{KeptExporting, Left, Purge};
-pub use state::{Finished, Node, NodeState, Outcome, Replica, ReplicaState, Running, State};
+pub use state::{
+    Finished, Node, NodeState, Outcome, Replica, ReplicaState, Running, Scaled, State,
+};
 pub use unsafe_recovery::{GoesOn, SurvivingCopy, Survivor, UnsafeRecovery, plan_unsafe_recovery};
 
 /// Nodes of a cluster, at most: each has a vote in the group that holds its state.
 pub const MAX_NODES: usize = 7;
+/// Partitions of a cluster, at most.
+pub const MAX_PARTITIONS: u32 = 1024;
 /// The greatest number that a node may have.
 pub const MAX_NODE_ID: u32 = 31;
 /// Gateways have numbers behind those of nodes that can have partitions.

@@ -40,6 +40,12 @@ pub enum Operation {
         partition_id: u32,
         priority: u32,
     },
+    /// The first partition tells the others that there are to be so many partitions. They exist from then on.
+    StartPartitionScaleUp { partition_count: u32 },
+    /// The new partitions get what every partition has.
+    AwaitRedistribution { partition_count: u32 },
+    /// The new partitions take part.
+    UpdateRoutingState { partition_count: u32 },
     PartitionReconfigurePriority {
         broker_id: u32,
         partition_id: u32,
@@ -64,6 +70,9 @@ impl Operation {
             Operation::DeleteHistory { .. } => "DELETE_HISTORY",
             Operation::UpdateIncarnationNumber => "UPDATE_INCARNATION_NUMBER",
             Operation::PartitionBootstrap { .. } => "PARTITION_BOOTSTRAP",
+            Operation::StartPartitionScaleUp { .. } => "START_PARTITION_SCALE_UP",
+            Operation::AwaitRedistribution { .. } => "AWAIT_REDISTRIBUTION",
+            Operation::UpdateRoutingState { .. } => "UPDATE_ROUTING_STATE",
             Operation::PartitionReconfigurePriority { .. } => "PARTITION_RECONFIGURE_PRIORITY",
             Operation::PartitionForceReconfigure { .. } => "PARTITION_FORCE_RECONFIGURE",
         }
@@ -97,6 +106,15 @@ impl Operation {
         }
     }
 
+    /// So many partitions there are to be: the node that leads the first one carries it out.
+    pub fn scales_up_to(&self) -> Option<u32> {
+        match self {
+            Operation::StartPartitionScaleUp { partition_count }
+            | Operation::AwaitRedistribution { partition_count } => Some(*partition_count),
+            _ => None,
+        }
+    }
+
     /// It is about the members of the metadata group, whose leader carries it out.
     pub fn is_of_members(&self) -> bool {
         matches!(
@@ -111,7 +129,9 @@ impl Operation {
     pub(crate) fn is_done_at_once(&self) -> bool {
         matches!(
             self,
-            Operation::PartitionReconfigurePriority { .. } | Operation::UpdateIncarnationNumber
+            Operation::PartitionReconfigurePriority { .. }
+                | Operation::UpdateIncarnationNumber
+                | Operation::UpdateRoutingState { .. }
         )
     }
 }

@@ -8,7 +8,7 @@ use crate::layout::Layout;
 use crate::operation::Operation;
 use crate::state::State;
 use crate::unsafe_recovery::UnsafeRecovery;
-use crate::{MAX_NODE_ID, MAX_NODES};
+use crate::{MAX_NODE_ID, MAX_NODES, MAX_PARTITIONS};
 
 /// What an operator asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +46,26 @@ pub enum Request {
     },
     /// All partitions become empty, and what they share.
     Purge,
+}
+
+impl Request {
+    /// It is about other brokers: `node`, which has no port for them, cannot do it.
+    pub fn needs_others(&self, node: u32) -> bool {
+        match self {
+            Request::Purge => false,
+            Request::Scale {
+                add,
+                remove,
+                count,
+                partitions: Some(_),
+                replication_factor: None | Some(1),
+            } => {
+                let stays = count.is_none() || *count == Some(1) && node == 0;
+                !stays || !add.is_empty() || !remove.is_empty()
+            }
+            _ => true,
+        }
+    }
 }
 
 /// The steps of a change, and its result.
@@ -118,12 +138,6 @@ impl State {
                 partitions,
                 replication_factor,
             } => {
-                if let Some(partitions) = partitions.filter(|count| *count != self.partitions) {
-                    return Err(Refusal::NotOffered(format!(
-                        "the cluster has {} partitions; making them {partitions} is not offered by this version",
-                        self.partitions
-                    )));
-                }
                 let mut brokers: BTreeSet<u32> = self.nodes.keys().copied().collect();
                 match count {
                     Some(_) if !add.is_empty() || !remove.is_empty() => {
@@ -143,12 +157,16 @@ impl State {
                         }
                     }
                 }
-                self.spread(&brokers, *replication_factor)
+                self.spread(&brokers, *replication_factor, *partitions)
             }
             Request::Brokers {
                 brokers,
                 replication_factor,
-            } => self.spread(&brokers.iter().copied().collect(), *replication_factor),
+            } => self.spread(
+                &brokers.iter().copied().collect(),
+                *replication_factor,
+                None,
+            ),
             Request::ForceRemove { brokers } => self.force_remove(brokers),
             Request::AddBroker(broker) if self.is_ready(*broker) => Ok(Vec::new()),
             Request::AddBroker(broker) => {
@@ -192,8 +210,12 @@ impl State {
         &self,
         brokers: &BTreeSet<u32>,
         copies: Option<u32>,
+        partitions: Option<u32>,
     ) -> Result<Vec<Operation>, Refusal> {
         self.check_brokers(brokers)?;
+        // What was given up half-way goes on.
+        let partitions = partitions.unwrap_or(self.partitions);
+        self.check_partitions(partitions)?;
         let copies = copies.unwrap_or_else(|| self.replication_factor());
         if copies == 0 || copies as usize > brokers.len() {
             return invalid(format!(
@@ -205,18 +227,98 @@ impl State {
         let wanted = Layout {
             nodes: brokers.iter().copied().collect(),
             copies,
-            partitions: self.partitions,
+            partitions,
         };
         let add = brokers.iter().filter(|broker| !self.is_ready(**broker));
         let mut operations: Vec<Operation> = add
             .map(|broker| Operation::BrokerAdd { broker_id: *broker })
             .collect();
-        for (partition, replicas) in wanted.replicas() {
+        let (old, new): (Vec<_>, Vec<_>) = (wanted.replicas().into_iter())
+            .partition(|(partition, _)| *partition <= self.active_partitions());
+        self.scale_up(new, &mut operations);
+        for (partition, replicas) in old {
             self.move_to(partition, &replicas, &mut operations);
         }
         let gone = self.nodes.keys().filter(|node| !brokers.contains(node));
         operations.extend(gone.map(|node| Operation::BrokerRemove { broker_id: *node }));
         Ok(operations)
+    }
+
+    fn check_partitions(&self, partitions: u32) -> Result<(), Refusal> {
+        let there = self.partitions;
+        if partitions < there && self.is_scaling_up() {
+            return invalid(format!(
+                "the cluster was to have {there} partitions, and that was given up half-way: it goes on when you ask for {there} again"
+            ));
+        }
+        if partitions < there {
+            return invalid(format!(
+                "the cluster has {there} partitions, and would have {partitions}: they can become more, but not fewer"
+            ));
+        }
+        if partitions > MAX_PARTITIONS {
+            return invalid(format!(
+                "the cluster would have {partitions} partitions; it can have {MAX_PARTITIONS} at most"
+            ));
+        }
+        Ok(())
+    }
+
+    /// New partitions have all their copies before they get work.
+    fn scale_up(&self, new: Vec<(u32, Vec<(u32, u32)>)>, operations: &mut Vec<Operation>) {
+        let Some((partition_count, _)) = new.last().cloned() else {
+            return;
+        };
+        operations.push(Operation::StartPartitionScaleUp { partition_count });
+        for (partition, replicas) in &new {
+            match self.is_begun(*partition) {
+                true => self.move_to(*partition, replicas, operations),
+                false => self.begin_partition(*partition, replicas, operations),
+            }
+        }
+        operations.push(Operation::AwaitRedistribution { partition_count });
+        operations.push(Operation::UpdateRoutingState { partition_count });
+    }
+
+    fn is_begun(&self, partition: u32) -> bool {
+        let copies = self.nodes.values();
+        let mut copies = copies.filter_map(|node| node.partitions.get(&partition));
+        copies.any(|copy| copy.state != crate::ReplicaState::Joining)
+    }
+
+    /// It begins on the node that leads it best, unless another one may have begun with it before that was given up.
+    fn begin_partition(
+        &self,
+        partition_id: u32,
+        wanted: &[(u32, u32)],
+        operations: &mut Vec<Operation>,
+    ) {
+        let half_begun = self.replicas(partition_id).first().map(|(node, _)| *node);
+        let Some(first) = half_begun.or(wanted.first().map(|(node, _)| *node)) else {
+            return;
+        };
+        let kept = wanted.iter().find(|(node, _)| *node == first);
+        operations.push(Operation::PartitionBootstrap {
+            broker_id: first,
+            partition_id,
+            priority: kept.map_or(1, |(_, priority)| *priority),
+        });
+        for (broker_id, priority) in wanted.iter().copied() {
+            if broker_id != first {
+                operations.push(Operation::PartitionJoin {
+                    broker_id,
+                    partition_id,
+                    priority,
+                });
+            }
+        }
+        if kept.is_none() {
+            operations.push(Operation::PartitionLeave {
+                broker_id: first,
+                partition_id,
+                purge: false,
+            });
+        }
     }
 
     /// New copies come before old ones go.
@@ -287,6 +389,11 @@ impl State {
             let replicas = self.replicas(partition);
             let kept = replicas.iter().filter(|(node, _)| !brokers.contains(node));
             let kept: Vec<u32> = kept.map(|(node, _)| *node).collect();
+            // It has nothing yet, and begins again elsewhere.
+            let is_new = partition > self.active_partitions();
+            if is_new && kept.is_empty() {
+                continue;
+            }
             if kept.len() < replicas.len() {
                 // [`crate::plan_unsafe_recovery`] is for that.
                 if kept.len() * 2 <= replicas.len() {

@@ -27,6 +27,7 @@ impl State {
             revision: self.revision + LEAP,
             version: self.version + 1,
             routing_version: self.routing_version,
+            scaled: self.scaled,
             changes: self.changes,
             epoch: self.epoch + 1,
             least_keys,
@@ -40,7 +41,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use crate::testing::cluster;
-    use crate::{Layout, State};
+    use crate::{Layout, Scaled, State};
 
     #[test]
     fn a_restored_cluster_has_other_nodes_a_later_epoch_and_greater_keys() {
@@ -50,6 +51,10 @@ mod tests {
             incarnation: 1,
             least_keys: [(1, 50)].into(),
             purged_keys: [(1, 40)].into(),
+            scaled: Some(Scaled {
+                founding: 1,
+                active: 2,
+            }),
             ..cluster(&[0, 1, 2], 3, 2)
         };
         let layout = Layout {
@@ -66,6 +71,11 @@ mod tests {
         assert_eq!(restored.least_keys[&1], 70 + (1 << 32));
         assert_eq!(restored.least_keys[&2], 5 + (1 << 32));
         assert_eq!(restored.purged_keys, before.purged_keys);
+        assert_eq!(
+            restored.routing(),
+            before.routing(),
+            "messages are where they were"
+        );
         assert!(restored.running.is_none() && restored.awaited.is_empty());
     }
 }

@@ -21,7 +21,11 @@ pub struct State {
     pub revision: u64,
     /// Grows with each change that is finished.
     pub version: u64,
+    /// Those that exist. Not all of them may take part, see [`State::active_partitions`].
     pub partitions: u32,
+    /// Partitions were added: how many there were when the cluster began, and how many take part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaled: Option<Scaled>,
     pub nodes: BTreeMap<u32, Node>,
     pub routing_version: u64,
     /// The greatest number of a change so far.
@@ -47,6 +51,13 @@ pub struct State {
     /// A purge is half-way, under way or given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purge: Option<Purge>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scaled {
+    /// Correlation keys are spread over these.
+    pub founding: u32,
+    pub active: u32,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -119,9 +130,46 @@ pub enum Outcome {
 }
 
 impl State {
-    /// Where keys live. A cluster has the partitions with which it began.
+    /// Where keys live.
     pub fn routing(&self) -> Routing {
-        Routing::new(self.partitions).at_version(self.routing_version)
+        let Scaled { founding, active } = self.scaling();
+        Routing::scaled(founding, active, self.partitions).at_version(self.routing_version)
+    }
+
+    fn scaling(&self) -> Scaled {
+        self.scaled.unwrap_or(Scaled {
+            founding: self.partitions,
+            active: self.partitions,
+        })
+    }
+
+    /// The first ones take part; the others have just come about.
+    pub fn active_partitions(&self) -> u32 {
+        self.scaling().active
+    }
+
+    /// Partitions exist that do not take part yet.
+    pub fn is_scaling_up(&self) -> bool {
+        self.active_partitions() < self.partitions
+    }
+
+    /// So many partitions exist from now on.
+    pub(crate) fn begin_scaling(&mut self, partitions: u32) {
+        if partitions > self.partitions {
+            self.scaled = Some(self.scaling());
+            self.partitions = partitions;
+            self.routing_version += 1;
+        }
+    }
+
+    /// All of them take part.
+    pub(crate) fn end_scaling(&mut self) {
+        if let Some(scaled) = &mut self.scaled
+            && scaled.active < self.partitions
+        {
+            scaled.active = self.partitions;
+            self.routing_version += 1;
+        }
     }
 
     pub fn has_partition(&self, partition: u32) -> bool {

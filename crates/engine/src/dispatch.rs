@@ -7,7 +7,7 @@ use crate::processing::message::{correlate, message_side, process_side, publish}
 use crate::processing::{
     Context, Outcome, ad_hoc, authorization, banning, batch_operation, clock, cluster_variable,
     conditional_evaluation, decision, exporting, expression, global_listener, identity,
-    incident_commands, job, process_instance, signal, user_task, variable,
+    incident_commands, job, process_instance, scaling, signal, user_task, variable,
 };
 use crate::remote::RemoteCommand;
 
@@ -89,6 +89,7 @@ pub(crate) fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
         Command::ChangeExporting { change, .. } => exporting::change(cx, change),
+        Command::ScaleUp { partitions } => scaling::scale_up(cx, *partitions),
         Command::EvaluateDecision(command) => decision::process(cx, command),
         Command::ListIncidents { after, limit, .. } => incident_commands::list(cx, *after, *limit),
         Command::EvaluateExpression {
@@ -158,5 +159,6 @@ pub(crate) fn dispatch_remote(cx: &mut Context<'_>, command: &RemoteCommand) {
         } => {
             distribution::acknowledge(cx, *distribution_key, *partition);
         }
+        RemoteCommand::Scaling(command) => scaling::carry_out(cx, command),
     }
 }

@@ -24,7 +24,7 @@ use crate::processing::bpmn::{Budget, Steps, queue, step};
 use crate::processing::deployment::distribution;
 use crate::processing::message::{message_side, process_side};
 use crate::processing::{
-    Context, Outcome, Volatile, banning, batch_operation, conditions, exporting, job,
+    Context, Outcome, Volatile, banning, batch_operation, conditions, exporting, job, scaling,
 };
 use crate::remote::{RemoteCommand, Sent};
 use crate::state::{State, StoreError};
@@ -348,6 +348,7 @@ impl Engine {
             let sent = message_side::retry(&mut cx, limit) + process_side::retry(&mut cx, limit);
             cx.begin_work_of(Key::NONE);
             distribution::retry(&mut cx);
+            scaling::retry(&mut cx);
             sent < limit
         } else {
             true
@@ -397,11 +398,27 @@ impl Engine {
         }
     }
 
+    /// The cluster has agreed on another routing.
+    pub fn set_routing(&mut self, routing: Arc<Routing>) {
+        self.config.routing = routing;
+        // Partitions that have come about are told at once, and a new one asks at once.
+        self.last_retry = None;
+    }
+
+    /// All partitions have what every partition has, so many are they; 0: nothing was ever said about it.
+    pub fn scaled_up_to(&self) -> u32 {
+        let scaling = self.state.scaling.get();
+        let is_known =
+            !scaling.finished.is_none() && !self.state.distributions.is_under_way(scaling.finished);
+        if is_known { scaling.partitions } else { 0 }
+    }
+
     /// Other partitions have not answered: [`Engine::run_due`] asks them again.
     pub fn awaits_answers(&self) -> bool {
         let state = &self.state;
         let mut told = state.batch_operations.told();
-        !state.distributions.table.is_empty()
+        scaling::is_under_way(&self.config.routing, state)
+            || !state.distributions.table.is_empty()
             || told.any(|key| key.partition() != Some(state.partition))
             || (state.message_subscriptions.pending_after(Key::NONE))
                 .next()

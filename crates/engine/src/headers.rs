@@ -4,7 +4,7 @@ use skep_protocol::intent::*;
 use skep_protocol::{Key, ValueType};
 
 use crate::processing::deployment::distribution;
-use crate::remote::{Distributed, RemoteCommand};
+use crate::remote::{Distributed, RemoteCommand, ScalingCommand};
 
 /// Key, value type and intent of the command record.
 pub(crate) fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) {
@@ -64,6 +64,16 @@ pub(crate) fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) 
             ValueType::CommandDistribution,
             CommandDistributionIntent::Acknowledge.id(),
         ),
+        RemoteCommand::Scaling(command) => {
+            let intent = match command {
+                ScalingCommand::PullGlobalState { .. } => ScaleIntent::Status,
+                ScalingCommand::GlobalState { .. } => ScaleIntent::StatusResponse,
+                ScalingCommand::MarkPartitionBootstrapped { .. } => {
+                    ScaleIntent::MarkPartitionBootstrapped
+                }
+            };
+            (Key::NONE, ValueType::Scale, intent.id())
+        }
     }
 }
 
@@ -84,6 +94,8 @@ fn key_of(command: &Distributed, distribution_key: &Key) -> Key {
         },
         Distributed::PinClock { .. }
         | Distributed::ResetClock
+        | Distributed::ScaleUp { .. }
+        | Distributed::ScaledUp { .. }
         | Distributed::Signal { .. }
         | Distributed::ClientSignal { .. }
         | Distributed::TenantSignal { .. } => distribution_key,

@@ -101,6 +101,31 @@ pub enum RemoteCommand {
         distribution_key: Key,
         partition: u32,
     },
+    /// Between a new partition and the first one.
+    Scaling(ScalingCommand),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ScalingCommand {
+    /// SCALE STATUS: a new partition asks for what every partition has, behind this place.
+    PullGlobalState { partition: u32, after: GlobalPlace },
+    /// The answer: the next part of it, and the place behind that; `None`: that is all.
+    GlobalState {
+        after: GlobalPlace,
+        items: Vec<Distributed>,
+        next: Option<GlobalPlace>,
+        /// So many partitions there are to be.
+        partitions: u32,
+    },
+    /// SCALE MARK_PARTITION_BOOTSTRAPPED: a new partition has all of it.
+    MarkPartitionBootstrapped { partition: u32 },
+}
+
+/// A place in what every partition has: the kind of thing, and its key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct GlobalPlace {
+    pub kind: u8,
+    pub key: Key,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -186,6 +211,10 @@ pub enum Distributed {
         signal: BroadcastedSignal,
         of_client: bool,
     },
+    /// SCALE SCALE_UP: from now on what all partitions carry out goes to so many.
+    ScaleUp { partitions: u32 },
+    /// SCALE SCALED_UP: all of them have what every partition has.
+    ScaledUp { partitions: u32 },
 }
 
 /// A signal that goes to all of its tenant that wait for it.

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex};
 
 use golden_file::{hex, path, unhex};
 use skep_engine::remote::{
-    BroadcastedSignal, CorrelateSubscription, Definition, Distributed, RemoteCommand,
+    BroadcastedSignal, CorrelateSubscription, Definition, Distributed, GlobalPlace, RemoteCommand,
+    ScalingCommand,
 };
 use skep_engine::state::BatchPart;
 use skep_engine::state::State;
@@ -491,6 +492,45 @@ fn signals_of_other_tenants_than_the_default_one_read_and_write_as_ever() {
     };
     let commands = [signal(false), signal(true)];
     let lines = golden("remote-signals.txt", || {
+        commands.iter().map(|c| vec![encode(c)]).collect()
+    });
+    for (line, command) in lines.iter().zip(&commands) {
+        assert_eq!(decode::<Sent>(&line[0]).as_ref(), Ok(command));
+        assert_eq!(hex(&encode(command)), hex(&line[0]), "{command:?}");
+    }
+}
+
+#[test]
+fn what_partitions_say_while_they_become_more_reads_and_writes_as_ever() {
+    let after = GlobalPlace {
+        kind: 4,
+        key: Key::new(1, 7),
+    };
+    let distributed = |command| RemoteCommand::Distribute {
+        distribution_key: Key::new(1, 5),
+        origin: 1,
+        command,
+    };
+    let commands = [
+        distributed(Distributed::ScaleUp { partitions: 6 }),
+        distributed(Distributed::ScaledUp { partitions: 6 }),
+        RemoteCommand::Scaling(ScalingCommand::PullGlobalState {
+            partition: 4,
+            after,
+        }),
+        RemoteCommand::Scaling(ScalingCommand::GlobalState {
+            after,
+            items: vec![Distributed::PinClock { time: START }],
+            next: Some(GlobalPlace {
+                kind: 5,
+                key: Key::new(1, 8),
+            }),
+            partitions: 6,
+        }),
+        RemoteCommand::Scaling(ScalingCommand::MarkPartitionBootstrapped { partition: 4 }),
+    ]
+    .map(Sent::from);
+    let lines = golden("remote-scaling.txt", || {
         commands.iter().map(|c| vec![encode(c)]).collect()
     });
     for (line, command) in lines.iter().zip(&commands) {

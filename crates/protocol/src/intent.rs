@@ -72,10 +72,12 @@ pub enum ValueType {
     ConditionCheck = 220,
     /// Skep's own: how far the exporters have got. It is never exported.
     Exporting = 230,
+    /// Partitions are added.
+    Scale = 253,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 61] = [
+    pub const ALL: [ValueType; 62] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -130,6 +132,7 @@ impl ValueType {
         ValueType::ConditionCheck,
         ValueType::ProcessInstanceModification,
         ValueType::Exporting,
+        ValueType::Scale,
         ValueType::User,
         ValueType::Authorization,
         ValueType::Tenant,
@@ -211,6 +214,7 @@ impl ValueType {
             ValueType::ConditionalEvaluation => "CONDITIONAL_EVALUATION",
             ValueType::ConditionCheck => "CONDITION_CHECK",
             ValueType::Exporting => "EXPORTING",
+            ValueType::Scale => "SCALE",
             ValueType::ProcessInstanceModification => "PROCESS_INSTANCE_MODIFICATION",
             ValueType::User => "USER",
             ValueType::Authorization => "AUTHORIZATION",
@@ -224,6 +228,7 @@ impl ValueType {
 
     /// The name of an intent of this value type; `UNKNOWN` for an id that this version does not know.
     pub fn intent_name(self, id: u8) -> &'static str {
+        use MessageStartEventSubscriptionIntent as StartSubscriptionIntent;
         fn name<I: Intent>(id: u8) -> &'static str {
             I::from_id(id).map_or("UNKNOWN", I::name)
         }
@@ -237,9 +242,7 @@ impl ValueType {
             ValueType::ProcessMessageSubscription => name::<ProcessMessageSubscriptionIntent>(id),
             ValueType::JobBatch => name::<JobBatchIntent>(id),
             ValueType::Timer => name::<TimerIntent>(id),
-            ValueType::MessageStartEventSubscription => {
-                name::<MessageStartEventSubscriptionIntent>(id)
-            }
+            ValueType::MessageStartEventSubscription => name::<StartSubscriptionIntent>(id),
             ValueType::Variable => name::<VariableIntent>(id),
             ValueType::VariableDocument => name::<VariableDocumentIntent>(id),
             ValueType::ProcessInstanceCreation => name::<ProcessInstanceCreationIntent>(id),
@@ -270,12 +273,12 @@ impl ValueType {
             ValueType::MultiInstance => name::<MultiInstanceIntent>(id),
             ValueType::AdHocSubProcessInstruction => name::<AdHocSubProcessInstructionIntent>(id),
             ValueType::VariableElement => name::<VariableElementIntent>(id),
-            ValueType::BatchOperationCreation => name::<BatchOperationIntent>(id),
             ValueType::BatchOperationExecution => name::<BatchOperationExecutionIntent>(id),
             ValueType::BatchOperationChunk => name::<BatchOperationChunkIntent>(id),
-            ValueType::BatchOperationLifecycleManagement => name::<BatchOperationIntent>(id),
-            ValueType::BatchOperationPartitionLifecycle => name::<BatchOperationIntent>(id),
-            ValueType::BatchOperationInitialization => name::<BatchOperationIntent>(id),
+            ValueType::BatchOperationCreation
+            | ValueType::BatchOperationInitialization
+            | ValueType::BatchOperationLifecycleManagement
+            | ValueType::BatchOperationPartitionLifecycle => name::<BatchOperationIntent>(id),
             ValueType::HistoryDeletion => name::<HistoryDeletionIntent>(id),
             ValueType::BatchOperationItem => name::<BatchOperationItemIntent>(id),
             ValueType::ClusterVariable => name::<ClusterVariableIntent>(id),
@@ -283,6 +286,7 @@ impl ValueType {
             ValueType::ConditionalEvaluation => name::<ConditionalEvaluationIntent>(id),
             ValueType::ConditionCheck => name::<ConditionCheckIntent>(id),
             ValueType::Exporting => name::<ExportingIntent>(id),
+            ValueType::Scale => name::<ScaleIntent>(id),
             ValueType::ProcessInstanceModification => name::<ProcessInstanceModificationIntent>(id),
             ValueType::User => name::<UserIntent>(id),
             ValueType::Authorization => name::<AuthorizationIntent>(id),
@@ -500,6 +504,11 @@ intents! {
     }
     ExportingIntent {
         Change = 0 "CHANGE", Changed = 1 "CHANGED",
+    }
+    ScaleIntent {
+        ScaleUp = 1 "SCALE_UP", ScalingUp = 2 "SCALING_UP", ScaledUp = 3 "SCALED_UP", Status = 4 "STATUS",
+        StatusResponse = 5 "STATUS_RESPONSE", MarkPartitionBootstrapped = 6 "MARK_PARTITION_BOOTSTRAPPED",
+        PartitionBootstrapped = 7 "PARTITION_BOOTSTRAPPED",
     }
     VariableElementIntent {
         Updated = 0 "UPDATED",

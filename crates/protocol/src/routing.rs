@@ -10,7 +10,12 @@ const LEAST_SLOTS: u32 = 4096;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routing {
     version: u64,
+    /// Those that exist, and can have given keys.
     partitions: u32,
+    /// Those that take part: the first ones.
+    active: u32,
+    /// Those over which correlation keys are spread: the first ones.
+    founding: u32,
     /// The partition of each slot of correlation keys. Their number is a multiple of the partitions with which the cluster began,
     /// so that a cluster that was never scaled spreads keys by the plain remainder of their hash.
     slots: Box<[u32]>,
@@ -22,12 +27,20 @@ impl Routing {
 
     /// That of a cluster which has had so many partitions from the beginning.
     pub fn new(partitions: u32) -> Routing {
-        let partitions = partitions.max(1);
-        let slots = partitions * LEAST_SLOTS.div_ceil(partitions);
+        Routing::scaled(partitions, partitions, partitions)
+    }
+
+    /// That of a cluster which began with `founding` partitions and has more of them now. Only `active` of them take part.
+    pub fn scaled(founding: u32, active: u32, partitions: u32) -> Routing {
+        let founding = founding.max(1);
+        let active = active.max(founding);
+        let slots = founding * LEAST_SLOTS.div_ceil(founding);
         Routing {
             version: 1,
-            partitions,
-            slots: (0..slots).map(|slot| slot % partitions + 1).collect(),
+            partitions: partitions.max(active),
+            active,
+            founding,
+            slots: (0..slots).map(|slot| slot % founding + 1).collect(),
         }
     }
 
@@ -40,15 +53,22 @@ impl Routing {
         self.version
     }
 
-    /// All partitions, in ascending order.
+    /// The partitions that take part, in ascending order. Those that have only just come about have nothing yet.
     pub fn partitions(&self) -> impl DoubleEndedIterator<Item = u32> + Clone + use<> {
-        1..=self.partitions
+        1..=self.active
     }
 
+    /// How many take part.
     pub fn count(&self) -> u32 {
-        self.partitions
+        self.active
     }
 
+    /// The partitions with which the cluster began. Correlation keys are spread over them.
+    pub fn founding(&self) -> u32 {
+        self.founding
+    }
+
+    /// It exists, whether it takes part or not.
     pub fn has(&self, partition: u32) -> bool {
         (1..=self.partitions).contains(&partition)
     }
@@ -99,6 +119,8 @@ mod tests {
             });
             let expected = (hash % partitions as i32).unsigned_abs() + 1;
             prop_assert_eq!(Routing::new(partitions).of_correlation(&key), expected);
+            let scaled = Routing::scaled(partitions, partitions + 1, partitions + 3);
+            prop_assert_eq!(scaled.of_correlation(&key), expected, "messages stay where they are looked for");
         }
     }
 
@@ -119,5 +141,13 @@ mod tests {
         assert_eq!(routing.partition_of(At::Home), Some(1));
         assert_eq!(routing.partition_of(At::Given(7)), Some(7));
         assert_eq!(routing.partition_of(At::Key(Key::new(2, 5))), Some(2));
+    }
+
+    #[test]
+    fn a_partition_that_has_just_come_about_has_keys_and_takes_no_part() {
+        let routing = Routing::scaled(3, 4, 6);
+        assert_eq!(routing.partitions().collect::<Vec<_>>(), [1, 2, 3, 4]);
+        assert_eq!(routing.home(Key::new(6, 1)), Some(6));
+        assert_eq!(routing.home(Key::new(7, 1)), None);
     }
 }

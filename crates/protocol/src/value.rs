@@ -14,6 +14,7 @@ mod job;
 mod migration;
 mod modification;
 mod multi_instance;
+mod scale;
 mod subscriptions;
 
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub use conditional::{
 pub use exporting::{ExporterPosition, ExporterValue, ExportingPhase, ExportingValue};
 pub use modification::*;
 pub use multi_instance::*;
+pub use scale::ScaleValue;
 
 pub use crate::continuation::{Activation, ContinuationValue, QueuedStep, Step};
 pub use decision_evaluation::*;
@@ -127,6 +129,7 @@ record_values! {
     ConditionCheckValue: ConditionCheck, ConditionCheckIntent;
     ClusterVariableValue: ClusterVariable, ClusterVariableIntent;
     ExportingValue: Exporting, ExportingIntent;
+    ScaleValue: Scale, ScaleIntent;
     UserValue: User, UserIntent;
     MappingRuleValue: MappingRule, MappingRuleIntent;
     AuthorizationValue: Authorization, AuthorizationIntent;

@@ -232,30 +232,17 @@ fn a_taken_port_is_named() {
 }
 
 #[test]
-fn another_number_of_partitions_is_refused() {
+fn more_partitions_than_there_are_are_not_made_by_a_start() {
     let directory = workplace();
     let (ended_well, log) = Server::start(directory.path(), &[]).terminate();
     assert!(ended_well, "{log}");
-    let output = run(
-        directory.path(),
-        &[
-            "serve",
-            "--partitions",
-            "3",
-            "--rest-port",
-            "0",
-            "--grpc-port",
-            "0",
-            "--management-port",
-            "0",
-        ],
-    );
-    assert_eq!(output.status.code(), Some(1));
-    assert!(
-        stderr(&output).contains("--partitions 1"),
-        "{}",
-        stderr(&output)
-    );
+    let (ended_well, log) = Server::start(directory.path(), &["--partitions", "3"]).terminate();
+    assert!(ended_well, "{log}");
+    assert!(log.contains("PARTITION_COUNT"), "{log}");
+    assert!(log.contains("skep cluster apply"), "{log}");
+    // Fewer than configured is worth a word, more is what somebody has asked for.
+    let (_, log) = Server::start(directory.path(), &["--partitions", "1"]).terminate();
+    assert!(!log.contains("PARTITION_COUNT"), "{log}");
 }
 
 #[test]

@@ -95,6 +95,11 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>) -> Result<u64, Refusal> {
         let text = "everything is being purged: a backup of half of it would be of no use";
         return Err(Refusal::Busy(text.to_string()));
     }
+    if state.is_scaling_up() {
+        let text = "partitions are being added: take the backup when they take part, or ask for them again if that was given up \
+                    (GET /actuator/cluster)";
+        return Err(Refusal::Busy(text.to_string()));
+    }
     let Some(turn) = Turn::take(cluster) else {
         let text =
             "another backup is being taken at the moment; look at GET /actuator/backupRuntime";

@@ -50,9 +50,9 @@ pub enum Ask {
 
 impl Ask {
     /// A node without others can do it.
-    fn is_for_one(&self) -> bool {
+    fn is_for_one(&self, node: u32) -> bool {
         match self {
-            Ask::Change { request, .. } => matches!(request, Request::Purge),
+            Ask::Change { request, .. } => !request.needs_others(node),
             Ask::Cancel { .. } | Ask::Backup(_) => true,
             Ask::RemoveLost { .. } | Ask::Survives | Ask::BackupStep(_) => false,
         }
@@ -99,7 +99,7 @@ impl Cluster {
     /// # Errors
     /// The request is refused, or no node was reached.
     pub async fn ask(self: &Arc<Self>, ask: Ask) -> Outcome {
-        if !self.has_others() && !ask.is_for_one() {
+        if !self.has_others() && !ask.is_for_one(self.node()) {
             return Err(Refusal::NotOffered(
                 "this node is alone, and has no port for others. Start it with the settings of a cluster (camunda.cluster.size and \
                  initial-contact-points) to add others; its data stays"

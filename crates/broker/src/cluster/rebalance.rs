@@ -132,7 +132,7 @@ impl Cluster {
                     && self.is_connected(node, Class::Consensus)
             }
         };
-        let partitions = self.state().routing().partitions();
+        let partitions = 1..=self.state().partitions;
         let candidates = partitions.map(|partition| {
             let replicas = self.replicas(partition).into_iter();
             let nodes = replicas.map(|(node, _)| node);

@@ -105,6 +105,9 @@ impl Cluster {
         if is_purged {
             self.forget_progress();
         }
+        if state.routing_version != known.routing_version {
+            self.local.routing_is(&self.local.known.routing());
+        }
         self.bootstrap
             .nodes_are(settled(state), state.awaited.clone());
         self.look_after_replicas();

@@ -74,6 +74,9 @@ fn as_planned(state: &State, operation: &Operation, members: &Members, own: u64)
         Operation::DeleteHistory { .. }
         | Operation::UpdateIncarnationNumber
         | Operation::PartitionBootstrap { .. }
+        | Operation::StartPartitionScaleUp { .. }
+        | Operation::AwaitRedistribution { .. }
+        | Operation::UpdateRoutingState { .. }
         | Operation::PartitionReconfigurePriority { .. } => Next::Done,
     }
 }

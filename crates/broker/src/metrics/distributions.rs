@@ -58,7 +58,8 @@ impl Distributing {
             | RemoteCommand::RejectCorrelation { .. }
             | RemoteCommand::CloseMessageSubscription { .. }
             | RemoteCommand::MessageSubscriptionClosed { .. }
-            | RemoteCommand::BatchPart { .. } => {}
+            | RemoteCommand::BatchPart { .. }
+            | RemoteCommand::Scaling(_) => {}
         }
     }
 

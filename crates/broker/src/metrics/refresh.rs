@@ -51,8 +51,8 @@ impl BrokerMetrics {
         number(&metrics.banned_instances, &status.banned_instances);
         number(&metrics.buffered_messages, &status.buffered_messages);
         number(&metrics.element_instances, &status.live_element_instances);
-        number(&metrics.waiting_jobs, &status.waiting_jobs);
-        number(&metrics.activated_jobs, &status.activated_jobs);
+        number(&metrics.waiting_jobs, &status.jobs.waiting);
+        number(&metrics.activated_jobs, &status.jobs.activated);
         number(&metrics.state_bytes, &status.state_bytes);
         set(&metrics.stored_bytes, handle.stored_bytes().unwrap_or(0));
         let paused = status.processing_paused.load(Ordering::Relaxed);

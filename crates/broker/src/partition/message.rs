@@ -7,8 +7,8 @@ use crossbeam_channel::Sender;
 use skep_backup::Cut;
 use skep_cluster::SurvivingCopy;
 use skep_engine::{Prepared, Sent, StreamId};
-use skep_protocol::Key;
 use skep_protocol::command::Request;
+use skep_protocol::{Key, Routing};
 use skep_replication::{Change, Part};
 use skep_service::Responder;
 use skep_storage::log::Report as LogReport;
@@ -75,6 +75,8 @@ pub enum Report {
 pub enum Notice {
     StreamOpened(Arc<Stream>),
     StreamClosed(StreamId),
+    /// The cluster has agreed on another routing.
+    Routing(Arc<Routing>),
     /// A copy of secondary storage has come from another node, or cannot be fetched.
     StoreArrived(Result<(), String>),
     /// Change who belongs to the group, as its leader, for this revision of the cluster's state.

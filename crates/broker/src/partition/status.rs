@@ -1,7 +1,9 @@
 //! The status of a partition, readable from outside without asking its thread.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{
+    AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -22,6 +24,21 @@ const BUSIEST_FOR: Duration = Duration::from_secs(10);
 
 /// Banned instances that are listed by key.
 pub const MAX_LISTED_BANS: usize = 1000;
+
+#[derive(Debug, Default)]
+pub struct JobCounts {
+    pub waiting: AtomicUsize,
+    pub activated: AtomicUsize,
+}
+
+/// New partitions, as far as the first one knows of them; 0: it knows of none.
+#[derive(Debug, Default)]
+pub struct Scaling {
+    /// What all partitions carry out goes to so many.
+    pub targets: AtomicU32,
+    /// So many have what every partition has.
+    pub whole: AtomicU32,
+}
 
 #[derive(Debug)]
 pub struct PartitionStatus {
@@ -67,9 +84,9 @@ pub struct PartitionStatus {
     pub live_element_instances: AtomicUsize,
     pub open_incidents: AtomicUsize,
     pub buffered_messages: AtomicUsize,
-    pub waiting_jobs: AtomicUsize,
-    pub activated_jobs: AtomicUsize,
+    pub jobs: JobCounts,
     pub banned_instances: AtomicUsize,
+    pub scaling: Scaling,
     /// The first [`MAX_LISTED_BANS`] of them, with the reasons.
     banned: Mutex<Bans>,
     /// Instances that wrote many of the latest records, and when that was found out.
@@ -112,9 +129,9 @@ impl PartitionStatus {
             live_element_instances: AtomicUsize::new(0),
             open_incidents: AtomicUsize::new(0),
             buffered_messages: AtomicUsize::new(0),
-            waiting_jobs: AtomicUsize::new(0),
-            activated_jobs: AtomicUsize::new(0),
+            jobs: JobCounts::default(),
             banned_instances: AtomicUsize::new(0),
+            scaling: Scaling::default(),
             banned: Mutex::new(Arc::from([])),
             busiest: Mutex::new(None),
             state_bytes: AtomicUsize::new(0),

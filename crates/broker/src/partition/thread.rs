@@ -12,6 +12,7 @@ mod panics;
 mod replica;
 mod schedule;
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -262,6 +263,11 @@ impl Partition {
                 self.intake.backlog().push_back(has_room);
             }
             Notice::StreamClosed(id) => self.delivery.streams.close(id),
+            Notice::Routing(routing) => {
+                self.env.engine_config.routing = Arc::clone(&routing);
+                self.core.engine_mut().set_routing(routing);
+                self.timetable.checks().hurry(Instant::now());
+            }
             Notice::StoreArrived(_) if self.replica.hand_over.is_stopping() => {}
             Notice::StoreArrived(Ok(())) => {
                 self.exporters.store_arrived(self.core.group(), &self.env);

@@ -11,6 +11,7 @@ mod measured;
 mod purge;
 mod questions;
 mod reads;
+mod scaling;
 mod stores;
 mod streams;
 #[path = "../support/mod.rs"]
@@ -447,7 +448,7 @@ async fn a_job_stream_gets_the_jobs_of_all_nodes_within_its_credit() {
 fn activated(rigs: &[Rig]) -> usize {
     let leading = rigs.iter().flat_map(|rig| rig.broker.partitions());
     let leading = leading.filter(|p| p.status.role() == PartitionRole::Leader);
-    let activated = leading.map(|p| p.status.activated_jobs.load(Ordering::Relaxed));
+    let activated = leading.map(|p| p.status.jobs.activated.load(Ordering::Relaxed));
     activated.sum()
 }
 

@@ -8,14 +8,14 @@ use skep_query::entities::PROCESS_DEFINITION;
 use super::changes::{ask, is_over};
 use super::*;
 
-async fn purge(rig: &Rig) -> u64 {
+pub async fn purge(rig: &Rig) -> u64 {
     let planned = ask(rig, Request::Purge, false).await.unwrap();
     wait_until("the end of the purge", || is_over(rig, planned.change)).await;
     planned.change
 }
 
 /// How many rows a search finds that sees everything which is acknowledged.
-async fn rows(rig: &Rig, entity: &'static skep_query::Entity) -> usize {
+pub async fn rows(rig: &Rig, entity: &'static skep_query::Entity) -> usize {
     let query = Query::Search(Search::all(entity, Vec::new(), 1000));
     let began = Instant::now();
     loop {
@@ -60,7 +60,7 @@ fn alone(nodes: &Nodes) -> BrokerConfig {
     }
 }
 
-async fn open_alone(nodes: &Nodes) -> Rig {
+pub async fn open_alone(nodes: &Nodes) -> Rig {
     let config = alone(nodes);
     let broker = tokio::task::spawn_blocking(|| Broker::open(config, Arc::default()).unwrap());
     let rig = Rig {

@@ -35,6 +35,11 @@ fn names(state: &State, request: &Request) -> Vec<String> {
             partition_id,
             priority,
         } => format!("{broker_id} has {priority} in {partition_id}"),
+        Operation::PartitionBootstrap {
+            broker_id,
+            partition_id,
+            priority,
+        } => format!("{partition_id} begins on {broker_id} with {priority}"),
         Operation::PartitionForceReconfigure {
             partition_id,
             brokers,
@@ -156,23 +161,6 @@ fn what_is_impossible_is_refused_with_the_reason() {
 }
 
 #[test]
-fn more_partitions_are_not_offered() {
-    let request = |count| Request::Scale {
-        add: vec![],
-        remove: vec![],
-        count: None,
-        partitions: Some(count),
-        replication_factor: None,
-    };
-    let state = cluster(&[0], 1, 2);
-    assert!(matches!(
-        refused(&state, &request(3)),
-        Refusal::NotOffered(_)
-    ));
-    assert_eq!(names(&state, &request(2)), [""; 0]);
-}
-
-#[test]
 fn nothing_is_planned_while_a_change_is_under_way() {
     let mut state = cluster(&[0], 1, 1);
     let planned = state.plan(&Request::AddBroker(1), 0).unwrap();
@@ -239,4 +227,160 @@ fn the_only_copy_that_is_whole_does_not_leave() {
     let reason = refused(&state, &leave(0)).to_string();
     assert!(reason.contains("the only whole copy"), "{reason}");
     assert_eq!(names(&state, &leave(1)), ["1 leaves 1"]);
+}
+
+fn partitions(count: u32) -> Request {
+    Request::Scale {
+        add: Vec::new(),
+        remove: Vec::new(),
+        count: None,
+        partitions: Some(count),
+        replication_factor: None,
+    }
+}
+
+#[test]
+fn new_partitions_have_all_copies_and_what_every_partition_has_before_they_take_part() {
+    let mut state = cluster(&[0, 1], 2, 2);
+    assert_eq!(
+        names(&state, &partitions(3)),
+        [
+            "StartPartitionScaleUp { partition_count: 3 }",
+            "3 begins on 0 with 2",
+            "1 joins 3 with 1",
+            "AwaitRedistribution { partition_count: 3 }",
+            "UpdateRoutingState { partition_count: 3 }",
+        ]
+    );
+    let planned = state.plan(&partitions(3), 0).unwrap();
+    assert_eq!(
+        planned.expected.routing(),
+        skep_protocol::Routing::scaled(2, 3, 3).at_version(3)
+    );
+    state.apply(Entry::Begin {
+        revision: state.revision,
+        operations: planned.operations,
+        now: 0,
+    });
+    let routing = |state: &State| {
+        let routing = state.routing();
+        (routing.founding(), routing.count(), state.partitions)
+    };
+    assert_eq!(routing(&state), (2, 2, 2), "the others are not told yet");
+    done(&mut state);
+    assert_eq!(routing(&state), (2, 2, 3));
+    done(&mut state);
+    done(&mut state);
+    assert_eq!(
+        routing(&state),
+        (2, 2, 3),
+        "it does not have what every partition has"
+    );
+    done(&mut state);
+    assert_eq!(routing(&state), (2, 3, 3));
+    assert!(state.running.is_none());
+}
+
+/// The next operation is carried out.
+fn done(state: &mut State) {
+    let (change, operation) = state.next_operation().unwrap();
+    let operation = operation.clone();
+    assert!(state.apply(Entry::Done {
+        change,
+        operation,
+        now: 0,
+    }));
+}
+
+#[test]
+fn scaling_that_was_given_up_goes_on_with_the_next_change() {
+    let mut state = cluster(&[0, 1], 1, 2);
+    let operations = state.plan(&partitions(4), 0).unwrap().operations;
+    let revision = state.revision;
+    state.apply(Entry::Begin {
+        revision,
+        operations,
+        now: 0,
+    });
+    done(&mut state);
+    done(&mut state);
+    state.apply(Entry::Cancel { change: 1, now: 0 });
+    assert!(state.is_scaling_up());
+    let expected = [
+        "StartPartitionScaleUp { partition_count: 4 }",
+        "4 begins on 1 with 1",
+        "AwaitRedistribution { partition_count: 4 }",
+        "UpdateRoutingState { partition_count: 4 }",
+    ];
+    assert_eq!(names(&state, &partitions(4)), expected);
+    assert_eq!(names(&state, &scale(&[], &[], None)), expected);
+    let Refusal::Invalid(reason) = refused(&state, &partitions(2)) else {
+        panic!("not invalid");
+    };
+    assert!(reason.contains("ask for 4 again"), "{reason}");
+}
+
+#[test]
+fn partitions_do_not_become_fewer_nor_too_many() {
+    let state = cluster(&[0], 1, 3);
+    for count in [0, 2, 1025] {
+        assert!(matches!(
+            refused(&state, &partitions(count)),
+            Refusal::Invalid(_)
+        ));
+    }
+    assert_eq!(names(&state, &partitions(3)), [""; 0]);
+}
+
+#[test]
+fn brokers_and_partitions_come_in_one_change() {
+    let state = cluster(&[0], 1, 1);
+    let request = Request::Scale {
+        add: vec![1],
+        remove: Vec::new(),
+        count: None,
+        partitions: Some(2),
+        replication_factor: Some(2),
+    };
+    assert_eq!(
+        names(&state, &request),
+        [
+            "add 1",
+            "StartPartitionScaleUp { partition_count: 2 }",
+            "2 begins on 1 with 2",
+            "0 joins 2 with 1",
+            "AwaitRedistribution { partition_count: 2 }",
+            "UpdateRoutingState { partition_count: 2 }",
+            "1 joins 1 with 1",
+            "0 has 2 in 1",
+        ]
+    );
+}
+
+#[test]
+fn a_new_partition_whose_only_node_is_lost_begins_elsewhere() {
+    let mut state = cluster(&[0, 1, 2], 1, 2);
+    let operations = state.plan(&partitions(3), 0).unwrap().operations;
+    let revision = state.revision;
+    state.apply(Entry::Begin {
+        revision,
+        operations,
+        now: 0,
+    });
+    done(&mut state);
+    done(&mut state);
+    state.apply(Entry::Cancel { change: 1, now: 0 });
+    assert_eq!(state.replicas(3).len(), 1);
+    let lost = Request::ForceRemove { brokers: vec![2] };
+    assert_eq!(names(&state, &lost), ["force 2"]);
+    let operations = state.plan(&lost, 0).unwrap().operations;
+    let revision = state.revision;
+    state.apply(Entry::Begin {
+        revision,
+        operations,
+        now: 0,
+    });
+    done(&mut state);
+    let planned = names(&state, &partitions(3));
+    assert_eq!(planned[1], "3 begins on 0 with 1");
 }

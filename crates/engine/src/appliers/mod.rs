@@ -38,6 +38,7 @@ mod process_message_subscription;
 mod replay;
 #[cfg(test)]
 mod rows_on_their_way;
+mod scale;
 mod signal;
 mod signal_subscription;
 mod timer;
@@ -254,6 +255,7 @@ fn apply_of_operators(state: &mut State, record: &Record<'_>) -> Result<(), Deco
         | ValueType::Authorization
         | ValueType::IdentitySetup => identity::apply(state, record),
         ValueType::HistoryDeletion => go::<HistoryDeletionValue>(state, record),
+        ValueType::Scale => go::<ScaleValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),
         other => {

@@ -460,6 +460,7 @@ fn is_apart(value_type: ValueType) -> bool {
             | ValueType::GlobalListener
             | ValueType::Clock
             | ValueType::Exporting
+            | ValueType::Scale
             | ValueType::User
             | ValueType::Group
             | ValueType::Role

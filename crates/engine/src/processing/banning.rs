@@ -258,7 +258,8 @@ fn instance_of_remote(cx: &mut Context<'_>, command: &RemoteCommand) -> Key {
         }
         RemoteCommand::BatchPart { .. }
         | RemoteCommand::Distribute { .. }
-        | RemoteCommand::AcknowledgeDistribution { .. } => Key::NONE,
+        | RemoteCommand::AcknowledgeDistribution { .. }
+        | RemoteCommand::Scaling(_) => Key::NONE,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The context that every processor works with.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use skep_protocol::batch::BatchWriter;
@@ -15,7 +15,7 @@ use crate::appliers::Event;
 use crate::effects::{Effects, JobStreams, RequestId};
 use crate::engine::EngineConfig;
 use crate::prepared::Prepared;
-use crate::remote::{RemoteCommand, Sent};
+use crate::remote::{GlobalPlace, RemoteCommand, Sent};
 use crate::state::State;
 
 /// What the leader remembers of waiting clients. It is no state: a client whose leader is gone asks again.
@@ -34,6 +34,10 @@ pub struct Volatile {
     pub awaiting_migration: HashMap<Key, RequestId>,
     /// Evaluations of start conditions that go on in later turns.
     pub awaiting_evaluations: HashMap<Key, RequestId>,
+    /// How far this partition, which is new, has got with what every partition has.
+    pub pulled: GlobalPlace,
+    /// New partitions that have all of it but for what was decided meanwhile and is on its way to them.
+    pub nearly_bootstrapped: BTreeSet<u32>,
     /// How far the sweeps over unanswered commands have come: message side, process side.
     pub retried: [Key; 2],
 }

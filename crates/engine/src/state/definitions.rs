@@ -160,6 +160,11 @@ impl<V: Versioned> Definitions<V> {
         self.pins.get(&key)
     }
 
+    /// Keys of all that can be looked up.
+    pub fn keys(&self) -> impl Iterator<Item = Key> + '_ {
+        self.pins.keys().copied()
+    }
+
     pub fn latest(&self, tenant: &TenantId, id: &str) -> Option<Key> {
         self.versions(tenant, id).next_back()
     }

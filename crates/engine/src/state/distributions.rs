@@ -87,6 +87,11 @@ impl Distributions {
             .map(|(partition, keys)| (*partition, keys.len()))
     }
 
+    /// Some partition has not acknowledged it.
+    pub fn is_under_way(&self, key: Key) -> bool {
+        self.waiting.values().any(|keys| keys.contains(&key))
+    }
+
     /// The oldest that the partition has not acknowledged.
     pub fn next_for(&self, partition: u32) -> Option<Key> {
         self.waiting.get(&partition)?.first().copied()

@@ -41,6 +41,7 @@ pub mod migrations;
 pub mod modifications;
 mod names;
 pub mod processes;
+mod scaling;
 pub mod subscriptions;
 pub mod table;
 pub mod timers;
@@ -77,6 +78,7 @@ pub use migrations::{Migration, Migrations};
 pub use modifications::{Modification, Modifications};
 pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
+pub use scaling::{Scaling, ScalingRow};
 pub use subscriptions::{
     ConditionalSubscriptions, MessageStarts, MessageSubscriptions, ProcessMessageSubscriptions,
     SignalSubscriptions,
@@ -140,6 +142,7 @@ pub struct State {
     pub migrations: Migrations,
     pub modifications: Modifications,
     pub exporting: Exporting,
+    pub scaling: ScalingRow,
     pub identity: Identity,
     pub(crate) names: Names,
     /// See [`State::keys_are_above`].
@@ -149,7 +152,7 @@ pub struct State {
 }
 
 /// Tables of [`State::rows`].
-const TABLES: usize = 36;
+const TABLES: usize = 37;
 
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
@@ -198,6 +201,7 @@ impl State {
             migrations: Migrations::open(&tables)?,
             modifications: Modifications::open(&tables)?,
             exporting: Exporting::open(&tables)?,
+            scaling: ScalingRow::open(&tables)?,
             identity: Identity::open(&tables)?,
             names: Names::default(),
             undo: undo::CountersBefore::default(),
@@ -249,6 +253,7 @@ impl State {
             &self.migrations.table,
             &self.modifications.table,
             &self.exporting.table,
+            &self.scaling.table,
             &self.identity.table,
             &self.banned.table,
         ]
@@ -290,6 +295,7 @@ impl State {
             &mut self.migrations.table,
             &mut self.modifications.table,
             &mut self.exporting.table,
+            &mut self.scaling.table,
             &mut self.identity.table,
             &mut self.banned.table,
         ]

@@ -243,6 +243,11 @@ impl Processes {
         self.by_key.values()
     }
 
+    /// The PROCESS record of a definition.
+    pub fn record(&mut self, key: Key) -> Option<&ProcessValue> {
+        Some(&self.definitions.get(key)?.value)
+    }
+
     /// The PROCESS records of all definitions, as secondary storage needs them when the log no longer has them.
     pub fn records(&mut self) -> Vec<ProcessValue> {
         let keys = self.by_key.keys();

@@ -301,6 +301,7 @@ impl State {
         Indexed::undo(&mut self.migrations, position);
         self.modifications.table.undo(position, |_, _| {});
         self.exporting.undo(position);
+        self.scaling.undo(position);
         Indexed::undo(&mut self.identity, position);
     }
 

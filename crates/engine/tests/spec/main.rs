@@ -70,6 +70,7 @@ mod record_names;
 mod resources;
 mod row_versions;
 mod runaway;
+mod scaling;
 mod script_task;
 mod service_task;
 mod signal;

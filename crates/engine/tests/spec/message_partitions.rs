@@ -36,6 +36,7 @@ fn name(command: &RemoteCommand) -> &'static str {
         RemoteCommand::Distribute { .. } => "distribute",
         RemoteCommand::AcknowledgeDistribution { .. } => "acknowledge",
         RemoteCommand::BatchPart { .. } => "batch",
+        RemoteCommand::Scaling(_) => "scaling",
     }
 }
 

@@ -403,6 +403,17 @@ pub enum Command {
         weight: 0,
     }
     Identity(identity: IdentityCommand) => (identity)
+    /// The cluster gets more partitions: the first one tells the others, and gives the new ones what every partition has.
+    ScaleUp { partitions: u32 } => {
+        record: Scale { ScaleIntent::ScaleUp } Key::NONE,
+        about: About::Nothing,
+        whose: Whose::Cluster,
+        at: At::First,
+        class: New,
+        needs: Need::Internal,
+        audit: Audit::None,
+        weight: 0,
+    }
 }
 }
 

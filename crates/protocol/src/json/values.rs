@@ -107,6 +107,17 @@ fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
             let value: ExportingValue = record.value()?;
             serde_json::to_value(value).unwrap_or_default()
         }
+        ValueType::Scale => {
+            let value: ScaleValue = record.value()?;
+            json!({
+                "desiredPartitionCount": value.desired_partition_count,
+                "messageCorrelationPartitions": value.message_correlation_partitions,
+                "redistributedPartitions": value.redistributed_partitions,
+                // Correlation keys stay where they are.
+                "relocatedPartitions": [],
+                "scalingPosition": -1,
+            })
+        }
         ValueType::User => identity::user(&record.value()?),
         ValueType::Group => identity::parent(ParentType::Group, &record.value::<GroupValue>()?.0),
         ValueType::Role => identity::parent(ParentType::Role, &record.value::<RoleValue>()?.0),

@@ -543,6 +543,14 @@ pub fn runtime_instruction() -> RuntimeInstructionValue {
     }
 }
 
+pub fn scale() -> ScaleValue {
+    ScaleValue {
+        desired_partition_count: 6,
+        message_correlation_partitions: 3,
+        redistributed_partitions: vec![4, 6],
+    }
+}
+
 pub fn exporting() -> ExportingValue {
     ExportingValue {
         phase: ExportingPhase::SoftPaused,

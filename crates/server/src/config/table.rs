@@ -118,7 +118,7 @@ keys! {
         "Number of nodes. More than one are a cluster: see [cluster.md](cluster.md)."
     "camunda.cluster.replication-factor" ["zeebe.broker.cluster.replicationFactor"] [] Kind::Number(1, 7) => cluster.replication_factor;
         "Copies of each partition, each on a node of its own; at most as many as there are nodes."
-    "camunda.cluster.partition-count" ["zeebe.broker.cluster.partitionsCount"] [] Kind::Number(1, 1024) => broker.partitions;
+    "camunda.cluster.partition-count" ["zeebe.broker.cluster.partitionsCount"] [] Kind::Number(1, skep_cluster::MAX_PARTITIONS as u64) => broker.partitions;
         "Number of partitions. Fixed for the life of the data directory."
     "camunda.cluster.initial-contact-points" ["zeebe.broker.cluster.initialContactPoints"] [] Kind::List => cluster.contact_points;
         "Nodes of the cluster, each `host:port` of its internal API; also as a YAML list. Those that are not named are found through the others."

@@ -8,6 +8,7 @@ use skep_metrics::Gauge;
 use super::{MAX_BATCH_COMMANDS, Partition};
 use crate::metrics::Context;
 use crate::partition::core::{CoreError, MAX_INFLIGHT_ENTRIES};
+use crate::partition::status::Scaling;
 
 /// Bytes in flight beyond which put-off work waits.
 const MAX_WORK_INFLIGHT: usize = 2 << 20;
@@ -184,9 +185,12 @@ impl Partition {
         set(&status.live_element_instances, state.elements.table.len());
         set(&status.open_incidents, state.incidents.table.len());
         set(&status.buffered_messages, state.messages.len());
-        set(&status.waiting_jobs, state.jobs.activatable_count());
-        set(&status.activated_jobs, state.jobs.activated_count());
+        set(&status.jobs.waiting, state.jobs.activatable_count());
+        set(&status.jobs.activated, state.jobs.activated_count());
         set(&status.state_bytes, state.resident_bytes());
+        let Scaling { targets, whole } = &status.scaling;
+        targets.store(state.scaling.get().partitions, Ordering::Relaxed);
+        whole.store(engine.scaled_up_to(), Ordering::Relaxed);
         let pinned = state.pinned_clock().unwrap_or(i64::MIN);
         status.pinned_clock.store(pinned, Ordering::Relaxed);
         let set = |to: &AtomicU64, value: u64| to.store(value, Ordering::Relaxed);

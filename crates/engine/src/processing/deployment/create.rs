@@ -1,5 +1,7 @@
 //! DEPLOYMENT CREATE: all resources or none.
 
+use std::borrow::Cow;
+
 use skep_protocol::command::Deploy;
 use skep_protocol::intent::{
     DecisionIntent, DecisionRequirementsIntent, DeploymentIntent, FormIntent, ProcessIntent,
@@ -132,9 +134,17 @@ pub(crate) fn distributed(cx: &mut Context<'_>, deployment_key: Key, definitions
             }
         }
     }
-    let replaced = starts::replaced_by(cx, definitions);
+    // A new partition may have got them with everything else.
+    let mut definitions = Cow::Borrowed(definitions);
+    if definitions.iter().any(|new| is_there(cx, new)) {
+        definitions.to_mut().retain(|new| !is_there(cx, new));
+    }
+    if definitions.is_empty() {
+        return;
+    }
+    let replaced = starts::replaced_by(cx, &definitions);
     definitions.iter().for_each(|new| created(cx, new));
-    let tenant = definitions.iter().map(Definition::tenant).next();
+    let tenant = definitions.first().map(Definition::tenant);
     let value = DeploymentValue {
         deployment_key,
         tenant: tenant.cloned().unwrap_or_default(),
@@ -142,4 +152,19 @@ pub(crate) fn distributed(cx: &mut Context<'_>, deployment_key: Key, definitions
     };
     cx.event(deployment_key, DeploymentIntent::Distributed, &value);
     starts::replace_subscriptions(cx, &replaced);
+}
+
+fn is_there(cx: &Context<'_>, new: &Definition) -> bool {
+    let state = &cx.state;
+    match new {
+        Definition::Process(value) => state.processes.get(value.process_definition_key).is_some(),
+        Definition::DecisionRequirements(value) => state
+            .decisions
+            .requirements
+            .pin(value.metadata.key)
+            .is_some(),
+        Definition::Decision(value) => state.decisions.decisions.pin(value.key).is_some(),
+        Definition::Form(value) => state.forms.pin(value.0.metadata.key).is_some(),
+        Definition::Resource(value) => state.resources.pin(value.0.metadata.key).is_some(),
+    }
 }

@@ -6,7 +6,7 @@
 use skep_protocol::intent::{
     BatchOperationIntent, ClockIntent, ClusterVariableIntent, CommandDistributionIntent as Intent,
     DeploymentIntent, GlobalListenerIntent, IdentitySetupIntent, Intent as _,
-    ResourceDeletionIntent, SignalIntent,
+    ResourceDeletionIntent, ScaleIntent, SignalIntent,
 };
 use skep_protocol::record::encode;
 use skep_protocol::value::CommandDistributionValue;
@@ -15,7 +15,7 @@ use skep_protocol::{Key, Response, ValueType};
 use super::{create, delete_resource};
 use crate::processing::identity::IdentityEvent;
 use crate::processing::{
-    Context, batch_operation, clock, cluster_variable, global_listener, identity, signal,
+    Context, batch_operation, clock, cluster_variable, global_listener, identity, scaling, signal,
 };
 use crate::remote::{Distributed, Order, RemoteCommand, Sent};
 
@@ -27,7 +27,7 @@ pub(crate) fn start(
     command: Distributed,
     answer: Response,
 ) -> Option<Response> {
-    if !spread(cx, key, command) {
+    if !spread(cx, key, command) || !is_awaited(cx, key) {
         return Some(answer);
     }
     match cx.request {
@@ -44,8 +44,7 @@ pub(crate) fn start(
 /// Sends a command to all other partitions. `false` when there are none.
 pub(crate) fn spread(cx: &mut Context<'_>, key: Key, command: Distributed) -> bool {
     let own = cx.state.partition;
-    let all = cx.config.routing.partitions();
-    let others: Vec<u32> = all.filter(|p| *p != own).collect();
+    let others: Vec<u32> = (1..=scaling::targets(cx)).filter(|p| *p != own).collect();
     if others.is_empty() {
         return false;
     }
@@ -75,6 +74,14 @@ pub(crate) fn spread(cx: &mut Context<'_>, key: Key, command: Distributed) -> bo
     true
 }
 
+/// A partition that clients wait for has not acknowledged it.
+fn is_awaited(cx: &mut Context<'_>, key: Key) -> bool {
+    let row = cx.state.distributions.table.get(key);
+    let pending = row.map(|row| row.pending.clone()).unwrap_or_default();
+    let mut pending = pending.into_iter();
+    pending.any(|partition| scaling::is_waited_for(cx, partition))
+}
+
 pub(crate) fn value_type_of(command: &Distributed) -> ValueType {
     match command {
         Distributed::Deployment { .. } => ValueType::Deployment,
@@ -92,6 +99,7 @@ pub(crate) fn value_type_of(command: &Distributed) -> ValueType {
         Distributed::SetClusterVariable { .. } | Distributed::DeleteClusterVariable { .. } => {
             ValueType::ClusterVariable
         }
+        Distributed::ScaleUp { .. } | Distributed::ScaledUp { .. } => ValueType::Scale,
     }
 }
 
@@ -111,6 +119,8 @@ pub(crate) fn intent_of(command: &Distributed) -> u8 {
         Distributed::ManageBatchOperation { event, .. } => *event,
         Distributed::SetClusterVariable { .. } => ClusterVariableIntent::Update.id(),
         Distributed::DeleteClusterVariable { .. } => ClusterVariableIntent::Delete.id(),
+        Distributed::ScaleUp { .. } => ScaleIntent::ScaleUp.id(),
+        Distributed::ScaledUp { .. } => ScaleIntent::MarkPartitionBootstrapped.id(),
     }
 }
 
@@ -140,12 +150,25 @@ fn send(cx: &mut Context<'_>, key: Key, partition: u32, order: Order) {
     cx.effects.sends.push((partition, Sent { origin, command }));
 }
 
+/// Sends the oldest command that the partition has not acknowledged. `false`: it has acknowledged all.
+pub(crate) fn send_next(cx: &mut Context<'_>, partition: u32) -> bool {
+    let Some((key, order)) = next_for(cx, partition) else {
+        return false;
+    };
+    send(cx, key, partition, order);
+    true
+}
+
 /// Another partition's command arrives here; possibly again, and possibly after others that came behind it: a clock that was
 /// reset is not to be pinned by a late duplicate. What was carried out is acknowledged only.
 pub(crate) fn receive(cx: &mut Context<'_>, key: Key, origin: u32, command: &Distributed) {
+    // It would come before what it is about. It is sent again.
+    if scaling::is_bootstrapping(&cx.config.routing, cx.state) {
+        return;
+    }
     let last = cx.state.last_received(origin);
     if last.is_none_or(|last| key > last) {
-        carry_out(cx, command);
+        carry_out(cx, key, command);
         let value = CommandDistributionValue {
             partition_id: origin,
             value_type: value_type_of(command) as u8,
@@ -162,7 +185,8 @@ pub(crate) fn receive(cx: &mut Context<'_>, key: Key, origin: u32, command: &Dis
     cx.send(origin, answer);
 }
 
-fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
+/// `key` is that of the distribution.
+pub(crate) fn carry_out(cx: &mut Context<'_>, key: Key, command: &Distributed) {
     match command {
         Distributed::Deployment {
             deployment_key,
@@ -201,6 +225,8 @@ fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
         Distributed::DeleteGlobalListener { key, listener } => {
             global_listener::remove(cx, *key, listener)
         }
+        Distributed::ScaleUp { partitions } => scaling::scaling_up(cx, *partitions),
+        Distributed::ScaledUp { partitions } => scaling::scaled_up(cx, key, *partitions),
     }
 }
 
@@ -228,23 +254,23 @@ pub(crate) fn acknowledge(cx: &mut Context<'_>, key: Key, partition: u32) {
         .table
         .get(key)
         .is_some_and(|row| row.pending.is_empty());
+    if !is_awaited(cx, key)
+        && let Some((request, answer)) = cx.volatile.awaiting_distribution.remove(&key)
+    {
+        cx.respond(request, Ok(answer));
+    }
     if done {
         cx.event(key, Intent::Finished, &value);
-        if let Some((request, answer)) = cx.volatile.awaiting_distribution.remove(&key) {
-            cx.respond(request, Ok(answer));
-        }
     }
-    if let Some((next, order)) = next_for(cx, partition) {
-        send(cx, next, partition, order);
+    if !send_next(cx, partition) {
+        scaling::caught_up(cx, partition);
     }
 }
 
 /// Sends what is not acknowledged once more, and how far batch operations are.
 pub(crate) fn retry(cx: &mut Context<'_>) {
     batch_operation::parts::retry(cx);
-    for partition in cx.config.routing.partitions() {
-        if let Some((key, order)) = next_for(cx, partition) {
-            send(cx, key, partition, order);
-        }
+    for partition in 1..=scaling::targets(cx) {
+        send_next(cx, partition);
     }
 }

@@ -1,6 +1,9 @@
 //! Decisions of the first partition on their way to the others.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
+use skep_identity::Entry;
 use skep_protocol::intent::{
     AuthorizationIntent, GroupIntent, Intent, MappingRuleIntent, RoleIntent, TenantIntent,
     UserIntent,
@@ -84,6 +87,38 @@ impl IdentityEvent {
         value: AuthorizationValue,
     ) -> IdentityEvent {
         IdentityEvent::Authorization(value.authorization_key, event.id(), value)
+    }
+
+    /// The event that makes this row on another partition.
+    pub(crate) fn of_entry(key: Key, entry: &Entry) -> IdentityEvent {
+        let parent =
+            |kind, value: &ParentValue| IdentityEvent::parent(kind, Became::Created, value.clone());
+        let member = |kind, id: &Arc<str>, member: &Member| {
+            let value = ParentValue {
+                key: Key::NONE,
+                id: id.clone(),
+                name: "".into(),
+                description: "".into(),
+                member: Some(member.clone()),
+            };
+            IdentityEvent::parent(kind, Became::EntityAdded, value)
+        };
+        let event = match entry {
+            Entry::User(value) => IdentityEvent::user(UserIntent::Created, value.clone()),
+            Entry::Group(value) => parent(ParentType::Group, value),
+            Entry::Role(value) => parent(ParentType::Role, value),
+            Entry::Tenant(value) => parent(ParentType::Tenant, value),
+            Entry::MappingRule(value) => {
+                IdentityEvent::MappingRule(key, MappingRuleIntent::Created.id(), value.clone())
+            }
+            Entry::Authorization(value) => {
+                IdentityEvent::authorization(AuthorizationIntent::Created, value.clone())
+            }
+            Entry::GroupMember { parent, member: it } => member(ParentType::Group, parent, it),
+            Entry::RoleMember { parent, member: it } => member(ParentType::Role, parent, it),
+            Entry::TenantMember { parent, member: it } => member(ParentType::Tenant, parent, it),
+        };
+        event.for_others()
     }
 
     /// As other partitions get it: they need neither mails nor passwords.

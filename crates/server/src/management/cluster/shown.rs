@@ -28,13 +28,24 @@ pub fn topology(broker: &Broker, state: &State) -> Value {
     Value::Object(shown)
 }
 
-/// Every partition takes requests, and correlation keys are spread over all of them.
+/// Which partitions take requests, and over which correlation keys are spread.
 fn routing(state: &State) -> Value {
-    let partitions = state.partitions;
+    let (active, all) = (state.active_partitions(), state.partitions);
+    let new: Vec<u32> = (active + 1..=all).collect();
+    let requests = match state.is_scaling_up() {
+        false => json!({ "strategy": "AllPartitions", "partitionCount": all }),
+        true => json!({
+            "strategy": "ActivePartitions",
+            "basePartitionCount": active,
+            "additionalActivePartitions": [],
+            "inactivePartitions": new,
+        }),
+    };
+    let founding = state.routing().founding();
     json!({
         "version": state.routing_version,
-        "requestHandling": { "strategy": "AllPartitions", "partitionCount": partitions },
-        "messageCorrelation": { "strategy": "HashMod", "partitionCount": partitions },
+        "requestHandling": requests,
+        "messageCorrelation": { "strategy": "HashMod", "partitionCount": founding },
     })
 }
 
@@ -85,6 +96,7 @@ pub fn operation(operation: &Operation) -> Value {
     let mut shown = json!(operation);
     if let Some(shown) = shown.as_object_mut() {
         shown.remove("purge");
+        shown.remove("partitionCount");
     }
     shown
 }

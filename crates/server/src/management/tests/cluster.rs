@@ -201,7 +201,8 @@ async fn a_change_that_cannot_be_is_refused_with_the_reason() {
     for (method, path, body, status) in [
         ("PATCH", "", r#"{"brokers":{"add":[1],"count":2}}"#, 400),
         ("PATCH", "", r#"{"brokers":{"zone":"a"}}"#, 400),
-        ("PATCH", "", r#"{"partitions":{"count":4}}"#, 501),
+        ("PATCH", "", r#"{"partitions":{"count":1}}"#, 400),
+        ("PATCH", "", r#"{"partitions":{"count":1025}}"#, 400),
         ("PATCH", "?force=true", r#"{"brokers":{"add":[2]}}"#, 400),
         ("PATCH", "?dryRun=perhaps", "{}", 400),
         ("POST", "/brokers", "{}", 400),

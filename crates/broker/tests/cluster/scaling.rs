@@ -1,0 +1,217 @@
+//! Partitions are added while work goes on: nothing is lost, messages are found where they were, and new partitions get work as soon
+//! as they have what every partition has.
+
+use skep_cluster::{Refusal, Request};
+use skep_protocol::command::ExportingChange;
+use skep_protocol::value::ExportingPhase;
+use skep_query::entities::PROCESS_DEFINITION;
+
+use super::changes::{ask, change, partitions_of};
+use super::purge::{open_alone, purge, rows};
+use super::*;
+
+fn to(partitions: u32) -> Request {
+    Request::Scale {
+        add: Vec::new(),
+        remove: Vec::new(),
+        count: None,
+        partitions: Some(partitions),
+        replication_factor: None,
+    }
+}
+
+fn waits() -> Bpmn {
+    Bpmn::process("waits")
+        .start("s")
+        .catch_message("m", "paid", "=order")
+        .end("e")
+}
+
+/// Creates instances until each of the partitions has got one.
+async fn work_on_all(rig: &Rig, partitions: u32) -> HashSet<Key> {
+    let mut created = HashSet::new();
+    let began = Instant::now();
+    let has = |created: &HashSet<Key>| {
+        let of: HashSet<_> = created.iter().filter_map(|key| key.partition()).collect();
+        of.len() as u32 == partitions
+    };
+    while !has(&created) {
+        assert!(began.elapsed() < DEADLINE, "some partition gets no work");
+        created.insert(create_one(rig).await);
+    }
+    created
+}
+
+/// An instance on every partition waits for a message of its own, and gets it.
+async fn expect_messages_everywhere(rig: &Rig, partitions: u32) {
+    let (mut seen, mut n) = (HashSet::new(), 0);
+    while seen.len() < partitions as usize {
+        n += 1;
+        let order = format!("after-{n}");
+        let variables = format!(r#"{{"order":"{order}"}}"#);
+        let all = AwaitResult {
+            fetch_variables: vec![],
+        };
+        let asked = rig
+            .broker
+            .execute(skep_protocol::command::Request::internal(create(
+                "waits",
+                &variables,
+                Some(all),
+            )));
+        insist(rig, publish("paid", &order, "{}")).await.unwrap();
+        let answer = tokio::time::timeout(DEADLINE, asked).await.unwrap().result;
+        let Ok(Response::ProcessInstanceResult { created, .. }) = answer else {
+            panic!("{answer:?}");
+        };
+        seen.extend(created.process_instance_key.partition());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_is_alone_gets_more_partitions() {
+    let nodes = Nodes::new(1, 1);
+    let rig = open_alone(&nodes).await;
+    rig.deploy(&one_task()).await;
+    rig.deploy(&waits()).await;
+    let mut created = HashSet::from([create_one(&rig).await]);
+    let before = rig.create("waits", r#"{"order":"before"}"#).await.unwrap();
+    let began = Instant::now();
+    change(&[&rig], to(3)).await;
+    println!("three partitions after {:?}", began.elapsed());
+    created.extend(work_on_all(&rig, 3).await);
+    expect_messages_everywhere(&rig, 3).await;
+    // Who waited before is found.
+    rig.send(publish("paid", "before", "{}")).await.unwrap();
+    let gone = rig
+        .send(Command::CancelProcessInstance {
+            process_instance_key: before,
+        })
+        .await;
+    assert!(matches!(gone, Err(Failure::Rejected(_))), "{gone:?}");
+    let known = rows(&rig, &PROCESS_INSTANCE).await;
+    assert!(known > created.len(), "{known}");
+    assert_eq!(rows(&rig, &PROCESS_DEFINITION).await, 2);
+    stop(rig).await;
+
+    let rig = open_alone(&nodes).await;
+    assert_eq!(rig.broker.routing().count(), 3);
+    assert_eq!(rows(&rig, &PROCESS_INSTANCE).await, known);
+    all_are_there(&rig, created).await;
+    expect_messages_everywhere(&rig, 3).await;
+    change(&[&rig], to(4)).await;
+    work_on_all(&rig, 4).await;
+    // All of them come again, and have what is deployed then.
+    purge(&rig).await;
+    rig.deploy(&one_task()).await;
+    rig.deploy(&waits()).await;
+    work_on_all(&rig, 4).await;
+    expect_messages_everywhere(&rig, 4).await;
+    let fewer = ask(&rig, to(3), false).await;
+    assert!(matches!(fewer, Err(Refusal::Invalid(_))), "{fewer:?}");
+    stop(rig).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_operators_have_said_of_exporting_counts_for_new_partitions() {
+    let nodes = Nodes::new(1, 1);
+    let rig = open_alone(&nodes).await;
+    let change = ExportingChange::Phase(ExportingPhase::SoftPaused);
+    let pause = Command::ChangeExporting {
+        partition: 1,
+        change,
+    };
+    rig.send(pause).await.unwrap();
+    super::changes::change(&[&rig], to(3)).await;
+    for partition in rig.broker.partitions() {
+        let phase = partition.exporters.value().phase;
+        assert_eq!(phase, ExportingPhase::SoftPaused);
+    }
+    stop(rig).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn partitions_are_doubled_under_load_while_a_node_is_restarted() {
+    let nodes = Nodes::new(3, 2);
+    let mut rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    rigs[0].deploy(&waits()).await;
+    let done = Arc::new(AtomicBool::new(false));
+    let working = rigs[..2].iter().map(|rig| {
+        let (broker, done) = (rig.broker.clone(), done.clone());
+        let rig = Rig {
+            broker,
+            clock: rig.clock.clone(),
+            directory: rig.directory.clone(),
+        };
+        tokio::spawn(async move {
+            let mut created = HashSet::new();
+            while !done.load(Ordering::Relaxed) {
+                created.insert(create_one(&rig).await);
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            created
+        })
+    });
+    let working: Vec<_> = working.collect();
+    let planned = ask(&rigs[0], to(4), false).await.unwrap();
+    let began = Instant::now();
+    let has_begun = || rigs[0].broker.cluster_state().partitions == 4;
+    wait_until("the new partitions to exist", has_begun).await;
+    stop(rigs.pop().unwrap()).await;
+    // What is deployed meanwhile waits for nobody who takes no part.
+    let late = Bpmn::process("late").start("s").end("e");
+    rigs[0].deploy(&late).await;
+    rigs.push(nodes.open(2).await);
+    for rig in &rigs {
+        wait_until("the end of the change", || {
+            super::changes::is_over(rig, planned.change)
+        })
+        .await;
+        wait_until("copies", || partitions_of(rig) == [1, 2, 3, 4]).await;
+    }
+    println!("four partitions after {:?}", began.elapsed());
+    let mut created = work_on_all(&rigs[2], 4).await;
+    done.store(true, Ordering::Relaxed);
+    for work in working {
+        created.extend(work.await.unwrap());
+    }
+    expect_messages_everywhere(&rigs[1], 4).await;
+    for _ in 0..8 {
+        insist(&rigs[2], create("late", "{}", None)).await.unwrap();
+    }
+    // They have all their copies: none of the nodes is needed.
+    stop(rigs.remove(0)).await;
+    all_are_there(&rigs[1], created).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_stuck_can_be_given_up_and_goes_on_when_it_is_asked_for_again() {
+    let mut nodes = Nodes::new(3, 1);
+    nodes.retry_interval = Duration::from_millis(100);
+    let mut rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    // The second partition begins there.
+    let away = rigs.remove(1);
+    stop(away).await;
+    let planned = ask(&rigs[0], to(2), false).await.unwrap();
+    let stuck = || rigs[0].broker.cluster_state().partitions == 2;
+    wait_until("the new partition to exist", stuck).await;
+    rigs[0].deploy(&waits()).await;
+    create_one(&rigs[1]).await;
+    let cancel = skep_broker::cluster::Ask::Cancel {
+        change: planned.change,
+    };
+    rigs[0].broker.ask_for(cancel).await.unwrap();
+    let over = || rigs[0].broker.cluster_state().running.is_none();
+    wait_until("it to be given up", over).await;
+    assert_eq!(rigs[0].broker.routing().count(), 1);
+    rigs[0]
+        .deploy(&Bpmn::process("late").start("s").end("e"))
+        .await;
+    rigs.push(nodes.open(1).await);
+    let all: Vec<&Rig> = rigs.iter().collect();
+    change(&all, to(2)).await;
+    work_on_all(&rigs[0], 2).await;
+    expect_messages_everywhere(&rigs[1], 2).await;
+}

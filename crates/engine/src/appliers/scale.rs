@@ -1,0 +1,29 @@
+//! SCALE events.
+
+use skep_protocol::Key;
+use skep_protocol::intent::ScaleIntent as Intent;
+use skep_protocol::value::ScaleValue;
+
+use super::Apply;
+use crate::state::State;
+
+impl Apply<ScaleValue> for State {
+    fn apply(&mut self, key: Key, intent: Intent, value: &ScaleValue, _timestamp: i64) {
+        let partitions = value.desired_partition_count;
+        self.scaling.change(|scaling| {
+            scaling.partitions = scaling.partitions.max(partitions);
+            match intent {
+                Intent::ScalingUp => scaling.finished = Key::NONE,
+                Intent::PartitionBootstrapped => {
+                    let whole = value.redistributed_partitions.iter();
+                    scaling.bootstrapped.extend(whole);
+                }
+                Intent::ScaledUp => scaling.finished = key,
+                Intent::ScaleUp
+                | Intent::Status
+                | Intent::StatusResponse
+                | Intent::MarkPartitionBootstrapped => {}
+            }
+        });
+    }
+}

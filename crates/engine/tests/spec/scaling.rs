@@ -1,0 +1,336 @@
+//! Partitions are added: the new ones get what every partition has, whatever the network does meanwhile.
+
+use std::sync::Arc;
+
+use crate::identity::{member, new, user};
+use crate::support::*;
+use proptest::prelude::*;
+use skep_engine::{EngineConfig, RemoteCommand};
+use skep_model::builder::Bpmn;
+use skep_protocol::command::*;
+use skep_protocol::value::*;
+use skep_protocol::{Document, Routing};
+
+const FOUNDING: u32 = 2;
+const PARTITIONS: u32 = 4;
+
+/// Partitions 3 and 4 are there, and nobody has told anybody.
+fn rig() -> Rig {
+    Rig::with_configs(PARTITIONS, |id| EngineConfig {
+        routing: Arc::new(match id <= FOUNDING {
+            true => Routing::new(FOUNDING),
+            false => Routing::scaled(FOUNDING, FOUNDING, PARTITIONS),
+        }),
+        ..config(id, FOUNDING)
+    })
+}
+
+fn process(version: usize) -> Bpmn {
+    Bpmn::process("p")
+        .start("s")
+        .service_task("task", &format!("v{version}"))
+        .end("e")
+}
+
+fn scale_up(rig: &mut Rig) {
+    let partitions = PARTITIONS;
+    rig.send(Command::ScaleUp { partitions }).unwrap();
+}
+
+/// Nothing is lost for long: whatever is unanswered is asked again.
+fn settle(rig: &mut Rig) {
+    rig.fate = Box::new(|_| Fate::Arrives);
+    for _ in 0..6 {
+        rig.advance(10_000);
+    }
+}
+
+fn activate(rig: &mut Rig) {
+    assert_eq!(rig.engine(1).scaled_up_to(), PARTITIONS);
+    for id in 1..=PARTITIONS {
+        let routing = Routing::scaled(FOUNDING, PARTITIONS, PARTITIONS);
+        rig.engine(id).set_routing(Arc::new(routing));
+    }
+}
+
+/// Table and key, and the bytes.
+type Row = ((u8, Vec<u8>), Vec<u8>);
+
+/// Definitions, listeners, cluster variables and identity.
+fn global_rows(rig: &mut Rig, partition: u32) -> Vec<Row> {
+    const TABLES: [u8; 8] = [1, 36, 40, 41, 42, 43, 60, 67];
+    let dump = rig.engine(partition).state.dump();
+    let rows = dump.into_iter();
+    rows.filter(|((table, _), _)| TABLES.contains(table))
+        .collect()
+}
+
+fn expect_the_same_everywhere(rig: &mut Rig) {
+    let known = global_rows(rig, 2);
+    let clock = rig.engine(2).state.pinned_clock();
+    for new in FOUNDING + 1..=PARTITIONS {
+        let rows = global_rows(rig, new);
+        let missing = known.iter().filter(|row| !rows.contains(row));
+        let missing: Vec<_> = missing.map(|(row, _)| row).collect();
+        let too_much = rows.iter().filter(|row| !known.contains(row));
+        let too_much: Vec<_> = too_much.map(|(row, _)| row).collect();
+        assert!(
+            missing.is_empty() && too_much.is_empty(),
+            "partition {new} lacks {missing:?} and has {too_much:?}"
+        );
+        let state = &rig.engine(new).state;
+        assert_eq!(state.pinned_clock(), clock);
+    }
+}
+
+fn dmn() -> String {
+    r#"<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/" id="rules" name="rules" namespace="n">
+        <decision id="pick" name="pick"><variable name="pick"/><literalExpression><text>1</text></literalExpression></decision>
+    </definitions>"#.to_string()
+}
+
+/// One thing of each kind that every partition has.
+fn fill(rig: &mut Rig) {
+    rig.deploy(process(1));
+    rig.deploy(process(2));
+    rig.deploy_files(vec![("rules.dmn", dmn())]).unwrap();
+    let form = r#"{"id":"ask","components":[],"schemaVersion":1}"#;
+    rig.deploy_files(vec![("ask.form", form.to_string())])
+        .unwrap();
+    rig.deploy_files(vec![("run.rpa", r#"{"id":"run"}"#.to_string())])
+        .unwrap();
+    set(rig, "limit", "2");
+    let listener = GlobalListenerValue {
+        id: "l".into(),
+        job_type: "l".into(),
+        retries: 2,
+        events: vec![GlobalListenerEvent::One(ListenerEvent::Completing)],
+        after_non_global: false,
+        priority: 50,
+    };
+    rig.send(Command::CreateGlobalListener(listener)).unwrap();
+    let commands = [
+        IdentityCommand::CreateUser(user("ada")),
+        IdentityCommand::CreateGroup(new("staff")),
+        IdentityCommand::CreateRole(new("boss")),
+        IdentityCommand::CreateTenant(new("acme")),
+        IdentityCommand::AddToGroup(member("staff", EntityType::User, "ada")),
+        IdentityCommand::AddToRole(member("boss", EntityType::Group, "staff")),
+        IdentityCommand::AddToTenant(member("acme", EntityType::User, "ada")),
+    ];
+    for command in commands {
+        rig.send(Command::Identity(command)).unwrap();
+    }
+}
+
+fn set(rig: &mut Rig, name: &str, value: &str) -> u64 {
+    rig.send_async(Command::CreateClusterVariable(ClusterVariableValue {
+        name: name.into(),
+        value: value.into(),
+        tenant: None,
+    }))
+}
+
+#[test]
+fn a_new_partition_gets_what_every_partition_has() {
+    let mut rig = rig();
+    fill(&mut rig);
+    let now = rig.now + 1_000;
+    rig.send(Command::PinClock { timestamp: now }).unwrap();
+    scale_up(&mut rig);
+    settle(&mut rig);
+    expect_the_same_everywhere(&mut rig);
+    activate(&mut rig);
+    let instance = rig.create_on(3, "p", "{}");
+    assert_eq!(rig.jobs("v2").len(), 1, "the latest version");
+    assert_eq!(instance.partition(), Some(3));
+}
+
+#[test]
+fn what_is_much_comes_in_parts() {
+    let mut rig = rig();
+    for n in 0..1_200 {
+        set(&mut rig, &format!("v{n}"), "1");
+    }
+    scale_up(&mut rig);
+    settle(&mut rig);
+    expect_the_same_everywhere(&mut rig);
+    let parts = rig.seen.iter();
+    let parts = parts.filter(|r| r.partition == 1 && r.intent == "STATUS");
+    assert_eq!(parts.count(), 2 * 3, "two partitions ask for three parts");
+}
+
+#[test]
+fn clients_do_not_wait_for_a_partition_that_takes_no_part() {
+    let mut rig = rig();
+    rig.fate = Box::new(|command| match command {
+        RemoteCommand::Scaling(_) => Fate::Lost,
+        _ => Fate::Arrives,
+    });
+    scale_up(&mut rig);
+    rig.deploy(process(1));
+    settle(&mut rig);
+    expect_the_same_everywhere(&mut rig);
+    assert_eq!(rig.engine(1).state.distributions.table.len(), 0);
+}
+
+#[test]
+fn clients_wait_for_it_as_soon_as_it_may_get_work() {
+    let mut rig = rig();
+    scale_up(&mut rig);
+    settle(&mut rig);
+    assert_eq!(rig.engine(1).scaled_up_to(), PARTITIONS);
+    let mut lost = 0;
+    rig.fate = Box::new(move |command| match command {
+        RemoteCommand::Distribute { .. } if lost < 3 => {
+            lost += 1;
+            Fate::Lost
+        }
+        _ => Fate::Arrives,
+    });
+    let request = set(&mut rig, "late", "1");
+    assert_eq!(rig.answer(request), None);
+    settle(&mut rig);
+    assert!(matches!(rig.answer(request), Some(Ok(_))));
+}
+
+#[test]
+fn messages_and_signals_reach_instances_on_new_partitions() {
+    let mut rig = rig();
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .catch_message("m", "paid", "=order")
+        .catch_signal("sig", "go")
+        .service_task("task", "work")
+        .end("e");
+    rig.deploy(bpmn);
+    scale_up(&mut rig);
+    settle(&mut rig);
+    activate(&mut rig);
+    for (partition, order) in [(3, "a"), (4, "b")] {
+        rig.create_on(partition, "p", &format!(r#"{{"order":"{order}"}}"#));
+    }
+    for order in ["a", "b"] {
+        let message = Command::PublishMessage(Rig::message("paid", order, 60_000, "{}"));
+        let of = Routing::new(FOUNDING).of_correlation(order);
+        rig.send_to(of, message);
+    }
+    // Thrown where nobody waits.
+    let signal = Command::BroadcastSignal(BroadcastSignal {
+        signal_name: "go".into(),
+        variables: Document::default(),
+    });
+    rig.send_to(2, signal);
+    assert_eq!(rig.jobs("work").len(), 2);
+}
+
+#[test]
+fn there_are_never_fewer_than_before_and_the_same_again_is_nothing() {
+    let mut rig = rig();
+    scale_up(&mut rig);
+    settle(&mut rig);
+    let written = rig.seen.len();
+    scale_up(&mut rig);
+    assert_eq!(rig.seen.len(), written);
+    let (kind, reason) = rejected(rig.send(Command::ScaleUp { partitions: 3 }));
+    assert_eq!(kind, "INVALID_STATE");
+    assert!(reason.contains("there are 4 already"), "{reason}");
+}
+
+#[test]
+fn a_second_time_works_as_the_first() {
+    let mut rig = Rig::with_configs(PARTITIONS, |id| EngineConfig {
+        routing: Arc::new(match id {
+            1 => Routing::new(1),
+            _ => Routing::scaled(1, 1, id),
+        }),
+        ..config(id, 1)
+    });
+    rig.deploy(process(1));
+    for partitions in 2..=PARTITIONS {
+        rig.send(Command::ScaleUp { partitions }).unwrap();
+        settle(&mut rig);
+        assert_eq!(rig.engine(1).scaled_up_to(), partitions);
+        rig.deploy(process(partitions as usize));
+    }
+    settle(&mut rig);
+    expect_the_same_everywhere(&mut rig);
+}
+
+/// What somebody decides, or what happens, while the new partitions come.
+#[derive(Clone, Debug)]
+enum Act {
+    Deploy(usize),
+    Delete,
+    Set(u8),
+    Unset(u8),
+    Pass,
+    ScaleUp,
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let act = prop_oneof![
+        3 => (0usize..4).prop_map(Act::Deploy),
+        2 => Just(Act::Delete),
+        3 => (0u8..3).prop_map(Act::Set),
+        2 => (0u8..3).prop_map(Act::Unset),
+        3 => Just(Act::Pass),
+        2 => Just(Act::ScaleUp),
+    ];
+    proptest::collection::vec(act, 1..25)
+}
+
+fn perform(rig: &mut Rig, act: &Act) {
+    match act {
+        Act::Deploy(version) => {
+            rig.send_async(Command::Deploy(Deploy {
+                resources: vec![Resource {
+                    name: "p.bpmn".into(),
+                    content: process(*version).xml().into(),
+                }],
+            }));
+        }
+        Act::Delete => {
+            let state = &rig.engine(1).state;
+            let latest = state.processes.latest(&Default::default(), "p");
+            if let Some(resource_key) = latest.map(|process| process.key) {
+                rig.send_async(Command::DeleteResource {
+                    resource_key,
+                    delete_history: false,
+                });
+            }
+        }
+        Act::Set(name) => drop(set(rig, &format!("v{name}"), "1")),
+        Act::Unset(name) => {
+            rig.send_async(Command::DeleteClusterVariable {
+                name: format!("v{name}").into(),
+                tenant: None,
+            });
+        }
+        Act::Pass => rig.advance(10_000),
+        Act::ScaleUp => scale_up(rig),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_is_lost_or_comes_twice_all_partitions_have_the_same(acts in acts(), fates in proptest::collection::vec(0u8..4, 1..40)) {
+        let mut rig = rig();
+        let mut fates = fates.into_iter().cycle();
+        rig.fate = Box::new(move |_| match fates.next() {
+            Some(0) => Fate::Lost,
+            Some(1) => Fate::Twice,
+            _ => Fate::Arrives,
+        });
+        for act in &acts {
+            perform(&mut rig, act);
+        }
+        scale_up(&mut rig);
+        settle(&mut rig);
+        prop_assert_eq!(rig.engine(1).scaled_up_to(), PARTITIONS);
+        expect_the_same_everywhere(&mut rig);
+        prop_assert_eq!(rig.engine(1).state.distributions.table.len(), 0);
+    }
+}
