@@ -28,7 +28,7 @@ pub struct ConfigArgs {
     /// Directory of all data [default: data].
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
-    /// Number of partitions; fixed for the life of the data directory [default: 1].
+    /// Number of partitions of a new data directory; `skep cluster apply` adds more later [default: 1].
     #[arg(long)]
     partitions: Option<u32>,
     /// Address that all three interfaces listen on; 0.0.0.0 opens them to other machines [default: 127.0.0.1].

@@ -26,6 +26,8 @@ mod reads;
 mod rolling;
 #[path = "cluster/room.rs"]
 mod room;
+#[path = "cluster/scaling.rs"]
+mod scaling;
 #[path = "cluster/secured.rs"]
 mod secured;
 mod support;

@@ -15,7 +15,7 @@ pub struct ClusterArgs {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Bring the cluster to a number of nodes and of copies; nothing is done where it is as asked already.
+    /// Bring the cluster to a number of nodes, partitions and copies; nothing is done where it is as asked already.
     Apply(apply::ApplyArgs),
     /// Spread leaders evenly over the nodes now, without waiting until they move by themselves.
     Rebalance(RebalanceArgs),

@@ -6,7 +6,7 @@ use super::faults::Clients;
 use super::*;
 
 /// What the node knows of a change: its status.
-fn status_of(server: &Server, change: u32) -> Option<String> {
+pub fn status_of(server: &Server, change: u32) -> Option<String> {
     let path = format!("{CLUSTER}/changes/{change}");
     let (_, body) = server.management("GET", &path)?;
     let change: Value = serde_json::from_str(&body).ok()?;
@@ -119,7 +119,7 @@ async fn a_change_that_cannot_end_outlives_kills_and_is_given_up() {
 }
 
 /// `skep cluster apply`, as the hooks of the Helm chart run it.
-fn apply(server: &Server, arguments: &[&str]) -> (Option<i32>, String) {
+pub fn apply(server: &Server, arguments: &[&str]) -> (Option<i32>, String) {
     let management = format!("http://127.0.0.1:{}", server.management);
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
         .args(["cluster", "apply", "--management", &management])
@@ -138,7 +138,7 @@ async fn the_command_line_grows_and_shrinks_a_cluster_and_repeats_nothing() {
     let (code, text) = apply(&servers[0], &["--size", "3", "--replication-factor", "3"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(
-        text.contains("As asked: nodes 0 1 2, copies of each partition 3"),
+        text.contains("As asked: nodes 0 1 2, partitions 2, copies of each 3"),
         "{text}"
     );
     let (code, text) = apply(&servers[0], &["--size", "4", "--shrink-only"]);

@@ -25,6 +25,9 @@ pub struct ApplyArgs {
     /// Copies that each partition is to have [default: as many as it has].
     #[arg(long, value_name = "COPIES", value_parser = clap::value_parser!(u64).range(1..=7))]
     replication_factor: Option<u64>,
+    /// Partitions that the cluster is to have; they can become more, not fewer [default: as many as it has].
+    #[arg(long, value_name = "PARTITIONS", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    partitions: Option<u64>,
     /// Do nothing but take nodes away: what comes before pods are removed.
     #[arg(long)]
     shrink_only: bool,
@@ -40,6 +43,8 @@ pub async fn run(args: ApplyArgs) -> anyhow::Result<()> {
     let wish = Wish {
         size: args.size,
         copies: args.replication_factor,
+        // What goes must not wait for what comes.
+        partitions: args.partitions.filter(|_| !args.shrink_only),
     };
     if wish.copies.is_some_and(|copies| copies > wish.size) {
         let text = "--replication-factor is greater than --size: copies of a partition are on different nodes";

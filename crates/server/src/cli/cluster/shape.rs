@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Nodes, and how many copies partitions have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub struct Shape {
     pub copies: u64,
     /// Every partition has as many.
     pub is_even: bool,
+    /// Partitions that take part.
+    pub partitions: u64,
 }
 
 /// What is asked for.
@@ -20,6 +22,8 @@ pub struct Wish {
     pub size: u64,
     /// None: as many copies as there are.
     pub copies: Option<u64>,
+    /// None: as many partitions as there are.
+    pub partitions: Option<u64>,
 }
 
 impl Shape {
@@ -40,6 +44,7 @@ impl Shape {
             nodes,
             copies: fewest,
             is_even: fewest == most,
+            partitions: active(cluster).unwrap_or(copies.len() as u64),
         })
     }
 
@@ -47,7 +52,8 @@ impl Shape {
         let copies = wish
             .copies
             .is_none_or(|copies| self.is_even && self.copies == copies);
-        copies && self.nodes.iter().copied().eq(0..wish.size)
+        let partitions = wish.partitions.is_none_or(|count| self.partitions == count);
+        copies && partitions && self.nodes.iter().copied().eq(0..wish.size)
     }
 
     /// Nodes that there are go, if the wish comes true.
@@ -58,8 +64,9 @@ impl Shape {
     pub fn text(&self) -> String {
         let nodes: Vec<String> = self.nodes.iter().map(ToString::to_string).collect();
         format!(
-            "nodes {}, copies of each partition {}",
+            "nodes {}, partitions {}, copies of each {}",
             nodes.join(" "),
+            self.partitions,
             self.copies
         )
     }
@@ -68,15 +75,26 @@ impl Shape {
 impl Wish {
     /// The body of `PATCH /actuator/cluster`.
     pub fn body(self) -> Value {
-        let mut body = json!({ "brokers": { "count": self.size } });
-        if let (Some(copies), Some(body)) = (self.copies, body.as_object_mut()) {
-            body.insert(
-                "partitions".to_string(),
-                json!({ "replicationFactor": copies }),
-            );
+        let wishes = [
+            ("replicationFactor", self.copies),
+            ("count", self.partitions),
+        ];
+        let wishes = wishes.into_iter();
+        let wishes = wishes.filter_map(|(name, wish)| Some((name.to_string(), json!(wish?))));
+        let partitions: Map<String, Value> = wishes.collect();
+        let brokers = json!({ "count": self.size });
+        match partitions.is_empty() {
+            true => json!({ "brokers": brokers }),
+            false => json!({ "brokers": brokers, "partitions": partitions }),
         }
-        body
     }
+}
+
+/// Partitions that have just come about are not counted.
+fn active(cluster: &Value) -> Option<u64> {
+    let requests = cluster.pointer("/routing/requestHandling")?;
+    let all = requests.get("partitionCount");
+    all.or_else(|| requests.get("basePartitionCount"))?.as_u64()
 }
 
 #[cfg(test)]
@@ -95,6 +113,7 @@ mod tests {
         Wish {
             size,
             copies: copies.into(),
+            partitions: None,
         }
     }
 
@@ -105,7 +124,7 @@ mod tests {
         assert!(three.is(wish(3, 3)) && three.is(wish(3, None)));
         assert!(!three.is(wish(3, 2)) && !three.is(wish(4, 3)) && !three.is(wish(2, 2)));
         assert!(three.loses_nodes(wish(2, 2)) && !three.loses_nodes(wish(4, 2)));
-        assert_eq!(three.text(), "nodes 0 1 2, copies of each partition 3");
+        assert_eq!(three.text(), "nodes 0 1 2, partitions 2, copies of each 3");
         // The right number of other nodes, and partitions with different numbers of copies.
         let moved = cluster(&[(0, &[1]), (1, &[1]), (3, &[1])]);
         assert!(!Shape::read(&moved).unwrap().is(wish(3, 3)));
@@ -124,5 +143,25 @@ mod tests {
         assert_eq!(wish(3, None).body(), json!({"brokers": {"count": 3}}));
         let both = json!({"brokers": {"count": 3}, "partitions": {"replicationFactor": 2}});
         assert_eq!(wish(3, 2).body(), both);
+    }
+
+    #[test]
+    fn partitions_count_once_they_take_part() {
+        let wish = Wish {
+            partitions: Some(3),
+            ..wish(1, None)
+        };
+        assert_eq!(
+            wish.body(),
+            json!({"brokers": {"count": 1}, "partitions": {"count": 3}})
+        );
+        let mut scaling = cluster(&[(0, &[1, 2, 3])]);
+        assert!(Shape::read(&scaling).unwrap().is(wish));
+        scaling["routing"]["requestHandling"] = json!({
+            "strategy": "ActivePartitions", "basePartitionCount": 2, "inactivePartitions": [3],
+        });
+        let shape = Shape::read(&scaling).unwrap();
+        assert!(!shape.is(wish));
+        assert_eq!(shape.partitions, 2);
     }
 }

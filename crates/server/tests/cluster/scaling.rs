@@ -1,0 +1,70 @@
+//! Partitions are added by the command line while clients work at one node and the others are killed.
+
+use std::collections::BTreeSet;
+
+use super::changes::{apply, status_of};
+use super::faults::Clients;
+use super::*;
+use skep_client::CreateInstance;
+
+/// The partitions that get new instances.
+async fn partitions_with_work(server: &Server) -> BTreeSet<i64> {
+    let mut seen = BTreeSet::new();
+    for _ in 0..12 {
+        let request = CreateInstance::latest("one-task");
+        if let Ok(instance) = server.client().create_instance(&request).await {
+            seen.insert(instance.process_instance_key >> 51);
+        }
+    }
+    seen
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn partitions_are_doubled_under_load_though_nodes_are_killed_meanwhile() {
+    let nodes = Nodes::new(3);
+    let mut servers = nodes.all().await;
+    ledger::deploy_one_task(&servers[0].client()).await;
+    let ledger = Shared::default();
+    let clients = Clients::start(servers[2..].iter(), &ledger);
+    eventually("work", async || ledger.created() > 30).await;
+    let (code, text) = apply(&servers[0], &["--size", "3", "--partitions", "6"]);
+    assert_eq!(code, Some(0), "{text}");
+    let began = Instant::now();
+    // One of them leads the first partition, on which the change depends.
+    for (node, server) in servers.iter_mut().enumerate().take(2) {
+        server.kill();
+        *server = nodes.start(node).await.unwrap();
+    }
+    eventually("the change", async || {
+        let over = |server| status_of(server, 1).as_deref() == Some("COMPLETED");
+        servers.iter().all(over)
+    })
+    .await;
+    println!(
+        "six partitions after {:?}; without an answer for {:?}",
+        began.elapsed(),
+        clients.end().await
+    );
+    let (code, text) = apply(&servers[1], &["--size", "3", "--partitions", "6"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.contains("nodes 0 1 2, partitions 6, copies of each 3"),
+        "{text}"
+    );
+    for server in &servers {
+        eventually("work on all partitions", async || {
+            partitions_with_work(server).await == (1..=6).collect()
+        })
+        .await;
+    }
+    // They can become more, but not fewer; what is wrong is said.
+    let (code, text) = apply(&servers[2], &["--size", "3", "--partitions", "5"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(
+        text.contains("they can become more, but not fewer"),
+        "{text}"
+    );
+    for server in &servers {
+        ledger::expect_everything_acknowledged(server, &ledger).await;
+    }
+}
