@@ -23,6 +23,9 @@ const SLICE: usize = 20_000;
 /// What a search server calls an index none of whose shards has started.
 const NO_SHARD: &str = "no_shard_available_action_exception";
 
+/// No shard of an index has answered.
+const ALL_FAILED: &str = "search_phase_execution_exception";
+
 /// A document that is to go.
 struct Found {
     index: String,
@@ -127,14 +130,13 @@ fn hits(answer: &Json) -> Result<Vec<Found>, Failure> {
     Ok(found.collect())
 }
 
-/// An index that another partition has just made has no shard that answers yet. Nothing in it is old, and where a shard is lost,
-/// the next write to it says so.
+/// An index that another partition has just made has no shard that answers yet: a search server says so, or names no cause at all.
+/// Nothing in it is old, and where a shard is lost, the next write to it says so.
 fn without_shards(error: &Json) -> bool {
+    let said = |of: &Json, what: &str| of.get("type").and_then(Json::as_str) == Some(what);
     let causes = error.get("root_cause").and_then(Json::as_array);
-    causes.is_some_and(|causes| {
-        let name = |cause: &Json| cause.get("type").cloned() == Some(json!(NO_SHARD));
-        !causes.is_empty() && causes.iter().all(name)
-    })
+    said(error, ALL_FAILED)
+        && causes.is_some_and(|causes| causes.iter().all(|cause| said(cause, NO_SHARD)))
 }
 
 /// How many were there.
@@ -237,25 +239,24 @@ pub fn delete(
 mod tests {
     use super::*;
 
-    fn refused(cause: &str) -> Json {
+    fn refused(causes: &Json) -> Json {
         json!({"status": 503, "error": {
-            "type": "search_phase_execution_exception", "reason": "all shards failed", "phase": "query",
-            "root_cause": [{"type": cause, "reason": null}],
+            "type": ALL_FAILED, "reason": "all shards failed", "phase": "query", "root_cause": causes,
         }})
     }
 
     #[test]
     fn nothing_is_old_in_an_index_that_has_just_come_about() {
-        assert_eq!(hits(&refused(NO_SHARD)).unwrap().len(), 0);
+        for causes in [json!([]), json!([{"type": NO_SHARD, "reason": null}])] {
+            assert_eq!(hits(&refused(&causes)).unwrap().len(), 0);
+        }
     }
 
     #[test]
     fn another_failure_is_said() {
-        let failure = hits(&refused("circuit_breaking_exception")).err().unwrap();
-        assert!(
-            failure.reason.contains("circuit_breaking_exception"),
-            "{}",
-            failure.reason
-        );
+        let causes = json!([{"type": "circuit_breaking_exception", "reason": "too large"}]);
+        let failure = hits(&refused(&causes)).err().unwrap();
+        let reason = failure.reason;
+        assert!(reason.contains("circuit_breaking_exception"), "{reason}");
     }
 }
