@@ -1,5 +1,6 @@
 //! Where the nodes of a run come from. Processes of this machine are the only driver yet; a cluster of somebody else is only looked at.
 
+mod changes;
 mod disk;
 mod node;
 mod topology;
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::guard::{Guard, Undo};
 use crate::plan::{Nodes, Who};
+pub use changes::have_partitions;
 pub use disk::mounts_are_permitted;
 pub use node::Node;
 pub use topology::Topology;
@@ -211,6 +213,21 @@ impl Cluster {
     pub fn died(&mut self) -> u32 {
         let died = self.nodes.iter_mut().map(Node::has_died);
         died.map(u32::from).sum()
+    }
+
+    /// Asks for so many partitions.
+    ///
+    /// # Errors
+    /// No node answers, or the cluster refuses it.
+    pub fn scale(&self, partitions: u32) -> io::Result<()> {
+        self.guard()?;
+        changes::scale(&self.management_addresses(), partitions)
+    }
+
+    /// Addresses of the management ports of all nodes.
+    pub fn management_addresses(&self) -> Vec<String> {
+        let nodes = self.nodes.iter();
+        nodes.map(|node| node.management.clone()).collect()
     }
 
     /// Addresses of the REST API of all nodes.

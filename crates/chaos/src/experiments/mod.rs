@@ -2,6 +2,7 @@
 
 mod broker_loss;
 mod disk_full;
+mod scale_up;
 mod worker_outage;
 
 use std::collections::BTreeMap;
@@ -19,9 +20,10 @@ pub struct Experiment {
 }
 
 /// All of them.
-pub const ALL: [Experiment; 3] = [
+pub const ALL: [Experiment; 4] = [
     broker_loss::EXPERIMENT,
     disk_full::EXPERIMENT,
+    scale_up::EXPERIMENT,
     worker_outage::EXPERIMENT,
 ];
 

@@ -5,12 +5,11 @@ use serde_json::Value;
 use super::{Action, Plan, Who};
 
 /// Actions of the design that do not exist yet, and what they would do.
-const NOT_BUILT: [(&str, &str); 8] = [
+const NOT_BUILT: [(&str, &str); 7] = [
     ("limit", "limits of CPU and memory"),
     ("cut", "cut connections"),
     ("slow", "slow connections"),
     ("disk", "disks that are slow or fail"),
-    ("scale", "changes of the cluster"),
     ("backup", "backups"),
     ("restore", "restoring"),
     ("store", "faults of a database, a search server or S3"),
@@ -91,6 +90,7 @@ impl Plan {
             | Action::Resume
             | Action::Start
             | Action::Free
+            | Action::Scale { .. }
             | Action::Wait { .. } => None,
         };
         match node.filter(|node| *node >= self.nodes.count) {
@@ -146,6 +146,7 @@ mod tests {
                 "`limit` (limits of CPU and memory) is not built yet",
             ),
             ("{cut: {node: 0}}", "`cut`"),
+            ("{scale: {nodes: 2}}", "unknown field `nodes`"),
             ("{explode: 1}", "unknown variant `explode`"),
             ("{kill: {node: 1}}", "step f: there is no node 1"),
             ("{fill: {node: 0, leave-mib: 1}}", "set nodes.disk-mib"),

@@ -104,6 +104,8 @@ pub enum Action {
     Fill { node: u32, leave_mib: u64 },
     /// They are deleted.
     Free,
+    /// The cluster is to have so many partitions; done when it has begun with it.
+    Scale { partitions: u32 },
     /// A question to a node; `STEP.right` is 1 where the answer has the status that it has to have, `STEP.ms` how long it took.
     Request(Request),
     /// Waits; `STEP.seconds` says how long.
@@ -156,6 +158,8 @@ pub enum Until {
     /// At most so many instances are under way. Also gives `STEP.backlog`, those under way at first, and, where M is known,
     /// `STEP.ideal-seconds`: backlog ÷ (M − rate).
     OpenAtMost(f64),
+    /// Every node knows that so many partitions take part, and of no change that goes on.
+    Partitions(u32),
     /// So many creations were acknowledged since the step began.
     Created(u64),
     /// In a second, this share of the rate was acknowledged.
@@ -186,6 +190,7 @@ impl fmt::Display for Until {
         match self {
             Self::Even => f.write_str("all nodes answer and lead evenly"),
             Self::OpenAtMost(open) => write!(f, "at most {open} instances are under way"),
+            Self::Partitions(count) => write!(f, "{count} partitions take part"),
             Self::Created(count) => write!(f, "{count} creations are acknowledged"),
             Self::RateIs(share) => write!(f, "{share} of the rate is acknowledged"),
         }
@@ -212,6 +217,7 @@ impl fmt::Display for Action {
                 )
             }
             Self::Free => f.write_str("room on the disks again"),
+            Self::Scale { partitions } => write!(f, "{partitions} partitions are asked for"),
             Self::Request(request) => write!(
                 f,
                 "{} {} of node {}",
@@ -233,7 +239,8 @@ impl Action {
             | Self::Start
             | Self::Replace(_)
             | Self::Fill { .. }
-            | Self::Free => true,
+            | Self::Free
+            | Self::Scale { .. } => true,
             Self::Load(_)
             | Self::StopLoad
             | Self::Workers(_)

@@ -9,7 +9,7 @@ use skep_load::Running;
 
 use super::sampler::Sampler;
 use super::{Stage, audit, lock};
-use crate::drivers::{Cluster, are_even};
+use crate::drivers::{Cluster, are_even, have_partitions};
 use crate::http;
 use crate::plan::{Action, Plan, Rate, Request, Step, Until};
 use crate::probes::float;
@@ -145,6 +145,10 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
             cluster.fill(*node, leave_mib * MIB)?;
             *node
         }
+        Action::Scale { partitions } => {
+            cluster.scale(*partitions)?;
+            return Ok(String::new());
+        }
         Action::Resume => return some(cluster.resume()?, "paused"),
         Action::Start => return some(cluster.start_again()?, "down"),
         Action::Free => return some(cluster.free()?, "filled"),
@@ -262,6 +266,10 @@ impl Watched {
                 let done = float(created - self.second.1) / seconds >= wanted;
                 self.second = (Instant::now(), created);
                 done
+            }
+            Until::Partitions(count) => {
+                let addresses = lock(&stage.cluster).management_addresses();
+                tokio::task::spawn_blocking(move || have_partitions(&addresses, count)).await?
             }
             Until::Even => {
                 let addresses = lock(&stage.cluster).rest_addresses();

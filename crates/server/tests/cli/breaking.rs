@@ -144,7 +144,7 @@ fn what_cannot_be_done_is_refused_by_name() {
         (
             &["none"],
             2,
-            "there are broker-loss, disk-full, worker-outage",
+            "there are broker-loss, disk-full, scale-up, worker-outage",
         ),
         (
             &["cut.yaml"],
