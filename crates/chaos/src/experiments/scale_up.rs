@@ -48,7 +48,7 @@ fn plan(full: bool) -> Plan {
 fn criteria(full: bool) -> Vec<Criterion> {
     let timed = |name, measure, limit, unit| Criterion::new(name, measure, limit, unit).timed();
     let mut criteria = vec![timed(
-        "the new partitions take part, after the last node came back",
+        "the new partitions take part after",
         Measure::of("grown.seconds"),
         Limit::AtMost(60.0),
         "s",
