@@ -65,11 +65,8 @@ impl Hosting {
             Operation::PartitionBootstrap { partition_id, .. } => {
                 self.bootstrap(shared, state, partition_id)?
             }
-            Operation::StartPartitionScaleUp { partition_count } => {
-                scaling::start(shared, partition_count)
-            }
-            Operation::AwaitRedistribution { partition_count } => {
-                scaling::await_redistribution(shared, partition_count)
+            Operation::StartPartitionScaleUp { .. } | Operation::AwaitRedistribution { .. } => {
+                scaling::carry_out(shared, &operation)
             }
             // Leaders of groups do these, or nothing has to be done.
             Operation::BrokerAdd { .. }

@@ -410,7 +410,7 @@ impl Engine {
         let scaling = self.state.scaling.get();
         let is_known =
             !scaling.finished.is_none() && !self.state.distributions.is_under_way(scaling.finished);
-        if is_known { scaling.partitions } else { 0 }
+        if is_known { scaling.whole } else { 0 }
     }
 
     /// Other partitions have not answered: [`Engine::run_due`] asks them again.

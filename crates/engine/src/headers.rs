@@ -94,7 +94,6 @@ fn key_of(command: &Distributed, distribution_key: &Key) -> Key {
         },
         Distributed::PinClock { .. }
         | Distributed::ResetClock
-        | Distributed::ScaleUp { .. }
         | Distributed::ScaledUp { .. }
         | Distributed::Signal { .. }
         | Distributed::ClientSignal { .. }

@@ -32,4 +32,4 @@ pub use processing::banning::Ban;
 pub use processing::batch_operation;
 pub use processing::not_found::key_not_found;
 pub use record_names::RecordNames;
-pub use remote::{RemoteCommand, Sent};
+pub use remote::{RemoteCommand, ScalingCommand, Sent};

@@ -211,10 +211,31 @@ pub enum Distributed {
         signal: BroadcastedSignal,
         of_client: bool,
     },
-    /// SCALE SCALE_UP: from now on what all partitions carry out goes to so many.
-    ScaleUp { partitions: u32 },
     /// SCALE SCALED_UP: all of them have what every partition has.
     ScaledUp { partitions: u32 },
+}
+
+impl Distributed {
+    /// It matters to what runs on a partition, and not to what begins there later.
+    pub(crate) fn is_about_instances(&self) -> bool {
+        match self {
+            Distributed::Signal { .. }
+            | Distributed::ClientSignal { .. }
+            | Distributed::TenantSignal { .. }
+            | Distributed::BatchOperation { .. }
+            | Distributed::ManageBatchOperation { .. }
+            | Distributed::ScaledUp { .. } => true,
+            Distributed::Deployment { .. }
+            | Distributed::ResourceDeletion { .. }
+            | Distributed::PinClock { .. }
+            | Distributed::ResetClock
+            | Distributed::SetGlobalListener { .. }
+            | Distributed::DeleteGlobalListener { .. }
+            | Distributed::SetClusterVariable { .. }
+            | Distributed::DeleteClusterVariable { .. }
+            | Distributed::Identity(_) => false,
+        }
+    }
 }
 
 /// A signal that goes to all of its tenant that wait for it.

@@ -512,7 +512,6 @@ fn what_partitions_say_while_they_become_more_reads_and_writes_as_ever() {
         command,
     };
     let commands = [
-        distributed(Distributed::ScaleUp { partitions: 6 }),
         distributed(Distributed::ScaledUp { partitions: 6 }),
         RemoteCommand::Scaling(ScalingCommand::PullGlobalState {
             partition: 4,

@@ -3,6 +3,7 @@
 //! Maps share their nodes: a clone costs a pointer, and a change of one leaves the other as it was. So the engine keeps one and hands
 //! out what it was when a batch ended.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
 use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
@@ -102,6 +103,19 @@ impl Directory {
             .chain(granted)
             .chain(members)
             .collect()
+    }
+
+    /// The keys of all rows behind this one, in no order.
+    pub fn keys_behind(&self, key: Key) -> impl Iterator<Item = Key> + '_ {
+        let range = (Bound::Excluded(key), Bound::Unbounded);
+        let users = self.users.values().map(|user| user.user_key);
+        let parents = self.parents.values().map(|parent| parent.key);
+        let rules = self.rules.values().map(|rule| rule.mapping_rule_key);
+        let unordered = users.chain(parents).chain(rules);
+        let granted = self.authorizations.range(range).map(|(key, _)| *key);
+        let memberships = self.rows.range(range).copied();
+        let unordered = unordered.filter(move |of| *of > key);
+        unordered.chain(granted).chain(memberships)
     }
 
     /// Takes a row in.

@@ -508,7 +508,7 @@ intents! {
     ScaleIntent {
         ScaleUp = 1 "SCALE_UP", ScalingUp = 2 "SCALING_UP", ScaledUp = 3 "SCALED_UP", Status = 4 "STATUS",
         StatusResponse = 5 "STATUS_RESPONSE", MarkPartitionBootstrapped = 6 "MARK_PARTITION_BOOTSTRAPPED",
-        PartitionBootstrapped = 7 "PARTITION_BOOTSTRAPPED",
+        PartitionBootstrapped = 7 "PARTITION_BOOTSTRAPPED", PartitionPulling = 200 "PARTITION_PULLING",
     }
     VariableElementIntent {
         Updated = 0 "UPDATED",

@@ -34,8 +34,8 @@ pub struct JobCounts {
 /// New partitions, as far as the first one knows of them; 0: it knows of none.
 #[derive(Debug, Default)]
 pub struct Scaling {
-    /// What all partitions carry out goes to so many.
-    pub targets: AtomicU32,
+    /// So many there are to be.
+    pub desired: AtomicU32,
     /// So many have what every partition has.
     pub whole: AtomicU32,
 }

@@ -11,14 +11,19 @@ impl Apply<ScaleValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &ScaleValue, _timestamp: i64) {
         let partitions = value.desired_partition_count;
         self.scaling.change(|scaling| {
-            scaling.partitions = scaling.partitions.max(partitions);
+            scaling.desired = partitions;
             match intent {
                 Intent::ScalingUp => scaling.finished = Key::NONE,
-                Intent::PartitionBootstrapped => {
-                    let whole = value.redistributed_partitions.iter();
-                    scaling.bootstrapped.extend(whole);
+                Intent::PartitionPulling => {
+                    scaling.pulling.extend(&value.redistributed_partitions);
                 }
-                Intent::ScaledUp => scaling.finished = key,
+                Intent::PartitionBootstrapped => {
+                    scaling.bootstrapped.extend(&value.redistributed_partitions);
+                }
+                Intent::ScaledUp => {
+                    scaling.whole = partitions;
+                    scaling.finished = key;
+                }
                 Intent::ScaleUp
                 | Intent::Status
                 | Intent::StatusResponse

@@ -1,8 +1,10 @@
 //! SCALE: partitions are added.
 //!
-//! The first partition tells all others how many there are to be. From then on each of them sends the new ones what every
-//! partition carries out, and keeps it for them. A new partition pulls what every partition has from the first one, part by part;
-//! only then does it take what was kept. The cluster gives it work when the first partition has noted that it is whole.
+//! A new partition pulls what every partition has from the first one, part by part. From its first question on the first partition
+//! keeps for it what all carry out, and the new one takes that when it has all parts. The cluster gives it work when the first
+//! partition has noted that it is whole. Until a new partition asks, nothing is kept for it: it may never come about.
+
+use std::collections::BTreeSet;
 
 use skep_protocol::intent::ScaleIntent;
 use skep_protocol::record::encode;
@@ -13,16 +15,28 @@ use super::deployment::distribution;
 use super::identity::IdentityEvent;
 use super::{Context, Outcome, reject};
 use crate::remote::{Definition, Distributed, GlobalPlace, RemoteCommand, ScalingCommand};
-use crate::state::{State, StoreError};
+use crate::state::State;
 
 /// A part that has so many bytes gets no more.
 const PART_BYTES: usize = 1 << 20;
 /// Likewise things: each is an event at least.
 const PART_ITEMS: usize = 500;
 
-/// So many partitions carry out what all carry out.
-pub(crate) fn targets(cx: &Context<'_>) -> u32 {
-    let told = cx.state.scaling.get().partitions;
+/// The partitions that carry the command out. Nothing runs on a partition that is not whole, so nothing there misses a command about
+/// instances.
+pub(crate) fn targets(cx: &Context<'_>, command: &Distributed) -> BTreeSet<u32> {
+    let scaling = cx.state.scaling.get();
+    let whole = scaling.whole.max(cx.config.routing.count());
+    let mut targets: BTreeSet<u32> = (1..=whole).collect();
+    if !command.is_about_instances() {
+        targets.extend(&scaling.pulling);
+    }
+    targets
+}
+
+/// So many partitions there are, or are to be.
+fn desired(cx: &Context<'_>) -> u32 {
+    let told = cx.state.scaling.get().desired;
     told.max(cx.config.routing.count())
 }
 
@@ -51,26 +65,23 @@ fn value(cx: &Context<'_>, partitions: u32, redistributed: &[u32]) -> ScaleValue
     }
 }
 
-/// SCALE SCALE_UP, on the first partition. Once more is nothing.
+/// SCALE SCALE_UP, on the first partition. Once more is nothing; fewer than were wanted before is possible as long as none of those
+/// that are too many has asked for anything.
 pub(crate) fn scale_up(cx: &mut Context<'_>, partitions: u32) -> Outcome {
-    let there = targets(cx);
+    let scaling = cx.state.scaling.get();
+    let asked = scaling.pulling.last().copied().unwrap_or_default();
+    let there = cx.config.routing.count().max(scaling.whole).max(asked);
     if partitions < there {
         let reason = format!(
             "Expected to scale up to {partitions} partitions, but there are {there} already, or are about to be."
         );
         return Err(reject(RejectionType::InvalidState, "SCALE_UP", reason));
     }
-    if partitions > there {
-        scaling_up(cx, partitions);
-        let key = cx.next_key();
-        distribution::spread(cx, key, Distributed::ScaleUp { partitions });
+    if partitions != desired(cx) {
+        let value = value(cx, partitions, &[]);
+        cx.event(Key::NONE, ScaleIntent::ScalingUp, &value);
     }
     Ok(Some(Response::Empty))
-}
-
-pub(crate) fn scaling_up(cx: &mut Context<'_>, partitions: u32) {
-    let value = value(cx, partitions, &[]);
-    cx.event(Key::NONE, ScaleIntent::ScalingUp, &value);
 }
 
 /// `key` is that of the distribution.
@@ -118,19 +129,22 @@ pub(crate) fn carry_out(cx: &mut Context<'_>, command: &ScalingCommand) {
 
 /// SCALE STATUS, on the first partition.
 fn give(cx: &mut Context<'_>, partition: u32, after: GlobalPlace) {
-    // Nobody sends it what is decided from here on: it would miss that.
-    if partition > targets(cx) {
+    let partitions = desired(cx);
+    // This partition has not been told of it yet.
+    if partition > partitions {
         return;
     }
-    // The state cannot be read: the partition is about to stop.
-    let Ok((items, next)) = part(cx.state, after) else {
-        return;
-    };
+    // What is decided from here on is kept for it.
+    if !cx.state.scaling.get().pulling.contains(&partition) {
+        let value = value(cx, partitions, &[partition]);
+        cx.event(Key::NONE, ScaleIntent::PartitionPulling, &value);
+    }
+    let (items, next) = part(cx.state, after);
     let answer = ScalingCommand::GlobalState {
         after,
         items,
         next,
-        partitions: targets(cx),
+        partitions,
     };
     cx.send(partition, RemoteCommand::Scaling(answer));
 }
@@ -171,10 +185,10 @@ fn mark(cx: &mut Context<'_>, partition: u32) {
             return;
         }
         cx.volatile.nearly_bootstrapped.remove(&partition);
-        let value = value(cx, targets(cx), &[partition]);
+        let value = value(cx, desired(cx), &[partition]);
         cx.event(Key::NONE, ScaleIntent::PartitionBootstrapped, &value);
     }
-    let partitions = targets(cx);
+    let partitions = desired(cx);
     let scaling = cx.state.scaling.get();
     let mut new = cx.config.routing.founding() + 1..=partitions;
     if scaling.finished.is_none() && new.all(|new| scaling.bootstrapped.contains(&new)) {
@@ -220,15 +234,14 @@ const KINDS: [Global; 9] = [
 type Part = (Vec<Distributed>, Option<GlobalPlace>);
 
 /// What every partition has, from behind a place on.
-fn part(state: &mut State, after: GlobalPlace) -> Result<Part, StoreError> {
+fn part(state: &mut State, after: GlobalPlace) -> Part {
     let (mut items, mut bytes) = (Vec::new(), 0);
     for kind in KINDS.into_iter().skip(usize::from(after.kind)) {
-        let mut keys = keys(state, kind)?;
-        keys.sort_unstable();
-        if kind as u8 == after.kind {
-            keys.retain(|key| *key > after.key);
-        }
-        for key in keys {
+        let behind = match kind as u8 == after.kind {
+            true => after.key,
+            false => Key::NONE,
+        };
+        for key in keys(state, kind, behind) {
             let Some(item) = item(state, kind, key) else {
                 continue;
             };
@@ -236,33 +249,37 @@ fn part(state: &mut State, after: GlobalPlace) -> Result<Part, StoreError> {
             items.push(item);
             if bytes >= PART_BYTES || items.len() >= PART_ITEMS {
                 let kind = kind as u8;
-                return Ok((items, Some(GlobalPlace { kind, key })));
+                return (items, Some(GlobalPlace { kind, key }));
             }
         }
     }
-    Ok((items, None))
+    (items, None)
 }
 
-fn keys(state: &State, kind: Global) -> Result<Vec<Key>, StoreError> {
-    let mut keys = Vec::new();
+/// The lowest of them behind a key, as many as a part can have.
+fn keys(state: &State, kind: Global, behind: Key) -> Vec<Key> {
     match kind {
-        Global::Clock => keys.extend(state.pinned_clock().map(|_| Key(0))),
-        Global::Identity => state.identity.table.for_each(|key, _| keys.push(key))?,
-        Global::ClusterVariable => {
-            let table = &state.cluster_variables.table;
-            table.for_each(|key, _| keys.push(key))?;
-        }
-        Global::Listener => {
-            let table = &state.global_listeners.table;
-            table.for_each(|key, _| keys.push(key))?;
-        }
-        Global::Process => keys.extend(state.processes.definitions.keys()),
-        Global::DecisionRequirements => keys.extend(state.decisions.requirements.keys()),
-        Global::Decision => keys.extend(state.decisions.decisions.keys()),
-        Global::Form => keys.extend(state.forms.keys()),
-        Global::Resource => keys.extend(state.resources.keys()),
+        Global::Clock => lowest(state.pinned_clock().map(|_| Key(1)), behind),
+        Global::Identity => lowest(state.identity.directory.keys_behind(behind), behind),
+        Global::ClusterVariable => lowest(state.cluster_variables.keys(), behind),
+        Global::Listener => lowest(state.global_listeners.keys(), behind),
+        Global::Process => lowest(state.processes.definitions.keys(), behind),
+        Global::DecisionRequirements => lowest(state.decisions.requirements.keys(), behind),
+        Global::Decision => lowest(state.decisions.decisions.keys(), behind),
+        Global::Form => lowest(state.forms.keys(), behind),
+        Global::Resource => lowest(state.resources.keys(), behind),
     }
-    Ok(keys)
+}
+
+fn lowest(keys: impl IntoIterator<Item = Key>, behind: Key) -> Vec<Key> {
+    let keys = keys.into_iter().filter(|key| *key > behind);
+    let mut keys: Vec<Key> = keys.collect();
+    if keys.len() > PART_ITEMS {
+        keys.select_nth_unstable(PART_ITEMS);
+        keys.truncate(PART_ITEMS);
+    }
+    keys.sort_unstable();
+    keys
 }
 
 /// As if it had just been decided.

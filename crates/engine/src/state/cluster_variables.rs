@@ -116,6 +116,14 @@ impl ClusterVariables {
         Some((variable.key, &variable.text))
     }
 
+    pub fn keys(&self) -> impl Iterator<Item = Key> + '_ {
+        let variables = self
+            .scopes
+            .values()
+            .flat_map(|scope| scope.by_name.values());
+        variables.map(|variable| variable.key)
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.count

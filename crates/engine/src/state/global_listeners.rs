@@ -44,6 +44,10 @@ impl GlobalListeners {
         Ok(listeners)
     }
 
+    pub fn keys(&self) -> impl Iterator<Item = Key> + '_ {
+        self.ordered.iter().map(|(key, _)| *key)
+    }
+
     pub fn len(&self) -> usize {
         self.ordered.len()
     }

@@ -1,4 +1,4 @@
-//! How many partitions there are to be, as this partition has learnt it: one row, if it has.
+//! How far the cluster is with adding partitions, as this partition has learnt it: one row, if it has.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,9 +10,13 @@ use super::table::{Row, StoreError, Table, Tables};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
-    /// What all partitions carry out goes to so many. 0: nobody has said anything.
-    pub partitions: u32,
-    /// Those of the new ones that have what every partition has. The first partition knows all of them, the others themselves.
+    /// So many partitions there are to be; known to the first partition. 0: nobody has said anything.
+    pub desired: u32,
+    /// So many partitions have what every partition has, and all of them are about to learn it. 0: none were ever added.
+    pub whole: u32,
+    /// New partitions that have asked the first one for what every partition has: from then on it keeps for them what all carry out.
+    pub pulling: BTreeSet<u32>,
+    /// Those of them that have it. The first partition knows all of them, the others themselves.
     pub bootstrapped: BTreeSet<u32>,
     /// The distribution by which all partitions learn that the new ones are whole; [`Key::NONE`]: they are not yet.
     pub finished: Key,
@@ -22,7 +26,7 @@ impl Row for Scaling {
     const TABLE: u8 = 68;
 
     fn weight(&self) -> usize {
-        size_of::<Self>() + self.bootstrapped.len() * size_of::<u32>()
+        size_of::<Self>() + (self.pulling.len() + self.bootstrapped.len()) * size_of::<u32>()
     }
 }
 

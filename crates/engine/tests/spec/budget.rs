@@ -77,9 +77,7 @@ fn what_is_left_survives_a_restart() {
     rig.interrupted = true;
     let instance = rig.create("p", "{}");
     loop {
-        // The follower, which has only seen the events, carries on.
-        let partition = &mut rig.partitions[0];
-        std::mem::swap(&mut partition.engine, &mut partition.twin);
+        rig.change_leader(1);
         if !rig.run_work() {
             break;
         }
@@ -87,8 +85,7 @@ fn what_is_left_survives_a_restart() {
     assert_eq!(rig.intents("JOB").len(), 3000);
     rig.cancel(instance).unwrap();
     while rig.run_work() {
-        let partition = &mut rig.partitions[0];
-        std::mem::swap(&mut partition.engine, &mut partition.twin);
+        rig.change_leader(1);
     }
     rig.assert_terminated(instance);
 }

@@ -69,9 +69,7 @@ fn others_have_their_turn_and_the_client_is_answered_at_the_end() {
 fn a_restart_does_not_end_it() {
     let (mut rig, instance, _) = begun();
     loop {
-        // The follower, which has only seen the events, carries on.
-        let partition = &mut rig.partitions[0];
-        std::mem::swap(&mut partition.engine, &mut partition.twin);
+        rig.change_leader(1);
         if !rig.run_work() {
             break;
         }

@@ -287,9 +287,7 @@ fn ten_thousand_instances_let_others_have_their_turn_and_survive_a_restart() {
     assert!(!rig.is_running(other));
     let mut turns = 0;
     loop {
-        // The follower, which has only seen the events, carries on.
-        let partition = &mut rig.partitions[0];
-        std::mem::swap(&mut partition.engine, &mut partition.twin);
+        rig.change_leader(1);
         if !rig.run_work() {
             break;
         }

@@ -1,11 +1,12 @@
 //! Partitions are added: the new ones get what every partition has, whatever the network does meanwhile.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::identity::{member, new, user};
 use crate::support::*;
 use proptest::prelude::*;
-use skep_engine::{EngineConfig, RemoteCommand};
+use skep_engine::{EngineConfig, RemoteCommand, ScalingCommand};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
 use skep_protocol::value::*;
@@ -33,8 +34,24 @@ fn process(version: usize) -> Bpmn {
 }
 
 fn scale_up(rig: &mut Rig) {
-    let partitions = PARTITIONS;
+    scale_up_to(rig, PARTITIONS);
+}
+
+fn scale_up_to(rig: &mut Rig, partitions: u32) {
     rig.send(Command::ScaleUp { partitions }).unwrap();
+}
+
+/// Commands that some partition has not acknowledged, and that the given one keeps for it.
+fn kept_by(rig: &mut Rig, partition: u32) -> usize {
+    rig.engine(partition).state.distributions.table.len()
+}
+
+fn broadcast(rig: &mut Rig, partition: u32) {
+    let signal = Command::BroadcastSignal(BroadcastSignal {
+        signal_name: "go".into(),
+        variables: Document::default(),
+    });
+    rig.send_to(partition, signal);
 }
 
 /// Nothing is lost for long: whatever is unanswered is asked again.
@@ -46,8 +63,13 @@ fn settle(rig: &mut Rig) {
 }
 
 fn activate(rig: &mut Rig) {
+    activate_on(rig, 1..=PARTITIONS);
+}
+
+/// These partitions learn that the new ones get work.
+fn activate_on(rig: &mut Rig, partitions: impl IntoIterator<Item = u32>) {
     assert_eq!(rig.engine(1).scaled_up_to(), PARTITIONS);
-    for id in 1..=PARTITIONS {
+    for id in partitions {
         let routing = Routing::scaled(FOUNDING, PARTITIONS, PARTITIONS);
         rig.engine(id).set_routing(Arc::new(routing));
     }
@@ -161,7 +183,7 @@ fn what_is_much_comes_in_parts() {
 }
 
 #[test]
-fn clients_do_not_wait_for_a_partition_that_takes_no_part() {
+fn nothing_is_kept_for_a_partition_that_has_not_come_about() {
     let mut rig = rig();
     rig.fate = Box::new(|command| match command {
         RemoteCommand::Scaling(_) => Fate::Lost,
@@ -169,9 +191,49 @@ fn clients_do_not_wait_for_a_partition_that_takes_no_part() {
     });
     scale_up(&mut rig);
     rig.deploy(process(1));
+    for n in 0..5 {
+        set(&mut rig, &format!("v{n}"), "1");
+        broadcast(&mut rig, 1);
+        broadcast(&mut rig, 2);
+        rig.advance(10_000);
+    }
+    assert_eq!((kept_by(&mut rig, 1), kept_by(&mut rig, 2)), (0, 0));
     settle(&mut rig);
     expect_the_same_everywhere(&mut rig);
-    assert_eq!(rig.engine(1).state.distributions.table.len(), 0);
+}
+
+/// The new partitions ask, and get no answer.
+fn nobody_answers(command: &RemoteCommand) -> Fate {
+    match command {
+        RemoteCommand::Scaling(ScalingCommand::GlobalState { .. }) => Fate::Lost,
+        _ => Fate::Arrives,
+    }
+}
+
+#[test]
+fn clients_do_not_wait_for_a_partition_that_is_not_whole() {
+    let mut rig = rig();
+    rig.fate = Box::new(nobody_answers);
+    scale_up(&mut rig);
+    rig.advance(10_000);
+    rig.deploy(process(1));
+    assert_eq!(kept_by(&mut rig, 1), 1);
+    settle(&mut rig);
+    expect_the_same_everywhere(&mut rig);
+    assert_eq!(kept_by(&mut rig, 1), 0);
+}
+
+#[test]
+fn no_signal_is_kept_for_a_partition_that_is_not_whole() {
+    let mut rig = rig();
+    rig.fate = Box::new(nobody_answers);
+    scale_up(&mut rig);
+    rig.advance(10_000);
+    for _ in 0..5 {
+        broadcast(&mut rig, 1);
+        broadcast(&mut rig, 2);
+    }
+    assert_eq!((kept_by(&mut rig, 1), kept_by(&mut rig, 2)), (0, 0));
 }
 
 #[test]
@@ -216,12 +278,25 @@ fn messages_and_signals_reach_instances_on_new_partitions() {
         rig.send_to(of, message);
     }
     // Thrown where nobody waits.
-    let signal = Command::BroadcastSignal(BroadcastSignal {
-        signal_name: "go".into(),
-        variables: Document::default(),
-    });
-    rig.send_to(2, signal);
+    broadcast(&mut rig, 2);
     assert_eq!(rig.jobs("work").len(), 2);
+}
+
+#[test]
+fn a_signal_of_a_partition_that_learns_late_reaches_new_ones() {
+    let mut rig = rig();
+    rig.deploy(
+        Bpmn::process("p")
+            .start("s")
+            .catch_signal("sig", "go")
+            .end("e"),
+    );
+    scale_up(&mut rig);
+    settle(&mut rig);
+    activate_on(&mut rig, [1, 3]);
+    let instance = rig.create_on(3, "p", "{}");
+    broadcast(&mut rig, 2);
+    rig.assert_completed(instance);
 }
 
 #[test]
@@ -235,6 +310,37 @@ fn there_are_never_fewer_than_before_and_the_same_again_is_nothing() {
     let (kind, reason) = rejected(rig.send(Command::ScaleUp { partitions: 3 }));
     assert_eq!(kind, "INVALID_STATE");
     assert!(reason.contains("there are 4 already"), "{reason}");
+}
+
+/// What wanted more was given up before any of them came about.
+#[test]
+fn fewer_than_were_wanted_are_enough() {
+    let mut rig = rig();
+    rig.fate = Box::new(|command| match command {
+        RemoteCommand::Scaling(_) => Fate::Lost,
+        _ => Fate::Arrives,
+    });
+    scale_up(&mut rig);
+    rig.advance(10_000);
+    scale_up_to(&mut rig, 3);
+    settle(&mut rig);
+    assert_eq!(rig.engine(1).scaled_up_to(), 3);
+    rig.deploy(process(1));
+    assert_eq!(kept_by(&mut rig, 1), 0);
+    scale_up(&mut rig);
+    settle(&mut rig);
+    assert_eq!(rig.engine(1).scaled_up_to(), PARTITIONS);
+    expect_the_same_everywhere(&mut rig);
+}
+
+#[test]
+fn those_that_have_asked_stay() {
+    let mut rig = rig();
+    rig.fate = Box::new(nobody_answers);
+    scale_up(&mut rig);
+    rig.advance(10_000);
+    let (kind, _) = rejected(rig.send(Command::ScaleUp { partitions: 3 }));
+    assert_eq!(kind, "INVALID_STATE");
 }
 
 #[test]
@@ -264,8 +370,10 @@ enum Act {
     Delete,
     Set(u8),
     Unset(u8),
+    Signal(u32),
     Pass,
     ScaleUp,
+    NewLeader(u32),
 }
 
 fn acts() -> impl Strategy<Value = Vec<Act>> {
@@ -274,63 +382,132 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         2 => Just(Act::Delete),
         3 => (0u8..3).prop_map(Act::Set),
         2 => (0u8..3).prop_map(Act::Unset),
-        3 => Just(Act::Pass),
-        2 => Just(Act::ScaleUp),
+        1 => (1..=FOUNDING).prop_map(Act::Signal),
+        4 => Just(Act::Pass),
+        3 => Just(Act::ScaleUp),
+        1 => (1..=PARTITIONS).prop_map(Act::NewLeader),
     ];
     proptest::collection::vec(act, 1..25)
 }
 
-fn perform(rig: &mut Rig, act: &Act) {
-    match act {
-        Act::Deploy(version) => {
-            rig.send_async(Command::Deploy(Deploy {
-                resources: vec![Resource {
-                    name: "p.bpmn".into(),
-                    content: process(*version).xml().into(),
-                }],
-            }));
-        }
-        Act::Delete => {
-            let state = &rig.engine(1).state;
-            let latest = state.processes.latest(&Default::default(), "p");
-            if let Some(resource_key) = latest.map(|process| process.key) {
-                rig.send_async(Command::DeleteResource {
-                    resource_key,
-                    delete_history: false,
+/// A cluster variable that somebody has set, to the number of the act, or unset.
+struct Decided {
+    name: String,
+    is_set: bool,
+    request: u64,
+}
+
+#[derive(Default)]
+struct Model {
+    /// In their order; the values are their places.
+    decided: Vec<Decided>,
+}
+
+impl Model {
+    fn perform(&mut self, rig: &mut Rig, act: &Act) {
+        match act {
+            Act::Deploy(version) => {
+                rig.send_async(Command::Deploy(Deploy {
+                    resources: vec![Resource {
+                        name: "p.bpmn".into(),
+                        content: process(*version).xml().into(),
+                    }],
+                }));
+            }
+            Act::Delete => {
+                let state = &rig.engine(1).state;
+                let latest = state.processes.latest(&Default::default(), "p");
+                if let Some(resource_key) = latest.map(|process| process.key) {
+                    rig.send_async(Command::DeleteResource {
+                        resource_key,
+                        delete_history: false,
+                    });
+                }
+            }
+            Act::Set(name) => {
+                let name = format!("v{name}");
+                let request = set(rig, &name, &self.decided.len().to_string());
+                self.note(name, true, request);
+            }
+            Act::Unset(name) => {
+                let name = format!("v{name}");
+                let request = rig.send_async(Command::DeleteClusterVariable {
+                    name: name.as_str().into(),
+                    tenant: None,
                 });
+                self.note(name, false, request);
+            }
+            Act::Signal(partition) => broadcast(rig, *partition),
+            Act::Pass => rig.advance(10_000),
+            Act::ScaleUp => scale_up(rig),
+            Act::NewLeader(partition) => rig.change_leader(*partition),
+        }
+    }
+
+    fn note(&mut self, name: String, is_set: bool, request: u64) {
+        self.decided.push(Decided {
+            name,
+            is_set,
+            request,
+        });
+    }
+
+    /// Who has an answer finds what it says, or what was decided later, on every partition that may get work.
+    fn check(&self, rig: &mut Rig) {
+        let whole = rig.engine(1).state.scaling.get().bootstrapped.clone();
+        for partition in (1..=FOUNDING).chain(whole) {
+            for (place, decided) in self.decided.iter().enumerate() {
+                let answer = rig.look_at_answer(decided.request);
+                if !matches!(answer, Some(Ok(_))) {
+                    continue;
+                }
+                let name = decided.name.as_str();
+                let variables = &rig.engine(partition).state.cluster_variables;
+                let found = variables.find(None, name);
+                let found = found.map(|(_, value)| value.parse::<usize>().unwrap());
+                let mut later = self.decided[place + 1..].iter();
+                let is_right = match found {
+                    Some(value) => value > place || value == place && decided.is_set,
+                    None => !decided.is_set || later.any(|it| it.name == name && !it.is_set),
+                };
+                assert!(
+                    is_right,
+                    "partition {partition} has {found:?} for {name}, and {place} was answered"
+                );
             }
         }
-        Act::Set(name) => drop(set(rig, &format!("v{name}"), "1")),
-        Act::Unset(name) => {
-            rig.send_async(Command::DeleteClusterVariable {
-                name: format!("v{name}").into(),
-                tenant: None,
-            });
-        }
-        Act::Pass => rig.advance(10_000),
-        Act::ScaleUp => scale_up(rig),
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn whatever_is_lost_or_comes_twice_all_partitions_have_the_same(acts in acts(), fates in proptest::collection::vec(0u8..4, 1..40)) {
+    fn whatever_is_lost_or_comes_late_or_twice_all_partitions_have_the_same(acts in acts(), fates in proptest::collection::vec(0u8..5, 1..40)) {
         let mut rig = rig();
         let mut fates = fates.into_iter().cycle();
         rig.fate = Box::new(move |_| match fates.next() {
             Some(0) => Fate::Lost,
             Some(1) => Fate::Twice,
+            Some(2) => Fate::Late,
             _ => Fate::Arrives,
         });
+        let mut model = Model::default();
         for act in &acts {
-            perform(&mut rig, act);
+            model.perform(&mut rig, act);
+            model.check(&mut rig);
         }
         scale_up(&mut rig);
         settle(&mut rig);
+        model.check(&mut rig);
         prop_assert_eq!(rig.engine(1).scaled_up_to(), PARTITIONS);
         expect_the_same_everywhere(&mut rig);
-        prop_assert_eq!(rig.engine(1).state.distributions.table.len(), 0);
+        let mut created = HashSet::new();
+        for process in rig.events("PROCESS").filter(|r| r.intent == "CREATED") {
+            prop_assert!(created.insert((process.partition, process.key)), "{process:?} comes twice");
+        }
+        for partition in 1..=PARTITIONS {
+            prop_assert_eq!(kept_by(&mut rig, partition), 0);
+        }
     }
 }

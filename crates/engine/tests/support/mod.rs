@@ -77,6 +77,8 @@ pub enum Fate {
     Arrives,
     Lost,
     Twice,
+    /// After time has passed.
+    Late,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +102,7 @@ pub struct Rig {
     pub seen: Vec<Seen>,
     pub fate: Box<dyn FnMut(&RemoteCommand) -> Fate + Send>,
     pub network: VecDeque<(u32, Sent)>,
+    late: Vec<(u32, Sent)>,
     answers: HashMap<RequestId, Result<Response, Rejection>>,
     next_request: RequestId,
     /// Job types announced to long-polling clients.
@@ -160,6 +163,7 @@ impl Rig {
             seen: Vec::new(),
             fate: Box::new(|_| Fate::Arrives),
             network: VecDeque::new(),
+            late: Vec::new(),
             answers: HashMap::new(),
             next_request: 0,
             announced: Vec::new(),
@@ -247,6 +251,21 @@ impl Rig {
             .process(now, Some(request), &command, &mut self.streams);
         self.settle(partition);
         request
+    }
+
+    /// The follower, which has only seen the events, carries on.
+    pub fn change_leader(&mut self, partition: u32) {
+        let partition = &mut self.partitions[partition as usize - 1];
+        let deposed = &mut partition.engine;
+        deposed.keep_undo(true);
+        assert!(deposed.undo(deposed.next_position()));
+        deposed.keep_undo(false);
+        std::mem::swap(&mut partition.engine, &mut partition.twin);
+    }
+
+    /// The answer stays there.
+    pub fn look_at_answer(&self, request: RequestId) -> Option<&Result<Response, Rejection>> {
+        self.answers.get(&request)
     }
 
     pub fn answer(&mut self, request: RequestId) -> Option<Result<Response, Rejection>> {
@@ -342,6 +361,7 @@ impl Rig {
             match (self.fate)(&command.command) {
                 Fate::Arrives => self.network.push_back((to, command)),
                 Fate::Lost => {}
+                Fate::Late => self.late.push((to, command)),
                 Fate::Twice => {
                     self.network.push_back((to, command.clone()));
                     self.network.push_back((to, command));
@@ -378,6 +398,8 @@ impl Rig {
     pub fn advance(&mut self, millis: i64) {
         self.now += millis;
         self.run_due();
+        self.network.extend(self.late.drain(..));
+        self.deliver();
     }
 
     pub fn run_due(&mut self) {

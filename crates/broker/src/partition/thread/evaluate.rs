@@ -114,6 +114,10 @@ impl Partition {
             self.publish_status();
             self.propose()?;
         }
+        // The next step of the plan waits for it.
+        if changed == ValueType::Scale {
+            self.publish_status();
+        }
         if changed == ValueType::Exporting {
             self.follow_exporting();
         }

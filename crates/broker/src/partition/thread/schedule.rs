@@ -188,8 +188,8 @@ impl Partition {
         set(&status.jobs.waiting, state.jobs.activatable_count());
         set(&status.jobs.activated, state.jobs.activated_count());
         set(&status.state_bytes, state.resident_bytes());
-        let Scaling { targets, whole } = &status.scaling;
-        targets.store(state.scaling.get().partitions, Ordering::Relaxed);
+        let Scaling { desired, whole } = &status.scaling;
+        desired.store(state.scaling.get().desired, Ordering::Relaxed);
         whole.store(engine.scaled_up_to(), Ordering::Relaxed);
         let pinned = state.pinned_clock().unwrap_or(i64::MIN);
         status.pinned_clock.store(pinned, Ordering::Relaxed);

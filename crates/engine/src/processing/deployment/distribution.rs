@@ -44,7 +44,8 @@ pub(crate) fn start(
 /// Sends a command to all other partitions. `false` when there are none.
 pub(crate) fn spread(cx: &mut Context<'_>, key: Key, command: Distributed) -> bool {
     let own = cx.state.partition;
-    let others: Vec<u32> = (1..=scaling::targets(cx)).filter(|p| *p != own).collect();
+    let mut others = scaling::targets(cx, &command);
+    others.remove(&own);
     if others.is_empty() {
         return false;
     }
@@ -99,7 +100,7 @@ pub(crate) fn value_type_of(command: &Distributed) -> ValueType {
         Distributed::SetClusterVariable { .. } | Distributed::DeleteClusterVariable { .. } => {
             ValueType::ClusterVariable
         }
-        Distributed::ScaleUp { .. } | Distributed::ScaledUp { .. } => ValueType::Scale,
+        Distributed::ScaledUp { .. } => ValueType::Scale,
     }
 }
 
@@ -119,7 +120,6 @@ pub(crate) fn intent_of(command: &Distributed) -> u8 {
         Distributed::ManageBatchOperation { event, .. } => *event,
         Distributed::SetClusterVariable { .. } => ClusterVariableIntent::Update.id(),
         Distributed::DeleteClusterVariable { .. } => ClusterVariableIntent::Delete.id(),
-        Distributed::ScaleUp { .. } => ScaleIntent::ScaleUp.id(),
         Distributed::ScaledUp { .. } => ScaleIntent::MarkPartitionBootstrapped.id(),
     }
 }
@@ -225,7 +225,6 @@ pub(crate) fn carry_out(cx: &mut Context<'_>, key: Key, command: &Distributed) {
         Distributed::DeleteGlobalListener { key, listener } => {
             global_listener::remove(cx, *key, listener)
         }
-        Distributed::ScaleUp { partitions } => scaling::scaling_up(cx, *partitions),
         Distributed::ScaledUp { partitions } => scaling::scaled_up(cx, key, *partitions),
     }
 }
@@ -270,7 +269,8 @@ pub(crate) fn acknowledge(cx: &mut Context<'_>, key: Key, partition: u32) {
 /// Sends what is not acknowledged once more, and how far batch operations are.
 pub(crate) fn retry(cx: &mut Context<'_>) {
     batch_operation::parts::retry(cx);
-    for partition in 1..=scaling::targets(cx) {
+    let waiting: Vec<u32> = cx.state.distributions.waiting().map(|of| of.0).collect();
+    for partition in waiting {
         send_next(cx, partition);
     }
 }
