@@ -13,7 +13,7 @@ use skep_service::{Reply, reply_channel};
 
 use crate::directory_view::DirectoryView;
 use crate::disk::DiskSpace;
-use crate::flow_control::{MAX_WAITING, MAX_WAITING_BYTES};
+use crate::flow_control::{MAX_EVALUATING, MAX_NEW_MANY, MAX_WAITING, MAX_WAITING_BYTES};
 use crate::freshness::Freshness;
 use crate::hosted::{Hosted, Partitions};
 use crate::job_streams::StreamHub;
@@ -33,7 +33,7 @@ pub struct Local {
     /// Of clients of this node.
     pub(crate) streams: StreamHub,
     pub(crate) disk: Arc<DiskSpace>,
-    preparation: Preparation,
+    pub(crate) preparation: Preparation,
     pub(crate) known: KnownState,
 }
 
@@ -144,15 +144,10 @@ impl Local {
         {
             return Err(Failure::ResourceExhausted(reason));
         }
-        if !status.limit.acquire(finishing) {
-            return Err(Failure::ResourceExhausted(format!(
-                "Partition {partition} has {} requests in flight, which is its limit now; send the request again \
-                 after a pause.",
-                status.limit.limit()
-            )));
-        }
+        let Some(place) = status.limit.acquire(class) else {
+            return Err(Failure::ResourceExhausted(no_place(status, class)));
+        };
         let Some(permit) = status.inbox_capacity.take(request.weight()) else {
-            status.limit.release();
             status.limit.dropped.fetch_add(1, Ordering::Relaxed);
             return Err(Failure::ResourceExhausted(inbox_is_full(status)));
         };
@@ -165,6 +160,7 @@ impl Local {
             received,
             route,
             permit,
+            place: Some(place),
             prepared: None,
         });
         let ring = !skep_service::rings_later();
@@ -267,6 +263,23 @@ fn with_holder(reason: String, handle: &PartitionHandle) -> String {
             slowest.id, fault.reason
         ),
         _ => reason,
+    }
+}
+
+fn no_place(status: &PartitionStatus, class: Class) -> String {
+    let partition = status.partition;
+    match class {
+        Class::NewMany => format!(
+            "Partition {partition} carries out {MAX_NEW_MANY} commands of this kind, each of which may start very many process instances: \
+             that is the most. Nothing was done; send the request again after a pause."
+        ),
+        Class::Evaluating => format!(
+            "Partition {partition} has {MAX_EVALUATING} evaluations in flight, which is the most; send the request again after a pause."
+        ),
+        Class::New | Class::Polling | Class::Finishing | Class::Ending => format!(
+            "Partition {partition} has {} requests in flight, which is its limit now; send the request again after a pause.",
+            status.limit.limit()
+        ),
     }
 }
 

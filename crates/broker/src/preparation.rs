@@ -1,12 +1,17 @@
-//! A thread that compiles deployments before they reach the partition: a model of some megabytes takes as long as thousands
-//! of commands.
+//! Threads beside those of the partitions. One compiles deployments before they reach their partition: a model of some megabytes takes as
+//! long as thousands of commands. The other carries out the evaluations of clients that take long.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, unbounded};
 use skep_engine::Prepared;
+use skep_protocol::Failure;
+use skep_service::{Answer, Timings};
 
-use crate::partition::{Inbox, STACK_BYTES, Work};
+use crate::partition::{ClientRequest, Inbox, LongEvaluation, STACK_BYTES, Work};
+
+/// Long evaluations that wait on a node.
+const MAX_EVALUATIONS: usize = 32;
 
 /// Hands messages to partitions, those that take long by way of its thread. Deployments keep their order among each other;
 /// others overtake them.
@@ -14,17 +19,31 @@ pub struct Preparation {
     /// Without a bound of its own: commands of clients have their place in the inbox, and other partitions send one
     /// deployment at a time.
     jobs: Sender<(Work, Inbox)>,
+    evaluations: Sender<Box<LongEvaluation>>,
 }
 
 impl Preparation {
-    /// The thread ends when this is dropped.
+    /// The threads end when this is dropped.
     pub fn start() -> std::io::Result<Preparation> {
         let (jobs, incoming) = unbounded();
-        std::thread::Builder::new()
-            .name("preparation".to_string())
-            .stack_size(STACK_BYTES)
-            .spawn(move || prepare_all(&incoming))?;
-        Ok(Preparation { jobs })
+        spawn("preparation", move || prepare_all(&incoming))?;
+        let (evaluations, asked) = bounded(MAX_EVALUATIONS);
+        spawn("evaluation", move || evaluate_all(&asked))?;
+        Ok(Preparation { jobs, evaluations })
+    }
+
+    /// Carries it out behind those that came before it.
+    pub fn evaluate(&self, evaluation: Box<LongEvaluation>) {
+        let Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) =
+            self.evaluations.try_send(evaluation)
+        else {
+            return;
+        };
+        let reason = format!(
+            "{MAX_EVALUATIONS} evaluations that take long wait for their turn on this node, which is the most. Nothing was done; send \
+             the request again after a pause."
+        );
+        fail(refused.request, Failure::ResourceExhausted(reason));
     }
 
     /// `ring`: the partition is to be woken.
@@ -46,6 +65,48 @@ fn prepare_all(incoming: &Receiver<(Work, Inbox)>) {
         let _ = catch_unwind(AssertUnwindSafe(|| prepare(&mut work)));
         inbox.send(work);
     }
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    let thread = std::thread::Builder::new().name(name.to_string());
+    thread.stack_size(STACK_BYTES).spawn(run)?;
+    Ok(())
+}
+
+fn evaluate_all(asked: &Receiver<Box<LongEvaluation>>) {
+    for asked in asked {
+        let LongEvaluation {
+            evaluation,
+            mut request,
+            inbox,
+        } = *asked;
+        // Nobody waits for it any more: the partition forgets it.
+        if request.responder.is_abandoned() {
+            inbox.send(Work::Request(request));
+            continue;
+        }
+        let partition_is_spared = AssertUnwindSafe(|| evaluation.carry_out());
+        match catch_unwind(partition_is_spared) {
+            Ok(prepared) => {
+                request.prepared = Some(Box::new(prepared));
+                inbox.send(Work::Request(request));
+            }
+            Err(_) => {
+                let reason = "The evaluation failed because of a bug in Skep. Nothing has changed; the log of the node has the place of \
+                              the bug: please report it";
+                fail(request, Failure::Internal(reason.to_string()));
+            }
+        }
+    }
+}
+
+fn fail(request: ClientRequest, failure: Failure) {
+    let answer = Answer {
+        result: Err(failure),
+        timings: Timings::default(),
+    };
+    // Who has gone needs no answer.
+    let _ = request.responder.send(answer);
 }
 
 fn is_for(work: &Work) -> bool {

@@ -17,6 +17,7 @@ use crate::appliers;
 use crate::dispatch::{carry_out, dispatch, dispatch_remote};
 use crate::due;
 use crate::effects::{Effects, JobStreams, Pushed, RequestId};
+use crate::evaluation::Evaluation;
 use crate::headers::header_of_remote;
 use crate::prepared::Prepared;
 use crate::processing::banning::Ban;
@@ -41,6 +42,8 @@ pub struct EngineConfig {
     /// Milliseconds that one evaluation of an expression may take (`camunda.expression.timeout`), counted in steps instead
     /// of time, so the limit is the same on every machine.
     pub expression_timeout: u64,
+    /// An evaluation for a client that takes more steps is put off: see [`Engine::take_evaluation`]. `u64::MAX`: none is.
+    pub short_evaluation: u64,
     /// Bytes of the largest message to a client (`api.grpc.max-message-size`): no job is larger.
     pub max_message_size: usize,
     /// New keys get counters above this one.
@@ -101,6 +104,7 @@ impl Default for EngineConfig {
             max_process_depth: 1000,
             max_element_instances: 2_000_000,
             expression_timeout: 100,
+            short_evaluation: u64::MAX,
             max_message_size: 4 << 20,
             least_key: 0,
             retry_interval: 10_000,
@@ -185,6 +189,12 @@ impl Engine {
     /// Prepares the next command: see [`Prepared`].
     pub fn prepare(&mut self, prepared: Option<Prepared>) {
         self.prepared = prepared;
+    }
+
+    /// The evaluation for which the last command was put off: nothing has been done yet. With what it comes to as [`Prepared`], the
+    /// command is to be carried out again.
+    pub fn take_evaluation(&mut self) -> Option<Evaluation> {
+        self.volatile.evaluation.take()
     }
 
     /// Carries out a client's command at `now` (epoch milliseconds). Its records join the current batch.

@@ -15,6 +15,7 @@ mod dispatch;
 mod due;
 mod effects;
 mod engine;
+mod evaluation;
 mod headers;
 mod noted;
 mod prepared;
@@ -26,6 +27,7 @@ pub use appliers::state;
 
 pub use effects::{Effects, JobStreams, NoStreams, Pushed, RequestId, Reservation, StreamId};
 pub use engine::{Due, Engine, EngineConfig, IdentityConfig, TurnTime};
+pub use evaluation::Evaluation;
 pub use noted::{Note, Noted, NotedBatch, NotedElement};
 pub use prepared::Prepared;
 pub use processing::banning::Ban;

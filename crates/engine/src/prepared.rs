@@ -1,13 +1,14 @@
-//! Work on a command that needs no state: models are compiled before their deployment reaches the partition, whose thread
-//! serves everybody.
+//! Work on a command outside the partition's thread, which serves everybody: models are compiled before their deployment reaches the
+//! partition, and [long evaluations](crate::evaluation) are carried out before their command comes again.
 //!
 //! Correctness does not depend on it. An unprepared command leads to the same records; replay compiles what it needs.
 
 use skep_dmn::Drg;
 use skep_model::Process;
 use skep_protocol::command::Command;
-use skep_protocol::{Key, Rejection};
+use skep_protocol::{Key, Rejection, Response};
 
+use crate::evaluation::DecisionOutcome;
 use crate::processing::deployment::{Parsed, read};
 use crate::remote::{Definition, Distributed, RemoteCommand, Sent};
 use crate::state;
@@ -22,6 +23,10 @@ pub(crate) enum Kind {
     Resources(Result<Vec<Parsed>, Rejection>),
     /// The definitions that another partition has deployed.
     Definitions(Vec<Compiled>),
+    /// What a client gets for its expression.
+    Answer(Result<Response, Rejection>),
+    /// What the decision of this key came to.
+    Decision(Key, DecisionOutcome),
 }
 
 /// A definition as the state keeps it beside its row.
@@ -42,7 +47,7 @@ impl Prepared {
     pub fn refusal(&self) -> Option<&Rejection> {
         match &self.0 {
             Kind::Resources(Err(rejection)) => Some(rejection),
-            Kind::Resources(Ok(_)) | Kind::Definitions(_) => None,
+            _ => None,
         }
     }
 

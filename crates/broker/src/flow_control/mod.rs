@@ -7,11 +7,13 @@ mod algorithms;
 mod inbox;
 mod write;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use skep_protocol::command::Class;
 
 pub use algorithms::Limiter;
 pub use inbox::{InboxCapacity, MAX_WAITING, MAX_WAITING_BYTES, Permit};
@@ -193,11 +195,18 @@ impl FlowControlConfig {
     }
 }
 
-/// The request limit of one partition. Taken by the router, given back by the partition with each answer.
+/// Commands of [`Class::NewMany`] under way on a partition.
+pub const MAX_NEW_MANY: u32 = 16;
+/// Commands of [`Class::Evaluating`] that wait for a partition. Those that take long do not wait for it.
+pub const MAX_EVALUATING: u32 = 100;
+
+/// The request limit of one partition.
 #[derive(Debug)]
 pub struct RequestLimit {
     limit: AtomicU32,
     inflight: AtomicU32,
+    new_many: AtomicU32,
+    evaluating: AtomicU32,
     pub received: AtomicU64,
     pub dropped: AtomicU64,
     limiter: Mutex<Limiter>,
@@ -209,45 +218,43 @@ impl RequestLimit {
         RequestLimit {
             limit: AtomicU32::new(limiter.limit()),
             inflight: AtomicU32::new(0),
+            new_many: AtomicU32::new(0),
+            evaluating: AtomicU32::new(0),
             received: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             limiter: Mutex::new(limiter),
         }
     }
 
-    /// Takes one place. `finishing` commands always get one.
-    pub fn acquire(&self, finishing: bool) -> bool {
+    /// A place for a command. Those that finish work always get one.
+    pub fn acquire(self: &Arc<Self>, class: Class) -> Option<Place> {
         self.received.fetch_add(1, Ordering::Relaxed);
-        let before = self.inflight.fetch_add(1, Ordering::AcqRel);
-        if !finishing && before >= self.limit.load(Ordering::Relaxed) {
-            let taken = self.inflight.fetch_sub(1, Ordering::AcqRel);
-            debug_assert!(taken > 0, "a place is given back once");
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-            self.limiter.lock().dropped();
-            return false;
+        let most = match class {
+            Class::Finishing | Class::Ending => u32::MAX,
+            Class::NewMany => MAX_NEW_MANY,
+            Class::Evaluating => MAX_EVALUATING,
+            Class::New | Class::Polling => self.limit(),
+        };
+        let place = Place {
+            limit: Arc::clone(self),
+            class,
+        };
+        // A place that is too many gives itself back.
+        let taken = place.taken().fetch_add(1, Ordering::AcqRel);
+        if taken < most {
+            return Some(place);
         }
-        true
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+        if !place.is_of_its_own() {
+            self.limiter.lock().dropped();
+        }
+        None
     }
 
     /// Counts a command that is refused without asking for a place.
     pub fn refuse(&self) {
         self.received.fetch_add(1, Ordering::Relaxed);
         self.dropped.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Gives the place back without judging: the command waits for something that may take days.
-    pub fn release(&self) {
-        let inflight = self.inflight.fetch_sub(1, Ordering::AcqRel);
-        debug_assert!(inflight > 0, "a place is given back once");
-    }
-
-    /// Gives the place back after an answer that took `time`.
-    pub fn answered(&self, time: Duration) {
-        let inflight = self.inflight.fetch_sub(1, Ordering::AcqRel);
-        debug_assert!(inflight > 0, "a place is given back once");
-        let mut limiter = self.limiter.lock();
-        limiter.answered(time, inflight);
-        self.limit.store(limiter.limit(), Ordering::Relaxed);
     }
 
     pub fn reconfigure(&self, config: &FlowControlConfig) {
@@ -266,5 +273,46 @@ impl RequestLimit {
 
     pub fn inflight(&self) -> u32 {
         self.inflight.load(Ordering::Relaxed)
+    }
+}
+
+/// The place of a command that is under way. When it is dropped it is given back without a judgement: nobody was answered, or the
+/// command waits for something that may take days.
+#[derive(Debug)]
+pub struct Place {
+    limit: Arc<RequestLimit>,
+    class: Class,
+}
+
+impl Place {
+    fn taken(&self) -> &AtomicU32 {
+        match self.class {
+            Class::NewMany => &self.limit.new_many,
+            Class::Evaluating => &self.limit.evaluating,
+            Class::New | Class::Polling | Class::Finishing | Class::Ending => &self.limit.inflight,
+        }
+    }
+
+    /// Not one of the request limit, whose commands tell by their times how busy the partition is.
+    fn is_of_its_own(&self) -> bool {
+        matches!(self.class, Class::NewMany | Class::Evaluating)
+    }
+
+    /// Given back after an answer that took `time`.
+    pub fn answered(self, time: Duration) {
+        if self.is_of_its_own() {
+            return;
+        }
+        let mut limiter = self.limit.limiter.lock();
+        limiter.answered(time, self.limit.inflight());
+        let limit = limiter.limit();
+        self.limit.limit.store(limit, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let taken = self.taken().fetch_sub(1, Ordering::AcqRel);
+        debug_assert!(taken > 0, "a place is given back once");
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::Sender;
 use skep_backup::Cut;
 use skep_cluster::SurvivingCopy;
-use skep_engine::{Prepared, Sent, StreamId};
+use skep_engine::{Evaluation, Prepared, Sent, StreamId};
 use skep_protocol::command::Request;
 use skep_protocol::{Key, Routing};
 use skep_replication::{Change, Part};
@@ -14,9 +14,10 @@ use skep_service::Responder;
 use skep_storage::log::Report as LogReport;
 
 use crate::asking::QueryResult;
-use crate::flow_control::Permit;
+use crate::flow_control::{Permit, Place};
 use crate::job_streams::Stream;
 use crate::partition::checkpoint::CheckpointMeta;
+use crate::partition::inbox::Inbox;
 use crate::partition::thread::Base;
 
 /// Everything that can be in the inbox.
@@ -118,15 +119,18 @@ pub struct ClientRequest {
     pub route: Duration,
     /// Its share of the inbox's capacity.
     pub permit: Permit,
+    /// `None`: it waits for something else than the partition.
+    pub place: Option<Place>,
     /// What was found out about its command before it came here.
     pub prepared: Option<Box<Prepared>>,
 }
 
-impl Work {
-    /// A client's request whose client has gone away.
-    pub fn is_abandoned(&self) -> bool {
-        matches!(self, Work::Request(request) if request.responder.is_abandoned())
-    }
+/// A client's request that asks for an evaluation which takes long. With what comes of it, it goes back into the inbox.
+#[derive(Debug)]
+pub struct LongEvaluation {
+    pub evaluation: Evaluation,
+    pub request: ClientRequest,
+    pub inbox: Inbox,
 }
 
 impl From<Report> for Message {
@@ -144,5 +148,12 @@ impl From<Notice> for Message {
 impl From<Work> for Message {
     fn from(work: Work) -> Message {
         Message::Work(work)
+    }
+}
+
+impl Work {
+    /// A client's request whose client has gone away.
+    pub fn is_abandoned(&self) -> bool {
+        matches!(self, Work::Request(request) if request.responder.is_abandoned())
     }
 }

@@ -23,7 +23,7 @@ pub mod thread;
 pub use self::exporter_board::ExporterBoard;
 pub use self::handle::{OpenError, PartitionHandle};
 pub use self::inbox::Inbox;
-pub use self::message::{ClientRequest, Message, Notice, Report, Work};
+pub use self::message::{ClientRequest, LongEvaluation, Message, Notice, Report, Work};
 pub(crate) use self::parts::checkpointer::open_engine;
 pub use self::parts::effect_sink::{Effect, EffectSink, Others, WantedStore};
 pub use self::parts::log_pins::LogPin;

@@ -6,6 +6,8 @@ use rustc_hash::FxHashSet;
 use skep_engine::RequestId;
 use skep_service::Responder;
 
+use crate::flow_control::Place;
+
 /// A client on hold.
 #[derive(Debug)]
 pub struct Waiting {
@@ -14,8 +16,8 @@ pub struct Waiting {
     pub route: Duration,
     pub inbox_wait: Duration,
     pub evaluation: Duration,
-    /// Holds a place of the request limit.
-    pub counted: bool,
+    /// `None`: it waits for something else than the partition.
+    pub place: Option<Place>,
 }
 
 /// A slab: ids are given again once their request is answered.

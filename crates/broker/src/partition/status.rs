@@ -48,7 +48,7 @@ pub struct PartitionStatus {
     leader: AtomicU64,
     /// Why the partition has stopped, once it has.
     failure: Mutex<Option<String>>,
-    pub limit: RequestLimit,
+    pub limit: Arc<RequestLimit>,
     pub writes: WriteLimit,
     /// Free bytes of the disk, once they are known; [`u64::MAX`] before.
     pub disk_free: AtomicU64,
@@ -105,7 +105,7 @@ impl PartitionStatus {
             role: AtomicU8::new(2),
             leader: AtomicU64::new(0),
             failure: Mutex::new(None),
-            limit,
+            limit: Arc::new(limit),
             writes,
             disk_free: AtomicU64::new(u64::MAX),
             inbox_capacity: Arc::default(),

@@ -146,7 +146,9 @@ impl Context<'_> {
         let instance = instance_of(self, command);
         let begun = match command.class() {
             Class::Ending => self.begin_end_of(instance),
-            Class::New | Class::Polling | Class::Finishing => self.begin_work_of(instance),
+            Class::New | Class::NewMany | Class::Evaluating | Class::Polling | Class::Finishing => {
+                self.begin_work_of(instance)
+            }
         };
         if begun {
             self.check_not_migrating(instance, intent)

@@ -14,6 +14,7 @@ use super::bpmn::{Budget, Steps};
 use crate::appliers::Event;
 use crate::effects::{Effects, JobStreams, RequestId};
 use crate::engine::EngineConfig;
+use crate::evaluation::Evaluation;
 use crate::prepared::Prepared;
 use crate::remote::{GlobalPlace, RemoteCommand, Sent};
 use crate::state::State;
@@ -34,6 +35,8 @@ pub struct Volatile {
     pub awaiting_migration: HashMap<Key, RequestId>,
     /// Evaluations of start conditions that go on in later turns.
     pub awaiting_evaluations: HashMap<Key, RequestId>,
+    /// For which the last command was put off.
+    pub evaluation: Option<Evaluation>,
     /// How far this partition, which is new, has got with what every partition has.
     pub pulled: GlobalPlace,
     /// New partitions that have all of it but for what was decided meanwhile and is on its way to them.

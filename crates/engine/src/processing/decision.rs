@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skep_dmn::{Drg, EvaluationFailure};
+use skep_dmn::{DecisionResult, EvaluationFailure};
 use skep_feel::Value;
 use skep_protocol::command::{DecisionRef, EvaluateDecision};
 use skep_protocol::document::JsonText;
@@ -15,6 +15,9 @@ use skep_protocol::{Key, RejectionType, Response};
 
 use super::bpmn::Subject;
 use super::{Context, Named, Outcome, expression, reject};
+use crate::evaluation::{Asked, AskedDecision, DecisionOutcome, Evaluation};
+use crate::prepared::{Kind, Prepared};
+use crate::state::decisions::DeployedDecisions;
 
 /// DECISION_EVALUATION EVALUATE: a client asks, with the variables that it sends.
 pub(crate) fn process(cx: &mut Context<'_>, command: &EvaluateDecision) -> Outcome {
@@ -32,12 +35,43 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &EvaluateDecision) -> Outco
             format!("Expected to evaluate decision, but no decision found for {what}"),
         ));
     };
-    let variables = expression::given(cx, command.variables.entries(), &decision.tenant);
-    let (key, evaluation) = evaluate(cx, &decision, None, |_, _| variables);
+    let outcome = match cx.prepared.take() {
+        Some(Prepared(Kind::Decision(of, outcome))) if of == decision.key => outcome,
+        _ => match evaluate_or_put_off(cx, &decision, command) {
+            Some(outcome) => outcome,
+            None => return Ok(None),
+        },
+    };
+    let evaluated = outcome.and_then(|result| write_down(cx, &decision, result));
+    let (key, evaluation) = record(cx, &decision, None, evaluated);
     Ok(Some(Response::DecisionEvaluated {
         key,
         evaluation: Box::new(evaluation),
     }))
+}
+
+/// `None`: it takes long, and is put off.
+fn evaluate_or_put_off(
+    cx: &mut Context<'_>,
+    decision: &DecisionValue,
+    command: &EvaluateDecision,
+) -> Option<DecisionOutcome> {
+    let deployed = match deployed(cx, decision) {
+        Ok(deployed) => deployed,
+        Err(reason) => return Some(Err(reason)),
+    };
+    let asked = AskedDecision {
+        key: decision.key,
+        id: decision.id.clone(),
+        deployed,
+        variables: expression::given(cx, command.variables.entries(), &decision.tenant),
+        context: expression::eval_context(cx),
+    };
+    let outcome = asked.result_within(cx.config.short_evaluation);
+    if outcome.is_none() {
+        cx.volatile.evaluation = Some(Evaluation(Asked::Decision(asked)));
+    }
+    outcome
 }
 
 /// Evaluates a decision with the variables that an element sees.
@@ -46,18 +80,34 @@ pub(crate) fn evaluate_for_element(
     decision: &DecisionValue,
     el: &Subject,
 ) -> DecisionEvaluationValue {
-    let variables = |cx: &mut Context<'_>, graph: &Drg| {
-        expression::visible(cx, graph.variables(), el.key, &Named::default())
-    };
-    evaluate(cx, decision, Some(el), variables).1
+    let evaluated = evaluate_with_visible(cx, decision, el.key);
+    record(cx, decision, Some(el), evaluated).1
 }
 
-/// Evaluates and records; `variables` gives those that the decisions may ask for.
-fn evaluate(
+fn evaluate_with_visible(
+    cx: &mut Context<'_>,
+    decision: &DecisionValue,
+    scope: Key,
+) -> Result<Evaluated, String> {
+    let deployed = deployed(cx, decision)?;
+    let graph = deployed.graph.as_ref().map_err(String::clone)?;
+    let variables = expression::visible(cx, graph.variables(), scope, &Named::default());
+    let context = expression::eval_context(cx);
+    let result = graph.evaluate(&decision.id, &variables, &context);
+    let steps = match &result {
+        Ok(result) => result.steps,
+        Err(failure) => failure.steps,
+    };
+    cx.budget.take_evaluation(steps);
+    write_down(cx, decision, result)
+}
+
+/// Records what an evaluation came to.
+fn record(
     cx: &mut Context<'_>,
     decision: &DecisionValue,
     el: Option<&Subject>,
-    variables: impl FnOnce(&mut Context<'_>, &Drg) -> Named,
+    evaluated: Result<Evaluated, String>,
 ) -> (Key, DecisionEvaluationValue) {
     let mut value = DecisionEvaluationValue {
         decision_key: decision.key,
@@ -76,7 +126,7 @@ fn evaluate(
         element_instance_key: el.map_or(Key::NONE, |el| el.key),
         tenant: decision.tenant.clone(),
     };
-    match carry_out(cx, decision, variables) {
+    match evaluated {
         Ok(outcome) => {
             value.output = outcome.output;
             value.evaluated_decisions = outcome.evaluated;
@@ -104,38 +154,39 @@ struct Evaluated {
     failure: Option<DecisionFailure>,
 }
 
+fn deployed(cx: &Context<'_>, decision: &DecisionValue) -> Result<Arc<DeployedDecisions>, String> {
+    let compiled = cx
+        .state
+        .decisions
+        .compiled(decision.decision_requirements_key);
+    compiled.ok_or_else(|| format!("The decision '{}' is being deleted.", decision.id))
+}
+
 /// # Errors
 /// Why there is nothing to be said of single decisions.
-fn carry_out(
+fn write_down(
     cx: &mut Context<'_>,
     decision: &DecisionValue,
-    variables: impl FnOnce(&mut Context<'_>, &Drg) -> Named,
+    result: Result<DecisionResult, EvaluationFailure>,
 ) -> Result<Evaluated, String> {
     let requirements = decision.decision_requirements_key;
-    let compiled = cx.state.decisions.compiled(requirements);
-    let graph = match compiled.as_deref() {
-        Some(deployed) => deployed.graph.as_ref().map_err(String::clone)?,
-        None => return Err(format!("The decision '{}' is being deleted.", decision.id)),
-    };
-    let variables = variables(cx, graph);
-    let context = expression::eval_context(cx);
-    let (output, audit, steps, failure) = match graph.evaluate(&decision.id, &variables, &context) {
-        Ok(result) => (result.output, result.evaluated, result.steps, None),
+    let deployed = deployed(cx, decision)?;
+    let graph = deployed.graph.as_ref().map_err(String::clone)?;
+    let (output, audit, failure) = match result {
+        Ok(result) => (result.output, result.evaluated, None),
         Err(EvaluationFailure {
             decision_id,
             message,
             evaluated,
-            steps,
             ..
         }) => {
             let failure = DecisionFailure {
                 decision_id,
                 message,
             };
-            (Value::Null, evaluated, steps, Some(failure))
+            (Value::Null, evaluated, Some(failure))
         }
     };
-    cx.budget.take_evaluation(steps);
     let mut writer = Writer {
         most: cx.config.max_message_size,
         room: cx.config.max_message_size,

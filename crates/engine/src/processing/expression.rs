@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skep_feel::{EvalContext, Evaluation, Expression, Limits, Number, Value, Warning, WarningCode};
+use skep_feel::{EvalContext, Expression, Limits, Number, Value, Warning, WarningCode};
 use skep_model::{TextList, TextValue};
 use skep_protocol::document::{JsonText, write_json_string};
 use skep_protocol::value::ErrorType;
@@ -11,6 +11,8 @@ use skep_protocol::{Document, Key, Rejection, RejectionType, Response, TenantId}
 use super::bpmn::Problem;
 use super::evaluated::{self, Evaluated};
 use super::{CAMUNDA, Context, Named, Outcome, reject};
+use crate::evaluation::{Asked, AskedExpression, Evaluation};
+use crate::prepared::{Kind, Prepared};
 
 pub(crate) fn eval_context(cx: &Context<'_>) -> EvalContext {
     let limits = Limits::with_millis(cx.config.expression_timeout);
@@ -38,7 +40,7 @@ pub(crate) fn evaluate<'e>(
     overlay: &Named,
 ) -> Result<Evaluated<'e>, String> {
     let named = visible(cx, expression.variables(), scope, overlay);
-    let Evaluation {
+    let skep_feel::Evaluation {
         value,
         warnings,
         steps,
@@ -284,47 +286,78 @@ fn temporal(
     }
 }
 
-/// EXPRESSION EVALUATE: evaluates for a client, against the variables that it sends.
+/// EXPRESSION EVALUATE: a client asks, with the variables that it sends.
 pub(crate) fn evaluate_for_client(
     cx: &mut Context<'_>,
     expression: &str,
     variables: &Document,
 ) -> Outcome {
-    let invalid = |reason: String| -> Rejection {
-        reject(RejectionType::InvalidArgument, "EVALUATE", reason)
+    if let Some(Prepared(Kind::Answer(answer))) = cx.prepared.take() {
+        return answer.map(Some);
+    }
+    let tenant = cx.tenant.clone();
+    let asked = AskedExpression {
+        text: expression.into(),
+        variables: given(cx, variables.entries(), &tenant),
+        context: eval_context(cx),
+        max_size: cx.config.max_message_size,
     };
+    match asked.answer_within(cx.config.short_evaluation) {
+        Some(answer) => answer.map(Some),
+        None => {
+            cx.volatile.evaluation = Some(Evaluation(Asked::Expression(asked)));
+            Ok(None)
+        }
+    }
+}
+
+/// What the client gets, and the steps that it took.
+pub(crate) fn answer(
+    asked: &AskedExpression,
+    context: &EvalContext,
+) -> (Result<Response, Rejection>, u64) {
+    let invalid = |reason: String| -> Result<Response, Rejection> {
+        Err(reject(RejectionType::InvalidArgument, "EVALUATE", reason))
+    };
+    let expression = &asked.text;
     // As in models, a text without '=' is a constant.
     let Some(text) = expression.trim_start().strip_prefix('=') else {
         let mut result = String::new();
         write_json_string(expression, &mut result);
-        return Ok(Some(Response::ExpressionEvaluated {
-            result,
-            warnings: Vec::new(),
-        }));
+        let warnings = Vec::new();
+        return (Ok(Response::ExpressionEvaluated { result, warnings }), 0);
     };
-    let parsed = Expression::parse(text)
-        .map_err(|e| invalid(format!("Failed to parse expression '{expression}': {e}")))?;
-    let tenant = cx.tenant.clone();
-    let named = given(cx, variables.entries(), &tenant);
-    let Evaluation {
-        value, warnings, ..
-    } = parsed.evaluate(&named, &eval_context(cx));
+    let parsed = match Expression::parse(text) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let reason = format!("Failed to parse expression '{expression}': {error}");
+            return (invalid(reason), 0);
+        }
+    };
+    let skep_feel::Evaluation {
+        value,
+        warnings,
+        steps,
+    } = parsed.evaluate(&asked.variables, context);
     let mut evaluated = Evaluated {
         value,
         expression: &parsed,
         warnings,
     };
     if let Some(failure) = take_failure(&mut evaluated.warnings) {
-        return Err(invalid(why_failed(&evaluated, &failure)));
+        return (invalid(why_failed(&evaluated, &failure)), steps);
     }
-    let max = cx.config.max_message_size;
-    let result = evaluated.value.to_json_within(max as u64).ok_or_else(|| {
-        invalid(format!(
+    let max = asked.max_size;
+    let Some(result) = evaluated.value.to_json_within(max as u64) else {
+        let reason = format!(
             "The result is longer than {max} bytes, the size of the largest message. Ask for a part of it."
-        ))
-    })?;
-    Ok(Some(Response::ExpressionEvaluated {
-        result,
-        warnings: evaluated.warnings.into_iter().map(|w| w.message).collect(),
-    }))
+        );
+        return (invalid(reason), steps);
+    };
+    let warnings = evaluated.warnings.into_iter();
+    let warnings = warnings.map(|w| w.message).collect();
+    (
+        Ok(Response::ExpressionEvaluated { result, warnings }),
+        steps,
+    )
 }

@@ -48,6 +48,7 @@ mod job_kinds;
 mod job_push;
 mod jobs;
 mod large_jobs;
+mod long_evaluations;
 mod many_variables;
 mod mappings;
 mod memory;

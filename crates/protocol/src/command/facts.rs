@@ -86,6 +86,10 @@ pub enum At<'c> {
 pub enum Class {
     /// It brings work into the system, and is refused.
     New,
+    /// One of them may bring very much work: few are under way at a time, however many clients send them.
+    NewMany,
+    /// It asks what something comes to. How long that takes is the client's choice, so it has places of its own.
+    Evaluating,
     /// It takes work out to workers: a full disk is no reason to refuse it, too many requests are.
     Polling,
     /// It finishes work that is in the system, or stops what makes work, and is never refused for lack of room.

@@ -9,6 +9,7 @@ mod dice;
 mod expressions;
 mod models;
 mod probe;
+mod shares;
 #[path = "../support/mod.rs"]
 mod support;
 mod watch;
@@ -62,6 +63,21 @@ async fn hostile_models_hold_nobody_up_with_a_fixed_seed() {
 async fn hostile_models_hold_nobody_up_with_a_fresh_seed() {
     let seed = setting("SKEP_SEED").unwrap_or_else(skep_sim::fresh);
     run(seed, 1 + (seed % 2)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_few_clients_do_not_keep_others_from_their_work() {
+    let _alone = ONE_AT_A_TIME.lock().await;
+    let data = tempfile::tempdir().unwrap();
+    let mut arguments = ROOM.to_vec();
+    if cfg!(debug_assertions) {
+        // See `run`.
+        arguments.extend(["--set", "camunda.expression.timeout=10ms"]);
+        arguments.extend(["--set", "skep.api.request-timeout=180s"]);
+    }
+    let server = Start::new(data.path(), &arguments).ready().await;
+    shares::deploy(&server).await;
+    tokio::task::block_in_place(|| shares::nobody_is_refused(&server));
 }
 
 /// Disks of test machines may be nearly full.

@@ -55,9 +55,8 @@ impl Delivery {
         timings.route = nanos(waiting.route);
         timings.inbox_wait = nanos(waiting.inbox_wait);
         timings.evaluation = nanos(waiting.evaluation);
-        if waiting.counted {
-            let time = now.saturating_duration_since(waiting.received);
-            env.status.limit.answered(time);
+        if let Some(place) = waiting.place {
+            place.answered(now.saturating_duration_since(waiting.received));
         }
         let answer = Answer { result, timings };
         if let Err(answer) = waiting.responder.send_quietly(answer, &mut self.wakes) {
@@ -110,7 +109,7 @@ impl Delivery {
             "Partition {partition} did not answer: {why}. The command may or may not have been carried out."
         );
         for waiting in self.requests.drain_except(keep) {
-            fail(waiting, Failure::Aborted(text.clone()), env);
+            fail(waiting, Failure::Aborted(text.clone()));
         }
     }
 
@@ -119,19 +118,16 @@ impl Delivery {
     }
 
     /// The client of this request gets this failure, if it waits.
-    pub fn fail(&mut self, id: RequestId, failure: Failure, env: &Environment) {
+    pub fn fail(&mut self, id: RequestId, failure: Failure) {
         if let Some(waiting) = self.requests.remove(id) {
-            fail(waiting, failure, env);
+            fail(waiting, failure);
         }
     }
 
     /// The client has gone and no longer waits for the answer.
-    pub fn forget(&mut self, id: RequestId, env: &Environment) {
+    pub fn forget(&mut self, id: RequestId) {
         let forgotten = self.requests.remove(id);
         debug_assert!(forgotten.is_some(), "who waits has a request");
-        if forgotten.is_some_and(|waiting| waiting.counted) {
-            env.status.limit.release();
-        }
     }
 }
 
@@ -147,10 +143,7 @@ fn give_back(answer: Answer, env: &Environment) {
     }
 }
 
-fn fail(waiting: Waiting, failure: Failure, env: &Environment) {
-    if waiting.counted {
-        env.status.limit.release();
-    }
+fn fail(waiting: Waiting, failure: Failure) {
     let answer = Answer {
         result: Err(failure),
         timings: Timings::default(),

@@ -12,6 +12,7 @@ use skep_replication::Message;
 use skep_service::Responder;
 
 use crate::asking::QueryResult;
+use crate::partition::message::LongEvaluation;
 use crate::partition::status::PartitionStatus;
 
 /// The queue from a partition to the rest of the world.
@@ -38,6 +39,8 @@ pub enum Effect {
     },
     /// The directory of users and permissions that partition 1 has committed.
     Directory(Directory),
+    /// An evaluation that would hold up the partition.
+    Evaluate(Box<LongEvaluation>),
     /// The partition is led from here, or not any more.
     RoleChanged,
     /// For the nodes that have the rows of the partition.

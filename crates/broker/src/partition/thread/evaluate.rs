@@ -2,16 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use skep_engine::RequestId;
+use skep_engine::{Evaluation, RequestId};
 use skep_protocol::command::{Command, Request};
 use skep_protocol::{Key, ValueType};
 use skep_query::Answer;
 
 use super::Partition;
 use crate::asking::QueryResult;
+use crate::flow_control::Permit;
 use crate::metrics::{Context, nanos};
 use crate::partition::core::CoreError;
-use crate::partition::message::{ClientRequest, Work};
+use crate::partition::message::{ClientRequest, LongEvaluation, Work};
+use crate::partition::parts::effect_sink::Effect;
 use crate::partition::requests::Waiting;
 
 /// Jobs pushed in one go when a stream has room again.
@@ -58,9 +60,9 @@ impl Partition {
             received,
             route,
             permit,
+            place,
             prepared,
         } = request;
-        drop(permit);
         if responder.is_abandoned() {
             self.abandoned();
             return Ok(());
@@ -74,7 +76,7 @@ impl Partition {
             route,
             inbox_wait: started.saturating_duration_since(received),
             evaluation: Duration::ZERO,
-            counted: true,
+            place,
         });
         let processed = self.guarded(Some(id), |core, streams| {
             #[cfg(test)]
@@ -85,6 +87,11 @@ impl Partition {
         if processed.is_none() {
             return Ok(());
         }
+        if let Some(evaluation) = self.core.engine_mut().take_evaluation() {
+            self.evaluate_elsewhere(id, request, permit, evaluation);
+            return Ok(());
+        }
+        drop(permit);
         let evaluation = started.elapsed();
         if let Some(waiting) = self.delivery.requests.get_mut(id) {
             waiting.evaluation = evaluation;
@@ -100,13 +107,43 @@ impl Partition {
         Ok(())
     }
 
+    /// Neither does it hold its place meanwhile, nor is its time a measure of how busy the partition is.
+    fn evaluate_elsewhere(
+        &mut self,
+        id: RequestId,
+        request: Request,
+        permit: Permit,
+        evaluation: Evaluation,
+    ) {
+        let waiting = self.delivery.requests.remove(id);
+        debug_assert!(waiting.is_some(), "its client waits");
+        let Some(waiting) = waiting else {
+            return;
+        };
+        let request = ClientRequest {
+            request,
+            responder: waiting.responder,
+            received: waiting.received,
+            route: waiting.route,
+            permit,
+            place: None,
+            prepared: None,
+        };
+        self.env
+            .effect_sink
+            .send(Effect::Evaluate(Box::new(LongEvaluation {
+                evaluation,
+                request,
+                inbox: self.env.inbox.clone(),
+            })));
+    }
+
     fn after_command(&mut self, id: RequestId, command: &Command) -> Result<(), CoreError> {
         // The client may wait for days: it must not hold a place of the limit.
         if command.awaits_end()
             && let Some(waiting) = self.delivery.requests.get_mut(id)
-            && std::mem::replace(&mut waiting.counted, false)
         {
-            self.env.status.limit.release();
+            waiting.place = None;
         }
         let changed = command.record().value_type;
         // A batch has one time, and from here on it is another.
@@ -126,7 +163,6 @@ impl Partition {
 
     /// A client's command whose client has gone away before its turn came: it is not carried out.
     pub(super) fn abandoned(&self) {
-        self.env.status.limit.release();
         self.env.metrics.abandoned.inc();
     }
 

@@ -46,6 +46,9 @@ use crate::partition::status::PartitionStatus;
 use crate::replica_file::ReplicaOf;
 use crate::started::Started;
 
+/// Steps that an evaluation of a client may take on the thread of a partition, about 0.2 ms: as long as a few creations of instances.
+const SHORT_EVALUATION: u64 = 10_000;
+
 /// Bytes of a partition thread's stack. What input nests (expressions, values, mapping targets, sub-processes) is bounded
 /// where it comes in, to a depth that needs a small part of this; the system's default differs from place to place.
 pub const STACK_BYTES: usize = 8 << 20;
@@ -250,6 +253,7 @@ pub(crate) fn engine_config(
         identity: config.engine.identity,
         expression_timeout: u64::try_from(config.expression_timeout.as_millis())
             .unwrap_or(u64::MAX),
+        short_evaluation: SHORT_EVALUATION,
         max_message_size: config.max_message_size,
         turn_time: Some(TurnTime {
             most: u64::try_from((config.election_timeout() / 4).as_nanos()).unwrap_or(u64::MAX),

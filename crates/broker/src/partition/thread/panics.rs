@@ -62,7 +62,7 @@ impl Partition {
                  node has the place of the bug: please report it"
             );
             let failure = Failure::Internal(text);
-            self.delivery.fail(id, failure, &self.env);
+            self.delivery.fail(id, failure);
         }
         // What was evaluated and not proposed is gone; what was proposed will be answered.
         let in_flight: FxHashSet<RequestId> = self.core.in_flight().collect();

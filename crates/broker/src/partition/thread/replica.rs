@@ -174,7 +174,6 @@ impl Partition {
         else {
             return;
         };
-        self.env.status.limit.release();
         self.env.effect_sink.send(Effect::SendOn {
             partition: self.env.partition(),
             request: Box::new(request),

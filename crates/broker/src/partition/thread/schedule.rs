@@ -166,7 +166,7 @@ impl Partition {
         let waiting = self.core.engine().waiting_requests();
         for id in abandoned.into_iter().filter(|id| waiting.contains(id)) {
             self.core.engine_mut().forget_request(id);
-            self.delivery.forget(id, &self.env);
+            self.delivery.forget(id);
         }
     }
 
