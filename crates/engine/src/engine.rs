@@ -21,6 +21,7 @@ use crate::evaluation::Evaluation;
 use crate::headers::header_of_remote;
 use crate::prepared::Prepared;
 use crate::processing::banning::Ban;
+use crate::processing::batch_operation::turns::Turns;
 use crate::processing::bpmn::{Budget, Steps, queue, step};
 use crate::processing::deployment::distribution;
 use crate::processing::message::{message_side, process_side};
@@ -142,8 +143,7 @@ pub struct Engine {
     prepared: Option<Prepared>,
     /// The continuation that had its turn last.
     last_continued: Key,
-    /// The batch operation that had its turn last.
-    last_batch: Key,
+    batch_turns: Turns,
     /// The last turn was one of a batch operation: the next one is not, if there is other work.
     was_batch: bool,
     /// By [`Engine::passed`]. `None`: unanswered commands are repeated at the next look.
@@ -169,7 +169,7 @@ impl Engine {
             new_jobs: Vec::new(),
             prepared: None,
             last_continued: Key::NONE,
-            last_batch: Key::NONE,
+            batch_turns: Turns::default(),
             was_batch: false,
             last_retry: None,
             working_for: Key::NONE,
@@ -317,13 +317,13 @@ impl Engine {
     /// continuations take turns.
     pub fn run_work(&mut self, now: i64, streams: &mut dyn JobStreams) {
         let next = self.state.continuations.next_after(self.last_continued);
-        let batch_operation = self.state.batch_operations.next_after(self.last_batch);
+        let batch_operation = self.batch_turns.next(&self.state.batch_operations);
         if let Some(key) = batch_operation
             && (next.is_none() || !self.was_batch)
             && self.state.continuations.len() < batch_operation::execute::MAX_PUT_OFF
         {
             self.was_batch = true;
-            self.last_batch = key;
+            self.batch_turns.begins(key, &self.state.batch_operations);
             let mut cx = self.context(now, None, streams);
             batch_operation::execute::run(&mut cx, key);
             finish(&mut cx);

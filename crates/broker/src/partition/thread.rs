@@ -304,6 +304,7 @@ impl Partition {
     /// What looking for the items of batch operations needs.
     fn choosing(&mut self) -> (&mut Choosing, Around<'_>) {
         let around = Around {
+            now: Instant::now(),
             core: &mut self.core,
             secondary: self.exporters.secondary(),
             env: &self.env,

@@ -23,10 +23,14 @@ async fn find(rig: &Rig, entity: &'static Entity, filter: &str) -> Found {
 }
 
 async fn begin(rig: &Rig, kind: BatchOperationType, filter: &str) -> Key {
+    begin_by(rig, kind, BatchPlan::None, filter).await
+}
+
+async fn begin_by(rig: &Rig, kind: BatchOperationType, plan: BatchPlan, filter: &str) -> Key {
     let command = CreateBatchOperation {
         kind,
         filter: filter.into(),
-        plan: BatchPlan::None,
+        plan,
         follow_up: None,
     };
     let command = Command::Batch(BatchCommand::Create(Box::new(command)));
@@ -36,17 +40,22 @@ async fn begin(rig: &Rig, kind: BatchOperationType, filter: &str) -> Key {
     }
 }
 
+/// The row of an operation, if it has ended.
+async fn has_ended(rig: &Rig, key: Key) -> Option<Row> {
+    let entity = &BATCH_OPERATION;
+    let query = Query::Get { entity, key };
+    let answer = rig.broker.query(query, Consistency::ReadYourWrites).await;
+    let Ok((Answer::Row(Some(row)), _)) = answer else {
+        panic!("{answer:?}");
+    };
+    let end = entity.index_of("endDate").expect("a field");
+    (row[end] != Value::Null).then_some(row)
+}
+
 /// The row of an operation once it has ended.
 async fn ended(rig: &Rig, key: Key) -> Row {
     for _ in 0..2_000 {
-        let entity = &BATCH_OPERATION;
-        let query = Query::Get { entity, key };
-        let answer = rig.broker.query(query, Consistency::ReadYourWrites).await;
-        let Ok((Answer::Row(Some(row)), _)) = answer else {
-            panic!("{answer:?}");
-        };
-        let end = entity.index_of("endDate").expect("a field");
-        if row[end] != Value::Null {
+        if let Some(row) = has_ended(rig, key).await {
             return row;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -92,11 +101,10 @@ async fn what_a_filter_chooses_is_cancelled_on_all_partitions() {
     assert_eq!(find(&rig, &PROCESS_INSTANCE, &own).await.total, 30);
 }
 
-#[tokio::test]
-async fn more_items_than_one_page_has() {
-    let rig = with_one_task(1).await;
+/// Two pages of instances and a bit.
+async fn with_many_instances() -> Arc<Rig> {
     // Several clients: one alone would wait for the disk each time.
-    let rig = Arc::new(rig);
+    let rig = Arc::new(with_one_task(1).await);
     let clients: Vec<_> = (0..30)
         .map(|_| {
             let rig = rig.clone();
@@ -110,6 +118,30 @@ async fn more_items_than_one_page_has() {
     for client in clients {
         client.await.unwrap();
     }
+    rig
+}
+
+#[tokio::test]
+async fn a_cancellation_does_not_wait_behind_others() {
+    let rig = with_many_instances().await;
+    let mut others = Vec::new();
+    for _ in 0..12 {
+        let moves = vec![("task".into(), "task".into())];
+        let plan = BatchPlan::Modify { moves };
+        others.push(begin_by(&rig, BatchOperationType::ModifyProcessInstance, plan, "{}").await);
+    }
+    let cancellation = begin(&rig, BatchOperationType::CancelProcessInstance, "{}").await;
+    ended(&rig, cancellation).await;
+    let mut left = 0;
+    for other in others {
+        left += usize::from(has_ended(&rig, other).await.is_none());
+    }
+    assert!(left >= 6, "{left} of 12 are left");
+}
+
+#[tokio::test]
+async fn more_items_than_one_page_has() {
+    let rig = with_many_instances().await;
     let key = begin(&rig, BatchOperationType::CancelProcessInstance, "{}").await;
     let row = ended(&rig, key).await;
     let found = find(&rig, &PROCESS_INSTANCE, r#"{"state": "TERMINATED"}"#).await;

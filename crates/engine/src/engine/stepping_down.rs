@@ -3,6 +3,7 @@
 use super::{Engine, Key};
 use crate::effects::Effects;
 use crate::processing::Volatile;
+use crate::processing::batch_operation::turns::Turns;
 use crate::processing::bpmn::Steps;
 
 impl Engine {
@@ -36,7 +37,7 @@ impl Engine {
         self.new_jobs.clear();
         self.prepared = None;
         self.last_continued = Key::NONE;
-        self.last_batch = Key::NONE;
+        self.batch_turns = Turns::default();
         self.was_batch = false;
         self.last_retry = None;
         self.working_for = Key::NONE;

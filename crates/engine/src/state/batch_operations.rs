@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 use skep_protocol::value::{
-    BatchOperationCreationValue, BatchOperationError, BatchOperationItem, BatchProgress,
+    BatchOperationCreationValue, BatchOperationError, BatchOperationItem, BatchOperationType,
+    BatchProgress,
 };
 
 use super::table::{Row, StoreError, Table, Tables};
@@ -100,13 +101,49 @@ pub struct BatchOperations {
     pub table: Table<BatchOperation>,
     pub chunks: Table<BatchChunk>,
     open: BTreeMap<Key, Open>,
-    /// Those with something to do in the engine.
-    ready: BTreeSet<Key>,
+    ready: Ready,
+}
+
+/// Operations with something to do in the engine.
+#[derive(Debug, Default)]
+struct Ready {
+    cancellations: BTreeSet<Key>,
+    others: BTreeSet<Key>,
+}
+
+impl Ready {
+    fn of<'a>(open: impl Iterator<Item = (&'a Key, &'a Open)>) -> Ready {
+        let mut ready = Ready::default();
+        for (key, open) in open.filter(|(_, open)| open.is_ready()) {
+            ready.insert(*key, open.cancels);
+        }
+        ready
+    }
+
+    fn insert(&mut self, key: Key, cancels: bool) {
+        match cancels {
+            true => self.cancellations.insert(key),
+            false => self.others.insert(key),
+        };
+    }
+
+    fn remove(&mut self, key: Key) {
+        self.cancellations.remove(&key);
+        self.others.remove(&key);
+    }
+}
+
+/// The one whose turn it is after `last`: they go round.
+fn next_after(ready: &BTreeSet<Key>, last: Key) -> Option<Key> {
+    let mut later = ready.range((Bound::Excluded(last), Bound::Unbounded));
+    later.next().or_else(|| ready.first()).copied()
 }
 
 /// What is known of an operation without its row.
 #[derive(Debug)]
 struct Open {
+    /// It ends process instances.
+    cancels: bool,
     phase: BatchPhase,
     suspended: bool,
     /// Of this partition, the oldest first.
@@ -116,6 +153,7 @@ struct Open {
 impl Open {
     fn of(row: &BatchOperation) -> Open {
         Open {
+            cancels: row.value.kind == BatchOperationType::CancelProcessInstance,
             phase: row.phase,
             suspended: row.suspended,
             chunks: BTreeSet::new(),
@@ -142,8 +180,7 @@ impl BatchOperations {
                 of.chunks.insert(key);
             }
         })?;
-        let ready = open.iter().filter(|(_, open)| open.is_ready());
-        let ready = ready.map(|(key, _)| *key).collect();
+        let ready = Ready::of(open.iter());
         Ok(BatchOperations {
             table,
             chunks,
@@ -182,13 +219,21 @@ impl BatchOperations {
     }
 
     pub fn has_work(&self) -> bool {
-        !self.ready.is_empty()
+        !self.ready.cancellations.is_empty() || !self.ready.others.is_empty()
     }
 
-    /// The one whose turn it is after `last`: they go round.
-    pub fn next_after(&self, last: Key) -> Option<Key> {
-        let mut later = self.ready.range((Bound::Excluded(last), Bound::Unbounded));
-        later.next().or_else(|| self.ready.first()).copied()
+    /// The cancellation of process instances whose turn it is after `last`.
+    pub fn next_cancellation_after(&self, last: Key) -> Option<Key> {
+        next_after(&self.ready.cancellations, last)
+    }
+
+    /// Likewise of all other operations.
+    pub fn next_other_after(&self, last: Key) -> Option<Key> {
+        next_after(&self.ready.others, last)
+    }
+
+    pub fn is_cancellation(&self, key: Key) -> bool {
+        self.open.get(&key).is_some_and(|open| open.cancels)
     }
 
     /// The oldest chunk of an operation.
@@ -260,12 +305,12 @@ impl BatchOperations {
         };
         if open.phase == BatchPhase::Ended && open.chunks.is_empty() {
             self.open.remove(&key);
-            self.ready.remove(&key);
+            self.ready.remove(key);
             self.table.remove(key);
         } else if open.is_ready() {
-            self.ready.insert(key);
+            self.ready.insert(key, open.cancels);
         } else {
-            self.ready.remove(&key);
+            self.ready.remove(key);
         }
     }
 }
@@ -275,8 +320,7 @@ impl BatchOperations {
         Indexed::<BatchOperation>::undo(self, position);
         Indexed::<BatchChunk>::undo(self, position);
         // There are few of them.
-        let open = self.open.iter().filter(|(_, open)| open.is_ready());
-        self.ready = open.map(|(key, _)| *key).collect();
+        self.ready = Ready::of(self.open.iter());
     }
 }
 
@@ -293,7 +337,7 @@ impl Indexed<BatchOperation> for BatchOperations {
     fn take_from_index(&mut self, key: Key, _row: &BatchOperation) {
         if !self.table.contains(key) {
             self.open.remove(&key);
-            self.ready.remove(&key);
+            self.ready.remove(key);
         }
     }
 }

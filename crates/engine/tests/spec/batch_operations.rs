@@ -266,6 +266,40 @@ fn two_operations_take_turns() {
 }
 
 #[test]
+fn a_cancellation_has_every_second_turn_among_many_others() {
+    let mut rig = Rig::with(process());
+    let keys = instances(&mut rig, 40);
+    let others: Vec<Key> = (0..20)
+        .map(|_| create(&mut rig, asked(BatchOperationType::ResolveIncident)))
+        .collect();
+    let cancellation = create(&mut rig, asked(CANCEL));
+    rig.turn_steps(10);
+    rig.interrupted = true;
+    for other in &others {
+        choose(&mut rig, *other, &keys);
+    }
+    choose(&mut rig, cancellation, &keys);
+    let running = |rig: &mut Rig| keys.iter().filter(|key| rig.is_running(**key)).count();
+    let (mut turns, mut own, mut left) = (0, 0, keys.len());
+    while left > 0 && rig.run_work() {
+        let now = running(&mut rig);
+        turns += 1;
+        own += usize::from(now < left);
+        left = now;
+    }
+    let progress = others.iter().map(|key| {
+        let row = rig.engine(1).state.batch_operations.get(*key).unwrap();
+        row.progress.failed
+    });
+    let progress: Vec<_> = progress.collect();
+    assert!(turns <= 2 * own, "{own} of {turns} turns");
+    assert!(progress.iter().any(|done| *done > 0), "{progress:?}");
+    rig.interrupted = false;
+    rig.settle(1);
+    assert_gone(&mut rig);
+}
+
+#[test]
 fn what_is_suspended_waits_and_goes_on() {
     let mut rig = Rig::with(process());
     let keys = instances(&mut rig, 50);

@@ -1,7 +1,7 @@
 //! The items of batch operations. The engine cannot search, so this part queries secondary storage, page by page, and
 //! returns the items as commands.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,8 +22,12 @@ use crate::partition::secondary::{Secondary, SecondaryCell};
 
 /// Items that are asked for at a time.
 const PAGE: u32 = 1_000;
+/// Pages of all operations that a partition asks for at a time: others have questions too.
+const PAGES_AT_A_TIME: usize = 2;
 /// A store that lacks what was committed, or has too much to do, is asked again after this.
 const PAUSE: Duration = Duration::from_secs(1);
+/// After this a page counts as lost. No query takes as long.
+const LOST: Duration = Duration::from_secs(60);
 /// So often a store that fails is asked again, each time after twice as long.
 const MAX_TRIES: u32 = 5;
 
@@ -31,13 +35,17 @@ const MAX_TRIES: u32 = 5;
 #[derive(Debug, Default)]
 pub struct Choosing {
     asked: HashMap<Key, PendingChoice>,
+    /// Operations that wait for their turn to ask.
+    queue: VecDeque<Key>,
+    /// Those whose page is on its way, and since when.
+    on_the_way: HashMap<Key, Instant>,
 }
 
 #[derive(Debug, Default)]
 struct PendingChoice {
     /// Failed ones.
     tries: u32,
-    /// When to ask again; `None` while a question is on its way.
+    /// When to ask again; `None` while it waits for its turn, or for its page.
     again: Option<Instant>,
     /// Not before this entry of the log is committed.
     committed: u64,
@@ -45,6 +53,7 @@ struct PendingChoice {
 
 /// What the look-up needs.
 pub struct Around<'a> {
+    pub now: Instant,
     pub core: &'a mut PartitionCore,
     pub secondary: &'a SecondaryCell,
     pub env: &'a Environment,
@@ -62,7 +71,9 @@ impl Choosing {
     }
 
     /// Searches the items of operations without a running search: after a start, or when it is time to try again.
-    pub fn look_after(&mut self, around: &mut Around<'_>, now: Instant) {
+    pub fn look_after(&mut self, around: &mut Around<'_>) {
+        let now = around.now;
+        self.give_up_lost_pages(now);
         let written = around.core.group().last_index();
         let state = &around.core.engine().state;
         let to_choose: Vec<Key> = state.batch_operations.to_choose().collect();
@@ -88,14 +99,34 @@ impl Choosing {
         }
     }
 
-    /// Asks for the next page of an operation's items, if there is one.
+    /// Asks for the next page of an operation's items, if there is one, when it is its turn.
     pub fn ask_for_items(&mut self, key: Key, around: &mut Around<'_>) {
+        self.asked.entry(key).or_default().again = None;
+        debug_assert!(!self.queue.contains(&key), "it has one turn at a time");
+        self.queue.push_back(key);
+        self.go_on(around);
+    }
+
+    fn go_on(&mut self, around: &mut Around<'_>) {
+        while self.on_the_way.len() < PAGES_AT_A_TIME {
+            let operations = &around.core.engine().state.batch_operations;
+            let mut queue = self.queue.iter();
+            // Who wants to stop what makes too much work does not wait behind it.
+            let cancellation = queue.position(|key| operations.is_cancellation(*key));
+            let Some(key) = self.queue.remove(cancellation.unwrap_or(0)) else {
+                return;
+            };
+            self.ask(key, around);
+        }
+    }
+
+    fn ask(&mut self, key: Key, around: &mut Around<'_>) {
         let env = around.env;
         let Some((after, search)) = search_for(key, around) else {
             self.asked.remove(&key);
             return;
         };
-        self.asked.entry(key).or_default().again = None;
+        self.on_the_way.insert(key, around.now);
         let inbox = env.inbox.clone();
         let answer = move |answer| inbox.send(Work::Chosen { key, after, answer });
         let search = match search {
@@ -125,8 +156,10 @@ impl Choosing {
         (key, after): (Key, Key),
         answer: QueryResult,
         around: &mut Around<'_>,
-        now: Instant,
     ) -> Option<BatchCommand> {
+        let now = around.now;
+        self.on_the_way.remove(&key);
+        self.go_on(around);
         let tries = self.asked.get(&key).map_or(0, |asked| asked.tries);
         let command = match answer {
             Ok((Answer::Found(found), 0)) => items_of(key, after, &found.rows, around),
@@ -144,6 +177,17 @@ impl Choosing {
         };
         self.asked.remove(&key);
         command
+    }
+
+    /// They would keep their turns for ever.
+    fn give_up_lost_pages(&mut self, now: Instant) {
+        let is_lost = |since: Instant| now.saturating_duration_since(since) >= LOST;
+        let lost = self.on_the_way.iter().filter(|(_, since)| is_lost(**since));
+        let lost: Vec<Key> = lost.map(|(key, _)| *key).collect();
+        for key in lost {
+            self.on_the_way.remove(&key);
+            self.ask_again(key, 0, now);
+        }
     }
 
     fn ask_again(&mut self, key: Key, tries: u32, then: Instant) {

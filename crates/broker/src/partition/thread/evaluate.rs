@@ -173,7 +173,7 @@ impl Partition {
         let done = matches!(&answer, Ok((Answer::Found(_), _)));
         work.batches.queried(key, done);
         let (choosing, mut around) = self.choosing();
-        let found = choosing.found((key, after), answer, &mut around, Instant::now());
+        let found = choosing.found((key, after), answer, &mut around);
         let Some(command) = found else {
             return Ok(());
         };

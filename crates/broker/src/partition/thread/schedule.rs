@@ -115,7 +115,7 @@ impl Partition {
         self.forget_abandoned();
         self.publish_status();
         let (choosing, mut around) = self.choosing();
-        choosing.look_after(&mut around, Instant::now());
+        choosing.look_after(&mut around);
         self.follow_exporting();
         self.mend_secondary();
         self.report_exported(false)?;

@@ -9,6 +9,7 @@ pub(crate) mod choose;
 pub(crate) mod execute;
 pub(crate) mod history;
 pub(crate) mod parts;
+pub(crate) mod turns;
 
 use skep_protocol::command::{BatchCommand, CreateBatchOperation};
 use skep_protocol::intent::BatchOperationIntent as Intent;
