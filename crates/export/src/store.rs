@@ -315,7 +315,8 @@ impl Store {
             })
             .collect();
         let max_wait = self.config.max_wait;
-        self.readers.submit(Box::new(move |reader| {
+        let is_costly = query.is_costly();
+        let job: readers::Job = Box::new(move |reader| {
             let reader = match reader.and_then(|reader| reader.open().map(|()| reader)) {
                 Ok(reader) => reader,
                 Err(error) => return done(Err(error)),
@@ -329,7 +330,8 @@ impl Store {
                 }
                 Ok((reader.answer(&query)?, behind))
             }));
-        }));
+        });
+        self.readers.submit(is_costly, job);
     }
 
     /// Writes a copy of the embedded store to this file, as it is at this moment. Takes as long as reading and writing all of it

@@ -1,5 +1,6 @@
 //! From the body of a search to a [`Search`].
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
@@ -176,8 +177,49 @@ fn filter(search: &mut Search, value: &Json) -> Result<()> {
             let held = conditions(search.entity, fields, "filter.$or", &mut budget)?;
             search.any_of.push(held);
         }
+        let alternatives = together(std::mem::take(&mut search.any_of));
+        match <[Conditions; 1]>::try_from(alternatives) {
+            Ok([only]) => search.filter.extend(only),
+            Err(alternatives) => search.any_of = alternatives,
+        }
     }
     Ok(())
+}
+
+/// Alternatives that name one value of the same field become one that names all of the values: thousands of keys are looked up then, where
+/// each alternative would be tried on each row.
+fn together(alternatives: Vec<Conditions>) -> Vec<Conditions> {
+    let mut merged: Vec<Conditions> = Vec::new();
+    let mut places: HashMap<usize, usize> = HashMap::new();
+    for alternative in alternatives {
+        let [
+            Condition::Field {
+                field,
+                op: Op::Eq(value),
+            },
+        ] = alternative.as_slice()
+        else {
+            merged.push(alternative);
+            continue;
+        };
+        let place = places.get(field).copied();
+        let known = place.and_then(|place| merged.get_mut(place));
+        if let Some(
+            [
+                Condition::Field {
+                    op: Op::In(values), ..
+                },
+            ],
+        ) = known.map(Vec::as_mut_slice)
+        {
+            values.push(value.clone());
+            continue;
+        }
+        places.insert(*field, merged.len());
+        let op = Op::In(vec![value.clone()]);
+        merged.push(vec![Condition::Field { field: *field, op }]);
+    }
+    merged
 }
 
 fn conditions(

@@ -41,6 +41,22 @@ pub enum Query {
     },
 }
 
+/// Alternatives and related entities that a query may ask for and still be an ordinary one.
+const FEW_ALTERNATIVES: usize = 32;
+const FEW_RELATED: usize = 8;
+
+impl Query {
+    /// It asks very much of each row, so that it may take as long as many others.
+    pub fn is_costly(&self) -> bool {
+        let Query::Search(search) = self else {
+            return false;
+        };
+        let all = search.any_of.iter().flatten().chain(&search.filter);
+        let related = all.filter(|condition| matches!(condition, crate::Condition::Related(_)));
+        search.any_of.len() > FEW_ALTERNATIVES || related.count() > FEW_RELATED
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
     Found(Found),

@@ -118,6 +118,28 @@ fn alternatives_are_joined_to_the_rest() {
     assert!(skep_query::search(&VARIABLE, r#"{"filter": {"$or": []}}"#).is_err());
 }
 
+/// Each alternative would be tried on each row, where thousands of values of one field are looked up.
+#[test]
+fn alternatives_that_name_values_of_one_field_become_one() {
+    let keys = |keys: &[i64]| Op::In(keys.iter().copied().map(Value::Int).collect());
+    let search = parsed(
+        r#"{"filter": {"$or": [{"processInstanceKey": "1"}, {"processInstanceKey": "2"}]}}"#,
+    );
+    assert_eq!(search.filter, [field("processInstanceKey", keys(&[1, 2]))]);
+    assert!(search.any_of.is_empty());
+
+    let search = parsed(
+        r#"{"filter": {"$or": [{"processInstanceKey": "1"}, {"businessId": "b"}, {"processInstanceKey": "2"},
+            {"processInstanceKey": "3", "state": "ACTIVE"}, {"processInstanceKey": {"$neq": "4"}}]}}"#,
+    );
+    assert!(search.filter.is_empty());
+    assert_eq!(search.any_of.len(), 4);
+    assert_eq!(
+        search.any_of[0],
+        [field("processInstanceKey", keys(&[1, 2]))]
+    );
+}
+
 #[test]
 fn what_a_search_does_not_take_is_named() {
     for (body, said) in [

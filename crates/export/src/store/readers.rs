@@ -1,17 +1,20 @@
 //! The threads that answer queries.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use skep_query::QueryError;
 
 use crate::target::Source;
 
 /// Queries that wait; more are refused.
 const MAX_WAITING: usize = 256;
+/// Likewise of the costly ones.
+const MAX_COSTLY: usize = 32;
+/// Of so many turns one is a costly query's, though others wait.
+const COSTLY_TURN: usize = 8;
 
 /// What a thread does with its source; without one it tells who waits.
 pub type Job = Box<dyn FnOnce(Result<&mut dyn Source, QueryError>) + Send>;
@@ -19,13 +22,96 @@ pub type Job = Box<dyn FnOnce(Result<&mut dyn Source, QueryError>) + Send>;
 pub struct Readers {
     /// That of the threads.
     name: String,
-    jobs: Mutex<Option<Sender<Job>>>,
-    waiting: Receiver<Job>,
-    /// Threads that wait for a job.
-    idle: Arc<AtomicUsize>,
+    desk: Arc<Desk>,
     /// Those that no thread has yet: a thread begins when it is needed.
     sources: Mutex<Vec<Box<dyn Source>>>,
     threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
+}
+
+/// Where queries wait for a thread, and threads for a query.
+#[derive(Default)]
+struct Desk {
+    queues: Mutex<Queues>,
+    bell: Condvar,
+}
+
+/// Costly queries run one at a time, so that they never hold all threads.
+#[derive(Default)]
+struct Queues {
+    ordinary: VecDeque<Job>,
+    costly: VecDeque<Job>,
+    costly_runs: bool,
+    turns: usize,
+    /// Threads that wait.
+    idle: usize,
+    stops: bool,
+}
+
+impl Queues {
+    fn add(&mut self, job: Job, is_costly: bool) -> Result<(), (Job, QueryError)> {
+        let (queue, most) = match is_costly {
+            true => (&mut self.costly, MAX_COSTLY),
+            false => (&mut self.ordinary, MAX_WAITING),
+        };
+        if self.stops {
+            return Err((job, stopping()));
+        }
+        if queue.len() >= most {
+            return Err((job, QueryError::Busy));
+        }
+        queue.push_back(job);
+        Ok(())
+    }
+
+    /// The next query, and whether it is a costly one.
+    fn take(&mut self) -> Option<(Job, bool)> {
+        self.turns = self.turns.wrapping_add(1);
+        let is_its_turn = self.ordinary.is_empty() || self.turns.is_multiple_of(COSTLY_TURN);
+        if is_its_turn
+            && !self.costly_runs
+            && let Some(job) = self.costly.pop_front()
+        {
+            self.costly_runs = true;
+            return Some((job, true));
+        }
+        self.ordinary.pop_front().map(|job| (job, false))
+    }
+
+    /// More threads could be at work.
+    fn lacks_threads(&self) -> bool {
+        let costly = usize::from(!self.costly.is_empty() && !self.costly_runs);
+        self.ordinary.len() + costly > self.idle
+    }
+}
+
+impl Desk {
+    /// Waits for a query; `None`: none comes any more.
+    fn next(&self) -> Option<(Job, bool)> {
+        let mut queues = self.queues.lock();
+        loop {
+            if let Some(next) = queues.take() {
+                return Some(next);
+            }
+            if queues.stops {
+                return None;
+            }
+            queues.idle += 1;
+            self.bell.wait(&mut queues);
+            queues.idle -= 1;
+        }
+    }
+
+    fn serve(&self, source: &mut dyn Source) {
+        while let Some((job, is_costly)) = self.next() {
+            // One query that fails so takes its answer with it, not the thread.
+            if catch_unwind(AssertUnwindSafe(|| job(Ok(&mut *source)))).is_err() {
+                tracing::error!(code = "PANIC", "a query panicked; this is a bug");
+            }
+            if is_costly {
+                self.queues.lock().costly_runs = false;
+            }
+        }
+    }
 }
 
 impl std::fmt::Debug for Readers {
@@ -37,52 +123,38 @@ impl std::fmt::Debug for Readers {
 impl Readers {
     /// A thread for each source, at most; `name` is that of the threads.
     pub fn new(sources: Vec<Box<dyn Source>>, name: &str) -> Readers {
-        let (jobs, waiting) = bounded::<Job>(MAX_WAITING);
         Readers {
             name: name.to_string(),
-            jobs: Mutex::new(Some(jobs)),
-            waiting,
-            idle: Arc::default(),
+            desk: Arc::default(),
             sources: Mutex::new(sources),
             threads: Mutex::default(),
         }
     }
 
     /// Never blocks: what cannot wait is told so at once.
-    pub fn submit(&self, job: Job) {
-        let Some(jobs) = self.jobs.lock().clone() else {
-            return job(Err(stopping()));
-        };
-        match jobs.try_send(job) {
-            Ok(()) => self.begin_one_more(),
-            Err(TrySendError::Full(job)) => job(Err(QueryError::Busy)),
-            Err(TrySendError::Disconnected(job)) => job(Err(stopping())),
+    pub fn submit(&self, is_costly: bool, job: Job) {
+        let mut queues = self.desk.queues.lock();
+        let added = queues.add(job, is_costly);
+        let lacks_threads = queues.lacks_threads();
+        drop(queues);
+        match added {
+            Ok(()) => {
+                self.desk.bell.notify_one();
+                if lacks_threads {
+                    self.begin_one_more();
+                }
+            }
+            Err((job, error)) => job(Err(error)),
         }
     }
 
-    /// More jobs wait than threads do: one more begins, if there may be more.
     fn begin_one_more(&self) {
-        if self.waiting.len() <= self.idle.load(Ordering::SeqCst) {
-            return;
-        }
         let Some(mut source) = self.sources.lock().pop() else {
             return;
         };
-        let (waiting, idle) = (self.waiting.clone(), self.idle.clone());
-        let work = move || {
-            loop {
-                idle.fetch_add(1, Ordering::SeqCst);
-                let job = waiting.recv();
-                idle.fetch_sub(1, Ordering::SeqCst);
-                let Ok(job) = job else { return };
-                // One query that fails so takes its answer with it, not the thread.
-                if catch_unwind(AssertUnwindSafe(|| job(Ok(source.as_mut())))).is_err() {
-                    tracing::error!(code = "PANIC", "a query panicked; this is a bug");
-                }
-            }
-        };
+        let desk = Arc::clone(&self.desk);
         let thread = std::thread::Builder::new().name(self.name.clone());
-        match thread.spawn(work) {
+        match thread.spawn(move || desk.serve(source.as_mut())) {
             Ok(thread) => self.threads.lock().push(thread),
             Err(error) => {
                 tracing::error!(code = "SECONDARY_STORAGE", %error, "a thread for queries cannot start");
@@ -94,14 +166,19 @@ impl Readers {
     /// Where no thread is left nobody would ever answer.
     fn refuse_waiting(&self) {
         if self.threads.lock().is_empty() {
-            for job in self.waiting.try_iter() {
+            let mut queues = self.desk.queues.lock();
+            let mut jobs = std::mem::take(&mut queues.ordinary);
+            jobs.append(&mut queues.costly);
+            drop(queues);
+            for job in jobs {
                 job(Err(QueryError::Busy));
             }
         }
     }
 
     pub fn stop(&self) {
-        self.jobs.lock().take();
+        self.desk.queues.lock().stops = true;
+        self.desk.bell.notify_all();
         for thread in self.threads.lock().drain(..) {
             let _ = thread.join();
         }
@@ -138,6 +215,7 @@ pub fn stopping() -> QueryError {
 
 #[cfg(test)]
 mod tests {
+    use crossbeam_channel::bounded;
     use skep_query::{Answer, Query};
 
     use super::*;
@@ -164,10 +242,13 @@ mod tests {
         let (release, held) = bounded::<()>(0);
         for _ in 0..3 {
             let (started, held) = (started.clone(), held.clone());
-            readers.submit(Box::new(move |source| {
-                let _ = started.send(source.is_ok());
-                let _ = held.recv();
-            }));
+            readers.submit(
+                false,
+                Box::new(move |source| {
+                    let _ = started.send(source.is_ok());
+                    let _ = held.recv();
+                }),
+            );
         }
         assert_eq!((starts.recv(), starts.recv()), (Ok(true), Ok(true)));
         assert_eq!(readers.threads.lock().len(), 2);
@@ -182,17 +263,23 @@ mod tests {
         let readers = Readers::new(vec![Box::new(Nothing)], "readers");
         let (started, starts) = bounded(1);
         let (release, held) = bounded::<()>(0);
-        readers.submit(Box::new(move |_| {
-            let _ = started.send(());
-            let _ = held.recv();
-        }));
+        readers.submit(
+            false,
+            Box::new(move |_| {
+                let _ = started.send(());
+                let _ = held.recv();
+            }),
+        );
         assert_eq!(starts.recv(), Ok(()));
         let (told, answers) = bounded(MAX_WAITING + 1);
         let submit = || {
             let told = told.clone();
-            readers.submit(Box::new(move |source| {
-                let _ = told.send(source.map(drop));
-            }));
+            readers.submit(
+                false,
+                Box::new(move |source| {
+                    let _ = told.send(source.map(drop));
+                }),
+            );
         };
         (0..MAX_WAITING).for_each(|_| submit());
         assert!(answers.is_empty());
@@ -203,6 +290,105 @@ mod tests {
         assert_eq!(
             answers.try_iter().filter(Result::is_ok).count(),
             MAX_WAITING
+        );
+    }
+
+    /// Jobs that say that they run and stay until they are let go.
+    struct Held {
+        started: crossbeam_channel::Sender<&'static str>,
+        starts: crossbeam_channel::Receiver<&'static str>,
+        go: crossbeam_channel::Sender<()>,
+        held: crossbeam_channel::Receiver<()>,
+    }
+
+    impl Held {
+        fn new() -> Held {
+            let (started, starts) = bounded(64);
+            let (go, held) = bounded(0);
+            Held {
+                started,
+                starts,
+                go,
+                held,
+            }
+        }
+
+        fn submit(&self, readers: &Readers, name: &'static str) {
+            let (started, held) = (self.started.clone(), self.held.clone());
+            let job: Job = Box::new(move |_| {
+                let _ = started.send(name);
+                let _ = held.recv();
+            });
+            readers.submit(name == "costly", job);
+        }
+    }
+
+    #[test]
+    fn costly_queries_leave_a_thread_to_others() {
+        let sources = (0..2).map(|_| Box::new(Nothing) as Box<dyn Source>);
+        let readers = Readers::new(sources.collect(), "readers");
+        let held = Held::new();
+        for _ in 0..4 {
+            held.submit(&readers, "costly");
+        }
+        assert_eq!(held.starts.recv(), Ok("costly"));
+        held.submit(&readers, "ordinary");
+        assert_eq!(held.starts.recv(), Ok("ordinary"));
+        // Whichever of the two ends first, the thread of the ordinary one takes no second costly one.
+        assert!(held.starts.is_empty());
+        drop(held.go);
+        readers.stop();
+        assert_eq!(held.starts.try_iter().count(), 3, "all have their turn");
+    }
+
+    #[test]
+    fn one_of_eight_turns_is_a_costly_querys() {
+        let readers = Readers::new(vec![Box::new(Nothing)], "readers");
+        let held = Held::new();
+        held.submit(&readers, "ordinary");
+        assert_eq!(held.starts.recv(), Ok("ordinary"));
+        for _ in 0..3 {
+            held.submit(&readers, "costly");
+        }
+        for _ in 0..20 {
+            held.submit(&readers, "ordinary");
+        }
+        drop(held.go);
+        readers.stop();
+        let order: Vec<_> = held.starts.try_iter().collect();
+        let places = order.iter().enumerate();
+        let places = places.filter(|(_, name)| **name == "costly");
+        let places: Vec<_> = places.map(|(place, _)| place).collect();
+        // Turns are counted from the first job on, which has begun before.
+        assert_eq!(places.len(), 3);
+        let between: Vec<_> = places.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(
+            between.iter().all(|turns| *turns == COSTLY_TURN),
+            "{order:?}"
+        );
+    }
+
+    #[test]
+    fn too_many_costly_queries_are_refused_and_others_are_not() {
+        let readers = Readers::new(vec![Box::new(Nothing)], "readers");
+        let held = Held::new();
+        held.submit(&readers, "costly");
+        assert_eq!(held.starts.recv(), Ok("costly"));
+        let (told, answers) = bounded(MAX_COSTLY + 2);
+        for is_costly in (0..=MAX_COSTLY).map(|_| true).chain([false]) {
+            let told = told.clone();
+            let job: Job = Box::new(move |source| {
+                let _ = told.send((is_costly, source.is_ok()));
+            });
+            readers.submit(is_costly, job);
+        }
+        assert_eq!(answers.try_recv(), Ok((true, false)), "one too many");
+        assert!(answers.is_empty());
+        drop(held.go);
+        readers.stop();
+        assert_eq!(
+            answers.try_iter().filter(|(_, served)| *served).count(),
+            MAX_COSTLY + 1
         );
     }
 }
