@@ -2,7 +2,7 @@
 
 mod events;
 mod files;
-mod server;
+pub mod server;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub async fn run(args: DevArgs) -> anyhow::Result<()> {
         return Err(Usage(text).into());
     }
     let ports = [args.rest_port, args.grpc_port, args.management_port];
-    let mut server = Server::start(ports)?;
+    let mut server = Server::start(ports, "warn", &[])?;
     super::print(&format!(
         "REST and web interface on {}, gRPC on {}; nothing is kept.\nDeploying what changes in {}. Ctrl-C ends it.\n\n",
         server.rest,

@@ -1,8 +1,9 @@
-//! The server that `skep dev` starts: this binary again, on a directory that goes with it.
+//! The server that `skep dev` and `skep test` start: this binary again, on a directory that goes with it.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, bail};
 use skep_client::{Client, ClientConfig};
@@ -19,11 +20,19 @@ pub struct Server {
     directory: PathBuf,
     pub rest: String,
     pub grpc: String,
+    pub management: String,
 }
 
 impl Server {
-    pub fn start([rest, grpc, management]: [u16; 3]) -> anyhow::Result<Server> {
-        let directory = place().join(format!("skep-dev-{}", std::process::id()));
+    /// With the ports of REST, gRPC and management, the level of what it logs, and settings besides.
+    pub fn start(
+        [rest, grpc, management]: [u16; 3],
+        log_level: &str,
+        settings: &[&str],
+    ) -> anyhow::Result<Server> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let directory = place().join(format!("skep-dev-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&directory)
             .with_context(|| format!("{} cannot be made", directory.display()))?;
         let program = std::env::current_exe().context("the program does not know its own file")?;
@@ -34,7 +43,7 @@ impl Server {
             .args(["--rest-port", &rest.to_string()])
             .args(["--grpc-port", &grpc.to_string()])
             .args(["--management-port", &management.to_string()])
-            .args(["--log-level", "warn"])
+            .args(["--log-level", log_level])
             .args([
                 "--set",
                 "camunda.data.primary-storage.disk.free-space.processing=2MB",
@@ -43,6 +52,7 @@ impl Server {
                 "--set",
                 "camunda.data.primary-storage.disk.free-space.replication=1MB",
             ])
+            .args(settings.iter().flat_map(|setting| ["--set", setting]))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
@@ -52,6 +62,7 @@ impl Server {
             directory,
             rest: String::new(),
             grpc: String::new(),
+            management: String::new(),
         };
         server.read_addresses()?;
         Ok(server)
@@ -81,6 +92,8 @@ impl Server {
         };
         self.rest = address("REST").context("the server does not say where REST is")?;
         self.grpc = address("gRPC").context("the server does not say where gRPC is")?;
+        self.management =
+            address("management").context("the server does not say where its management is")?;
         // It must not meet a closed pipe.
         self.process.stdout = Some(lines.into_inner());
         Ok(())
