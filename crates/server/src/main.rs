@@ -69,6 +69,8 @@ enum Command {
     Init(cli::init::InitArgs),
     /// Develop: a server that keeps nothing, deploys what changes in a directory, and shows what happens.
     Dev(cli::dev::DevArgs),
+    /// Run process tests: test cases in JSON files, each on a server that keeps nothing.
+    Test(cli::test::TestArgs),
     /// Say what is wrong with BPMN and other files, without a server.
     Check(cli::check::CheckArgs),
     /// Do jobs by a command of the shell, or complete them.
@@ -148,11 +150,15 @@ fn main() -> ExitCode {
     };
     let cli = Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|why| why.exit());
     cli::fetch::believe(cli.ca_certificate);
-    cli::login::chosen(cli.login);
+    // A server that a command starts for itself asks nobody.
+    if !matches!(&cli.command, Command::Test(args) if args.starts_server()) {
+        cli::login::chosen(cli.login);
+    }
     let result = match cli.command {
         Command::Serve(args) => serve::run(&args),
         Command::Init(args) => cli::init::run(&args),
         Command::Dev(args) => cli::block_on(cli::dev::run(args)),
+        Command::Test(args) => cli::block_on(cli::test::run(args)),
         Command::Check(args) => cli::check::run(&args),
         Command::Worker(args) => cli::block_on(cli::worker::run(args)),
         Command::Deploy(args) => cli::block_on(cli::deploy::run(args)),

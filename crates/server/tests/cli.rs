@@ -14,6 +14,8 @@ mod breaking;
 mod developing;
 #[path = "cli/running.rs"]
 mod running;
+#[path = "cli/testing.rs"]
+mod testing;
 
 use std::io::{Read, Write};
 use std::process::Output;

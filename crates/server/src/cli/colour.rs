@@ -24,6 +24,11 @@ pub fn alarm(text: &str) -> String {
     format!("{BOLD}{RED}{text}{END}")
 }
 
+/// The word before what is as it should be.
+pub fn good(text: &str) -> String {
+    format!("{GREEN}{text}{END}")
+}
+
 /// A cell of a table: what is well is green, what is not is red.
 pub fn cell(text: &str) -> String {
     match text.trim_end() {

@@ -48,6 +48,7 @@ pub mod signal;
 pub mod start;
 pub mod status;
 pub mod tasks;
+pub mod test;
 pub mod worker;
 
 use std::io::Write;

@@ -22,8 +22,8 @@ const FLAGS: [&str; 9] = [
 ];
 /// The flags whose values are files, beside that of the profiles.
 const FILES: [&str; 2] = ["ca-certificate", "password-file"];
-/// Where these flags mean something else: how a server listens.
-const SERVERS: [&str; 3] = ["serve", "config", "dev"];
+/// Where these flags mean something else: how a server listens, or that tests run on one that others use.
+const SERVERS: [&str; 4] = ["serve", "config", "dev", "test"];
 
 static ADDRESS: OnceLock<&'static str> = OnceLock::new();
 

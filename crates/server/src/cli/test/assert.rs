@@ -1,0 +1,8 @@
+//! Instructions that assert, one file each.
+
+pub mod decision;
+pub mod elements;
+pub mod process;
+pub mod subscription;
+pub mod user_task;
+pub mod variables;

@@ -1,0 +1,180 @@
+//! The files of a run: test cases, and the resources that they need.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use super::document::{MAX_FILE, TestFile, read};
+use crate::cli::Usage;
+use crate::errors::Coded;
+
+/// Files with test cases in a run.
+pub const MAX_FILES: usize = 1000;
+/// Test cases in a run.
+pub const MAX_CASES: usize = 10_000;
+/// Directories within directories.
+const MAX_DEPTH: usize = 32;
+const RESOURCES: [&str; 4] = ["bpmn", "dmn", "form", "rpa"];
+
+/// The test cases of files, and of all `.json` files below directories.
+///
+/// # Errors
+/// There are none, too many, or some that are not as they should be: everything that is wrong is told.
+pub fn test_files(named: &[PathBuf]) -> anyhow::Result<Vec<TestFile>> {
+    let mut paths = Vec::new();
+    for path in named {
+        match path.is_dir() {
+            true => below(path, &["json"], MAX_DEPTH, &mut paths)?,
+            false => paths.push(path.clone()),
+        }
+    }
+    each_once(&mut paths);
+    if paths.is_empty() {
+        return Err(Usage("there is no .json file with test cases there".into()).into());
+    }
+    limit("files with test cases", paths.len(), MAX_FILES)?;
+    let mut files = Vec::new();
+    let mut findings = Vec::new();
+    for path in paths {
+        let text = text(&path)?;
+        match read(&path, &text) {
+            Ok(file) => files.push(file),
+            Err(found) => findings.extend(found),
+        }
+    }
+    if !findings.is_empty() {
+        let text = format!(
+            "these are no test cases, and nothing was run.\n{}",
+            findings.join("\n")
+        );
+        return Err(Coded::new("INVALID_ARGUMENT", text).into());
+    }
+    let cases = files.iter().map(|file| file.cases.len()).sum();
+    limit("test cases", cases, MAX_CASES)?;
+    Ok(files)
+}
+
+fn limit(what: &str, count: usize, most: usize) -> Result<(), Usage> {
+    match count > most {
+        true => Err(Usage(format!(
+            "there are {count} {what}, the limit is {most}"
+        ))),
+        false => Ok(()),
+    }
+}
+
+fn text(path: &Path) -> anyhow::Result<String> {
+    let cannot = || format!("{} cannot be read", path.display());
+    let size = std::fs::metadata(path).with_context(cannot)?.len();
+    if size > MAX_FILE {
+        let text = format!(
+            "{} has {size} bytes, the limit is {MAX_FILE}",
+            path.display()
+        );
+        return Err(Coded::new("INVALID_ARGUMENT", text).into());
+    }
+    std::fs::read_to_string(path).with_context(cannot)
+}
+
+/// What is deployed for a file of test cases: what lies beside it, and what is below the other directories.
+pub fn resources(file: &Path, others: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let beside = match file.parent() {
+        Some(directory) if directory != Path::new("") => directory,
+        _ => Path::new("."),
+    };
+    below(beside, &RESOURCES, 1, &mut found)?;
+    for other in others {
+        match other.is_dir() {
+            true => below(other, &RESOURCES, MAX_DEPTH, &mut found)?,
+            false => found.push(other.clone()),
+        }
+    }
+    each_once(&mut found);
+    Ok(found)
+}
+
+/// In order, each file once, whichever way it was found.
+fn each_once(paths: &mut Vec<PathBuf>) {
+    let place = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    paths.sort_by_cached_key(place);
+    paths.dedup_by_key(|path| place(path));
+}
+
+/// Collects the files with one of these suffixes. Hidden directories are left out, and so are links to directories, which may lead
+/// in circles.
+fn below(
+    directory: &Path,
+    suffixes: &[&str],
+    depth: usize,
+    found: &mut Vec<PathBuf>,
+) -> anyhow::Result<()> {
+    let cannot = || format!("{} cannot be read", directory.display());
+    for entry in std::fs::read_dir(directory).with_context(cannot)? {
+        let entry = entry.with_context(cannot)?;
+        let path = entry.path();
+        if path.is_dir() {
+            let left_out = entry.file_name().to_string_lossy().starts_with('.')
+                || entry.file_type().with_context(cannot)?.is_symlink();
+            if depth > 1 && !left_out {
+                below(&path, suffixes, depth - 1, found)?;
+            }
+            continue;
+        }
+        let suffix = path.extension().and_then(|suffix| suffix.to_str());
+        if suffix.is_some_and(|suffix| suffixes.contains(&suffix)) {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_cases_are_found_below_and_resources_beside() {
+        let directory = tempfile::tempdir().unwrap();
+        let here = directory.path();
+        for inner in ["a/b", ".git", "models/deep"] {
+            std::fs::create_dir_all(here.join(inner)).unwrap();
+        }
+        let none = r#"{"testCases": []}"#;
+        for (name, text) in [
+            ("a/one.json", none),
+            ("a/b/two.json", none),
+            (".git/three.json", "{"),
+            ("a/p.bpmn", ""),
+            ("a/b/q.bpmn", ""),
+            ("models/deep/r.dmn", ""),
+            ("models/notes.txt", ""),
+        ] {
+            std::fs::write(here.join(name), text).unwrap();
+        }
+        std::os::unix::fs::symlink(here, here.join("a/b/circle")).unwrap();
+        let files = test_files(&[here.to_path_buf(), here.join("a/b/../one.json")]).unwrap();
+        let names: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
+        assert_eq!(names, [here.join("a/b/two.json"), here.join("a/one.json")]);
+        let others = [here.join("models"), here.join("a")];
+        let found = resources(&here.join("a/one.json"), &others).unwrap();
+        let all = ["a/b/q.bpmn", "a/p.bpmn", "models/deep/r.dmn"];
+        assert_eq!(found, all.map(|name| here.join(name)));
+        let found = resources(&here.join("a/one.json"), &[]).unwrap();
+        assert_eq!(found, [here.join("a/p.bpmn")]);
+    }
+
+    #[test]
+    fn files_beyond_a_limit_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("big.json");
+        std::fs::write(&file, " ".repeat(MAX_FILE as usize + 1)).unwrap();
+        let why = test_files(std::slice::from_ref(&file)).unwrap_err();
+        assert!(why.to_string().contains("the limit is 4194304"), "{why}");
+        let none = test_files(&[directory.path().join("nowhere.json")]).unwrap_err();
+        assert!(none.to_string().contains("cannot be read"), "{none}");
+        std::fs::remove_file(file).unwrap();
+        let empty = test_files(&[directory.path().to_path_buf()]).unwrap_err();
+        assert!(empty.is::<Usage>(), "{empty}");
+    }
+}
