@@ -12,6 +12,9 @@ import io.camunda.process.test.api.assertions.DecisionSelectors;
 import io.camunda.process.test.api.assertions.IncidentSelectors;
 import io.camunda.process.test.api.assertions.JobSelectors;
 import io.camunda.process.test.api.assertions.UserTaskSelectors;
+import io.camunda.process.test.api.testCases.TestCase;
+import io.camunda.process.test.api.testCases.TestCaseRunner;
+import io.camunda.process.test.api.testCases.TestCaseSource;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -19,6 +22,7 @@ import java.util.Map;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
 
 /** Tests as users of camunda-process-test-java write them, in its remote mode. */
 class ProcessTests {
@@ -39,6 +43,7 @@ class ProcessTests {
   // The extension sets these.
   CamundaClient client;
   CamundaProcessTestContext context;
+  TestCaseRunner testCaseRunner;
 
   private ProcessInstanceEvent start(String file, String process, Map<String, Object> variables) {
     client.newDeployResourceCommand().addResourceFile(ROOT.resolve(file).toString()).send().join();
@@ -182,5 +187,24 @@ class ProcessTests {
         .hasMessageContaining("charge");
     client.newCancelInstanceCommand(instance.getProcessInstanceKey()).send().join();
     assertThatProcessInstance(instance).isTerminated().hasTerminatedElements("charge");
+  }
+
+  /** The files that `skep test` runs too: what passes here passes there. */
+  @ParameterizedTest(name = "{0}")
+  @TestCaseSource(directory = "/process-test")
+  void files(TestCase testCase, String file) {
+    var valid = new String[] {
+      "call-activity", "called", "error-boundary", "exclusive-without-default", "message-catch", "signal-events",
+      "timer-boundary", "user-task"
+    };
+    var deployment = client.newDeployResourceCommand().addResourceFile(ROOT.resolve("tests/process-test/stock.bpmn").toString());
+    for (String name : valid) {
+      deployment = deployment.addResourceFile(ROOT.resolve("tests/processes/valid/" + name + ".bpmn").toString());
+    }
+    for (String name : new String[] {"first-process.bpmn", "discount.bpmn", "discount.dmn", "assistant.bpmn"}) {
+      deployment = deployment.addResourceFile(ROOT.resolve("examples/" + name).toString());
+    }
+    deployment.send().join();
+    testCaseRunner.run(testCase);
   }
 }

@@ -28,6 +28,10 @@ public final class Suite {
         new TestExecutionListener() {
           @Override
           public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+            // The filter sees no test cases of files.
+            if (test.isTest() && !test.getDisplayName().contains(only)) {
+              return;
+            }
             boolean good = result.getStatus() == TestExecutionResult.Status.SUCCESSFUL;
             if (good && !test.isTest()) {
               return;
