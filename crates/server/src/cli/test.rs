@@ -20,6 +20,7 @@ mod worker;
 mod world;
 
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -83,10 +84,7 @@ pub async fn run(args: TestArgs) -> anyhow::Result<()> {
     }
     let began = Instant::now();
     let mut outcomes = Vec::new();
-    tokio::select! {
-        () = super::interrupted() => bail!("interrupted"),
-        result = run_all(&args, &files, &mut outcomes) => result?,
-    }
+    run_all(&args, &files, &mut outcomes).await?;
     let (passed, failed) = report::counts(&outcomes);
     match args.json {
         true => super::print(&format!("{:#}\n", report::json(&outcomes)))?,
@@ -110,6 +108,7 @@ async fn run_all(
     outcomes: &mut Vec<FileOutcome>,
 ) -> anyhow::Result<()> {
     let coloured = colour::wanted(&std::io::stdout());
+    let mut end = std::pin::pin!(super::interrupted());
     for file in files {
         let name = file.path.display().to_string();
         let paths = files::resources(&file.path, &args.resources)?;
@@ -119,7 +118,7 @@ async fn run_all(
         }
         let mut cases = Vec::new();
         for case in &file.cases {
-            let outcome = run_case(args, case, &resources).await;
+            let outcome = run_case(args, case, &resources, end.as_mut()).await;
             let outcome = outcome.with_context(|| format!("{name}, test case '{}'", case.name))?;
             if !args.json {
                 super::print(&report::text(&outcome, coloured))?;
@@ -136,6 +135,7 @@ async fn run_case(
     args: &TestArgs,
     case: &TestCase,
     resources: &[Resource],
+    end: Pin<&mut impl Future<Output = ()>>,
 ) -> anyhow::Result<Outcome> {
     let began = Instant::now();
     let rest = |address: &str| RestArgs {
@@ -160,12 +160,19 @@ async fn run_case(
     if own.is_none() {
         world.begin().await?;
     }
-    let failure = run_instructions(&mut world, case).await;
-    if let Some(server) = &mut own {
-        server.still_runs()?;
-    } else {
-        world.clean().await?;
+    // Who interrupts it finds a server that others use as it was.
+    let done = tokio::select! {
+        () = end => None,
+        failure = run_instructions(&mut world, case) => Some(failure),
+    };
+    match &mut own {
+        Some(server) if done.is_some() => server.still_runs()?,
+        Some(_) => {}
+        None => world.clean().await?,
     }
+    let Some(failure) = done else {
+        bail!("interrupted");
+    };
     Ok(Outcome {
         name: case.name.clone(),
         took: began.elapsed(),

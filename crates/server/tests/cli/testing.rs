@@ -1,12 +1,13 @@
 //! Process tests: test cases in JSON files, on servers of their own and on one that runs already.
 
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::acting::{Desk, example};
-use super::binary::{run, stderr, stdout};
+use super::binary::{run, skep, stderr, stdout};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const VALID: [&str; 8] = [
@@ -209,10 +210,49 @@ fn test_cases_on_a_running_server_are_apart_from_what_else_it_does() {
     // The mocks are gone: the process that is called waits for its own worker again.
     desk.start(&["call-activity"]);
     let waits = || desk.json(&["jobs", "--type", "called"])["items"][0]["state"] == "CREATED";
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let end = Instant::now() + Duration::from_secs(30);
     while !waits() {
-        assert!(std::time::Instant::now() < end, "{}", desk.says(&["jobs"]));
+        assert!(Instant::now() < end, "{}", desk.says(&["jobs"]));
     }
+}
+
+#[test]
+fn who_interrupts_a_test_case_finds_the_server_as_it_was() {
+    let desk = Desk::new(&[]);
+    let here = desk.directory.path();
+    let text = r#"{"testCases": [{"name": "slow", "instructions": [
+        {"type": "SET_TIME", "time": "2031-01-01T00:00:00Z"},
+        {"type": "CREATE_PROCESS_INSTANCE", "processDefinitionSelector": {"processDefinitionId": "order"}},
+        {"type": "COMPLETE_JOB", "jobSelector": {"jobType": "nobody"}}]}]}"#;
+    std::fs::create_dir(here.join("slow")).unwrap();
+    std::fs::write(here.join("slow/slow.json"), text).unwrap();
+    std::fs::copy(example("first-process.bpmn"), here.join("slow/order.bpmn")).unwrap();
+    let mut slow = skep(here)
+        .args(["test", "slow", "--timeout", "5m"])
+        .args(["--address", &desk.server.rest])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let active = || desk.json(&["instances", "--state", "active"])["items"].clone();
+    let end = Instant::now() + Duration::from_secs(60);
+    while active().as_array().unwrap().is_empty() {
+        assert!(Instant::now() < end, "no instance was started");
+    }
+    let began = active()[0]["startDate"].clone();
+    assert!(began.as_str().unwrap().starts_with("2031-"), "{began}");
+    let pid = slow.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(slow.wait().unwrap().code(), Some(1));
+    assert_eq!(active(), Value::Array(Vec::new()));
+    desk.start(&["order"]);
+    let began = active()[0]["startDate"].clone();
+    assert!(!began.as_str().unwrap().starts_with("2031-"), "{began}");
 }
 
 #[test]
