@@ -157,10 +157,30 @@ impl Group {
         if library.state != StateRole::Follower || !leads {
             return;
         }
-        library.become_follower(message.term, INVALID_ID);
+        let rank = usize::try_from(message.hint).unwrap_or(usize::MAX);
+        self.stands_soon(rank);
+    }
+
+    /// Nobody listens any more at the addresses of these members. A follower of one of them does not wait until an election timeout has
+    /// passed. If its leader is there after all, the other voters hear it and refuse their votes.
+    pub fn gone(&mut self, gone: impl Fn(u64) -> bool) {
+        let library = &self.raft.raft;
+        if library.state != StateRole::Follower || !gone(library.leader_id) {
+            return;
+        }
+        let own = self.config.node;
+        let voters = self.members().voters.iter();
+        let rank = voters.filter(|id| **id < own && !gone(**id)).count();
+        self.wake();
+        self.stands_soon(rank);
+    }
+
+    /// A follower that has no leader any more stands for election, behind those of lower rank.
+    fn stands_soon(&mut self, rank: usize) {
+        let library = &mut self.raft.raft;
+        library.become_follower(library.term, INVALID_ID);
         self.draw_timeout();
         // Some time apart: who is refused, as it lacks something, must not split the votes.
-        let rank = usize::try_from(message.hint).unwrap_or(usize::MAX);
         let apart = self.config.heartbeat_ticks.max(TICKS_OF_AN_ELECTION);
         let wait = rank.saturating_mul(apart).saturating_add(1);
         let wait = wait.min(self.config.election_ticks);

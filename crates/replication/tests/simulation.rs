@@ -133,6 +133,39 @@ fn a_leader_that_is_answered_late_goes_on() {
     }
 }
 
+/// Who knows that the leader's process has ended does not wait for an election timeout.
+#[test]
+fn a_leader_that_is_gone_is_replaced_at_once() {
+    for seed in 1..=40 {
+        let mut world = World::without_faults(seed, 2000);
+        world.run_until(10 * ELECTION);
+        let (_, leader) = world.leader().expect("a leader");
+        world.crash(leader);
+        // What it had sent arrives before its connections break.
+        world.run_for(ELECTION / 10);
+        for to in world.ids() {
+            world.tell_gone(leader, to);
+        }
+        // The first may lack what the other one has.
+        world.run_for(ELECTION / 2);
+        assert!(world.leader_but(leader).is_some(), "seed {seed}");
+    }
+}
+
+/// Something between the two may refuse connections: the others hear the leader.
+#[test]
+fn who_is_told_so_and_is_wrong_unseats_nobody() {
+    for seed in 1..=40 {
+        let mut world = World::without_faults(seed, 2000);
+        world.run_until(10 * ELECTION);
+        let before = world.leader().expect("a leader");
+        let follower = if before.1 == 1 { 2 } else { 1 };
+        world.tell_gone(before.1, follower);
+        world.run_for(5 * ELECTION);
+        assert_eq!(world.leader(), Some(before), "seed {seed}");
+    }
+}
+
 /// Its removal was on its way when the leader before it crashed.
 #[test]
 fn a_member_that_leads_while_it_is_removed_gives_up() {
@@ -168,7 +201,7 @@ fn a_member_that_leads_while_it_is_removed_gives_up() {
 fn the_same_seed_gives_the_same_run() {
     let digest = || {
         let mut world = World::new(42, Mutation::None);
-        world.run_until(2_000_000);
+        world.run_until(3_000_000);
         (
             world.oracle.acknowledged.clone(),
             world.random.below(u64::MAX),

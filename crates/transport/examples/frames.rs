@@ -55,6 +55,7 @@ impl Owner for Node {
     fn disconnected(self: &Arc<Self>, _: u32, _: Class) {}
 
     fn lost(self: &Arc<Self>, _: u32, _: Class) {}
+    fn gone(self: &Arc<Self>, _: u32) {}
     fn opened(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
     fn closed(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
 }

@@ -72,6 +72,10 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, node: u32, class: Clas
             was_open = true;
         } else if std::mem::take(&mut was_open) {
             shared.owner.lost(node, class);
+            // The others end at the same time.
+            if class == Class::Consensus && is_refused(&ended) {
+                shared.owner.gone(node);
+            }
         }
         note(peer, class, &address, &ended);
         if began.elapsed() > MAX_BACK_OFF {
@@ -82,6 +86,11 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, node: u32, class: Clas
         let _ = timeout(pause + jitter, endpoints.changed()).await;
         pause = (pause * 2).min(MAX_BACK_OFF);
     }
+}
+
+/// Nobody listens where the node did.
+fn is_refused(ended: &Result<(), Ended>) -> bool {
+    matches!(ended, Err(Ended::Io(error)) if error.kind() == ErrorKind::ConnectionRefused)
 }
 
 /// Comes when the node is known to be at another address than this one.

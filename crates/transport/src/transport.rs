@@ -48,6 +48,9 @@ pub trait Owner: Send + Sync + 'static {
     /// at once, and is not lost.
     fn lost(self: &Arc<Self>, node: u32, class: Class);
 
+    /// Likewise, and nobody listens at the node's address: its process has ended.
+    fn gone(self: &Arc<Self>, node: u32);
+
     /// The node can send to us. What it had opened before is closed, and was said to be so.
     fn opened(self: &Arc<Self>, node: u32, class: Class, incarnation: u64);
 

@@ -74,7 +74,8 @@ fn a_node_that_comes_back_is_connected_again_and_nothing_waits_for_one_that_is_g
             .contains(&Seen::Disconnected(1, Class::Consensus))
     );
     wait_for("the node to be given up", || {
-        zero.seen.lock().contains(&Seen::Lost(1, Class::Consensus))
+        let seen = zero.seen.lock();
+        seen.contains(&Seen::Lost(1, Class::Consensus)) && seen.contains(&Seen::Gone(1))
     });
     let nobody = of_zero.send(1, Class::Consensus, Bytes::new());
     assert_eq!(nobody, Err(SendError::Down));

@@ -109,6 +109,15 @@ impl Cluster {
         self.tell_silent(|node, _| node == lost);
     }
 
+    /// Nobody listens at the node's address: its process has ended, and replicas that it leads get another leader at once.
+    pub(super) fn is_gone(&self, node: u32) {
+        self.notify_metadata_group(MetadataEvent::Gone { node });
+        let local = self.local();
+        for handle in local.into_iter().flat_map(|local| local.partitions()) {
+            handle.inbox.send(Report::Gone { node });
+        }
+    }
+
     /// Without it replicas that have members on this node must not hibernate.
     pub(crate) fn is_heard(&self, node: u32) -> bool {
         self.peers.heartbeats.is_heard(node)

@@ -47,6 +47,10 @@ pub(super) enum MetadataEvent {
         node: u32,
         since: Instant,
     },
+    /// Nobody listens at the address of another node.
+    Gone {
+        node: u32,
+    },
     Stop,
 }
 
@@ -216,6 +220,9 @@ impl Worker {
                 Ok(MetadataEvent::Message(message)) => self.member.receive(*message),
                 Ok(MetadataEvent::Propose(entry)) => self.member.propose(entry),
                 Ok(MetadataEvent::NotHeard { node, since }) => self.not_heard(node, since),
+                Ok(MetadataEvent::Gone { node }) => {
+                    self.member.gone(|member| node_of(member) == Some(node));
+                }
                 Ok(MetadataEvent::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {
                     next_tick = Instant::now() + self.tick;

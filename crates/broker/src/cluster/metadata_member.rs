@@ -179,6 +179,11 @@ impl MetadataMember {
         self.group.not_heard(silent, ticks);
     }
 
+    /// See [`Group::gone`].
+    pub fn gone(&mut self, gone: impl Fn(u64) -> bool) {
+        self.group.gone(gone);
+    }
+
     /// A message of another member.
     pub fn receive(&mut self, message: ReplicaMessage) {
         self.group.receive(message.from(), message);

@@ -730,6 +730,10 @@ impl Owner for Cluster {
         }
     }
 
+    fn gone(self: &Arc<Self>, node: u32) {
+        self.is_gone(node);
+    }
+
     fn opened(self: &Arc<Self>, node: u32, class: Class, incarnation: u64) {
         if is_gateway(node) {
             self.peers.visitors.opened(node, incarnation);

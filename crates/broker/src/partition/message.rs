@@ -43,6 +43,10 @@ pub enum Report {
         node: u32,
         since: Instant,
     },
+    /// Nobody listens at the address of another node.
+    Gone {
+        node: u32,
+    },
     CheckpointDone {
         /// Which capture it was.
         number: u64,

@@ -235,6 +235,7 @@ impl Partition {
                 self.core.group_mut().receive(from, message);
             }
             Report::NotHeard { node, since } => self.not_heard(node, since),
+            Report::Gone { node } => self.is_gone(node),
             Report::SnapshotTaken(part) => self.core.group_mut().snapshot_taken(part),
             Report::SnapshotBuilt { arrival } => self.snapshot_built(arrival)?,
             Report::HandOver(to) => self.hand_over_to(&to),

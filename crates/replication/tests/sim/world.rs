@@ -25,6 +25,11 @@ enum Happening {
         from: u64,
         to: u64,
     },
+    /// Nobody listens at the address of the node that is gone, if it did not come back meanwhile.
+    Refused {
+        gone: u64,
+        to: u64,
+    },
     Tick {
         node: u64,
         life: u64,
@@ -164,7 +169,7 @@ impl World {
         self.hanging.insert(node, self.agenda.now + time);
     }
 
-    fn ids(&self) -> Vec<u64> {
+    pub fn ids(&self) -> Vec<u64> {
         self.nodes.keys().copied().collect()
     }
 
@@ -279,6 +284,12 @@ impl World {
             }
             Happening::Beat { from, to } => {
                 self.heard.insert((to, from), self.agenda.now);
+            }
+            Happening::Refused { gone, to } => {
+                let is_gone = |node: &Node| node.running.is_none();
+                if self.nodes.get(&gone).is_none_or(is_gone) {
+                    self.tell_gone(gone, to);
+                }
             }
             Happening::Tick { node, life } => {
                 if !self.lives(node, life) {
@@ -444,6 +455,10 @@ impl World {
                 if let Some(node) = self.nodes.get_mut(&id) {
                     node.crash(&mut self.random);
                 }
+                for to in self.ids() {
+                    let delay = self.random.below(100_000);
+                    self.after(delay, Happening::Refused { gone: id, to });
+                }
             }
             3..6 => self.restart_all(),
             6 => {
@@ -456,7 +471,12 @@ impl World {
                 let others = self.ids();
                 self.network.isolate(id, others);
             }
-            8 => self.network.cut.clear(),
+            8 => {
+                self.network.cut.clear();
+                // Something between the two refused, and the node is there.
+                let to = self.any();
+                self.tell_gone(id, to);
+            }
             9 => {
                 let to = self.any();
                 for node in self.nodes.values_mut() {
@@ -480,6 +500,15 @@ impl World {
                 self.settle(id);
             }
         }
+    }
+
+    /// A node hears that nobody listens at the address of another one.
+    pub fn tell_gone(&mut self, gone: u64, to: u64) {
+        let node = self.nodes.get_mut(&to);
+        if let Some(running) = node.and_then(|node| node.running.as_mut()) {
+            running.group.gone(|of| of == gone);
+        }
+        self.settle(to);
     }
 
     pub fn restart_all(&mut self) {

@@ -22,6 +22,7 @@ pub enum Seen {
     Message(u32, Class, Bytes),
     Disconnected(u32, Class),
     Lost(u32, Class),
+    Gone(u32),
     /// By which incarnation.
     Opened(u32, Class, u64),
     Closed(u32, Class, u64),
@@ -82,6 +83,10 @@ impl Owner for Node {
 
     fn lost(self: &Arc<Self>, node: u32, class: Class) {
         self.seen.lock().push(Seen::Lost(node, class));
+    }
+
+    fn gone(self: &Arc<Self>, node: u32) {
+        self.seen.lock().push(Seen::Gone(node));
     }
 
     fn opened(self: &Arc<Self>, node: u32, class: Class, incarnation: u64) {

@@ -107,6 +107,11 @@ impl Partition {
         self.core.group_mut().not_heard(silent, ticks);
     }
 
+    pub(super) fn is_gone(&mut self, node: u32) {
+        let gone = |member| node_of(member) == Some(node);
+        self.core.group_mut().gone(gone);
+    }
+
     /// One that cannot be made now is asked for again.
     pub(super) fn change_members(&mut self, change: Change, plan: u64) {
         if let Change::Promote(member) = change
