@@ -102,6 +102,8 @@ test("behind a prefix every file, link and question has it", async ({ page }) =>
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(outgoing);
     });
+    // The page leaves, or the server ends, with a question on its way.
+    asked.on("error", () => outgoing.destroy());
     incoming.pipe(asked);
   });
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
