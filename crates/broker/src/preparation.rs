@@ -2,12 +2,14 @@
 //! long as thousands of commands. The other carries out the evaluations of clients that take long.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, unbounded};
 use skep_engine::Prepared;
 use skep_protocol::Failure;
 use skep_service::{Answer, Timings};
 
+use crate::flow_control::{InboxCapacity, MAX_WAITING_BYTES};
 use crate::partition::{ClientRequest, Inbox, LongEvaluation, STACK_BYTES, Work};
 
 /// Long evaluations that wait on a node.
@@ -20,6 +22,8 @@ pub struct Preparation {
     /// deployment at a time.
     jobs: Sender<(Work, Inbox)>,
     evaluations: Sender<Box<LongEvaluation>>,
+    /// Bytes of the long evaluations: they must not fill the inboxes of partitions.
+    capacity: Arc<InboxCapacity>,
 }
 
 impl Preparation {
@@ -29,11 +33,24 @@ impl Preparation {
         spawn("preparation", move || prepare_all(&incoming))?;
         let (evaluations, asked) = bounded(MAX_EVALUATIONS);
         spawn("evaluation", move || evaluate_all(&asked))?;
-        Ok(Preparation { jobs, evaluations })
+        Ok(Preparation {
+            jobs,
+            evaluations,
+            capacity: Arc::default(),
+        })
     }
 
     /// Carries it out behind those that came before it.
-    pub fn evaluate(&self, evaluation: Box<LongEvaluation>) {
+    pub fn evaluate(&self, mut evaluation: Box<LongEvaluation>) {
+        let Some(permit) = self.capacity.take(evaluation.request.request.weight()) else {
+            let reason = format!(
+                "Evaluations that take long wait for their turn on this node with more than {} MiB, which is the most. Nothing was \
+                 done; send the request again after a pause.",
+                MAX_WAITING_BYTES >> 20
+            );
+            return fail(evaluation.request, Failure::ResourceExhausted(reason));
+        };
+        evaluation.request.permit = permit;
         let Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) =
             self.evaluations.try_send(evaluation)
         else {
