@@ -130,11 +130,11 @@ pub(crate) fn carry_out(cx: &mut Context<'_>, command: &ScalingCommand) {
 /// SCALE STATUS, on the first partition.
 fn give(cx: &mut Context<'_>, partition: u32, after: GlobalPlace) {
     let partitions = desired(cx);
-    // This partition has not been told of it yet.
+    // SCALE_UP has not arrived here yet.
     if partition > partitions {
         return;
     }
-    // What is decided from here on is kept for it.
+    // Its distributions are kept from here on.
     if !cx.state.scaling.get().pulling.contains(&partition) {
         let value = value(cx, partitions, &[partition]);
         cx.event(Key::NONE, ScaleIntent::PartitionPulling, &value);

@@ -46,7 +46,7 @@ pub struct TestArgs {
     /// Files with test cases, or directories: all .json files below them.
     #[arg(required = true, value_name = "FILE")]
     paths: Vec<PathBuf>,
-    /// What is deployed besides the BPMN, DMN, form and RPA files that lie beside the test cases: a file, or all such files below a
+    /// Further resources to deploy, besides the BPMN, DMN, form and RPA files beside the test cases: a file, or all such files below a
     /// directory; may be given several times.
     #[arg(long, value_name = "FILE")]
     resources: Vec<PathBuf>,

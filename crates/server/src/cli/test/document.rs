@@ -154,7 +154,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// What is before a part of the text; the part is a slice of it.
+    /// The text before `part`, which is a slice of it.
     fn before(&self, part: &str) -> &str {
         let at = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
         self.text.get(..at).unwrap_or_default()

@@ -19,7 +19,7 @@ const RESOURCES: [&str; 4] = ["bpmn", "dmn", "form", "rpa"];
 /// The test cases of files, and of all `.json` files below directories.
 ///
 /// # Errors
-/// There are none, too many, or some that are not as they should be: everything that is wrong is told.
+/// No files, too many files, or files that do not match the schema, with all their mistakes.
 pub fn test_files(named: &[PathBuf]) -> anyhow::Result<Vec<TestFile>> {
     let mut paths = Vec::new();
     for path in named {

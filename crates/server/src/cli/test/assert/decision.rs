@@ -45,7 +45,7 @@ fn said(of: &AssertDecision) -> String {
     text
 }
 
-/// What is not as expected.
+/// The differences from the expected decision.
 fn differs(of: &AssertDecision, evaluated: &Value) -> Vec<String> {
     let mut differs = Vec::new();
     if evaluated["state"] != "EVALUATED" {
