@@ -42,6 +42,12 @@ impl Effects {
             && self.jobs_available.is_empty()
             && self.to_choose.is_empty()
     }
+
+    /// True if a client learns something of the state. From a poll without jobs nobody does: it may be true at any time.
+    pub fn tell_of_state(&self) -> bool {
+        let is_empty_poll = |answer: &Result<Response, Rejection>| matches!(answer, Ok(Response::JobsActivated { jobs, .. }) if jobs.is_empty());
+        (self.responses.iter()).any(|(_, answer)| !is_empty_poll(answer))
+    }
 }
 
 /// Credit for one job in a stream.

@@ -124,9 +124,6 @@ pub enum ProposeError {
     /// Wait for commits. The limit is [`crate::GroupConfig::max_uncommitted_bytes`].
     #[error("{uncommitted} bytes are proposed but not committed, which is the limit")]
     TooMuchUncommitted { uncommitted: usize },
-    /// An entry without content means "no change" to the group.
-    #[error("an entry must have a payload")]
-    Empty,
     /// Larger than a log frame may be.
     #[error("a payload of {size} bytes is larger than the limit of {limit}")]
     TooLarge { size: usize, limit: usize },

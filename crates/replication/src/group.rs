@@ -287,7 +287,8 @@ impl Group {
     }
 
     /// Appends an entry, as leader. It is durable and effective when [`Event::Committed`] reaches its index; if the role
-    /// changes first, it may or may not be.
+    /// changes first, it may or may not be. An entry without content changes nothing: once it is committed, this member was the
+    /// leader when it was proposed.
     pub fn propose(&mut self, payload: Bytes) -> Result<EntryId, ProposeError> {
         let not_leader = |this: &Self| ProposeError::NotLeader {
             leader: this.leader().filter(|leader| *leader != this.config.node),
@@ -299,9 +300,6 @@ impl Group {
                 .is_some_and(|leadership| leadership.announced && leadership.term == term);
         if !leads {
             return Err(not_leader(self));
-        }
-        if payload.is_empty() {
-            return Err(ProposeError::Empty);
         }
         let size = payload.len();
         if size > MAX_PAYLOAD {

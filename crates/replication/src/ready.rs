@@ -294,6 +294,7 @@ impl Group {
             self.raft.mut_store().release(persisted.min(self.delivered));
         }
         if moved {
+            self.forget_overtaken_snapshot();
             self.resign_if_removed();
         }
         Ok(())

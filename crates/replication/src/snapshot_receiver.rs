@@ -162,6 +162,20 @@ impl Group {
         }
     }
 
+    /// The log has brought what a snapshot was to bring: its leader was replaced before it had sent all of it, and another one
+    /// had the entries. Nobody would send the rest, and a member that waits for parts does not hibernate.
+    pub(crate) fn forget_overtaken_snapshot(&mut self) {
+        let delivered = self.delivered;
+        // One that has come whole ends when its last part is taken.
+        let is_overtaken = |incoming: &mut Incoming| {
+            incoming.transfer.id.index <= delivered && incoming.members.is_none()
+        };
+        let incoming = &mut self.snapshot_receiver.incoming;
+        if incoming.take_if(is_overtaken).is_some() {
+            self.events.push(Event::DiscardSnapshot);
+        }
+    }
+
     fn acknowledge(&mut self, transfer: Transfer, next: u64, reject: bool) {
         let mut answer = self.message(Kind::SnapshotAck, transfer.from);
         answer.term = transfer.term;

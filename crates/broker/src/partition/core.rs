@@ -286,8 +286,13 @@ impl PartitionCore {
         match batch {
             Some(batch) => self.offer(Bytes::from(batch), effects, next_position),
             None if effects.is_empty() => Ok(None),
+            // Whoever was paused may have a successor and not know of it, and what it reads is old: an answer that tells of the
+            // state leaves once a majority has taken an entry, though there is nothing to record.
+            None if can_lose && effects.tell_of_state() => {
+                self.offer(Bytes::new(), effects, next_position)
+            }
             None => {
-                // Nothing was recorded, but the answer saw the state: it leaves after what the state depends on.
+                // Nothing was recorded, but the effects saw the state: they leave after what the state depends on.
                 let index = self.evaluated.max(self.applied);
                 debug_assert!(
                     (self.proposed.back()).is_none_or(|before| before.index <= index),

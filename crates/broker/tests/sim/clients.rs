@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use skep_engine::{Engine, RequestId};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
-use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response};
+use skep_protocol::value::ClusterVariableValue;
+use skep_protocol::{ActivatedJob, Document, Key, Rejection, RejectionType, Response};
 
 use super::Random;
 
 pub const JOB_TYPE: &str = "work";
+/// A cluster variable.
+const COUNT: &str = "count";
 pub const HOUR: i64 = 3_600_000;
 const PROCESSES: [&str; 4] = ["task", "timer", "message", "parallel"];
 
@@ -21,8 +24,18 @@ enum Sent {
     Create(&'static str, u64),
     Activate,
     Complete(Key),
-    Cancel(Key),
+    /// Of an instance, which lives unless somebody has asked for its end before.
+    Cancel {
+        key: Key,
+        lives: bool,
+    },
     Publish(u64),
+    /// A cluster variable gets this value. Later ones are greater.
+    Count(u64),
+    /// An expression reads that variable, and writes nothing. It must find at least this value.
+    Look {
+        least: u64,
+    },
     Other,
 }
 
@@ -41,6 +54,9 @@ pub struct Clients {
     cancelled: BTreeSet<Key>,
     completed: BTreeSet<Key>,
     published: BTreeSet<u64>,
+    next_count: u64,
+    /// The greatest count that was acknowledged or read.
+    pub counted: u64,
     pub jobs: Vec<ActivatedJob>,
     pub acknowledged: u64,
     pub pushed: u64,
@@ -81,7 +97,27 @@ fn processes() -> Vec<Resource> {
 impl Clients {
     /// The next command, with the number of its request.
     pub fn command(&mut self, random: &mut Random) -> (RequestId, Command) {
-        let (asked, command) = self.choose(random);
+        let chosen = self.choose(random);
+        self.asks(chosen)
+    }
+
+    /// The command of somebody who reads.
+    pub fn looks(&mut self, random: &mut Random) -> (RequestId, Command) {
+        let chosen = if self.counted > 0 {
+            self.look()
+        } else {
+            self.choose(random)
+        };
+        self.asks(chosen)
+    }
+
+    /// The command of somebody who counts.
+    pub fn counts(&mut self) -> (RequestId, Command) {
+        let chosen = self.count();
+        self.asks(chosen)
+    }
+
+    fn asks(&mut self, (asked, command): (Sent, Command)) -> (RequestId, Command) {
         self.next_request += 1;
         self.asked.insert(self.next_request, asked);
         (self.next_request, command)
@@ -92,7 +128,9 @@ impl Clients {
             let resources = processes();
             return (Sent::Deploy, Command::Deploy(Deploy { resources }));
         }
-        match random.below(16) {
+        match random.below(20) {
+            16 | 17 => self.count(),
+            18.. if self.counted > 0 => self.look(),
             0..6 => self.create(random),
             6..8 => {
                 let activate = ActivateJobs {
@@ -132,11 +170,11 @@ impl Clients {
             }
             12 if !self.created.is_empty() => {
                 let at = random.below(self.created.len() as u64) as usize;
-                let key = *self.created.keys().nth(at).unwrap();
-                self.touched.insert(key);
+                let (&key, &(process, _)) = self.created.iter().nth(at).unwrap();
+                let lives = self.touched.insert(key) && matches!(process, "task" | "parallel");
                 let process_instance_key = key;
                 (
-                    Sent::Cancel(key),
+                    Sent::Cancel { key, lives },
                     Command::CancelProcessInstance {
                         process_instance_key,
                     },
@@ -156,6 +194,32 @@ impl Clients {
             }
             _ => self.create(random),
         }
+    }
+
+    /// A client reads what another one has written.
+    fn look(&self) -> (Sent, Command) {
+        let least = self.counted;
+        let read = Command::EvaluateExpression {
+            expression: format!("=camunda.vars.cluster.{COUNT}"),
+            variables: Document::new(),
+        };
+        (Sent::Look { least }, read)
+    }
+
+    fn count(&mut self) -> (Sent, Command) {
+        self.next_count += 1;
+        let value = ClusterVariableValue {
+            name: COUNT.into(),
+            value: self.next_count.to_string().into(),
+            tenant: None,
+        };
+        // It may be there though nobody was told.
+        let command = if self.counted == 0 && self.next_count % 2 == 1 {
+            Command::CreateClusterVariable(value)
+        } else {
+            Command::UpdateClusterVariable(value)
+        };
+        (Sent::Count(self.next_count), command)
     }
 
     fn create(&mut self, random: &mut Random) -> (Sent, Command) {
@@ -185,12 +249,9 @@ impl Clients {
     pub fn answered(&mut self, id: RequestId, answer: Result<Response, Rejection>) {
         let asked = self.asked.remove(&id);
         let asked = asked.unwrap_or_else(|| panic!("request {id} was answered twice: {answer:?}"));
-        let Ok(response) = answer else {
-            assert!(
-                !matches!(asked, Sent::Create(..) | Sent::Publish(_)),
-                "{asked:?} was rejected although the deployment was acknowledged: {answer:?}"
-            );
-            return;
+        let response = match answer {
+            Ok(response) => response,
+            Err(answer) => return self.rejected(&asked, &answer),
         };
         self.acknowledged += 1;
         match (asked, response) {
@@ -209,15 +270,37 @@ impl Clients {
                 self.completed.insert(key),
                 "job {key:?} was completed twice"
             ),
-            (Sent::Cancel(key), _) => {
+            (Sent::Cancel { key, .. }, _) => {
                 assert!(self.cancelled.insert(key), "{key:?} was cancelled twice")
             }
             (Sent::Publish(order), _) => {
                 self.published.insert(order);
             }
+            (Sent::Count(count), _) => self.counted = self.counted.max(count),
+            (Sent::Look { least }, Response::ExpressionEvaluated { result, .. }) => {
+                let found: u64 = result.parse().unwrap();
+                assert!(
+                    found >= least,
+                    "{least} was acknowledged, and {found} is read"
+                );
+                // Nobody finds less after that.
+                self.counted = self.counted.max(found);
+            }
             (Sent::Other, _) => {}
             (asked, response) => panic!("{asked:?} was answered with {response:?}"),
         }
+    }
+
+    fn rejected(&self, asked: &Sent, answer: &Rejection) {
+        assert!(
+            !matches!(asked, Sent::Create(..) | Sent::Publish(_)),
+            "{asked:?} was rejected although the deployment was acknowledged: {answer:?}"
+        );
+        let lives = matches!(asked, Sent::Cancel { lives: true, .. });
+        assert!(
+            !lives || answer.kind != RejectionType::NotFound,
+            "{asked:?}: its instance was acknowledged before, and is not found: {answer:?}"
+        );
     }
 
     /// Everything that was acknowledged is in this state. All timers must have fired.

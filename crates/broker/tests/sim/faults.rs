@@ -1,6 +1,7 @@
 //! What goes wrong in a world.
 
-use super::world::World;
+use super::world::{Happening, World};
+use skep_cluster::node_of;
 use skep_protocol::command::Request;
 
 impl World {
@@ -24,8 +25,12 @@ impl World {
             11 => self.transfer(to),
             12 => self.panic(),
             13 | 14 => {
+                // Of the others nobody notices much.
+                let leader = self.leading_member().and_then(|(_, id)| node_of(id));
+                let host = leader.filter(|_| self.random.below(2) == 0).unwrap_or(host);
                 let length = 50_000 + self.random.below(900_000);
                 self.host(host).paused_until = self.agenda.now + length;
+                self.after(length, Happening::Wakes(host));
                 self.tally.pauses += 1;
             }
             15 => {

@@ -11,6 +11,7 @@ pub mod metadata;
 pub mod node;
 pub mod old_plans;
 pub mod operators;
+pub mod paused;
 pub mod store;
 pub mod tally;
 pub mod world;

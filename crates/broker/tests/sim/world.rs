@@ -1,10 +1,10 @@
 //! The world: an agenda of what happens when, the faults, and the way of messages.
 
-use skep_protocol::command::Request;
+use skep_protocol::command::{Command, Request};
 use std::collections::BTreeMap;
 
 use skep_cluster::{Layout, State, node_of};
-use skep_engine::{Effects, Sent};
+use skep_engine::{Effects, RequestId, Sent};
 use skep_replication::{Members, Role};
 
 use super::agenda::Agenda;
@@ -47,6 +47,8 @@ pub enum Happening {
         life: u64,
     },
     Client,
+    /// A machine goes on that stood still.
+    Wakes(u32),
     Operator,
     Fault,
 }
@@ -240,7 +242,11 @@ impl World {
             Happening::Arrive(flight) | Happening::Metadata(flight) => node_of(flight.to).unwrap(),
             Happening::DiskDone { node, .. } => node_of(*node).unwrap(),
             Happening::Tick { host, .. } | Happening::ControlMessage(host, _) => *host,
-            Happening::Remote(_) | Happening::Client | Happening::Operator | Happening::Fault => {
+            Happening::Remote(_)
+            | Happening::Client
+            | Happening::Wakes(_)
+            | Happening::Operator
+            | Happening::Fault => {
                 return 0;
             }
         };
@@ -300,6 +306,12 @@ impl World {
                     _ => 2000 + self.random.below(40_000),
                 };
                 self.after(pause, Happening::Client);
+            }
+            Happening::Wakes(host) => {
+                // Clients may have waited for it, and come before what the other members have sent meanwhile.
+                if let Some(id) = self.host(host).replica {
+                    self.look(id);
+                }
             }
             Happening::Operator => {
                 self.operate();
@@ -497,9 +509,35 @@ impl World {
     /// A burst of commands to somebody who believes to lead.
     pub fn client(&mut self) {
         let first = self.random.below(3);
-        let Some(id) = self.leader(first) else {
+        if let Some(id) = self.leader(first) {
+            self.burst(id);
+        }
+    }
+
+    /// Clients ask a replica for what they know to be there.
+    fn look(&mut self, id: u64) {
+        for _ in 0..4 {
+            let asked = self.clients.looks(&mut self.random);
+            self.send(id, asked);
+        }
+    }
+
+    /// A client's command to a replica, which takes it if it believes to lead.
+    pub fn send(&mut self, id: u64, (request, command): (RequestId, Command)) {
+        let now = self.millis(id);
+        if let Some(running) = self.leading(id) {
+            let command = Request::internal(command);
+            let streams = &mut running.streams;
+            running.core.process(now, Some(request), &command, streams);
+            self.propose(id);
+            self.settle(id);
+        }
+    }
+
+    fn burst(&mut self, id: u64) {
+        if self.leading(id).is_none() {
             return;
-        };
+        }
         let now = self.millis(id);
         for _ in 0..=self.random.below(4) {
             let (request, command) = self.clients.command(&mut self.random);
@@ -568,6 +606,15 @@ impl World {
         self.run_for(200_000);
         let leaders = self.nodes.values_mut().filter_map(Node::leading).count();
         assert_eq!(leaders, 1, "exactly one leader when all is well");
+        if self.kind.hibernate {
+            for (id, node) in &self.nodes {
+                let group = node.running.as_ref().unwrap().core.group();
+                assert!(
+                    group.hibernates(),
+                    "node {id} has no work and does not hibernate"
+                );
+            }
+        }
         if self.kind.changes {
             self.check_cluster();
         }

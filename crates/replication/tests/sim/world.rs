@@ -608,5 +608,10 @@ impl World {
         for node in self.nodes.values() {
             assert_eq!(node.reported(), commit, "node {} did not catch up", node.id);
         }
+        // Who does not hibernate with its leader misses it before long, and there are elections for ever.
+        for node in self.nodes.values() {
+            let group = &node.running.as_ref().unwrap().group;
+            assert!(group.hibernates(), "node {} does not hibernate", node.id);
+        }
     }
 }
