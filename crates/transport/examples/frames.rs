@@ -68,6 +68,7 @@ fn start(number: u32, contacts: &[SocketAddr]) -> (Arc<Node>, Transport) {
     let config = Config {
         node: number,
         size: 2,
+        first_gateway: u32::MAX,
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         contact_points: contacts.iter().map(ToString::to_string).collect(),
         tls: None,

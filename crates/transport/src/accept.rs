@@ -61,6 +61,14 @@ async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Er
         .await
         .map_err(|_| Error::other("it says nothing"))??;
     let Opening { class, greeting } = opening;
+    if let Err(reason) = stream.is_from(greeting.node, shared.first_gateway) {
+        let refused = Reply::Refused {
+            reason: reason.clone(),
+        };
+        frame::write_first(&mut stream, &refused).await?;
+        // Here too the log says so: it may be a stolen key.
+        return Err(Error::new(ErrorKind::InvalidData, reason));
+    }
     let checked = shared.meets(&greeting).and_then(|()| match class {
         0 => Ok(None),
         class => Class::from_byte(class)

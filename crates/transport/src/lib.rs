@@ -16,6 +16,7 @@ mod contacts;
 mod frame;
 mod greeting;
 mod link;
+mod named;
 mod peers;
 mod queue;
 mod tls;

@@ -223,7 +223,9 @@ pub(crate) async fn greet<O: Owner>(
     })?;
     match reply {
         Reply::Welcome(greeting) => {
-            shared.meets(&greeting).map_err(Ended::Refused)?;
+            let is_from = stream.is_from(greeting.node, shared.first_gateway);
+            let meets = is_from.and_then(|()| shared.meets(&greeting));
+            meets.map_err(Ended::Refused)?;
             Ok((stream, greeting))
         }
         Reply::Refused { reason } => Err(Ended::Refused(reason)),

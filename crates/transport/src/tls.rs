@@ -1,7 +1,7 @@
 //! TLS between nodes: both sides show a certificate of the cluster's authority.
 //!
-//! Names in certificates are not looked at: nodes move between addresses, and whoever has a certificate of this authority belongs to the
-//! cluster. So the authority must not sign for anybody else.
+//! Addresses in certificates are not looked at: nodes move between them, and whoever has a certificate of this authority belongs to the
+//! cluster. So the authority must not sign for anybody else. A certificate may name the [node](crate::named) that it is for.
 
 use std::io::Error;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,8 @@ use tokio_rustls::rustls::version::TLS13;
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
+use crate::named::NamedNodes;
+
 /// Files in PEM format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
@@ -35,6 +37,8 @@ pub enum TlsError {
     File(#[from] FileError),
     #[error("certificate {path} cannot be used with TLS: {reason}")]
     Unusable { path: String, reason: String },
+    #[error("certificate {path}: {reason}")]
+    OtherNode { path: String, reason: String },
 }
 
 /// Both ends of connections with TLS.
@@ -45,8 +49,16 @@ pub(crate) struct Tls {
 }
 
 impl Tls {
-    pub(crate) fn open(files: &TlsFiles) -> Result<Tls, TlsError> {
+    /// `node`: who is to show the certificate.
+    pub(crate) fn open(files: &TlsFiles, node: u32, first_gateway: u32) -> Result<Tls, TlsError> {
         let chain = certificates(&files.certificate_chain)?;
+        if let Some(own) = chain.first() {
+            let named = NamedNodes::of(own).and_then(|named| named.check(node, first_gateway));
+            named.map_err(|reason| TlsError::OtherNode {
+                path: files.certificate_chain.display().to_string(),
+                reason,
+            })?;
+        }
         let key = private_key(&files.private_key)?;
         let trusted = match &files.authority {
             Some(authority) => certificates(authority)?,
@@ -118,6 +130,22 @@ impl Stream {
         let name = ServerName::try_from("skep").map_err(Error::other)?;
         let stream = tls.connector.connect(name, stream).await?;
         Ok(Stream::Tls(Box::new(stream.into())))
+    }
+}
+
+impl Stream {
+    /// # Errors
+    /// The other side's certificate is for other nodes than this one, which the other side says to be.
+    pub(crate) fn is_from(&self, node: u32, first_gateway: u32) -> Result<(), String> {
+        let Stream::Tls(stream) = self else {
+            return Ok(());
+        };
+        let (_, connection) = stream.get_ref();
+        let shown = connection
+            .peer_certificates()
+            .and_then(|chain| chain.first());
+        let shown = shown.ok_or("the other side shows no certificate")?;
+        NamedNodes::of(shown)?.check(node, first_gateway)
     }
 }
 

@@ -63,6 +63,8 @@ pub struct Config {
     pub node: u32,
     /// Nodes have numbers below.
     pub size: u32,
+    /// From this number on they are gateways.
+    pub first_gateway: u32,
     pub listen: SocketAddr,
     /// `host:port` of other nodes, or of all.
     pub contact_points: Vec<String>,
@@ -88,6 +90,7 @@ pub(crate) struct Shared<O> {
     pub(crate) peers: Arc<Peers>,
     pub(crate) tls: Option<Tls>,
     pub(crate) strangers: Strangers,
+    pub(crate) first_gateway: u32,
     random: AtomicU32,
 }
 
@@ -179,7 +182,8 @@ impl Transport {
     /// # Errors
     /// The port is taken, or a certificate cannot be used.
     pub fn listen<O: Owner>(config: Config) -> Result<(Transport, Listening<O>), OpenError> {
-        let tls = config.tls.as_ref().map(Tls::open).transpose()?;
+        let open = |files| Tls::open(files, config.node, config.first_gateway);
+        let tls = config.tls.as_ref().map(open).transpose()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -207,6 +211,7 @@ impl Transport {
                 peers: known,
                 tls,
                 strangers: Strangers::default(),
+                first_gateway: config.first_gateway,
                 owner,
                 random: AtomicU32::new(std::process::id() ^ (config.node << 16)),
             });

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, SanType};
 use skep_transport::{Class, Config, OpenError, TlsFiles, Transport};
 use support::{Seen, Start, all_connected, start, wait_for};
 
@@ -61,8 +61,17 @@ impl Authority {
     }
 
     fn files(&self, name: &str) -> TlsFiles {
+        self.files_for(name, &[])
+    }
+
+    /// A certificate that names nodes.
+    fn files_for(&self, name: &str, nodes: &[&str]) -> TlsFiles {
         let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new([name.to_string()]).unwrap();
+        let mut params = CertificateParams::new([name.to_string()]).unwrap();
+        let nodes = nodes
+            .iter()
+            .map(|node| SanType::URI((*node).try_into().unwrap()));
+        params.subject_alt_names.extend(nodes);
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         let write = |name: String, text: String| {
             std::fs::write(self.path(&name), text).unwrap();
@@ -146,6 +155,44 @@ fn a_certificate_of_somebody_else_is_refused_and_the_log_says_so() {
 }
 
 #[test]
+fn a_certificate_that_names_nodes_is_good_for_these_only() {
+    let authority = Authority::new();
+    let zero = authority.files_for("zero", &["urn:skep:node:0"]);
+    let (_zero, of_zero) = start(with_tls(0, &[], zero));
+    let contact = [of_zero.address()];
+    // One for several nodes, and one that names none.
+    let one = authority.files_for("one", &["urn:skep:node:1", "urn:skep:node:7"]);
+    let (_one, of_one) = start(with_tls(1, &contact, one.clone()));
+    wait_for("the connections", || {
+        all_connected(&of_zero, 1) && all_connected(&of_one, 0)
+    });
+    // Who has the files of node 1 and calls itself node 2 is told so by its own start.
+    let config = |tls| Config {
+        node: 2,
+        size: 3,
+        first_gateway: 1000,
+        listen: support::any(),
+        contact_points: contact.iter().map(ToString::to_string).collect(),
+        tls: Some(tls),
+    };
+    let (node, _) = start(Start::new(2, &[]));
+    let error = match Transport::open(config(one.clone()), node) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("it was opened"),
+    };
+    let told = "node 2 shows a certificate for urn:skep:node:1, urn:skep:node:7: it needs one that names urn:skep:node:2";
+    assert!(error.contains("one.pem") && error.contains(told), "{error}");
+    // A start that does not look is refused by the others.
+    let (spy, of_spy) = start(Start {
+        says: Some(2),
+        ..with_tls(1, &contact, one)
+    });
+    wait_for("the log", || logged(&format!("reason={told}")));
+    assert!(!all_connected(&of_spy, 0) && !all_connected(&of_zero, 2));
+    drop(spy);
+}
+
+#[test]
 fn a_node_without_tls_is_refused_and_the_log_says_so() {
     let authority = Authority::new();
     let (_zero, of_zero) = start(with_tls(0, &[], authority.files("zero")));
@@ -192,6 +239,7 @@ fn files_that_cannot_be_used_stop_the_start_and_are_named() {
         let config = Config {
             node: 0,
             size: 3,
+            first_gateway: 1000,
             listen: support::any(),
             contact_points: Vec::new(),
             tls: Some(files),

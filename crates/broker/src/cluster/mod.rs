@@ -764,6 +764,7 @@ fn wire_of(config: &BrokerConfig, cluster: &ClusterConfig) -> skep_transport::Co
             true => FIRST_GATEWAY,
             false => FIRST_GATEWAY + MAX_GATEWAYS,
         },
+        first_gateway: FIRST_GATEWAY,
         listen: cluster.listen,
         contact_points: cluster.contact_points.clone(),
         tls: cluster.tls.clone(),

@@ -109,6 +109,8 @@ pub struct Start {
     pub tls: Option<TlsFiles>,
     /// The oldest and the newest that it speaks.
     pub versions: (u32, u32),
+    /// What it calls itself, if not by its number.
+    pub says: Option<u32>,
 }
 
 impl Start {
@@ -120,6 +122,7 @@ impl Start {
             contacts: contacts.to_vec(),
             tls: None,
             versions: (OLDEST_VERSION, PROTOCOL_VERSION),
+            says: None,
         }
     }
 }
@@ -127,7 +130,7 @@ impl Start {
 pub fn start(with: Start) -> (Arc<Node>, Transport) {
     static INCARNATIONS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
     let node = Arc::new(Node {
-        number: with.number,
+        number: with.says.unwrap_or(with.number),
         incarnation: INCARNATIONS.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
         cluster_id: with.cluster.to_string(),
         versions: with.versions,
@@ -138,6 +141,7 @@ pub fn start(with: Start) -> (Arc<Node>, Transport) {
     let config = Config {
         node: with.number,
         size: LAYOUT.size,
+        first_gateway: 1000,
         listen: with.listen,
         contact_points: with.contacts.iter().map(ToString::to_string).collect(),
         tls: with.tls,
