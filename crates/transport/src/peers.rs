@@ -1,6 +1,6 @@
 //! The other nodes: where they are, and what waits for them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -35,6 +35,17 @@ impl Incoming {
     }
 }
 
+/// Of more processes that had a node's number before, nobody asks.
+const MAX_EARLIER: usize = 64;
+
+/// The processes that have come with the number of a node, by their incarnation.
+#[derive(Debug, Default)]
+struct Processes {
+    current: Option<u64>,
+    /// Another one has come since. Oldest first.
+    earlier: VecDeque<u64>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) node: u32,
@@ -42,6 +53,7 @@ pub(crate) struct Peer {
     pub(crate) endpoint: watch::Sender<Option<Endpoint>>,
     queues: [Queue; 3],
     incoming: [Mutex<Option<Incoming>>; 3],
+    processes: Mutex<Processes>,
     /// What it said of itself last, for those who read logs: the same refusal is told once.
     refused: Mutex<Option<String>>,
 }
@@ -53,6 +65,7 @@ impl Peer {
             endpoint: watch::Sender::new(None),
             queues: Class::ALL.map(|class| Queue::new(class.bounds())),
             incoming: Class::ALL.map(|_| Mutex::default()),
+            processes: Mutex::default(),
             refused: Mutex::default(),
         }
     }
@@ -73,6 +86,36 @@ impl Peer {
             Class::Requests => requests,
             Class::Bulk => bulk,
         }
+    }
+
+    /// Whether this process is the node. A process is the node as long as it is connected, and never again once another one has
+    /// taken its place: two processes with copies of the same data would vote twice as one member.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub(crate) fn admits(&self, incarnation: u64) -> Result<(), String> {
+        let node = self.node;
+        let mut processes = self.processes.lock();
+        if processes.current == Some(incarnation) {
+            return Ok(());
+        }
+        if processes.earlier.contains(&incarnation) {
+            return Err(format!(
+                "node {node} was started again since this process was: stop this one, or give it a camunda.cluster.node-id of its own"
+            ));
+        }
+        let is_connected = |slot: &Mutex<Option<Incoming>>| slot.lock().is_some();
+        if self.incoming.iter().any(is_connected) {
+            return Err(format!(
+                "two nodes have the number {node}, and the other one is connected: each needs a camunda.cluster.node-id of its own"
+            ));
+        }
+        let before = processes.current.replace(incarnation);
+        processes.earlier.extend(before);
+        if processes.earlier.len() > MAX_EARLIER {
+            processes.earlier.pop_front();
+        }
+        Ok(())
     }
 
     /// The node has connected. Returns the connection before it, if nobody has noticed yet that it is dead: a node has one for each class.

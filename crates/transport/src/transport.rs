@@ -126,12 +126,16 @@ impl<O: Owner> Shared<O> {
             });
         }
         self.owner.meets(other)?;
-        if self.peers.get(other.node).is_none() {
+        let Some(peer) = self.peers.get(other.node) else {
             return Err(format!(
                 "node {} is not of this cluster: a node has a number from 0 to {}",
                 other.node,
                 self.peers.most()
             ));
+        };
+        // The numbers of gateways change hands.
+        if other.node < self.first_gateway {
+            peer.admits(other.incarnation)?;
         }
         Ok(())
     }

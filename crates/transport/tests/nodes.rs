@@ -171,20 +171,18 @@ fn a_contact_point_is_better_than_what_others_say() {
     assert!(!seen.iter().any(|seen| matches!(seen, Seen::Lost(..))));
 }
 
-/// It has started again before anybody noticed that it was gone: what is told of its old connections is told before the new ones.
+/// What is told of the connections of an earlier process is told before those of the next.
 #[test]
 fn a_node_has_one_connection_of_each_class() {
     let (zero, of_zero) = start(Start::new(0, &[]));
     let contact = [of_zero.address()];
-    let (first, _of_first) = start(Start::new(1, &contact));
-    let opened = |node: &Node| {
-        let is_it =
-            |seen: &&Seen| matches!(seen, Seen::Opened(1, _, it) if *it == node.incarnation);
-        zero.seen.lock().iter().filter(is_it).count() >= 3
-    };
-    wait_for("its connections", || opened(&first));
+    let (first, of_first) = start(Start::new(1, &contact));
+    wait_for("its connections", || opened(&zero, 1, first.incarnation));
+    of_first.stop();
     let (second, _of_second) = start(Start::new(1, &contact));
-    wait_for("its new connections", || opened(&second));
+    wait_for("its new connections", || {
+        opened(&zero, 1, second.incarnation)
+    });
     for class in Class::ALL {
         let mut open = None;
         for seen in zero.seen.lock().iter() {
@@ -195,4 +193,44 @@ fn a_node_has_one_connection_of_each_class() {
             }
         }
     }
+}
+
+/// All connections of this process of a node.
+fn opened(by: &Node, node: u32, incarnation: u64) -> bool {
+    let is_it =
+        |seen: &&Seen| matches!(seen, Seen::Opened(of, _, it) if (*of, *it) == (node, incarnation));
+    by.seen.lock().iter().filter(is_it).count() >= Class::ALL.len()
+}
+
+/// A copied disk, a virtual machine that was cloned, a pod that lives on where nobody sees it.
+#[test]
+fn of_two_processes_with_one_number_one_is_the_node() {
+    let (zero, of_zero) = start(Start::new(0, &[]));
+    let contact = [of_zero.address()];
+    let (first, of_first) = start(Start::new(1, &contact));
+    wait_for("its connections", || {
+        opened(&zero, 1, first.incarnation) && all_connected(&of_first, 0)
+    });
+    // Who comes while it is there is not let in; a third node is, meanwhile.
+    let (second, of_second) = start(Start::new(1, &contact));
+    let (_two, of_two) = start(Start::new(2, &contact));
+    wait_for("a third node", || all_connected(&of_two, 0));
+    assert!(!opened(&zero, 1, second.incarnation) && !all_connected(&of_second, 0));
+    assert!(all_connected(&of_first, 0));
+    of_first.stop();
+    wait_for("the connections of the second", || {
+        opened(&zero, 1, second.incarnation)
+    });
+    // The first one was cut off and is back: its place is taken, also when the second one is gone.
+    of_second.stop();
+    zero.seen.lock().clear();
+    let (_again, of_again) = start(Start {
+        incarnation: Some(first.incarnation),
+        ..Start::new(1, &contact)
+    });
+    let (third, _of_third) = start(Start::new(1, &contact));
+    wait_for("the connections of a third", || {
+        opened(&zero, 1, third.incarnation)
+    });
+    assert!(!opened(&zero, 1, first.incarnation) && !all_connected(&of_again, 0));
 }

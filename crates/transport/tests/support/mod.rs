@@ -111,6 +111,8 @@ pub struct Start {
     pub versions: (u32, u32),
     /// What it calls itself, if not by its number.
     pub says: Option<u32>,
+    /// None: another one than all others.
+    pub incarnation: Option<u64>,
 }
 
 impl Start {
@@ -123,15 +125,17 @@ impl Start {
             tls: None,
             versions: (OLDEST_VERSION, PROTOCOL_VERSION),
             says: None,
+            incarnation: None,
         }
     }
 }
 
 pub fn start(with: Start) -> (Arc<Node>, Transport) {
     static INCARNATIONS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+    let next = || INCARNATIONS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let node = Arc::new(Node {
         number: with.says.unwrap_or(with.number),
-        incarnation: INCARNATIONS.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+        incarnation: with.incarnation.unwrap_or_else(next),
         cluster_id: with.cluster.to_string(),
         versions: with.versions,
         address: Mutex::default(),
