@@ -10,6 +10,7 @@ use skep_tls::ServerTls;
 
 use crate::check::Tenancy;
 use crate::door::Login;
+use crate::id_pattern::IdPattern;
 use crate::pages::Pages;
 use crate::trace::SpanListener;
 
@@ -110,6 +111,8 @@ pub struct Security {
     pub users_api: bool,
     /// Groups are managed here: no provider names them in its tokens.
     pub groups_api: bool,
+    /// What an id may be (`camunda.security.id-validation-pattern`).
+    pub ids: IdPattern,
 }
 
 impl Security {
@@ -140,6 +143,7 @@ impl Default for Security {
             tenants_api: true,
             users_api: true,
             groups_api: true,
+            ids: IdPattern::default(),
         }
     }
 }

@@ -31,6 +31,7 @@ mod connection;
 pub mod door;
 mod failure_text;
 mod grpc;
+mod id_pattern;
 mod json_errors;
 pub mod metrics;
 mod oversize;
@@ -48,6 +49,7 @@ pub use config::{
     Security, Tls,
 };
 pub use door::Login;
+pub use id_pattern::{DEFAULT_PATTERN, IdPattern};
 pub use metrics::GatewayMetrics;
 pub use pages::Pages;
 pub use rest::Faults as IdentityFaults;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use skep_gateway::IdPattern;
 use skep_gateway::door::passwords::Passwords;
 use skep_gateway::door::secret::Secret;
 use skep_protocol::command::{Command, IdentityCommand, Membership, NewParent};
@@ -14,7 +15,7 @@ use skep_protocol::value::{
 };
 use skep_protocol::{Failure, Key, RejectionType};
 
-use crate::fake::{KEY, Running, rejection, start, start_over};
+use crate::fake::{KEY, Running, rejection, start, start_over, start_with};
 use crate::http::{Answer, JSON, post, send};
 use crate::searches::Stored;
 use crate::store::Filled;
@@ -203,6 +204,50 @@ async fn all_that_is_wrong_is_told_at_once() {
         assert!(detail.contains(said) && !detail.contains("4711"), "{at}");
     }
     assert_eq!(gateway.broker.requests.lock().len(), 0);
+}
+
+#[tokio::test]
+async fn what_an_id_may_be_is_a_setting_and_ids_of_the_providers_groups_are_its_own() {
+    let gateway = start_with(|config| {
+        config.security.ids = IdPattern::new("[a-z ]{1,4}").unwrap();
+        config.security.groups_api = false;
+    })
+    .await;
+    let body = json!({"roleId": "a b", "name": "n"});
+    let answer = post(gateway.rest, "/v2/roles", &body.to_string()).await;
+    assert_eq!(answer.status, 201, "{}", answer.text);
+    let group = put(&gateway, "/v2/roles/a%20b/groups/Sales-1", json!({}));
+    let answer = group.await;
+    assert_eq!(answer.status, 204, "{}", answer.text);
+    let member = Member::new(EntityType::Group, "Sales-1");
+    let IdentityCommand::AddToRole(added) = last(&gateway) else {
+        panic!("{:?}", last(&gateway));
+    };
+    assert_eq!((&*added.parent, added.member), ("a b", member));
+    for (method, path, body) in [
+        ("PUT", "/v2/roles/abcde/users/anna", json!({})),
+        ("PUT", "/v2/roles/a/users/Anna", json!({})),
+        ("DELETE", "/v2/users/Anna", json!({})),
+        (
+            "POST",
+            "/v2/mapping-rules",
+            json!({"mappingRuleId": "r1", "claimName": "c", "claimValue": "v", "name": "n"}),
+        ),
+        (
+            "POST",
+            "/v2/authorizations",
+            json!({
+                "ownerId": "anna", "ownerType": "USER", "resourceType": "RESOURCE", "resourceId": "order",
+                "permissionTypes": ["READ"],
+            }),
+        ),
+    ] {
+        let answer = send(gateway.rest, method, path, Some(JSON), body.to_string()).await;
+        let (status, title, detail) = answer.problem();
+        assert_eq!((status, &*title), (400, "INVALID_ARGUMENT"), "{detail}");
+        let said = "contains illegal characters. It must match the pattern '[a-z ]{1,4}'.";
+        assert!(detail.contains(said), "{path}: {detail}");
+    }
 }
 
 #[tokio::test]

@@ -145,7 +145,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
             source: chosen.map_or(Source::Default, |chosen| chosen.given.source.clone()),
         });
     }
-    named.finish(&mut settings, &mut warnings, &mut problems);
+    named.finish(&effective, &mut settings, &mut warnings, &mut problems);
     problems.extend(settings.shift_ports().err());
     problems.extend(settings.contradictions());
     if problems.is_empty() {
@@ -178,14 +178,18 @@ impl<'g> Named<'g> {
 
     fn finish(
         self,
+        effective: &[Effective],
         settings: &mut Settings,
         warnings: &mut Vec<String>,
         problems: &mut Vec<String>,
     ) {
-        settings.security.initial = self.initialization.finish(problems);
+        let of_ids = effective.iter().find(|it| it.name == security::ID_PATTERN);
+        let of_ids = of_ids.map_or(&Source::Default, |it| &it.source);
+        problems.extend(settings.security.compile_ids(of_ids).err());
         settings.security.providers = self
             .providers
             .finish(&settings.security, warnings, problems);
+        settings.security.initial = self.initialization.finish(&settings.security, problems);
         settings.document_stores = self.documents.finish(warnings, problems);
         settings.broker.exporters =
             self.exporters

@@ -12,15 +12,18 @@ mod providers;
 use std::net::IpAddr;
 
 use skep_engine::IdentityConfig;
-use skep_gateway::Login;
+use skep_gateway::{DEFAULT_PATTERN, IdPattern, Login};
 use skep_oidc::ProviderSettings;
 
-use super::Effective;
+use super::{Effective, Source, shortened};
 
 pub use initialization::{Initial, InitialUser, Initialization};
 pub use not_there::{Answer, answer};
 pub use places::List;
 pub use providers::{FIELDS, Providers};
+
+/// What ids may be.
+pub const ID_PATTERN: &str = "camunda.security.id-validation-pattern";
 
 /// How callers say who they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +45,10 @@ pub struct Security {
     /// Whose tokens are taken.
     pub providers: Vec<ProviderSettings>,
     pub initial: Initial,
+    /// What an id may be, as it was given.
+    pub id_pattern: String,
+    /// The same, compiled.
+    pub ids: IdPattern,
 }
 
 impl Default for Security {
@@ -54,6 +61,8 @@ impl Default for Security {
             tenants_api: true,
             providers: Vec::new(),
             initial: Initial::default(),
+            id_pattern: DEFAULT_PATTERN.to_string(),
+            ids: IdPattern::default(),
         }
     }
 }
@@ -94,6 +103,7 @@ impl Security {
             tenants_api: self.tenants_api,
             users_api: identity.manages_users,
             groups_api: identity.manages_groups,
+            ids: self.ids.clone(),
         }
     }
 
@@ -106,6 +116,19 @@ impl Security {
             manages_groups: self.method != Some(Method::Oidc)
                 || self.providers.iter().all(|it| it.groups_claim.is_none()),
         }
+    }
+
+    /// Compiles the pattern of ids.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn compile_ids(&mut self, source: &Source) -> Result<(), String> {
+        let compiled = IdPattern::new(&self.id_pattern).map_err(|why| {
+            let pattern = shortened(&self.id_pattern);
+            format!("{ID_PATTERN} = '{pattern}' ({source}): {why}")
+        })?;
+        self.ids = compiled;
+        Ok(())
     }
 
     /// The value of a setting that follows from others when nobody gives it.

@@ -487,6 +487,62 @@ fn an_entry_that_cannot_be_stops_the_start_and_is_named() {
     }
 }
 
+const USER: &str = "camunda.security.initialization.users[0]";
+
+#[test]
+fn what_an_id_may_be_holds_for_what_is_there_at_first_too() {
+    let with = |pattern: &str, id: &str| {
+        let user = |field: &str| format!("{USER}.{field}");
+        resolve(&said(&[
+            (ID_PATTERN, pattern),
+            (&user("username"), id),
+            (&user("password"), "geheim"),
+        ]))
+        .map_err(|error| error.to_string())
+    };
+    let loaded = with("[a-z/]{2,9}", "of/us").unwrap();
+    let security = &loaded.settings.gateway_config().security;
+    assert_eq!(security.ids.text(), "[a-z/]{2,9}");
+    let shown = loaded.effective.iter().find(|one| one.name == ID_PATTERN);
+    assert_eq!(shown.unwrap().value, "[a-z/]{2,9}");
+    let refused = with("[a-z/]{2,9}", "anna.b").unwrap_err();
+    assert!(
+        refused.contains("users[0]") && refused.contains("match the pattern '[a-z/]{2,9}'"),
+        "{refused}"
+    );
+    for (pattern, why) in [
+        ("[a-z", "unclosed character class"),
+        ("(?!x).+", "look-around"),
+        ("(?:[a-z]{1000}){1000}", "it is too large"),
+    ] {
+        let refused = with(pattern, "anna").unwrap_err();
+        let named = format!("{ID_PATTERN} = '{pattern}' (flag --set): ");
+        assert!(
+            refused.contains(&named) && refused.contains(why),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn ids_of_groups_are_those_of_the_provider_that_names_them() {
+    const OIDC: &str = "camunda.security.authentication.oidc";
+    let role = "camunda.security.initialization.default-roles.admin.groups";
+    let issuer = format!("{OIDC}.issuer-uri");
+    let claim = format!("{OIDC}.groups-claim");
+    let mut given = vec![
+        (METHOD, "oidc"),
+        (&*issuer, "https://id.example.org"),
+        (role, "/staff/sales team"),
+    ];
+    let refused = resolved(&given).unwrap_err();
+    assert!(refused.contains("illegal characters"), "{refused}");
+    given.push((&claim, "groups"));
+    let setup = resolved(&given).unwrap().settings.security.initial.setup;
+    let member = member(EntityType::Group, "/staff/sales team", "admin");
+    assert!(setup.role_members.contains(&member));
+}
+
 #[test]
 fn passwords_are_shown_nowhere() {
     let loaded =

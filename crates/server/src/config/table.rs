@@ -83,6 +83,8 @@ keys! {
         "Nobody is asked who he is. Default: `true` until a method is given. Where REST or gRPC listen on other addresses than those of this machine, one of the two has to be given."
     "camunda.security.authorizations.enabled" [] [] Kind::Flag => security.authorizations;
         "Callers may do what they were granted, and nothing else. Default: on where the API is protected. Without a login nobody has a name, and whoever has none may do everything."
+    "camunda.security.id-validation-pattern" [] [] Kind::Text => security.id_pattern;
+        "What ids of users, groups, roles, tenants, mapping rules and clients may be, and those of resources in authorizations: a regular expression that an id has to match as a whole. It is one of the Rust crate `regex`: `\\w`, `\\d` and `\\s` mean letters, digits and spaces of all scripts, and there are no look-arounds and back references."
     "camunda.security.multi-tenancy.api-enabled" [] [] Kind::Flag => security.tenants_api;
         "The operations on tenants. Without them, tenants and their members come from the configuration alone."
     "camunda.security.multi-tenancy.checks-enabled" [] [] Kind::Flag => security.tenant_checks;

@@ -80,12 +80,15 @@ impl<'g> Entry<'g> {
             .collect()
     }
 
-    /// Who belongs to it.
-    pub fn members(&self, faults: &mut IdentityFaults) -> Vec<Member> {
+    /// Who belongs to it. `manages_groups`: ids of groups are ours, and not those of an identity provider.
+    pub fn members(&self, manages_groups: bool, faults: &mut IdentityFaults<'_>) -> Vec<Member> {
         let mut members = Vec::new();
         for (field, entity_type) in MEMBERS {
             for id in self.texts(field) {
-                let id = faults.id(field, Some(id));
+                let id = match entity_type {
+                    EntityType::Group if !manages_groups => faults.name(field, Some(id)),
+                    _ => faults.id(field, Some(id)),
+                };
                 members.push(Member { entity_type, id });
             }
         }
@@ -93,7 +96,7 @@ impl<'g> Entry<'g> {
     }
 
     /// The name of a group, role or tenant: its id, if none was given.
-    pub fn name(&self, id: &Arc<str>, faults: &mut IdentityFaults) -> Arc<str> {
+    pub fn name(&self, id: &Arc<str>, faults: &mut IdentityFaults<'_>) -> Arc<str> {
         match self.text("name") {
             Some(name) => faults.name("name", Some(name)),
             None => id.clone(),
@@ -101,7 +104,7 @@ impl<'g> Entry<'g> {
     }
 
     /// Fields that an entry of its list does not have are faults.
-    pub fn knows(&self, fields: &[&str], faults: &mut IdentityFaults) {
+    pub fn knows(&self, fields: &[&str], faults: &mut IdentityFaults<'_>) {
         for (name, _) in &self.parts {
             if !fields.iter().any(|field| squeeze(field) == *name) {
                 faults.tell(format!(

@@ -16,6 +16,7 @@ use skep_protocol::value::{
 
 use super::super::source::{Given, Source};
 use super::super::value::squeeze;
+use super::Security;
 use super::entries::{Entry, Part};
 use super::places::{List, Of, Place, place};
 
@@ -171,9 +172,9 @@ impl<'g> Initialization<'g> {
     }
 
     /// What it comes to; what is wrong with it goes to `problems`.
-    pub fn finish(mut self, problems: &mut Vec<String>) -> Initial {
-        let mut draft = Draft::default();
-        let mut tell = |name: String, entry: &Entry<'_>, faults: IdentityFaults| {
+    pub fn finish(mut self, security: &Security, problems: &mut Vec<String>) -> Initial {
+        let mut draft = Draft::new(security.identity().manages_groups);
+        let mut tell = |name: String, entry: &Entry<'_>, faults: IdentityFaults<'_>| {
             if let Err(wrong) = faults.none() {
                 let source = entry.source();
                 let name = format!("camunda.security.initialization.{name}");
@@ -181,14 +182,14 @@ impl<'g> Initialization<'g> {
             }
         };
         for (list, number, entry) in self.entries() {
-            let mut faults = IdentityFaults::default();
+            let mut faults = IdentityFaults::new(&security.ids);
             entry.knows(list.fields(), &mut faults);
             draft.entry(list, &entry, &mut faults);
             tell(format!("{}[{number}]", list.name()), &entry, faults);
         }
         // Roles of the list are known before members are given to them.
         for ((role, _), (_, entry)) in &self.roles {
-            let mut faults = IdentityFaults::default();
+            let mut faults = IdentityFaults::new(&security.ids);
             entry.knows(&OF_ROLE, &mut faults);
             draft.role(role, entry, &mut faults);
             tell(format!("default-roles.{role}"), entry, faults);
@@ -204,19 +205,20 @@ impl<'g> Initialization<'g> {
 struct Draft {
     setup: IdentitySetupValue,
     users: Vec<InitialUser>,
-}
-
-impl Default for Draft {
-    fn default() -> Draft {
-        Draft {
-            setup: defaults::setup(),
-            users: Vec::new(),
-        }
-    }
+    /// Else the ids of groups are the identity provider's.
+    manages_groups: bool,
 }
 
 impl Draft {
-    fn entry(&mut self, list: List, entry: &Entry<'_>, faults: &mut IdentityFaults) {
+    fn new(manages_groups: bool) -> Draft {
+        Draft {
+            setup: defaults::setup(),
+            users: Vec::new(),
+            manages_groups,
+        }
+    }
+
+    fn entry(&mut self, list: List, entry: &Entry<'_>, faults: &mut IdentityFaults<'_>) {
         match list {
             List::Users => self.user(entry, faults),
             List::MappingRules => self.mapping_rule(entry, faults),
@@ -230,7 +232,7 @@ impl Draft {
         }
     }
 
-    fn user(&mut self, entry: &Entry<'_>, faults: &mut IdentityFaults) {
+    fn user(&mut self, entry: &Entry<'_>, faults: &mut IdentityFaults<'_>) {
         let username = faults.id("username", entry.text("username"));
         let password = entry.text("password").unwrap_or_default();
         if password.trim().is_empty() {
@@ -254,7 +256,7 @@ impl Draft {
         self.users.push(InitialUser { user, password });
     }
 
-    fn mapping_rule(&mut self, entry: &Entry<'_>, faults: &mut IdentityFaults) {
+    fn mapping_rule(&mut self, entry: &Entry<'_>, faults: &mut IdentityFaults<'_>) {
         let id = faults.id("mapping-rule-id", entry.text("mapping-rule-id"));
         let rule = MappingRuleValue {
             mapping_rule_key: Key::NONE,
@@ -285,7 +287,7 @@ impl Draft {
         kind: ParentType,
         field: &str,
         entry: &Entry<'_>,
-        faults: &mut IdentityFaults,
+        faults: &mut IdentityFaults<'_>,
     ) {
         let id = match kind {
             ParentType::Tenant => faults.tenant_id(field, entry.text(field)),
@@ -309,10 +311,10 @@ impl Draft {
             Some(at) if at < every_cluster_has(kind) => {}
             Some(_) => faults.tell(format!("The {field} '{id}' is there twice")),
         }
-        members.extend(named(&id, entry.members(faults)));
+        members.extend(named(&id, entry.members(self.manages_groups, faults)));
     }
 
-    fn role(&mut self, role: &str, entry: &Entry<'_>, faults: &mut IdentityFaults) {
+    fn role(&mut self, role: &str, entry: &Entry<'_>, faults: &mut IdentityFaults<'_>) {
         let wanted = squeeze(role);
         let found = self
             .setup
@@ -327,7 +329,7 @@ impl Draft {
             ));
             return;
         };
-        let members = named(&id, entry.members(faults));
+        let members = named(&id, entry.members(self.manages_groups, faults));
         self.setup.role_members.extend(members);
     }
 }
@@ -350,7 +352,7 @@ fn named(parent: &Arc<str>, members: Vec<Member>) -> impl Iterator<Item = (Arc<s
 }
 
 /// `None`: faults were told.
-fn authorization(entry: &Entry<'_>, faults: &mut IdentityFaults) -> Option<AuthorizationValue> {
+fn authorization(entry: &Entry<'_>, faults: &mut IdentityFaults<'_>) -> Option<AuthorizationValue> {
     let owner_types = OwnerType::ALL.iter().map(|one| (one.name(), *one));
     let resource_types = ResourceType::ALL.iter().map(|one| (one.name(), *one));
     let owner_id = faults.id("owner-id", entry.text("owner-id"));
@@ -385,7 +387,7 @@ fn authorization(entry: &Entry<'_>, faults: &mut IdentityFaults) -> Option<Autho
 fn matcher(
     entry: &Entry<'_>,
     resource_type: Option<ResourceType>,
-    faults: &mut IdentityFaults,
+    faults: &mut IdentityFaults<'_>,
 ) -> Option<ResourceMatcher> {
     let property = entry.text("resource-property-name");
     match (entry.text("resource-id"), property) {
@@ -415,7 +417,7 @@ fn one_of<T: Copy>(
     field: &str,
     text: Option<&str>,
     all: impl Iterator<Item = (&'static str, T)> + Clone,
-    faults: &mut IdentityFaults,
+    faults: &mut IdentityFaults<'_>,
 ) -> Option<T> {
     let text = faults.said(field, text);
     if text.is_empty() {

@@ -33,13 +33,13 @@ struct Body<'a> {
 }
 
 pub fn create(text: &str, front: &FrontEnd) -> Result<Decoded, Problem> {
-    let create = IdentityCommand::CreateAuthorization(authorization(Key::NONE, text)?);
+    let create = IdentityCommand::CreateAuthorization(authorization(Key::NONE, text, front)?);
     Ok(decoded(create, Echo::Created, front))
 }
 
 /// All of it is replaced.
 pub fn update(key: Key, text: &str, front: &FrontEnd) -> Result<Decoded, Problem> {
-    let update = IdentityCommand::UpdateAuthorization(authorization(key, text)?);
+    let update = IdentityCommand::UpdateAuthorization(authorization(key, text, front)?);
     Ok(decoded(update, Echo::Nothing, front))
 }
 
@@ -49,9 +49,13 @@ pub fn delete(authorization_key: Key, text: &str, front: &FrontEnd) -> Result<De
     Ok(decoded(delete, Echo::Nothing, front))
 }
 
-fn authorization(authorization_key: Key, text: &str) -> Result<AuthorizationValue, Problem> {
+fn authorization(
+    authorization_key: Key,
+    text: &str,
+    front: &FrontEnd,
+) -> Result<AuthorizationValue, Problem> {
     let body: Body = required(text)?;
-    let mut faults = Faults::default();
+    let mut faults = Faults::new(&front.config.security.ids);
     let owner_id = faults.id("ownerId", body.owner_id.as_deref());
     let owner_type = faults.said("ownerType", body.owner_type.as_deref());
     let resource_type = faults.said("resourceType", body.resource_type.as_deref());
@@ -80,7 +84,7 @@ fn authorization(authorization_key: Key, text: &str) -> Result<AuthorizationValu
     })
 }
 
-fn matcher(body: &Body, resource_type: &str, faults: &mut Faults) -> ResourceMatcher {
+fn matcher(body: &Body, resource_type: &str, faults: &mut Faults<'_>) -> ResourceMatcher {
     const BOTH: &str = "[resourceId, resourcePropertyName]";
     match (&body.resource_id, &body.resource_property_name) {
         (Some(id), None) if &**id == "*" => ResourceMatcher::Any,

@@ -5,31 +5,37 @@ use std::sync::Arc;
 use skep_protocol::{DEFAULT_TENANT, Failure};
 
 use crate::check::invalid;
+use crate::id_pattern::IdPattern;
 
 /// Characters of ids and names at most.
 const MAX_LENGTH: usize = 256;
-/// What an id may be, as texts say it; [`fits`] is the same.
-const PATTERN: &str = "^[a-zA-Z0-9_~@.+-]+$";
-
-fn fits(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "_~@.+-".contains(c)
-}
 
 /// See the [module](self): what is wrong is collected, and told at the end.
-#[derive(Debug, Default)]
-pub struct Faults(Vec<String>);
+#[derive(Debug)]
+pub struct Faults<'p> {
+    told: Vec<String>,
+    ids: &'p IdPattern,
+}
 
-impl Faults {
+impl<'p> Faults<'p> {
+    /// None yet. `ids`: what an id may be.
+    pub fn new(ids: &'p IdPattern) -> Faults<'p> {
+        Faults {
+            told: Vec::new(),
+            ids,
+        }
+    }
+
     /// Fails if something was wrong.
     pub fn none(self) -> Result<(), Failure> {
-        match self.0.is_empty() {
+        match self.told.is_empty() {
             true => Ok(()),
-            false => invalid(format!("{}.", self.0.join(". "))),
+            false => invalid(format!("{}.", self.told.join(". "))),
         }
     }
 
     pub fn tell(&mut self, fault: String) {
-        self.0.push(fault);
+        self.told.push(fault);
     }
 
     /// A text that has to be there and to say something.
@@ -51,9 +57,10 @@ impl Faults {
     /// An id, likewise.
     pub fn id(&mut self, field: &str, text: Option<&str>) -> Arc<str> {
         let text = self.name(field, text);
-        if !text.trim().is_empty() && !text.chars().all(fits) {
+        if !text.trim().is_empty() && !self.ids.matches(&text) {
             self.tell(format!(
-                "The provided {field} '{text}' contains illegal characters. It must match the pattern '{PATTERN}'"
+                "The provided {field} '{text}' contains illegal characters. It must match the pattern '{}'",
+                self.ids.text()
             ));
         }
         text
@@ -120,7 +127,8 @@ mod tests {
 
     #[test]
     fn all_faults_are_told_at_once() {
-        let mut faults = Faults::default();
+        let ids = IdPattern::default();
+        let mut faults = Faults::new(&ids);
         faults.id("username", Some(" "));
         faults.id("groupId", Some("a b"));
         faults.name("name", Some(&"n".repeat(257)));
@@ -135,8 +143,22 @@ mod tests {
     }
 
     #[test]
+    fn a_text_names_the_pattern_in_force() {
+        let ids = IdPattern::new("[a-z ]+").unwrap();
+        let mut faults = Faults::new(&ids);
+        assert_eq!(&*faults.id("groupId", Some("a b")), "a b");
+        faults.tenant_id("tenantId", Some("<default>"));
+        faults.id("roleId", Some("A"));
+        assert_eq!(
+            faults.none().unwrap_err().to_string(),
+            "The provided roleId 'A' contains illegal characters. It must match the pattern '[a-z ]+'."
+        );
+    }
+
+    #[test]
     fn what_is_right_is_taken_as_it_is() {
-        let mut faults = Faults::default();
+        let ids = IdPattern::default();
+        let mut faults = Faults::new(&ids);
         assert_eq!(&*faults.id("id", Some("a.B_9~@+-")), "a.B_9~@+-");
         assert_eq!(&*faults.id("id", Some(&"i".repeat(256))), "i".repeat(256));
         assert_eq!(

@@ -29,7 +29,7 @@ struct Creation<'a> {
 pub fn create(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let mut body: Creation = required(text)?;
     let id = body.mapping_rule_id.take();
-    let rule = rule(id.as_deref(), &body)?;
+    let rule = rule(id.as_deref(), &body, front)?;
     let create = IdentityCommand::CreateMappingRule(rule);
     Ok(decoded(create, Echo::Created, front))
 }
@@ -53,12 +53,12 @@ pub fn update(Id(id): Id, text: &str, front: &FrontEnd) -> Result<Decoded, Failu
         claim_value: body.claim_value,
         name: body.name,
     };
-    let update = IdentityCommand::UpdateMappingRule(rule(Some(id), &body)?);
+    let update = IdentityCommand::UpdateMappingRule(rule(Some(id), &body, front)?);
     Ok(decoded(update, Echo::Nothing, front))
 }
 
-fn rule(id: Option<&str>, body: &Creation) -> Result<MappingRuleValue, Failure> {
-    let mut faults = Faults::default();
+fn rule(id: Option<&str>, body: &Creation, front: &FrontEnd) -> Result<MappingRuleValue, Failure> {
+    let mut faults = Faults::new(&front.config.security.ids);
     let rule = MappingRuleValue {
         mapping_rule_key: Key::NONE,
         mapping_rule_id: faults.id("mappingRuleId", id),
@@ -72,7 +72,7 @@ fn rule(id: Option<&str>, body: &Creation) -> Result<MappingRuleValue, Failure> 
 
 pub fn delete(Id(id): Id, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     takes_nothing(text)?;
-    let mut faults = Faults::default();
+    let mut faults = Faults::new(&front.config.security.ids);
     let id = faults.id("mappingRuleId", Some(id));
     faults.none()?;
     let delete = IdentityCommand::DeleteMappingRule { id };

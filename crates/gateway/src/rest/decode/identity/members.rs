@@ -16,7 +16,7 @@ pub type Named<'p> = ((ParentType, Id<'p>), (EntityType, Id<'p>));
 
 pub fn assign(named: Named, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     takes_nothing(text)?;
-    let membership = membership(named)?;
+    let membership = membership(named, front)?;
     let command = match named.0.0 {
         ParentType::Group => IdentityCommand::AddToGroup(membership),
         ParentType::Role => IdentityCommand::AddToRole(membership),
@@ -27,7 +27,7 @@ pub fn assign(named: Named, text: &str, front: &FrontEnd) -> Result<Decoded, Fai
 
 pub fn unassign(named: Named, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     takes_nothing(text)?;
-    let membership = membership(named)?;
+    let membership = membership(named, front)?;
     let command = match named.0.0 {
         ParentType::Group => IdentityCommand::RemoveFromGroup(membership),
         ParentType::Role => IdentityCommand::RemoveFromRole(membership),
@@ -36,10 +36,19 @@ pub fn unassign(named: Named, text: &str, front: &FrontEnd) -> Result<Decoded, F
     Ok(decoded(command, Echo::Nothing, front))
 }
 
-fn membership(((kind, Id(parent)), (entity_type, Id(id))): Named) -> Result<Membership, Failure> {
-    let mut faults = Faults::default();
+fn membership(
+    ((kind, Id(parent)), (entity_type, Id(id))): Named,
+    front: &FrontEnd,
+) -> Result<Membership, Failure> {
+    let security = &front.config.security;
+    let mut faults = Faults::new(&security.ids);
     let parent = parents::id(kind, Some(parent), &mut faults);
-    let id = faults.id(name_of(entity_type), Some(id));
+    let field = name_of(entity_type);
+    let id = match entity_type {
+        // Such an id is the provider's, whatever ids may be here.
+        EntityType::Group if !security.groups_api => faults.name(field, Some(id)),
+        _ => faults.id(field, Some(id)),
+    };
     faults.none()?;
     let member = Member { entity_type, id };
     Ok(Membership { parent, member })

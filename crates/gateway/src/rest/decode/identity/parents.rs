@@ -49,7 +49,7 @@ struct Tenant<'a> {
 }
 
 /// The id of a group, role or tenant.
-pub fn id(kind: ParentType, text: Option<&str>, faults: &mut Faults) -> Arc<str> {
+pub fn id(kind: ParentType, text: Option<&str>, faults: &mut Faults<'_>) -> Arc<str> {
     match kind {
         ParentType::Group => faults.id("groupId", text),
         ParentType::Role => faults.id("roleId", text),
@@ -72,7 +72,7 @@ pub fn create(kind: ParentType, text: &str, front: &FrontEnd) -> Result<Decoded,
             (body.tenant_id, body.name, body.description)
         }
     };
-    let mut faults = Faults::default();
+    let mut faults = Faults::new(&front.config.security.ids);
     let parent = NewParent {
         id: id(kind, given.as_deref(), &mut faults),
         name: faults.name("name", name.as_deref()),
@@ -108,7 +108,7 @@ pub fn update(
     front: &FrontEnd,
 ) -> Result<Decoded, Failure> {
     let body: Update = required(text)?;
-    let mut faults = Faults::default();
+    let mut faults = Faults::new(&front.config.security.ids);
     let parent = UpdateParent {
         id: id(kind, Some(given), &mut faults),
         name: faults.name("name", body.name.as_deref()),
@@ -134,7 +134,7 @@ pub fn delete(
     front: &FrontEnd,
 ) -> Result<Decoded, Failure> {
     takes_nothing(text)?;
-    let mut faults = Faults::default();
+    let mut faults = Faults::new(&front.config.security.ids);
     let id = id(kind, Some(given), &mut faults);
     faults.none()?;
     let command = match kind {

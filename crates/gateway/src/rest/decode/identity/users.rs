@@ -27,9 +27,9 @@ struct Creation<'a> {
 }
 
 /// The user, and the password that is to be hashed.
-fn user(text: &str) -> Result<(UserValue, Secret), Failure> {
+fn user(text: &str, front: &FrontEnd) -> Result<(UserValue, Secret), Failure> {
     let body: Creation = required(text)?;
-    let mut faults = Faults::default();
+    let mut faults = Faults::new(&front.config.security.ids);
     let username = faults.id("username", body.username.as_deref());
     let password = body.password.filter(|password| !password.is_blank());
     if password.is_none() {
@@ -50,14 +50,14 @@ fn user(text: &str) -> Result<(UserValue, Secret), Failure> {
 }
 
 pub fn create(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
-    let (user, password) = user(text)?;
+    let (user, password) = user(text, front)?;
     let command = IdentityCommand::CreateUser(user);
     let hashed = Hashed { password, command };
     Ok(hashed.decoded(Echo::Created, front))
 }
 
 pub fn create_initial_admin(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
-    let (user, password) = user(text)?;
+    let (user, password) = user(text, front)?;
     let command = IdentityCommand::CreateInitialAdmin(user);
     let hashed = Hashed { password, command };
     Ok(hashed.decoded(Echo::InitialAdmin, front))
@@ -76,7 +76,7 @@ struct Update<'a> {
 /// What is left out stays as it is; a blank password counts as left out.
 pub fn update(Id(username): Id, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Update = required(text)?;
-    let mut faults = Faults::default();
+    let mut faults = Faults::new(&front.config.security.ids);
     let username = faults.id("username", Some(username));
     let name = body.name.map(|name| faults.optional_name("name", &name));
     let email = body.email.map(|email| faults.email(&email));
@@ -96,7 +96,7 @@ pub fn update(Id(username): Id, text: &str, front: &FrontEnd) -> Result<Decoded,
 
 pub fn delete(Id(username): Id, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     takes_nothing(text)?;
-    let mut faults = Faults::default();
+    let mut faults = Faults::new(&front.config.security.ids);
     let username = faults.id("username", Some(username));
     faults.none()?;
     let delete = IdentityCommand::DeleteUser { username };
