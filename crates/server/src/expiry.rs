@@ -18,7 +18,7 @@ pub fn of_file(file: &Path) -> Option<i64> {
 }
 
 /// The same of a certificate in DER.
-fn not_after(certificate: &[u8]) -> Option<i64> {
+pub fn not_after(certificate: &[u8]) -> Option<i64> {
     let (certificate, _) = expect(certificate, SEQUENCE)?;
     let (mut fields, _) = expect(certificate, SEQUENCE)?;
     if let Some((_, rest)) = expect(fields, VERSION) {

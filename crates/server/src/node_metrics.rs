@@ -5,7 +5,9 @@ use std::sync::atomic::Ordering;
 
 use skep_broker::Broker;
 use skep_metrics::{Family, Gauge, Registry, labels, metrics};
+use skep_tls::ServerTls;
 
+use crate::config::tls::Ports;
 use crate::expiry;
 
 labels! {
@@ -21,27 +23,31 @@ metrics! {
         disk_needed: Gauge = "skep_disk_needed_bytes", "free bytes below which new work is refused";
         operations_pending: Gauge = "zeebe_cluster_changes_operations_pending", "operations that are left of the change of the cluster that is under way";
         operations_completed: Gauge = "zeebe_cluster_changes_operations_completed", "operations that are done of it";
-        certificate: Family<OfPort, Gauge> = "skep_certificate_expires_seconds", "end of the certificate in the file of a port, seconds since 1970";
+        certificate: Family<OfPort, Gauge> = "skep_certificate_expires_seconds", "end of the certificate that a port shows, seconds since 1970";
     }
 }
 
 /// Read when metrics are scraped.
 pub struct NodeMetrics {
     families: NodeFamilies,
-    /// Of each port with TLS the file of its certificate. It may change while the server runs.
-    certificates: Vec<(&'static str, PathBuf)>,
+    /// Each port with TLS. Its certificate may change while the server runs.
+    ports: Vec<(&'static str, ServerTls)>,
+    /// The file of the one that other nodes see.
+    cluster: Option<PathBuf>,
 }
 
 impl NodeMetrics {
     pub fn register(
         registry: &mut Registry,
-        certificates: Vec<(&'static str, PathBuf)>,
+        ports: &Ports,
+        cluster: Option<PathBuf>,
     ) -> NodeMetrics {
         let families = NodeFamilies::default();
         families.register(registry);
         NodeMetrics {
             families,
-            certificates,
+            ports: ports.named().collect(),
+            cluster,
         }
     }
 
@@ -64,11 +70,15 @@ impl NodeMetrics {
         families.operations_pending.set(count(pending));
         let completed = change.map_or(0, |change| change.completed.len());
         families.operations_completed.set(count(completed));
-        for (port, file) in &self.certificates {
-            // One that cannot be read has been told of in the log, and the one before it is still in use.
-            if let Some(end) = expiry::of_file(file) {
+        for (port, tls) in &self.ports {
+            let end = tls.certificate().and_then(|it| expiry::not_after(&it));
+            if let Some(end) = end {
                 families.certificate.of(OfPort { port }).set(end);
             }
+        }
+        let cluster = self.cluster.as_deref();
+        if let Some(end) = cluster.and_then(expiry::of_file) {
+            families.certificate.of(OfPort { port: "cluster" }).set(end);
         }
     }
 }

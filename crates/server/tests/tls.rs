@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use skep_tls::ClientTls;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// Files of an authority and of a server that it signed for.
 struct Certificates(tempfile::TempDir);
@@ -206,4 +208,83 @@ fn a_certificate_that_cannot_be_used_stops_the_start_before_there_is_data() {
         "{error}"
     );
     assert!(!data.exists());
+}
+
+/// A key store that `openssl` wrote, and the settings that name it.
+fn key_store(store: &str, password: &str, name: &str) -> [String; 4] {
+    let made = concat!(env!("CARGO_MANIFEST_DIR"), "/../tls/tests/key_stores");
+    [
+        "--set".into(),
+        format!("{store}={made}/{name}"),
+        "--set".into(),
+        format!("{password}=hush"),
+    ]
+}
+
+/// The metrics of a server, over TLS.
+async fn metrics(management: &str, authority: &Path) -> String {
+    let port: u16 = management.rsplit(':').next().unwrap().parse().unwrap();
+    let stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await;
+    let client = ClientTls::open(Some(authority), &["http/1.1"]).unwrap();
+    let socket = client.connect("localhost", stream.unwrap()).await;
+    let mut socket = socket.unwrap();
+    let request =
+        b"GET /actuator/prometheus HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    socket.write_all(request).await.unwrap();
+    let mut answer = Vec::new();
+    let _ = socket.read_to_end(&mut answer).await;
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn all_three_ports_show_what_their_key_stores_have() {
+    let data = tempfile::tempdir().unwrap();
+    let of_spring = |area: &str| {
+        let name = |field: &str| format!("{area}.{field}");
+        key_store(
+            &name("key-store"),
+            &name("key-store-password"),
+            "openssl.p12",
+        )
+    };
+    let grpc = "camunda.api.grpc.ssl.key-store";
+    let settings = [
+        of_spring("server.ssl"),
+        of_spring("management.server.ssl"),
+        key_store(
+            &format!("{grpc}.file-path"),
+            &format!("{grpc}.password"),
+            "legacy.p12",
+        ),
+    ];
+    let server = Server::start(data.path(), &settings.concat());
+    let [rest, grpc, management] = ["REST", "gRPC", "management"].map(|name| server.address(name));
+    let authority = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tls/tests/key_stores/authority.pem"
+    );
+    let believing = ["--ca-certificate", authority];
+    done(&[&["deploy", MODEL, "--address", &rest][..], &believing].concat());
+    let over_grpc = ["start", "order", "--transport", "grpc", "--address", &grpc];
+    done(&[&over_grpc[..], &believing].concat());
+    let metrics = metrics(&management, Path::new(authority)).await;
+    for port in ["rest", "grpc", "management"] {
+        let line = format!("skep_certificate_expires_seconds{{port=\"{port}\"}} 49");
+        assert!(metrics.contains(&line), "{metrics}");
+    }
+
+    let wrong = key_store(
+        "server.ssl.key-store",
+        "server.ssl.key-store-password",
+        "keytool.p12",
+    );
+    let arguments = [&["serve".to_string()], &wrong[..]].concat();
+    let output = skep().args(&arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        error.contains("server.ssl: ") && error.contains("its password is another one"),
+        "{error}"
+    );
+    assert!(!error.contains("hush"), "{error}");
 }

@@ -3,6 +3,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod client;
+mod key_store;
 mod server;
 mod socket;
 
@@ -23,12 +24,13 @@ use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 pub use self::client::ClientTls;
-pub use self::server::{Clients, ServerFiles, ServerTls, ServerTlsError};
+pub use self::key_store::{KeyPair, KeyStore, Password};
+pub use self::server::{Certificate, Clients, ServerFiles, ServerTls, ServerTlsError};
 pub use self::socket::Socket;
 
 /// A file is not what it should be.
 #[derive(Debug, thiserror::Error)]
-#[error("{path} cannot be read as {what} in PEM format: {reason}")]
+#[error("{path} cannot be read as {what}: {reason}")]
 pub struct FileError {
     path: String,
     what: &'static str,
@@ -50,7 +52,7 @@ impl FileError {
 /// # Errors
 /// The file cannot be read, or has none.
 pub fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, FileError> {
-    let bad = |reason: &dyn Display| FileError::new(file, "certificates", reason);
+    let bad = |reason: &dyn Display| FileError::new(file, "certificates in PEM format", reason);
     let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
     let read: Vec<CertificateDer<'static>> = read.map_err(|error| bad(&error))?;
     match read.is_empty() {
@@ -65,7 +67,12 @@ pub fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, FileErr
 /// The file cannot be read, or has none.
 pub fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, FileError> {
     let read = PrivateKeyDer::from_pem_file(file);
-    read.map_err(|error| FileError::new(file, "a private key", &error))
+    read.map_err(|error| FileError::new(file, "a private key in PEM format", &error))
+}
+
+/// The cryptography of all connections, which signs as well.
+pub fn provider() -> CryptoProvider {
+    tokio_rustls::rustls::crypto::aws_lc_rs::default_provider()
 }
 
 /// Who may have signed the certificate of a server.

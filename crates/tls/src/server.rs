@@ -9,6 +9,7 @@ use parking_lot::RwLock;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::{CryptoProvider, aws_lc_rs};
+use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::server::{
     ClientHello, NoClientAuth, ResolvesServerCert, WebPkiClientVerifier, danger::ClientCertVerifier,
 };
@@ -16,18 +17,47 @@ use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::rustls::version::{TLS12, TLS13};
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
-use crate::{FileError, Socket, certificates, private_key};
+use crate::{FileError, KeyStore, Socket, certificates};
 
 /// How often the files are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
-/// Files in PEM format.
+/// What a port shows, and what its clients have to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerFiles {
-    /// The server's certificate, and behind it those between it and its authority.
-    pub certificate_chain: PathBuf,
-    pub private_key: PathBuf,
+    pub certificate: Certificate,
     pub clients: Clients,
+}
+
+/// Where the server's certificate and its key are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Certificate {
+    /// Two files in PEM format.
+    Pem {
+        /// The certificate, and behind it those between it and its authority.
+        chain: PathBuf,
+        private_key: PathBuf,
+    },
+    /// One in PKCS#12 format.
+    KeyStore(KeyStore),
+}
+
+impl Certificate {
+    /// The file with the certificate.
+    fn path(&self) -> &Path {
+        match self {
+            Certificate::Pem { chain, .. } => chain,
+            Certificate::KeyStore(store) => &store.path,
+        }
+    }
+
+    /// The file with the key.
+    fn key_path(&self) -> &Path {
+        match self {
+            Certificate::Pem { private_key, .. } => private_key,
+            Certificate::KeyStore(store) => &store.path,
+        }
+    }
 }
 
 /// Whether clients show a certificate, too.
@@ -78,13 +108,13 @@ impl ServerTls {
     pub fn open(files: &ServerFiles, protocols: &[&str]) -> Result<ServerTls, ServerTlsError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let shown = Arc::new(Shown {
-            key: RwLock::new(read(files, &provider)?),
+            key: RwLock::new(read(&files.certificate, &provider)?),
             files: files.clone(),
             provider: Arc::clone(&provider),
         });
         let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&[&TLS13, &TLS12])
-            .map_err(|error| ServerTlsError::unusable(&files.certificate_chain, &error))?;
+            .map_err(|error| ServerTlsError::unusable(files.certificate.path(), &error))?;
         let mut config = config
             .with_client_cert_verifier(client_check(&files.clients, &provider)?)
             .with_cert_resolver(Arc::clone(&shown) as Arc<dyn ResolvesServerCert>);
@@ -112,27 +142,42 @@ impl ServerTls {
             let now = self.shown.changed();
             if now != seen {
                 seen = now;
-                self.read_again();
+                let tls = self.clone();
+                // To open a key store takes a while.
+                let read = tokio::task::spawn_blocking(move || tls.read_again());
+                if let Err(error) = read.await {
+                    unusable(&error);
+                }
             }
         }
     }
 
     fn read_again(&self) {
         let shown = &self.shown;
-        let path = shown.files.certificate_chain.display();
-        match read(&shown.files, &shown.provider) {
+        let path = shown.files.certificate.path().display();
+        match read(&shown.files.certificate, &shown.provider) {
             Ok(key) => {
                 *shown.key.write() = key;
                 tracing::info!(%path, "the certificate has changed: new connections see the new one");
             }
             // Chain and key are two files: between their changes they do not fit.
-            Err(error) => tracing::error!(
-                code = "CERTIFICATE_NOT_USABLE",
-                %error,
-                "the changed certificate cannot be used; the one before stays in use"
-            ),
+            Err(error) => unusable(&error),
         }
     }
+
+    /// The certificate that clients see now, in DER.
+    pub fn certificate(&self) -> Option<CertificateDer<'static>> {
+        let key = self.shown.key.read();
+        key.cert.first().map(|it| it.clone().into_owned())
+    }
+}
+
+fn unusable(error: &dyn Display) {
+    tracing::error!(
+        code = "CERTIFICATE_NOT_USABLE",
+        %error,
+        "the changed certificate cannot be used; the one before stays in use"
+    );
 }
 
 /// The certificate that clients see.
@@ -146,7 +191,8 @@ struct Shown {
 impl Shown {
     /// Changes when a file does.
     fn changed(&self) -> [Option<(SystemTime, u64)>; 2] {
-        [&self.files.certificate_chain, &self.files.private_key].map(|path| {
+        let certificate = &self.files.certificate;
+        [certificate.path(), certificate.key_path()].map(|path| {
             let found = std::fs::metadata(path).ok()?;
             Some((found.modified().ok()?, found.len()))
         })
@@ -160,17 +206,20 @@ impl ResolvesServerCert for Shown {
 }
 
 fn read(
-    files: &ServerFiles,
+    certificate: &Certificate,
     provider: &CryptoProvider,
 ) -> Result<Arc<CertifiedKey>, ServerTlsError> {
-    let chain = certificates(&files.certificate_chain)?;
-    let key = private_key(&files.private_key)?;
+    let (chain, private_key) = match certificate {
+        Certificate::KeyStore(store) => return Ok(store.read(provider)?.certified),
+        Certificate::Pem { chain, private_key } => (chain, private_key),
+    };
+    let (certificates, key) = (certificates(chain)?, crate::private_key(private_key)?);
     let signing = provider.key_provider.load_private_key(key);
-    let signing = signing.map_err(|error| ServerTlsError::unusable(&files.private_key, &error))?;
-    let certified = CertifiedKey::new(chain, signing);
+    let signing = signing.map_err(|error| ServerTlsError::unusable(private_key, &error))?;
+    let certified = CertifiedKey::new(certificates, signing);
     certified.keys_match().map_err(|_| {
-        let reason = format!("its key is not in {}", files.private_key.display());
-        ServerTlsError::unusable(&files.certificate_chain, &reason)
+        let reason = format!("its key is not in {}", private_key.display());
+        ServerTlsError::unusable(chain, &reason)
     })?;
     Ok(Arc::new(certified))
 }

@@ -12,6 +12,7 @@ use skep_documents::config::Kind;
 use skep_documents::{StoreConfig, Stores};
 use skep_export::{Documents, DocumentsSettings, Rdbms, StoreLocation, Trust, Verify};
 use skep_gateway::{GatewayConfig, OverloadPolicy};
+use skep_tls::Password;
 
 use super::backup::{Backup, BackupStore};
 use super::documents;
@@ -371,18 +372,10 @@ impl Settings {
         Ports::open(&self.tls.rest, &self.tls.grpc, &self.tls.management)
     }
 
-    /// Of each port with TLS the file of its certificate.
-    pub fn certificate_files(&self) -> Vec<(&'static str, PathBuf)> {
-        let ports = [
-            ("rest", &self.tls.rest),
-            ("grpc", &self.tls.grpc),
-            ("management", &self.tls.management),
-        ];
-        let ports = ports.into_iter();
-        let ports = ports.filter_map(|(port, tls)| Some((port, tls.certificate_file()?)));
-        let cluster = self.internal_tls.files();
-        let cluster = cluster.map(|files| ("cluster", files.certificate_chain));
-        ports.chain(cluster).collect()
+    /// The certificate of this node, which it shows to others.
+    pub fn cluster_certificate(&self) -> Option<PathBuf> {
+        let files = self.internal_tls.files();
+        files.map(|files| files.certificate_chain)
     }
 
     /// The stores of documents.
@@ -640,6 +633,17 @@ macro_rules! plain {
 plain!(bool: Flag, f64: Real, Duration: Time, String: Text);
 
 /// Nothing that was not said turns on or off.
+impl Field for Password {
+    fn put(&mut self, value: Value) {
+        if let Value::Text(text) = value {
+            *self = Password::new(&text);
+        }
+    }
+    fn value(&self) -> Value {
+        Value::Text(self.reveal().to_string())
+    }
+}
+
 impl Field for Option<bool> {
     fn put(&mut self, value: Value) {
         if let Value::Flag(flag) = value {

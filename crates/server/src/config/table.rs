@@ -63,8 +63,16 @@ keys! {
         "`need`: who shows no certificate is refused; `want`: one that is shown must be good. A certificate says who may connect, not who somebody is."
     "server.ssl.trust-certificate" [] [] Kind::Text => tls.rest.trust;
         "File with the authorities that may have signed the certificates of clients; PEM."
-    "server.ssl.key-store" [] [] Kind::Text => tls.rest.key_store;
-        "Refused: key stores are not read. Give certificate and key in PEM format."
+    "server.ssl.key-store" [] [] Kind::Text => tls.rest.key_store.path;
+        "File with certificate and key in PKCS#12 format, instead of the two; a changed file is read again. Key stores of Java (JKS) are refused with the command that converts them."
+    "server.ssl.key-store-password" [] [] Kind::Secret => tls.rest.key_store.password;
+        "What opens it."
+    "server.ssl.key-store-type" [] [] Kind::Text => tls.rest.key_store.kind;
+        "`PKCS12`. Others are refused."
+    "server.ssl.key-alias" [] [] Kind::Text => tls.rest.key_store.alias;
+        "The name of the key in it, where it has several."
+    "server.ssl.key-password" [] [] Kind::Secret => tls.rest.key_store.key_password;
+        "What opens the key. In PKCS#12 format that is the password of the store, and another one is refused."
     "camunda.api.grpc.port" ["zeebe.broker.gateway.network.port"] [] PORT => grpc.port;
         "Port of gRPC. 0 takes a free one."
     "camunda.api.grpc.address" ["zeebe.broker.gateway.network.host"] [] Kind::Ip => grpc.address;
@@ -75,8 +83,10 @@ keys! {
         "File with the certificate of this server, and behind it those between it and its authority; PEM."
     "camunda.api.grpc.ssl.certificate-private-key" ["zeebe.broker.gateway.security.privateKeyPath"] [] Kind::Text => tls.grpc.private_key;
         "File with its private key; PEM, without a password."
-    "camunda.api.grpc.ssl.key-store.file-path" [] [] Kind::Text => tls.grpc.key_store;
-        "Refused: key stores are not read. Give certificate and key in PEM format."
+    "camunda.api.grpc.ssl.key-store.file-path" ["zeebe.broker.gateway.security.keyStore.filePath"] [] Kind::Text => tls.grpc.key_store.path;
+        "File with certificate and key in PKCS#12 format, instead of the two; a changed file is read again. Key stores of Java (JKS) are refused with the command that converts them."
+    "camunda.api.grpc.ssl.key-store.password" ["zeebe.broker.gateway.security.keyStore.password"] [] Kind::Secret => tls.grpc.key_store.password;
+        "What opens it."
     "camunda.security.authentication.method" [] [] Kind::Choice(&["basic", "oidc"]) => security.method;
         "How callers say who they are: by name and password (`basic`), or by tokens of an identity provider (`oidc`), which [has to be described](#identity-providers). To give it protects REST, gRPC and the web interface, unless they are unprotected. See [security.md](security.md)."
     "camunda.security.authentication.unprotected-api" ["camunda.security.authentication.basic.allow-unauthenticated-api-access"] [] Kind::Flag => security.unprotected_api;
@@ -103,8 +113,16 @@ keys! {
         "`need`: who shows no certificate is refused; `want`: one that is shown must be good. A certificate says who may connect, not who somebody is."
     "management.server.ssl.trust-certificate" [] [] Kind::Text => tls.management.trust;
         "File with the authorities that may have signed the certificates of clients; PEM."
-    "management.server.ssl.key-store" [] [] Kind::Text => tls.management.key_store;
-        "Refused: key stores are not read. Give certificate and key in PEM format."
+    "management.server.ssl.key-store" [] [] Kind::Text => tls.management.key_store.path;
+        "File with certificate and key in PKCS#12 format, instead of the two; a changed file is read again. Key stores of Java (JKS) are refused with the command that converts them."
+    "management.server.ssl.key-store-password" [] [] Kind::Secret => tls.management.key_store.password;
+        "What opens it."
+    "management.server.ssl.key-store-type" [] [] Kind::Text => tls.management.key_store.kind;
+        "`PKCS12`. Others are refused."
+    "management.server.ssl.key-alias" [] [] Kind::Text => tls.management.key_store.alias;
+        "The name of the key in it, where it has several."
+    "management.server.ssl.key-password" [] [] Kind::Secret => tls.management.key_store.key_password;
+        "What opens the key. In PKCS#12 format that is the password of the store, and another one is refused."
     "management.endpoints.web.base-path" [] [] Kind::UrlPath => base_path;
         "Path under which the management endpoints stand."
 

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use skep_tls::{Clients, ServerFiles, ServerTls};
+use skep_tls::{Certificate, Clients, KeyStore, Password, ServerFiles, ServerTls};
+
+use super::value::squeeze;
 
 /// Whether clients show a certificate (`…client-auth`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,20 +25,25 @@ pub struct PortTls {
     /// Whoever may have signed the certificates of clients.
     pub trust: String,
     pub client_auth: ClientAuth,
-    /// Refused.
-    pub key_store: String,
+    pub key_store: StoreSettings,
+}
+
+/// A key store, instead of certificate and key.
+#[derive(Clone, Debug, Default)]
+pub struct StoreSettings {
+    pub path: String,
+    pub password: Password,
+    pub alias: String,
+    pub key_password: Password,
+    /// `PKCS12`, or one that is refused.
+    pub kind: String,
 }
 
 impl PortTls {
     pub fn is_on(&self) -> bool {
-        let named = [&self.certificate, &self.private_key, &self.key_store];
+        let named = [&self.certificate, &self.private_key, &self.key_store.path];
         self.enabled
             .unwrap_or_else(|| named.iter().any(|path| !path.is_empty()))
-    }
-
-    /// The file of its certificate; none without TLS.
-    pub fn certificate_file(&self) -> Option<PathBuf> {
-        self.is_on().then(|| path(&self.certificate))
     }
 
     /// Opens the files; `None` without TLS. `key` begins the names of these settings.
@@ -53,18 +60,7 @@ impl PortTls {
     }
 
     fn files(&self, key: &str) -> Result<ServerFiles, String> {
-        if !self.key_store.is_empty() {
-            return Err(format!(
-                "{key}.key-store: key stores are not read; give {key}.certificate and {key}.certificate-private-key in PEM format. \
-                 `openssl pkcs12 -in STORE -nodes -nokeys -out certificate.pem` and `openssl pkcs12 -in STORE -nodes -nocerts -out \
-                 key.pem` make them of a PKCS#12 store"
-            ));
-        }
-        if self.certificate.is_empty() || self.private_key.is_empty() {
-            return Err(format!(
-                "{key} is on, but {key}.certificate and {key}.certificate-private-key are not both set"
-            ));
-        }
+        let certificate = self.certificate(key)?;
         let trust = || match self.trust.is_empty() {
             true => Err(format!(
                 "{key}.client-auth asks for the certificates of clients, but {key}.trust-certificate, which says who may have signed \
@@ -73,14 +69,60 @@ impl PortTls {
             false => Ok(path(&self.trust)),
         };
         Ok(ServerFiles {
-            certificate_chain: path(&self.certificate),
-            private_key: path(&self.private_key),
+            certificate,
             clients: match self.client_auth {
                 ClientAuth::None => Clients::NotAsked,
                 ClientAuth::Want => Clients::Wanted(trust()?),
                 ClientAuth::Need => Clients::Needed(trust()?),
             },
         })
+    }
+}
+
+impl PortTls {
+    /// From the key store, or from the two files in PEM format.
+    fn certificate(&self, key: &str) -> Result<Certificate, String> {
+        let is_pem = !self.certificate.is_empty() || !self.private_key.is_empty();
+        match (self.key_store.path.is_empty(), is_pem) {
+            (false, true) => Err(format!(
+                "{key} names a key store ({key}.key-store) and files in PEM format ({key}.certificate): give one of the two"
+            )),
+            (false, false) => self.key_store.store(key).map(Certificate::KeyStore),
+            _ if self.certificate.is_empty() || self.private_key.is_empty() => Err(format!(
+                "{key} is on, but neither {key}.key-store nor both of {key}.certificate and {key}.certificate-private-key are set"
+            )),
+            _ => Ok(Certificate::Pem {
+                chain: path(&self.certificate),
+                private_key: path(&self.private_key),
+            }),
+        }
+    }
+}
+
+impl StoreSettings {
+    fn store(&self, key: &str) -> Result<KeyStore, String> {
+        let kind = squeeze(&self.kind);
+        if !["", "pkcs12", "p12", "pfx"].contains(&&*kind) {
+            return Err(format!(
+                "{key}.key-store-type = '{}': key stores are read in PKCS12 format only. `keytool -importkeystore -srckeystore {path} \
+                 -destkeystore {path}.p12 -deststoretype PKCS12` converts one of Java",
+                self.kind,
+                path = self.path
+            ));
+        }
+        Ok(self.named())
+    }
+
+    /// As it was named, of whatever type.
+    pub fn named(&self) -> KeyStore {
+        let alias = Some(&self.alias).filter(|it| !it.is_empty());
+        let key_password = Some(&self.key_password).filter(|it| !it.is_empty());
+        KeyStore {
+            path: path(&self.path),
+            password: self.password.clone(),
+            alias: alias.cloned(),
+            key_password: key_password.cloned(),
+        }
     }
 }
 
@@ -102,6 +144,17 @@ pub struct Ports {
 }
 
 impl Ports {
+    /// Those with TLS, by the names of metrics.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, ServerTls)> {
+        let all = [
+            ("rest", &self.rest),
+            ("grpc", &self.grpc),
+            ("management", &self.management),
+        ];
+        let all = all.into_iter();
+        all.filter_map(|(port, tls)| Some((port, tls.clone()?)))
+    }
+
     /// # Errors
     /// For each port what is wrong.
     pub fn open(
@@ -152,11 +205,11 @@ mod tests {
     #[test]
     fn files_may_be_urls() {
         let files = named().files("server.ssl").unwrap();
-        assert_eq!(
-            files.certificate_chain,
-            PathBuf::from("/etc/skep/certificate.pem")
-        );
-        assert_eq!(files.private_key, PathBuf::from("key.pem"));
+        let pem = Certificate::Pem {
+            chain: "/etc/skep/certificate.pem".into(),
+            private_key: "key.pem".into(),
+        };
+        assert_eq!(files.certificate, pem);
         assert_eq!(files.clients, Clients::NotAsked);
     }
 
@@ -170,15 +223,34 @@ mod tests {
         let text = refused(nothing);
         assert!(
             text.contains(
-                "server.ssl.certificate and server.ssl.certificate-private-key are not both set"
+                "neither server.ssl.key-store nor both of server.ssl.certificate and server.ssl.certificate-private-key are set"
             ),
             "{text}"
         );
-        let store = PortTls {
-            key_store: "store.p12".into(),
+        let store = |kind: &str| PortTls {
+            key_store: StoreSettings {
+                path: "/nowhere/store".into(),
+                kind: kind.into(),
+                ..StoreSettings::default()
+            },
             ..PortTls::default()
         };
-        assert!(refused(store).contains("openssl pkcs12"));
+        let text = refused(store("JKS"));
+        assert!(
+            text.starts_with("server.ssl.key-store-type = 'JKS'")
+                && text.contains("keytool -importkeystore -srckeystore /nowhere/store"),
+            "{text}"
+        );
+        let text = refused(store("PKCS12"));
+        assert!(
+            text.starts_with("server.ssl: /nowhere/store cannot be read as a PKCS#12 key store"),
+            "{text}"
+        );
+        let both = PortTls {
+            certificate: "certificate.pem".into(),
+            ..store("")
+        };
+        assert!(refused(both).contains("give one of the two"));
         let unsigned = PortTls {
             client_auth: ClientAuth::Need,
             ..named()

@@ -83,7 +83,7 @@ impl Server {
         broker.metrics().register(&mut registry);
         self.gateways.register(&mut registry);
         let process = ProcessMetrics::register(&mut registry, Instant::now());
-        let node = NodeMetrics::register(&mut registry, Vec::new());
+        let node = NodeMetrics::register(&mut registry, &Default::default(), None);
         self.management
             .started(broker.clone(), registry, process, node);
         self.broker = Some(broker);

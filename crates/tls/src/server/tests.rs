@@ -58,8 +58,10 @@ impl Files {
 
     fn served(&self, clients: Clients) -> ServerFiles {
         ServerFiles {
-            certificate_chain: self.path("certificate"),
-            private_key: self.path("key"),
+            certificate: Certificate::Pem {
+                chain: self.path("certificate"),
+                private_key: self.path("key"),
+            },
             clients,
         }
     }
@@ -213,6 +215,44 @@ async fn new_connections_see_a_changed_certificate_and_a_broken_one_changes_noth
     std::fs::write(files.path("certificate"), "half of a file").unwrap();
     tls.read_again();
     echo(&tls, &client, "renewed").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_key_store_is_served_from_and_read_again_when_it_changes() {
+    let written = |name: &str| {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        here.join("tests/key_stores").join(name)
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.p12");
+    std::fs::copy(written("openssl.p12"), &path).unwrap();
+    let files = ServerFiles {
+        certificate: Certificate::KeyStore(KeyStore {
+            path: path.clone(),
+            password: crate::Password::new("hush"),
+            ..KeyStore::default()
+        }),
+        clients: Clients::NotAsked,
+    };
+    let tls = ServerTls::open(&files, &["h2"]).unwrap();
+    let of_authority = believes(&written("authority.pem"));
+    let of_other = believes(&written("rsa.pem"));
+    echo(&tls, &of_authority, "localhost").await.unwrap();
+    assert!(echo(&tls, &of_other, "localhost").await.is_err());
+    let before = tls.shown.changed();
+    let shown = tls.certificate();
+
+    // What cannot be opened changes nothing.
+    std::fs::copy(written("keytool.p12"), &path).unwrap();
+    assert_ne!(tls.shown.changed(), before);
+    tls.read_again();
+    assert_eq!(tls.certificate(), shown);
+    std::fs::copy(written("rsa.p12"), &path).unwrap();
+    tls.read_again();
+    assert_ne!(tls.certificate(), shown);
+    // The other client would go on with what was agreed before, and see no certificate.
+    let stranger = believes(&written("authority.pem"));
+    assert!(echo(&tls, &stranger, "localhost").await.is_err());
 }
 
 #[test]

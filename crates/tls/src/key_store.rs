@@ -1,0 +1,216 @@
+//! Key stores in PKCS#12 format (RFC 7292): a private key and its certificates in one file, under a password.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use p12_keystore::{CertificateBag, Pkcs12Archive, PrivateKeyBag};
+use tokio_rustls::rustls::crypto::CryptoProvider;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio_rustls::rustls::sign::CertifiedKey;
+use zeroize::Zeroizing;
+
+use crate::FileError;
+
+const WHAT: &str = "a PKCS#12 key store";
+/// Bytes of a file at most.
+const MAX_SIZE: u64 = 1 << 20;
+/// Certificates between a server and its authority at most.
+const MAX_CHAIN: usize = 10;
+/// How the key stores of Java begin that are not PKCS#12: JKS and JCEKS.
+const OF_JAVA: [[u8; 4]; 2] = [[0xfe, 0xed, 0xfe, 0xed], [0xce, 0xce, 0xce, 0xce]];
+
+/// What opens a key store. It is shown nowhere.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Password(Zeroizing<String>);
+
+impl Password {
+    pub fn new(text: &str) -> Password {
+        Password(Zeroizing::new(text.to_string()))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password")
+    }
+}
+
+/// A key store, and which key of it is meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyStore {
+    pub path: PathBuf,
+    pub password: Password,
+    /// The name of the key, in capitals or not; `None`: there is one key only.
+    pub alias: Option<String>,
+    /// What opens the key, where somebody said it: in PKCS#12 that is what opens the store.
+    pub key_password: Option<Password>,
+}
+
+/// A private key with its certificates.
+pub struct KeyPair {
+    /// In PKCS#8 format.
+    pub key: PrivateKeyDer<'static>,
+    /// That of the key, and behind it those between it and its authority.
+    pub chain: Vec<CertificateDer<'static>>,
+    /// Both, ready for use.
+    pub certified: Arc<CertifiedKey>,
+}
+
+impl fmt::Debug for KeyPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyPair").finish_non_exhaustive()
+    }
+}
+
+impl KeyStore {
+    /// Reads the key and its certificates.
+    ///
+    /// # Errors
+    /// The file cannot be read or opened, or does not have what is asked for.
+    pub fn read(&self, provider: &CryptoProvider) -> Result<KeyPair, FileError> {
+        self.find(provider)
+            .map_err(|reason| FileError::new(&self.path, WHAT, &reason))
+    }
+
+    fn find(&self, provider: &CryptoProvider) -> Result<KeyPair, String> {
+        if let Some(key_password) = &self.key_password
+            && *key_password != self.password
+        {
+            return Err("the password of the key is another than that of the store, and in PKCS#12 format they are the same".to_string());
+        }
+        let bytes = Zeroizing::new(bytes(&self.path)?);
+        let opened = Pkcs12Archive::from_pkcs12(&bytes, &self.password.0);
+        let archive = opened.map_err(|error| reason(&error, &bytes, &self.path))?;
+        let bag = self.key(&archive.keys)?;
+        let der = PrivatePkcs8KeyDer::from(bag.key.as_der().to_vec());
+        let key = PrivateKeyDer::from(der);
+        let signing = provider.key_provider.load_private_key(key.clone_key());
+        let signing = signing.map_err(|error| format!("its key cannot be used: {error}"))?;
+        let fits = |der: &CertificateDer<'static>| {
+            let one = CertifiedKey::new(vec![der.clone()], Arc::clone(&signing));
+            one.keys_match().is_ok()
+        };
+        let chain = chain(bag, &archive.certs, fits)?;
+        Ok(KeyPair {
+            certified: Arc::new(CertifiedKey::new(chain.clone(), signing)),
+            key,
+            chain,
+        })
+    }
+
+    /// The key that is meant.
+    fn key<'k>(&self, keys: &'k [PrivateKeyBag]) -> Result<&'k PrivateKeyBag, String> {
+        let names = keys.iter().filter_map(|key| key.friendly_name.as_deref());
+        let names: Vec<&str> = names.collect();
+        let names = names.join(", ");
+        let Some(alias) = &self.alias else {
+            return match keys {
+                [] => Err("it has certificates, and no private key".to_string()),
+                [one] => Ok(one),
+                _ => Err(format!(
+                    "it has several private keys; say which one is meant by its alias: {names}"
+                )),
+            };
+        };
+        let mut named = keys.iter().filter(|key| {
+            let name = key.friendly_name.as_deref();
+            name.is_some_and(|name| name.to_lowercase() == alias.to_lowercase())
+        });
+        match (named.next(), named.next(), keys) {
+            (Some(found), None, _) => Ok(found),
+            (Some(_), Some(_), _) => Err(format!("it has several private keys '{alias}'")),
+            (None, _, []) => Err("it has no private key".to_string()),
+            (None, ..) if names.is_empty() => Err(format!(
+                "it has no private key '{alias}', only ones without an alias"
+            )),
+            (None, ..) => Err(format!(
+                "it has no private key '{alias}', only these: {names}"
+            )),
+        }
+    }
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, String> {
+    let size = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if size.len() > MAX_SIZE {
+        return Err(format!("it has more than {} KiB", MAX_SIZE >> 10));
+    }
+    std::fs::read(path).map_err(|error| error.to_string())
+}
+
+/// The certificate of a key, and behind it those that signed it, without the authority that signed itself.
+fn chain(
+    key: &PrivateKeyBag,
+    all: &[CertificateBag],
+    fits: impl Fn(&CertificateDer<'static>) -> bool,
+) -> Result<Vec<CertificateDer<'static>>, String> {
+    let der = |bag: &CertificateBag| CertificateDer::from(bag.cert.as_der().to_vec());
+    let belongs = |bag: &&CertificateBag| match (&key.local_key_id, &bag.local_key_id) {
+        (Some(key), Some(certificate)) => key.as_ref() == certificate.as_slice(),
+        _ => false,
+    };
+    // Of a certificate that was renewed for the same key, the store says which one it is.
+    let said = all.iter().find(|bag| belongs(bag) && fits(&der(bag)));
+    let found = said.or_else(|| all.iter().find(|bag| fits(&der(bag))));
+    let mut last = found.ok_or("it has no certificate of this key")?;
+    let mut chain = vec![der(last)];
+    while last.cert.issuer() != last.cert.subject() && chain.len() <= MAX_CHAIN {
+        let issuer = |bag: &&CertificateBag| {
+            bag.cert.subject() == last.cert.issuer() && bag.cert.subject() != bag.cert.issuer()
+        };
+        let Some(next) = all.iter().find(issuer) else {
+            break;
+        };
+        if chain.contains(&der(next)) {
+            break;
+        }
+        chain.push(der(next));
+        last = next;
+    }
+    Ok(chain)
+}
+
+/// Why a file cannot be opened, and what to do about it.
+fn reason(error: &p12_keystore::error::Error, bytes: &[u8], path: &Path) -> String {
+    use p12_keystore::error::Error;
+
+    let path = path.display();
+    if OF_JAVA.iter().any(|begin| bytes.starts_with(begin)) {
+        return format!(
+            "it is a key store of Java (JKS). `keytool -importkeystore -srckeystore {path} -destkeystore {path}.p12 -deststoretype PKCS12` \
+             converts it"
+        );
+    }
+    if bytes.starts_with(b"-----BEGIN") {
+        return "it is in PEM format: name it as certificate and as private key".to_string();
+    }
+    match error {
+        Error::MacError(_) => "its password is another one, or the file is damaged".to_string(),
+        // Without a checksum nothing else shows that the password is wrong.
+        Error::UnpadError | Error::Pkcs5Error(_) => {
+            "it cannot be decrypted: its password is another one, or the file is damaged"
+                .to_string()
+        }
+        Error::UnsupportedEncryptionScheme | Error::UnsupportedMacAlgorithm => format!(
+            "its encryption is not supported. `openssl pkcs12 -in {path} -nodes -out all.pem` and `openssl pkcs12 -export -in all.pem \
+             -out {path}.new` make one that is"
+        ),
+        Error::DerError(error) => {
+            format!("it is damaged or something else ({error})")
+        }
+        error => format!("it is damaged or something else ({error})"),
+    }
+}
+
+#[cfg(test)]
+#[path = "key_store/tests.rs"]
+mod tests;
