@@ -8,9 +8,11 @@ use form_urlencoded::{Serializer, byte_serialize};
 use http::{HeaderValue, Uri};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize as _, Zeroizing};
 
+use crate::assertion::{Assertion, AssertionSettings};
 use crate::provider::{Provider, Reader, SettingsError};
+use crate::token::is_flat_enough;
 use crate::{Refused, wrong};
 
 /// What this server and the provider know, and nobody else. It is shown nowhere.
@@ -33,13 +35,22 @@ impl std::fmt::Debug for ClientSecret {
     }
 }
 
+/// How this server proves to the provider who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClientProof {
+    /// `client_secret_basic`
+    Secret(ClientSecret),
+    /// `private_key_jwt`
+    Key(AssertionSettings),
+}
+
 /// As configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrowserSettings {
     /// What people read.
     pub client_name: Option<String>,
     pub client_id: String,
-    pub client_secret: ClientSecret,
+    pub proof: ClientProof,
     pub scope: Vec<String>,
     /// Where the provider sends browsers back to; `None`: where they came from.
     pub redirect_uri: Option<String>,
@@ -49,6 +60,8 @@ pub struct BrowserSettings {
     pub end_session_uri: Option<String>,
     /// Who logs out here logs out there.
     pub logs_out_there: bool,
+    /// At a login the provider is asked for more about the user than its token says.
+    pub user_info: bool,
 }
 
 impl BrowserSettings {
@@ -57,13 +70,14 @@ impl BrowserSettings {
         BrowserSettings {
             client_name: None,
             client_id: client_id.to_string(),
-            client_secret: ClientSecret::new(client_secret.to_string()),
+            proof: ClientProof::Secret(ClientSecret::new(client_secret.to_string())),
             scope: vec!["openid".to_string(), "profile".to_string()],
             redirect_uri: None,
             authorization_uri: None,
             token_uri: None,
             end_session_uri: None,
             logs_out_there: true,
+            user_info: true,
         }
     }
 }
@@ -93,12 +107,28 @@ pub(crate) struct Browsers {
     settings: BrowserSettings,
     authorization: Option<Uri>,
     token: Option<Uri>,
+    /// Where it proves who it is by a key.
+    assertion: Option<Assertion>,
+    /// What sessions are sealed with.
+    secret: ClientSecret,
 }
 
+/// What a code is redeemed for.
 #[derive(Deserialize)]
-struct Redeemed {
-    id_token: String,
+pub(crate) struct Redeemed {
+    pub(crate) id_token: String,
+    access_token: Option<String>,
 }
+
+impl Drop for Redeemed {
+    fn drop(&mut self) {
+        self.access_token.zeroize();
+    }
+}
+
+/// Claims that make a token what it is: only the one who signed it says them.
+const OF_TOKENS: [&str; 8] = ["iss", "sub", "aud", "exp", "nbf", "iat", "nonce", "azp"];
+const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 impl Browsers {
     pub(crate) fn new(
@@ -111,10 +141,19 @@ impl Browsers {
         };
         uri("redirect-uri", &settings.redirect_uri)?;
         uri("end-session-endpoint-uri", &settings.end_session_uri)?;
+        let (assertion, secret) = match &settings.proof {
+            ClientProof::Secret(secret) => (None, secret.clone()),
+            ClientProof::Key(key) => {
+                let opened = Assertion::open(key).map_err(|why| reader.key(why))?;
+                (Some(opened.0), opened.1)
+            }
+        };
         Ok(Browsers {
             authorization: uri("authorization-uri", &settings.authorization_uri)?,
             token: uri("token-uri", &settings.token_uri)?,
             settings: settings.clone(),
+            assertion,
+            secret,
         })
     }
 
@@ -123,7 +162,7 @@ impl Browsers {
     }
 
     pub(crate) fn secret(&self) -> &ClientSecret {
-        &self.settings.client_secret
+        &self.secret
     }
 
     pub(crate) fn way(&self, name: &str) -> Way {
@@ -166,36 +205,76 @@ impl Browsers {
         Ok((with_query(&place, &query), attempt))
     }
 
-    /// The token that says who has logged in.
+    /// The tokens that say who has logged in.
     pub(crate) async fn redeem(
         &self,
         provider: &Provider,
         attempt: &Attempt,
         code: &str,
-    ) -> Result<String, Refused> {
+    ) -> Result<Redeemed, Refused> {
         let said = provider.keys.endpoints();
         let said = said.token_endpoint.as_ref().and_then(|it| it.parse().ok());
         let place = self.token.clone().or(said);
         let place: Uri = place.ok_or_else(|| silent(provider))?;
-        let form = Serializer::new(String::new())
-            .append_pair("grant_type", "authorization_code")
-            .append_pair("code", code)
-            .append_pair("redirect_uri", &attempt.redirect_uri)
-            .append_pair("code_verifier", &attempt.verifier)
-            .finish();
-        let answer = provider
-            .fetcher
-            .post(&place, Some(self.authorization()?), form)
-            .await;
+        let given = [
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", &attempt.redirect_uri),
+            ("code_verifier", &attempt.verifier),
+        ];
+        let (authorization, form) = self.proven(&place, &given)?;
+        let answer = provider.fetcher.post(&place, authorization, form).await;
         let answer = answer.map_err(|why| {
             tracing::warn!(provider = provider.name, %why, "an identity provider does not redeem the code of a login");
             Refused::Wrong(
                 "The identity provider does not say who has logged in. Log in again.".to_string(),
             )
         })?;
-        let redeemed: Redeemed = serde_json::from_slice(&answer)
-            .map_err(|_| wrong("there is none in what the issuer answers (id_token)"))?;
-        Ok(redeemed.id_token)
+        serde_json::from_slice(&answer)
+            .map_err(|_| wrong("there is none in what the issuer answers (id_token)"))
+    }
+
+    /// What else the provider says of who has logged in (OpenID Connect Core 1.0, section 5.3).
+    pub(crate) async fn user_info(
+        &self,
+        provider: &Provider,
+        redeemed: &Redeemed,
+        token: &Map<String, Value>,
+    ) -> Result<Map<String, Value>, Refused> {
+        let said = provider.keys.endpoints();
+        let place = said.userinfo_endpoint.as_ref();
+        let Some(place) = place.filter(|_| self.settings.user_info) else {
+            return Ok(Map::new());
+        };
+        let failed = |why: String| {
+            tracing::warn!(provider = provider.name, %why, "an identity provider does not say more of a user who has logged in");
+            Refused::Wrong(
+                "The identity provider does not say who has logged in. Log in again.".to_string(),
+            )
+        };
+        let place: Uri = place
+            .parse()
+            .map_err(|_| failed(format!("{place}: its userinfo_endpoint is no address")))?;
+        let access = redeemed.access_token.as_ref();
+        let access = access.ok_or_else(|| failed("there is no access_token".to_string()))?;
+        let bearer = Zeroizing::new(format!("Bearer {access}"));
+        let bearer = HeaderValue::try_from(&**bearer);
+        let mut bearer = bearer.map_err(|_| failed("its access_token is no text".to_string()))?;
+        bearer.set_sensitive(true);
+        let answer = provider.fetcher.get_as(&place, Some(bearer)).await;
+        let mut found: Map<String, Value> = serde_json::from_slice(&answer.map_err(failed)?)
+            .map_err(|_| failed(format!("{place}: its answer is no JSON object")))?;
+        if !is_flat_enough(&found) {
+            return Err(failed(format!("{place}: its answer is too deep")));
+        }
+        // Else it would be what is known of somebody else (section 5.3.2).
+        if found.get("sub").is_none() || found.get("sub") != token.get("sub") {
+            return Err(failed(format!(
+                "{place}: its answer is about another user (sub)"
+            )));
+        }
+        found.retain(|name, _| !OF_TOKENS.contains(&name.as_str()));
+        Ok(found)
     }
 
     /// Whether an ID token was made for this server (OpenID Connect Core 1.0, section 3.1.3.7), whatever audiences are configured.
@@ -208,11 +287,30 @@ impl Browsers {
         }
     }
 
+    /// The header and the form of a request that proves who this server is.
+    fn proven(
+        &self,
+        place: &Uri,
+        given: &[(&str, &str)],
+    ) -> Result<(Option<HeaderValue>, String), Refused> {
+        let mut form = Serializer::new(String::new());
+        form.extend_pairs(given);
+        let Some(assertion) = &self.assertion else {
+            return Ok((Some(self.authorization()?), form.finish()));
+        };
+        let client_id = &self.settings.client_id;
+        let made = assertion.made(client_id, &place.to_string())?;
+        form.append_pair("client_id", client_id)
+            .append_pair("client_assertion_type", ASSERTION_TYPE)
+            .append_pair("client_assertion", &made);
+        Ok((None, form.finish()))
+    }
+
     /// This server, as the provider knows it (RFC 6749, section 2.3.1).
     fn authorization(&self) -> Result<HeaderValue, Refused> {
         let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
         let id = encoded(&self.settings.client_id);
-        let secret = Zeroizing::new(encoded(self.settings.client_secret.reveal()));
+        let secret = Zeroizing::new(encoded(self.secret.reveal()));
         let pair = Zeroizing::new(format!("{id}:{}", *secret));
         let text = format!("Basic {}", STANDARD.encode(pair.as_bytes()));
         let value = HeaderValue::try_from(text);
@@ -256,7 +354,7 @@ fn silent(provider: &Provider) -> Refused {
 }
 
 /// 256 bits that nobody can guess, as text.
-fn chance() -> Result<String, Refused> {
+pub(crate) fn chance() -> Result<String, Refused> {
     let mut bytes = [0; 32];
     aws_lc_rs::rand::fill(&mut bytes)
         .map_err(|_| Refused::Unknown("The system gives no random numbers.".to_string()))?;

@@ -46,8 +46,20 @@ impl Fetcher {
     /// # Errors
     /// Why there is none.
     pub(crate) async fn get(&self, uri: &Uri) -> Result<Bytes, String> {
-        let request = Request::get(uri).header(ACCEPT, JSON).body(Full::default());
-        self.ask(uri, request).await
+        self.get_as(uri, None).await
+    }
+
+    /// Likewise, in the name of somebody.
+    pub(crate) async fn get_as(
+        &self,
+        uri: &Uri,
+        authorization: Option<HeaderValue>,
+    ) -> Result<Bytes, String> {
+        let mut request = Request::get(uri).header(ACCEPT, JSON);
+        if let Some(authorization) = authorization {
+            request = request.header(AUTHORIZATION, authorization);
+        }
+        self.ask(uri, request.body(Full::default())).await
     }
 
     /// Sends a form, in the name of somebody unless the form says it; likewise.

@@ -199,6 +199,7 @@ pub(crate) struct Endpoints {
     pub(crate) authorization_endpoint: Option<String>,
     pub(crate) token_endpoint: Option<String>,
     pub(crate) end_session_endpoint: Option<String>,
+    pub(crate) userinfo_endpoint: Option<String>,
 }
 
 impl Look {

@@ -6,6 +6,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod assertion;
 mod browsers;
 mod claim;
 mod client_credentials;
@@ -20,7 +21,8 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
 
-pub use browsers::{Attempt, BrowserSettings, ClientSecret, Way};
+pub use assertion::{AssertionSettings, Digest, Encoding, KeyId, Source};
+pub use browsers::{Attempt, BrowserSettings, ClientProof, ClientSecret, Way};
 pub use client_credentials::{ClientCredentials, Given};
 pub use provider::{ProviderSettings, SettingsError};
 
@@ -81,17 +83,23 @@ impl Providers {
     /// # Errors
     /// It is not taken.
     pub async fn verify(&self, token: &str, now: SystemTime) -> Result<Verified, Refused> {
-        let unverified = Unverified::read(token)?;
-        let issuer = unverified.issuer()?;
-        let found = self.0.iter().enumerate();
-        let mut found = found.filter(|(_, provider)| provider.issuer == issuer);
-        let Some((position, provider)) = found.next() else {
-            return Err(wrong("its issuer (iss) is none that this server takes"));
-        };
+        let (unverified, position, provider) = self.read(token)?;
         let generation = provider.has_signed(&unverified).await?;
         let verified = provider.caller(unverified, position, generation)?;
         self.is_in_time(&verified, now)?;
         Ok(verified)
+    }
+
+    /// A token, and the provider that it names with its position.
+    fn read<'t>(&self, token: &'t str) -> Result<(Unverified<'t>, usize, &Provider), Refused> {
+        let unverified = Unverified::read(token)?;
+        let issuer = unverified.issuer()?;
+        let found = self.0.iter().enumerate();
+        let mut found = found.filter(|(_, provider)| provider.issuer == issuer);
+        match found.next() {
+            Some((position, provider)) => Ok((unverified, position, provider)),
+            None => Err(wrong("its issuer (iss) is none that this server takes")),
+        }
     }
 
     /// Whether a token that was good is so still: it has not expired, and its provider has not withdrawn a key since.
@@ -147,15 +155,24 @@ impl Providers {
         let (provider, browsers) = self
             .of_browsers(&attempt.provider)
             .ok_or_else(|| nobody(&attempt.provider))?;
-        let token = browsers.redeem(provider, attempt, code).await?;
-        let verified = self.verify(&token, SystemTime::now()).await?;
-        if !browsers.is_for(&verified.claims) {
+        let redeemed = browsers.redeem(provider, attempt, code).await?;
+        let (mut token, position, signer) = self.read(&redeemed.id_token)?;
+        let generation = signer.has_signed(&token).await?;
+        if !browsers.is_for(&token.claims) {
             return Err(wrong("it was made for another client (aud)"));
         }
-        match verified.claims.get("nonce").and_then(Value::as_str) {
-            Some(nonce) if nonce == attempt.nonce => Ok(verified),
-            _ => Err(wrong("it was made for another login (nonce)")),
+        match token.claims.get("nonce").and_then(Value::as_str) {
+            Some(nonce) if nonce == attempt.nonce => {}
+            _ => return Err(wrong("it was made for another login (nonce)")),
         }
+        let more = browsers.user_info(provider, &redeemed, &token.claims);
+        for (name, value) in more.await? {
+            // What was signed counts more.
+            token.claims.entry(name).or_insert(value);
+        }
+        let verified = signer.caller(token, position, generation)?;
+        self.is_in_time(&verified, SystemTime::now())?;
+        Ok(verified)
     }
 
     /// Where a browser ends its session at the provider, too.
@@ -184,6 +201,10 @@ fn nobody(name: &str) -> Refused {
     Refused::Wrong(format!(
         "There is no identity provider '{name}' at which browsers log in."
     ))
+}
+
+fn unknown(why: &str) -> Refused {
+    Refused::Unknown(why.to_string())
 }
 
 fn wrong(why: &str) -> Refused {

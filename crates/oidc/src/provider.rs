@@ -70,6 +70,8 @@ pub enum SettingsError {
         value: String,
         why: String,
     },
+    #[error("authentication of this server at the provider {provider}: {why}")]
+    Key { provider: String, why: String },
     #[error("the certificates that this machine trusts cannot be read: {0}")]
     Certificates(std::io::Error),
 }
@@ -293,6 +295,11 @@ impl Reader<'_> {
 
     fn claim(&self, setting: &'static str, text: &str) -> Result<Claim, SettingsError> {
         Claim::new(text).map_err(|why| self.error(setting, text, format!("is no path: {why}")))
+    }
+
+    pub(crate) fn key(&self, why: String) -> SettingsError {
+        let provider = self.0.to_string();
+        SettingsError::Key { provider, why }
     }
 
     fn error(&self, setting: &'static str, value: &str, why: String) -> SettingsError {

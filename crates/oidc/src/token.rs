@@ -53,7 +53,7 @@ impl<'t> Unverified<'t> {
         };
         let claims: Map<String, Value> =
             serde_json::from_slice(&bytes(claims)?).map_err(|_| no_token())?;
-        if !claims.values().all(|value| is_flat(value, MAX_DEPTH - 1)) {
+        if !is_flat_enough(&claims) {
             return Err(wrong(&format!(
                 "its claims are deeper than {MAX_DEPTH} levels"
             )));
@@ -82,6 +82,11 @@ impl<'t> Unverified<'t> {
 fn is_public(algorithm: &Algorithm) -> bool {
     use Algorithm::{HS256, HS384, HS512};
     !matches!(algorithm, HS256 | HS384 | HS512)
+}
+
+/// Claims of few enough levels.
+pub(crate) fn is_flat_enough(claims: &Map<String, Value>) -> bool {
+    claims.values().all(|value| is_flat(value, MAX_DEPTH - 1))
 }
 
 fn is_flat(value: &Value, levels: usize) -> bool {

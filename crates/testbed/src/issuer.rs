@@ -19,6 +19,9 @@ use serde_json::{Map, Value, json};
 /// Between two looks whether an answer is still held.
 const HELD: Duration = Duration::from_millis(5);
 
+/// The access token that comes with each ID token.
+const ACCESS: &str = "access-token-of-the-issuer";
+
 /// What it does when it is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Behaviour {
@@ -44,6 +47,17 @@ struct State {
     asked: usize,
     behaviour: Behaviour,
     logins: Vec<Login>,
+    redeemed: Vec<Redemption>,
+    /// What it says of a user to whom it gave an access token; `None`: nobody can ask.
+    user_info: Option<Value>,
+}
+
+/// How somebody came for the tokens of a login.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Redemption {
+    /// The header `authorization`.
+    pub authorization: Option<String>,
+    pub form: BTreeMap<String, String>,
 }
 
 /// Somebody who has logged in, and whose browser brings a code back.
@@ -71,6 +85,8 @@ impl Issuer {
             asked: 0,
             behaviour: Behaviour::Answers,
             logins: Vec::new(),
+            redeemed: Vec::new(),
+            user_info: None,
         }));
         let issuer = Issuer {
             address,
@@ -142,6 +158,16 @@ impl Issuer {
         format!("state={}&code={code}", said("state"))
     }
 
+    /// From now on it says so much of who has logged in, at an endpoint of its own.
+    pub fn says_of_users(&self, claims: &Value) {
+        self.state().user_info = Some(claims.clone());
+    }
+
+    /// Who came for tokens, in their order.
+    pub fn redeemed(&self) -> Vec<Redemption> {
+        self.state().redeemed.clone()
+    }
+
     /// How often somebody has asked for its keys.
     pub fn asked(&self) -> usize {
         self.state().asked
@@ -202,25 +228,24 @@ fn answer(stream: &TcpStream, address: SocketAddr, state: &Mutex<State>) {
         return;
     };
     let wants_keys = first.starts_with("GET /keys ");
-    let mut length = 0;
-    for line in lines.by_ref().take_while(|line| !line.is_empty()) {
-        let line = line.to_ascii_lowercase();
-        if let Some(value) = line.strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap_or_default();
-        }
-    }
+    let (length, authorization) = headers(&mut lines);
     if first.starts_with("POST /token ") {
         drop(lines);
         let mut form = vec![0; length];
         let read = reader.read_exact(&mut form);
-        return read.map_or((), |()| redeem(stream, state, &form));
+        return read.map_or((), |()| redeem(stream, state, &form, authorization));
+    }
+    if first.starts_with("GET /userinfo ") {
+        drop(lines);
+        return tell(stream, state, authorization.as_deref());
     }
     drop(lines);
-    let keys = {
+    let (keys, tells) = {
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         state.asked += usize::from(wants_keys);
         let keys = state.keys.iter().map(|(id, key)| public(id, key));
-        json!({"keys": keys.collect::<Vec<_>>()})
+        let keys = json!({"keys": keys.collect::<Vec<_>>()});
+        (keys, state.user_info.is_some())
     };
     let behaviour = loop {
         let behaviour = {
@@ -249,6 +274,7 @@ fn answer(stream: &TcpStream, address: SocketAddr, state: &Mutex<State>) {
             json!({
                 "issuer": issuer, "jwks_uri": at("keys"), "token_endpoint": at("token"),
                 "authorization_endpoint": at("authorize"), "end_session_endpoint": at("end"),
+                "userinfo_endpoint": tells.then(|| at("userinfo")),
             })
             .to_string()
         }
@@ -261,8 +287,23 @@ fn answer(stream: &TcpStream, address: SocketAddr, state: &Mutex<State>) {
     let _ = { stream }.write_all(body.as_bytes());
 }
 
+/// The length of what follows the head of a request, and in whose name it comes.
+fn headers(lines: &mut impl Iterator<Item = String>) -> (usize, Option<String>) {
+    let mut length = 0;
+    let mut authorization = None;
+    for line in lines.take_while(|line| !line.is_empty()) {
+        let (name, value) = line.split_once(':').unwrap_or((&line, ""));
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.trim().parse().unwrap_or_default(),
+            "authorization" => authorization = Some(value.trim().to_string()),
+            _ => {}
+        }
+    }
+    (length, authorization)
+}
+
 /// Gives the ID token for a code, once, to who proves to have asked for it.
-fn redeem(stream: &TcpStream, state: &Mutex<State>, form: &[u8]) {
+fn redeem(stream: &TcpStream, state: &Mutex<State>, form: &[u8], authorization: Option<String>) {
     let form: BTreeMap<String, String> = form_urlencoded::parse(form).into_owned().collect();
     let said = |name: &str| form.get(name).cloned().unwrap_or_default();
     let challenge = URL_SAFE_NO_PAD.encode(digest(&SHA256, said("code_verifier").as_bytes()));
@@ -273,13 +314,31 @@ fn redeem(stream: &TcpStream, state: &Mutex<State>, form: &[u8]) {
             && login.redirect_uri == said("redirect_uri")
     });
     let login = found.map(|at| state.logins.swap_remove(at));
+    state.redeemed.push(Redemption {
+        authorization,
+        form: form.clone(),
+    });
     let (status, body) = match login {
         Some(login) => (
             "200 OK",
-            json!({"id_token": login.id_token, "token_type": "Bearer"}),
+            json!({"id_token": login.id_token, "access_token": ACCESS, "token_type": "Bearer"}),
         ),
         None => ("400 Bad Request", json!({"error": "invalid_grant"})),
     };
+    send(stream, status, &body);
+}
+
+/// Says of a user what it was told to, to who shows the access token.
+fn tell(stream: &TcpStream, state: &Mutex<State>, authorization: Option<&str>) {
+    let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_given = authorization == Some(&*format!("Bearer {ACCESS}"));
+    match state.user_info.as_ref().filter(|_| is_given) {
+        Some(claims) => send(stream, "200 OK", claims),
+        None => send(stream, "401 Unauthorized", &json!({})),
+    }
+}
+
+fn send(stream: &TcpStream, status: &str, body: &Value) {
     let body = body.to_string();
     let text = format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",

@@ -3,9 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use skep_oidc::{BrowserSettings, ClientSecret, ProviderSettings};
+use skep_oidc::{
+    AssertionSettings, BrowserSettings, ClientProof, ClientSecret, Digest, Encoding, KeyId,
+    ProviderSettings, Source as KeySource,
+};
+use skep_tls::Password;
 
 use super::super::source::{Given, Source};
+use super::super::tls::StoreSettings;
 use super::super::value::{Kind, Value, squeeze};
 use super::{Method, Security};
 
@@ -29,7 +34,16 @@ struct Draft {
     client_id: Option<String>,
     client_secret: Option<String>,
     browsers: BrowserSettings,
+    /// It proves who it is by a key, and not by its secret.
+    by_key: bool,
+    store: StoreSettings,
+    key_id: KeyId,
+    is_hex: bool,
+    upper: Option<bool>,
 }
+
+const BY_SECRET: &str = "client_secret_basic";
+const BY_KEY: &str = "private_key_jwt";
 
 macro_rules! fields {
     ($($name:literal $kind:expr, $default:literal, |$draft:ident, $value:ident: $variant:ident| $set:expr; $doc:literal)*) => {
@@ -86,30 +100,46 @@ fields! {
         "Where browsers log out, likewise."
     "idp-logout-enabled" Kind::Flag, "true", |it, there: Flag| it.browsers.logs_out_there = there;
         "Who logs out of the web interface logs out at the provider, too."
+    "user-info-enabled" Kind::Flag, "true", |it, asked: Flag| it.browsers.user_info = asked;
+        "When a browser logs in, the provider is asked for more claims of the user (`userinfo_endpoint` of its discovery document). What the ID token says counts more; an answer about somebody else ends the login."
     "grant-type" Kind::Choice(&["authorization_code"]), "authorization_code", |_it, _grant: Text| ();
         "How browsers log in. There is one way."
-    "client-authentication-method" Kind::Choice(&["client_secret_basic"]), "client_secret_basic", |_it, _method: Text| ();
-        "How this server shows its secret. There is one way."
+    "client-authentication-method" Kind::Choice(&[BY_SECRET, BY_KEY]), "client_secret_basic", |it, method: Text| it.by_key = method == BY_KEY;
+        "How this server proves to the provider who it is: by its secret, or by what it signs with the key of a key store (`private_key_jwt`)."
+    "assertion.keystore.path" Kind::Text, "", |it, path: Text| it.store.path = path;
+        "With `private_key_jwt`: the key store with the key, in PKCS#12 format, RSA or ECDSA (P-256, P-384). All nodes need the same key: sessions of browsers are sealed with what is derived from it. It is read at the start."
+    "assertion.keystore.password" Kind::Secret, "", |it, password: Text| it.store.password = Password::new(&password);
+        "What opens it."
+    "assertion.keystore.key-alias" Kind::Text, "", |it, alias: Text| it.store.alias = alias;
+        "The name of the key in it, where it has several."
+    "assertion.keystore.key-password" Kind::Secret, "", |it, password: Text| it.store.key_password = Password::new(&password);
+        "What opens the key. In PKCS#12 format that is the password of the store, and another one is refused."
+    "assertion.kid-source" Kind::Choice(&["public_key", "certificate"]), "public_key", |it, source: Text| it.key_id.source = match source.as_str() {
+        "certificate" => KeySource::Certificate,
+        _ => KeySource::PublicKey,
+    };
+        "What the id of the key (`kid`) is made of."
+    "assertion.kid-digest-algorithm" Kind::Choice(&["sha256", "sha1"]), "sha256", |it, digest: Text| it.key_id.digest = match digest.as_str() {
+        "sha1" => Digest::Sha1,
+        _ => Digest::Sha256,
+    };
+        "The digest of it that the id is."
+    "assertion.kid-encoding" Kind::Choice(&["base64url", "hex"]), "base64url", |it, encoding: Text| it.is_hex = encoding == "hex";
+        "How the id is written."
+    "assertion.kid-case" Kind::Choice(&["lower", "upper"]), "", |it, case: Text| it.upper = Some(case == "upper");
+        "The letters of an id in `hex`; by default they are small."
 }
 
 /// What changes nothing here, and why.
-const WITHOUT_EFFECT: [(&str, &str); 5] = [
+const WITHOUT_EFFECT: [(&str, &str); 3] = [
     (
         "id-token-algorithm",
         "the keys of the provider say which signatures count",
-    ),
-    (
-        "user-info-enabled",
-        "what is known of a user is what the ID token says",
     ),
     ("resource", "browsers ask for no resource"),
     (
         "authorize-request",
         "browsers are sent without further parameters",
-    ),
-    (
-        "assertion",
-        "this server shows its secret (client_secret_basic)",
     ),
 ];
 
@@ -226,7 +256,7 @@ fn provider(
             )),
         }
     }
-    draft.finish(warnings)
+    draft.finish(warnings, problems)
 }
 
 impl Draft {
@@ -236,24 +266,76 @@ impl Draft {
             client_id: None,
             client_secret: None,
             browsers: BrowserSettings::new("", ""),
+            by_key: false,
+            store: StoreSettings::default(),
+            key_id: KeyId::default(),
+            is_hex: false,
+            upper: None,
         }
     }
 
-    fn finish(mut self, warnings: &mut Vec<String>) -> ProviderSettings {
-        match (self.client_id, self.client_secret) {
-            (Some(client_id), Some(secret)) => {
+    fn finish(
+        mut self,
+        warnings: &mut Vec<String>,
+        problems: &mut Vec<String>,
+    ) -> ProviderSettings {
+        let of = format!("the identity provider {}", self.provider.name);
+        let proof = match self.by_key {
+            true => self.key(&of, problems),
+            false => self.secret(&of, warnings),
+        };
+        match (self.client_id, proof) {
+            (Some(client_id), Some(proof)) => {
                 self.provider.browsers = Some(BrowserSettings {
                     client_id,
-                    client_secret: ClientSecret::new(secret),
+                    proof,
                     ..self.browsers
                 });
             }
+            (None, _) if self.by_key => {
+                problems.push(format!("{of}: {BY_KEY} takes its client-id"));
+            }
+            _ if self.by_key => {}
             _ => warnings.push(format!(
-                "browsers cannot log in at the identity provider {}: that takes its client-id and client-secret",
-                self.provider.name
+                "browsers cannot log in at {of}: that takes its client-id and client-secret"
             )),
         }
         self.provider
+    }
+
+    fn secret(&self, of: &str, warnings: &mut Vec<String>) -> Option<ClientProof> {
+        if !self.store.path.is_empty() {
+            warnings.push(format!(
+                "{of}: assertion.* has no effect, as client-authentication-method is not {BY_KEY}"
+            ));
+        }
+        let secret = self.client_secret.clone()?;
+        Some(ClientProof::Secret(ClientSecret::new(secret)))
+    }
+
+    fn key(&self, of: &str, problems: &mut Vec<String>) -> Option<ClientProof> {
+        if self.store.path.is_empty() {
+            problems.push(format!("{of}: {BY_KEY} takes assertion.keystore.path"));
+            return None;
+        }
+        let encoding = match (self.is_hex, self.upper) {
+            (false, None) => Encoding::Base64Url,
+            (true, Some(true)) => Encoding::UpperHex,
+            (true, _) => Encoding::LowerHex,
+            (false, Some(_)) => {
+                problems.push(format!(
+                    "{of}: assertion.kid-case is for ids in hex, and assertion.kid-encoding is base64url"
+                ));
+                return None;
+            }
+        };
+        Some(ClientProof::Key(AssertionSettings {
+            store: self.store.named(),
+            key_id: KeyId {
+                encoding,
+                ..self.key_id
+            },
+        }))
     }
 }
 
@@ -332,6 +414,8 @@ fn texts(list: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use skep_tls::KeyStore;
 
     use super::*;
 
@@ -437,8 +521,12 @@ mod tests {
             (flag("oidc.organization-id", "x"), "no such setting"),
             (flag("oidc.clock-skew", "soon"), "expected"),
             (
-                flag("oidc.client-authentication-method", "private_key_jwt"),
+                flag("oidc.client-authentication-method", "tls_client_auth"),
                 "expected",
+            ),
+            (
+                flag("oidc.assertion.kid-encoding", "base32"),
+                "expected one of base64url, hex",
             ),
         ] {
             let (_, _, problems) = taken(&[given]);
@@ -452,5 +540,71 @@ mod tests {
             problems.concat().contains("the same issuer-uri"),
             "{problems:?}"
         );
+    }
+
+    #[test]
+    fn a_server_may_have_a_key_instead_of_a_secret() {
+        let method = || flag("oidc.client-authentication-method", "private_key_jwt");
+        let issuer = || flag("oidc.issuer-uri", "https://id.example.org");
+        let client = || flag("oidc.client-id", "skep");
+        let path = || flag("oidc.assertion.keystore.path", "file:///etc/skep.p12");
+        let (found, warnings, problems) = taken(&[
+            issuer(),
+            client(),
+            method(),
+            path(),
+            variable("OIDC_ASSERTION_KEYSTORE_PASSWORD", "hush"),
+            variable("OIDC_ASSERTION_KEYSTORE_KEYALIAS", "skep"),
+            variable("OIDC_ASSERTION_KIDSOURCE", "CERTIFICATE"),
+            variable("OIDC_ASSERTION_KIDDIGESTALGORITHM", "SHA1"),
+            flag("oidc.assertion.kid-encoding", "HEX"),
+            flag("oidc.assertion.kid-case", "UPPER"),
+            flag("oidc.user-info-enabled", "false"),
+        ]);
+        assert_eq!((warnings, problems), (Vec::new(), Vec::new()));
+        let browsers = found[0].browsers.as_ref().unwrap();
+        let store = KeyStore {
+            path: "/etc/skep.p12".into(),
+            password: Password::new("hush"),
+            alias: Some("skep".to_string()),
+            key_password: None,
+        };
+        let key_id = KeyId {
+            source: KeySource::Certificate,
+            digest: Digest::Sha1,
+            encoding: Encoding::UpperHex,
+        };
+        let key = AssertionSettings { store, key_id };
+        assert_eq!(browsers.proof, ClientProof::Key(key));
+        assert!(!browsers.user_info);
+        assert!(!format!("{found:?}").contains("hush"));
+
+        for (given, said) in [
+            (vec![client(), method()], "takes assertion.keystore.path"),
+            (vec![path(), method()], "takes its client-id"),
+            (
+                vec![
+                    client(),
+                    path(),
+                    method(),
+                    flag("oidc.assertion.kid-case", "upper"),
+                ],
+                "kid-case is for ids in hex",
+            ),
+        ] {
+            let given = [vec![issuer()], given].concat();
+            let (_, _, problems) = taken(&given);
+            let [problem] = &*problems else {
+                panic!("{problems:?}");
+            };
+            assert!(problem.contains(said), "{problem}");
+        }
+        let (_, warnings, _) = taken(&[
+            issuer(),
+            client(),
+            flag("oidc.client-secret", "hush"),
+            path(),
+        ]);
+        assert!(warnings.concat().contains("assertion.* has no effect"));
     }
 }
