@@ -6,14 +6,14 @@ use std::time::Instant;
 
 use skep_cluster::State;
 use skep_engine::Sent;
-use skep_protocol::command::{Class, Request};
+use skep_protocol::command::{Class, Request, Whose};
 use skep_protocol::response::JobActivation;
-use skep_protocol::{Failure, Routing};
+use skep_protocol::{Failure, Routing, TenantId};
 use skep_service::{Reply, reply_channel};
 
 use crate::directory_view::DirectoryView;
 use crate::disk::DiskSpace;
-use crate::flow_control::{MAX_EVALUATING, MAX_NEW_MANY, MAX_WAITING, MAX_WAITING_BYTES};
+use crate::flow_control::{MAX_EVALUATING, MAX_NEW_MANY, MAX_WAITING, MAX_WAITING_BYTES, NoPlace};
 use crate::freshness::Freshness;
 use crate::hosted::{Hosted, Partitions};
 use crate::job_streams::StreamHub;
@@ -144,9 +144,13 @@ impl Local {
         {
             return Err(Failure::ResourceExhausted(reason));
         }
-        let Some(place) = status.limit.acquire(class) else {
-            return Err(Failure::ResourceExhausted(no_place(status, class)));
-        };
+        let place = status.limit.acquire(class, tenant_of(&request));
+        let place = place.map_err(|why| {
+            Failure::ResourceExhausted(match why {
+                NoPlace::Full => no_place(status, class),
+                NoPlace::TenantIsFull(tenant, most) => share_is_taken(status, &tenant, most),
+            })
+        })?;
         let Some(permit) = status.inbox_capacity.take(request.weight()) else {
             status.limit.dropped.fetch_add(1, Ordering::Relaxed);
             return Err(Failure::ResourceExhausted(inbox_is_full(status)));
@@ -264,6 +268,23 @@ fn with_holder(reason: String, handle: &PartitionHandle) -> String {
         ),
         _ => reason,
     }
+}
+
+/// The tenant that a command is for, where it says so: what is about a key does not.
+fn tenant_of(request: &Request) -> Option<&TenantId> {
+    match request.command.whose() {
+        Whose::New | Whose::Shown => Some(&request.tenant),
+        Whose::NewOf(tenant) | Whose::Of(tenant) => tenant,
+        Whose::Cluster | Whose::Each | Whose::Its | Whose::Resource(_) => None,
+    }
+}
+
+fn share_is_taken(status: &PartitionStatus, tenant: &TenantId, most: u32) -> String {
+    let partition = status.partition;
+    format!(
+        "Partition {partition} has {most} requests of the tenant '{tenant}' in flight, which is the share of its limit that one tenant may have \
+         now (skep.tenants.in-flight-share); send the request again after a pause."
+    )
 }
 
 fn no_place(status: &PartitionStatus, class: Class) -> String {

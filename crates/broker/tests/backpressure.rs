@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use skep_broker::flow_control::{Algorithm, Fixed, FlowControlConfig, MAX_WAITING};
 use skep_broker::partition::{PartitionStatus, Report};
 use skep_protocol::command::{Held, Request};
-use skep_protocol::{Command, Document, Failure, Key};
+use skep_protocol::{Command, Document, Failure, Key, TenantId};
 use skep_service::{Answer, Broker as _};
 use support::{Rig, create, one_task};
 
@@ -124,6 +124,65 @@ async fn on_a_nearly_full_disk_new_work_is_refused_and_jobs_are_completed() {
     rig.complete(jobs[0].key).await.unwrap();
     let rig = rig.restart(|_| {}).await;
     rig.create("one-task", "{}").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_tenant_gets_its_share_of_the_limit_and_others_are_not_affected() {
+    let rig = Rig::new(|config| config.flow_control.tenant_share = 0.5).await;
+    let paused = Paused::begin(&rig);
+    let status = paused.status();
+    status.limit.reconfigure(&fixed(4));
+    let start = |tenant: &str| Request {
+        tenant: TenantId::new(tenant),
+        ..Request::internal(create("nothing", "{}", None))
+    };
+    let mut accepted = Vec::new();
+    let mut refused = Vec::new();
+    for tenant in ["acme", "acme", "acme", "globex", "acme", "", "globex"] {
+        let mut reply = rig.broker.execute(start(tenant));
+        match reply.take_arrived_or_pending().await {
+            Some(answer) => refused.push(answer.result.unwrap_err()),
+            None => accepted.push(tenant),
+        }
+        // It is under way until it is answered.
+        std::mem::forget(reply);
+    }
+    assert_eq!(accepted, ["acme", "acme", "globex", ""]);
+    for (failure, said) in refused.iter().zip([
+        "Partition 1 has 2 requests of the tenant 'acme' in flight",
+        "skep.tenants.in-flight-share",
+        "Partition 1 has 4 requests in flight, which is its limit now",
+    ]) {
+        let Failure::ResourceExhausted(text) = failure else {
+            panic!("{failure:?}")
+        };
+        assert!(text.contains(said), "{text}");
+    }
+    let counted = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+    assert_eq!(
+        (
+            counted(&status.limit.dropped),
+            counted(&status.limit.of_tenants_refused)
+        ),
+        (3, 2)
+    );
+    // What finishes work passes, and what names no tenant takes nobody's share.
+    status.limit.reconfigure(&fixed(20));
+    for _ in 0..8 {
+        let by_key = Command::CancelProcessInstance {
+            process_instance_key: Key::new(1, 77),
+        };
+        let mut reply = rig.broker.execute(Request::internal(by_key));
+        assert!(reply.take_arrived_now().is_none());
+        std::mem::forget(reply);
+    }
+    paused.go_on();
+    until("all are answered", || status.limit.inflight() == 0).await;
+    let answer = rig.broker.execute(start("acme")).await;
+    assert!(
+        !matches!(answer.result, Err(Failure::ResourceExhausted(_))),
+        "{answer:?}"
+    );
 }
 
 /// A partition that takes no commands for now, until [`Paused::go_on`].

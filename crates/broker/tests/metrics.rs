@@ -4,6 +4,7 @@ mod support;
 
 use skep_protocol::origin::Claims;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use prometheus_client::registry::Registry;
@@ -14,7 +15,7 @@ use skep_engine::state::{RowStore, State, StoreError};
 use skep_protocol::batch::Kind;
 use skep_protocol::command::{
     AwaitResult, BatchCommand, Command, CreateBatchOperation, DecisionRef, Deploy,
-    EvaluateDecision, FailJob, Resource,
+    EvaluateDecision, FailJob, Request, Resource,
 };
 use skep_protocol::record::RecordType;
 use skep_protocol::value::{BatchOperationType, BatchPlan};
@@ -482,6 +483,35 @@ async fn commands_that_the_write_limit_refuses_are_counted() {
     shows(
         &rig.broker,
         &[("zeebe_flow_control_total", &refusals, refused)],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_beyond_the_share_of_their_tenant_are_counted_by_themselves() {
+    let rig = Rig::new(|config| config.flow_control.tenant_share = 0.01).await;
+    let status = rig.broker.partitions()[0].status.clone();
+    status.processing_paused.store(true, Ordering::Relaxed);
+    // One may always be under way.
+    let _first = rig
+        .broker
+        .execute(Request::internal(create("nothing", "{}", None)));
+    for _ in 0..3 {
+        let answer = rig.send(create("nothing", "{}", None)).await;
+        assert!(answer.is_err(), "{answer:?}");
+    }
+    let of = |outcome| [("context", "userCommand"), ("outcome", outcome)];
+    shows(
+        &rig.broker,
+        &[
+            ("zeebe_flow_control_total", &of("tenantShareExhausted"), 3.0),
+            (
+                "zeebe_flow_control_total",
+                &of("requestLimitExhausted"),
+                0.0,
+            ),
+            ("zeebe_dropped_request_count_total", &[], 3.0),
+        ],
     )
     .await;
 }

@@ -5,6 +5,7 @@
 
 mod algorithms;
 mod inbox;
+mod tenants;
 mod write;
 
 use std::sync::Arc;
@@ -13,10 +14,12 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use skep_protocol::TenantId;
 use skep_protocol::command::Class;
 
 pub use algorithms::Limiter;
 pub use inbox::{InboxCapacity, MAX_WAITING, MAX_WAITING_BYTES, Permit};
+use tenants::OfTenants;
 pub use write::{Backlog, ThrottleConfig, WriteConfig, WriteLimit};
 
 /// Keys and defaults of `camunda.processing.flow-control.request`.
@@ -24,6 +27,9 @@ pub use write::{Backlog, ThrottleConfig, WriteConfig, WriteLimit};
 #[serde(rename_all = "camelCase", default)]
 pub struct FlowControlConfig {
     pub enabled: bool,
+    /// `skep.tenants.in-flight-share`: of the limit, at most so much is for one tenant; 1: all of it. It stays as it was at the start.
+    #[serde(skip)]
+    pub tenant_share: f64,
     /// Judge by windows of a hundred answers, not by each answer.
     pub windowed: bool,
     pub algorithm: Algorithm,
@@ -101,6 +107,7 @@ impl Default for FlowControlConfig {
     fn default() -> Self {
         FlowControlConfig {
             enabled: true,
+            tenant_share: 1.0,
             windowed: true,
             algorithm: Algorithm::Aimd,
             aimd: Aimd::default(),
@@ -210,6 +217,18 @@ pub struct RequestLimit {
     pub received: AtomicU64,
     pub dropped: AtomicU64,
     limiter: Mutex<Limiter>,
+    of_tenants: OfTenants,
+    /// Commands of tenants that were refused as their tenant had too many; they are among the dropped ones.
+    pub of_tenants_refused: AtomicU64,
+}
+
+/// Why a command gets no place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoPlace {
+    /// As many are under way as may be.
+    Full,
+    /// As many of its tenant are, which may be so many.
+    TenantIsFull(TenantId, u32),
 }
 
 impl RequestLimit {
@@ -223,11 +242,20 @@ impl RequestLimit {
             received: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             limiter: Mutex::new(limiter),
+            of_tenants: OfTenants::new(config.tenant_share),
+            of_tenants_refused: AtomicU64::new(0),
         }
     }
 
-    /// A place for a command. Those that finish work always get one.
-    pub fn acquire(self: &Arc<Self>, class: Class) -> Option<Place> {
+    /// A place for a command. Those that finish work always get one. `tenant`: whose command it is, where it says so.
+    ///
+    /// # Errors
+    /// There is none for it.
+    pub fn acquire(
+        self: &Arc<Self>,
+        class: Class,
+        tenant: Option<&TenantId>,
+    ) -> Result<Place, NoPlace> {
         self.received.fetch_add(1, Ordering::Relaxed);
         let most = match class {
             Class::Finishing | Class::Ending => u32::MAX,
@@ -235,20 +263,32 @@ impl RequestLimit {
             Class::Evaluating => MAX_EVALUATING,
             Class::New | Class::Polling => self.limit(),
         };
-        let place = Place {
+        let mut place = Place {
             limit: Arc::clone(self),
             class,
+            tenant: None,
         };
         // A place that is too many gives itself back.
         let taken = place.taken().fetch_add(1, Ordering::AcqRel);
-        if taken < most {
-            return Some(place);
+        if taken >= most {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            if !place.is_of_its_own() {
+                self.limiter.lock().dropped();
+            }
+            return Err(NoPlace::Full);
         }
-        self.dropped.fetch_add(1, Ordering::Relaxed);
-        if !place.is_of_its_own() {
-            self.limiter.lock().dropped();
+        if class == Class::New
+            && let Some(tenant) = tenant
+        {
+            // The limit stays as it is: that a tenant is at its share says nothing of how busy the partition is.
+            let taken = self.of_tenants.take(tenant, most).map_err(|most| {
+                self.dropped.fetch_add(1, Ordering::Relaxed);
+                self.of_tenants_refused.fetch_add(1, Ordering::Relaxed);
+                NoPlace::TenantIsFull(tenant.clone(), most)
+            })?;
+            place.tenant = taken;
         }
-        None
+        Ok(place)
     }
 
     /// Counts a command that is refused without asking for a place.
@@ -282,6 +322,8 @@ impl RequestLimit {
 pub struct Place {
     limit: Arc<RequestLimit>,
     class: Class,
+    /// Whose share it is counted in.
+    tenant: Option<TenantId>,
 }
 
 impl Place {
@@ -314,5 +356,8 @@ impl Drop for Place {
     fn drop(&mut self) {
         let taken = self.taken().fetch_sub(1, Ordering::AcqRel);
         debug_assert!(taken > 0, "a place is given back once");
+        if let Some(tenant) = self.tenant.take() {
+            self.limit.of_tenants.give_back(&tenant);
+        }
     }
 }

@@ -91,7 +91,12 @@ impl BrokerMetrics {
             status.limit.received.load(Ordering::Relaxed),
         );
         copy(&metrics.dropped, dropped);
-        copy(&self.work.refused(partition), dropped);
+        let of_tenants = status.limit.of_tenants_refused.load(Ordering::Relaxed);
+        copy(
+            &self.work.refused(partition),
+            dropped.saturating_sub(of_tenants),
+        );
+        copy(&self.work.beyond_share(partition), of_tenants);
         copy(&self.work.throttled(partition), status.writes.refused());
         copy(&metrics.appended_kib, metrics.appended_bytes.get() / 1024);
     }

@@ -50,6 +50,11 @@ impl WorkMetrics {
         self.kept_out(partition, "requestLimitExhausted")
     }
 
+    /// Client commands that were refused as their tenant had its share of the request limit.
+    pub(super) fn beyond_share(&self, partition: u32) -> Counter {
+        self.kept_out(partition, "tenantShareExhausted")
+    }
+
     /// Client commands that the limit of the write rate refused.
     pub(super) fn throttled(&self, partition: u32) -> Counter {
         self.kept_out(partition, "writeRateLimitExhausted")

@@ -553,6 +553,13 @@ impl Settings {
         if let Err(reason) = self.broker.flow_control.check() {
             found.push(format!("camunda.processing.flow-control.request: {reason}"));
         }
+        if self.broker.flow_control.tenant_share < 1.0 && !self.security.tenant_checks {
+            found.push(
+                "skep.tenants.in-flight-share is less than 1, and without camunda.security.multi-tenancy.checks-enabled all requests are \
+                 those of one tenant, which would get no more than its share"
+                    .to_string(),
+            );
+        }
         found.extend(self.of_database());
         found.extend(self.documents().err());
         found.extend(self.backup.contradictions());

@@ -188,7 +188,12 @@ fn settings_that_contradict_each_other_stop_the_start() {
         file("server.port", "9000"),
         file("management.server.port", "9000"),
     ];
+    let share = [
+        file("skep.tenants.in-flight-share", "0.5"),
+        file("camunda.security.multi-tenancy.checks-enabled", "false"),
+    ];
     for (given, expected) in [
+        (share, "those of one tenant"),
         (same, "must be less than"),
         (limits, "aimd.min-limit"),
         (
@@ -199,6 +204,27 @@ fn settings_that_contradict_each_other_stop_the_start() {
         let error = resolve(&given).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+#[test]
+fn the_share_of_a_tenant_is_that_of_a_limit() {
+    const SHARE: &str = "skep.tenants.in-flight-share";
+    let with = |share: &str| {
+        resolve(&[
+            flag(SHARE, share),
+            flag("camunda.security.multi-tenancy.checks-enabled", "true"),
+            flag("camunda.security.authentication.method", "basic"),
+        ])
+    };
+    let loaded = with("0.25").unwrap();
+    assert!(
+        (loaded.settings.broker_config().flow_control.tenant_share - 0.25).abs() < f64::EPSILON
+    );
+    for share in ["0", "1.1", "-1", "a half"] {
+        assert!(with(share).unwrap_err().to_string().contains(SHARE));
+    }
+    let alone = resolve(&[flag(SHARE, "1")]).unwrap();
+    assert_eq!(value_of(&alone, SHARE).value, "1");
 }
 
 #[test]
