@@ -62,7 +62,12 @@ impl Gateway {
         let (stopper, stop) = stop_signal();
         let passwords = Arc::new(Passwords::start()?);
         let security = &config.security;
-        let door = Door::open(security.login, &security.providers, Arc::clone(&passwords));
+        let door = Door::open(
+            security.login,
+            &security.providers,
+            Arc::clone(&passwords),
+            metrics.looks(),
+        );
         let door = Arc::new(door.map_err(io::Error::other)?);
         metrics.read_keys_from(&door);
         let front = |protocol| {

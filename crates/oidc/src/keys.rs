@@ -107,6 +107,12 @@ impl Keys {
         self.known.borrow().fetched.map(|at| at.elapsed())
     }
 
+    /// Whether the last look has found keys; `None`: there was none yet.
+    pub(crate) fn are_given(&self) -> Option<bool> {
+        let known = self.known.borrow();
+        (known.looks > 0).then_some(known.failed.is_none())
+    }
+
     /// As the provider said last.
     pub(crate) fn endpoints(&self) -> Arc<Endpoints> {
         Arc::clone(&self.known.borrow().endpoints)

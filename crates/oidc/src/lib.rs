@@ -118,6 +118,12 @@ impl Providers {
         ages.filter_map(|provider| Some((&*provider.name, provider.keys.age()?)))
     }
 
+    /// Whether each provider gave its keys when it was asked last, by its name; one that was not asked yet is left out.
+    pub fn given_keys(&self) -> impl Iterator<Item = (&str, bool)> {
+        let all = self.0.iter();
+        all.filter_map(|provider| Some((&*provider.name, provider.keys.are_given()?)))
+    }
+
     /// Where browsers can log in.
     pub fn ways(&self) -> Vec<Way> {
         let ways = self.0.iter().filter_map(|provider| {

@@ -13,7 +13,7 @@ use skep_protocol::value::PasswordHash;
 
 use super::guesses::Guesses;
 use super::passwords::Passwords;
-use super::remembered::Remembered;
+use super::remembered::{Looks, Remembered};
 use super::secret::Secret;
 use super::{Refused, Scheme};
 
@@ -29,11 +29,11 @@ pub struct Basic {
 }
 
 impl Basic {
-    pub fn new(passwords: Arc<Passwords>) -> Basic {
+    pub fn new(passwords: Arc<Passwords>, looks: Looks) -> Basic {
         Basic {
             passwords,
             guesses: Guesses::default(),
-            known: Remembered::new(),
+            known: Remembered::new(looks),
         }
     }
 
@@ -153,7 +153,7 @@ mod tests {
     }
 
     fn basic() -> Basic {
-        Basic::new(Arc::new(Passwords::start().unwrap()))
+        Basic::new(Arc::new(Passwords::start().unwrap()), Looks::default())
     }
 
     #[tokio::test]

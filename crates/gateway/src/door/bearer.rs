@@ -13,7 +13,7 @@ use skep_protocol::Failure;
 use skep_protocol::origin::{Claims, Principal};
 
 use super::browsers::{self, Arrival};
-use super::remembered::Remembered;
+use super::remembered::{Looks, Remembered};
 use super::{Head, Refused, Scheme};
 
 #[derive(Debug)]
@@ -44,10 +44,10 @@ impl Bearer {
     ///
     /// # Errors
     /// A setting cannot be carried out.
-    pub fn start(settings: &[ProviderSettings]) -> Result<Bearer, SettingsError> {
+    pub fn start(settings: &[ProviderSettings], looks: Looks) -> Result<Bearer, SettingsError> {
         Ok(Bearer {
             providers: Providers::start(settings)?,
-            known: Remembered::new(),
+            known: Remembered::new(looks),
             rules: Mutex::default(),
         })
     }

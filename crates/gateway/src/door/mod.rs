@@ -29,6 +29,7 @@ use skep_protocol::origin::Claims;
 use self::basic::Basic;
 use self::bearer::Bearer;
 use self::passwords::Passwords;
+pub use self::remembered::Looks;
 use self::visitor::Visitor;
 
 /// Whether callers have to say who they are, and how (`camunda.security.authentication.*`).
@@ -212,14 +213,15 @@ impl Door {
         login: Login,
         providers: &[ProviderSettings],
         passwords: Arc<Passwords>,
+        looks: Looks,
     ) -> Result<Door, SettingsError> {
         Ok(Door {
             sights: sight::Sights::default(),
-            basic: Basic::new(passwords),
+            basic: Basic::new(passwords, looks.clone()),
             way: match login {
                 Login::Unprotected => Way::Unprotected,
                 Login::Basic => Way::Basic,
-                Login::Bearer => Way::Bearer(Box::new(Bearer::start(providers)?)),
+                Login::Bearer => Way::Bearer(Box::new(Bearer::start(providers, looks)?)),
             },
         })
     }

@@ -4,14 +4,23 @@
 use aws_lc_rs::hmac;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use skep_metrics::Counter;
 
 /// Headers that are remembered.
 const MAX_KNOWN: usize = 10_000;
+
+/// How often somebody was known by his header, and how often not.
+#[derive(Clone, Debug, Default)]
+pub struct Looks {
+    pub remembered: Counter,
+    pub unknown: Counter,
+}
 
 /// See the [module](self).
 pub struct Remembered<T> {
     key: hmac::Key,
     by_header: Mutex<FxHashMap<[u8; 32], T>>,
+    looks: Looks,
 }
 
 impl<T> std::fmt::Debug for Remembered<T> {
@@ -21,7 +30,7 @@ impl<T> std::fmt::Debug for Remembered<T> {
 }
 
 impl<T: Clone> Remembered<T> {
-    pub fn new() -> Remembered<T> {
+    pub fn new(looks: Looks) -> Remembered<T> {
         let mut bytes = [0; 32];
         // Without chance there is no TLS either; with a key that could be guessed nothing would be remembered that helps anybody.
         let filled = aws_lc_rs::rand::fill(&mut bytes);
@@ -29,6 +38,7 @@ impl<T: Clone> Remembered<T> {
         Remembered {
             key: hmac::Key::new(hmac::HMAC_SHA256, &bytes),
             by_header: Mutex::default(),
+            looks,
         }
     }
 
@@ -43,7 +53,12 @@ impl<T: Clone> Remembered<T> {
 
     pub fn find(&self, header: &[u8]) -> Option<T> {
         let name = self.name(header);
-        self.by_header.lock().get(&name).cloned()
+        let found = self.by_header.lock().get(&name).cloned();
+        match found {
+            Some(_) => self.looks.remembered.inc(),
+            None => self.looks.unknown.inc(),
+        };
+        found
     }
 
     pub fn forget(&self, header: &[u8]) {

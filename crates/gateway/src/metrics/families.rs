@@ -54,6 +54,9 @@ labels! {
     pub(super) struct ProviderLabels {
         pub(super) provider: String,
     }
+    pub(super) struct LookLabels {
+        pub(super) result: &'static str,
+    }
     pub(super) struct RoleLabels {
         pub(super) partition: u32,
         pub(super) broker: i32,
@@ -73,14 +76,21 @@ metrics! {
         pub(super) failed: Family<FailureLabels, Counter> = "zeebe_gateway_failed_requests", "Requests to the broker that got no answer of the engine";
         pub(super) stages: Family<StageLabels, Histogram> = "skep_request_stage_seconds", "Where requests spend their time; the sum over the stages is the latency";
 
-        pub(super) refused: Family<RefusedLabels, Counter> = "skep_authentication_failures", "Requests whose caller did not come in";
-        pub(super) keys_age: Computed<ProviderLabels> = "skep_identity_provider_keys_age_seconds", "Time since the keys of an identity provider were fetched";
-
         pub(super) queued: Computed<PollLabels> = "zeebe_long_polling_queued_current", "Job activations that wait for a job";
         pub(super) stream_clients: Gauge = "zeebe_gateway_job_stream_clients", "Open job streams of clients";
         pub(super) streams: Gauge = "zeebe_gateway_job_stream_streams", "Open job streams";
         pub(super) pushes: Family<PushLabels, Counter> = "zeebe_gateway_job_stream_push", "Jobs handed to the connections of clients";
         pub(super) servers: Computed<Unlabelled> = "zeebe_gateway_job_stream_servers", "Nodes known";
         pub(super) roles: Computed<RoleLabels> = "zeebe_gateway_topology_partition_roles", "Role of each node for each partition: 3 leader, 0 follower";
+    }
+}
+
+metrics! {
+    /// What is told of the door.
+    pub struct LoginFamilies {
+        pub(super) refused: Family<RefusedLabels, Counter> = "skep_authentication_failures", "Requests whose caller did not come in";
+        pub(super) looked_up: Family<LookLabels, Counter> = "skep_authentication_lookups", "Headers of callers, by whether they were checked before";
+        pub(super) keys_given: Computed<ProviderLabels> = "skep_identity_provider_up", "1 if the identity provider gave its keys when it was asked last";
+        pub(super) keys_age: Computed<ProviderLabels> = "skep_identity_provider_keys_age_seconds", "Time since the keys of an identity provider were fetched";
     }
 }

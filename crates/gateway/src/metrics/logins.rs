@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::families::{GatewayFamilies, ProviderLabels, RefusedLabels};
+use super::families::{LoginFamilies, LookLabels, ProviderLabels, RefusedLabels};
 use super::{GatewayMetrics, Protocol};
-use crate::door::{Door, Refused};
+use crate::door::{Door, Looks, Refused};
 
 /// Each reason has its series from the start: an increase of one that is missing cannot be seen.
-pub(super) fn begin(families: &GatewayFamilies) {
+pub(super) fn begin(families: &LoginFamilies) {
     for protocol in [Protocol::rest, Protocol::grpc] {
         for reason in Refused::REASONS {
             families.refused.of(RefusedLabels { protocol, reason });
@@ -20,13 +20,34 @@ impl GatewayMetrics {
     pub fn refused(&self, protocol: Protocol, refused: &Refused) {
         let reason = refused.reason();
         let labels = RefusedLabels { protocol, reason };
-        self.families.refused.of(labels).inc();
+        self.logins.refused.of(labels).inc();
+    }
+
+    /// What the door counts.
+    pub fn looks(&self) -> Looks {
+        let of = |result| self.logins.looked_up.of(LookLabels { result });
+        Looks {
+            remembered: of("remembered"),
+            unknown: of("unknown"),
+        }
     }
 
     /// Whose keys the metrics tell of. The first one counts.
     pub fn read_keys_from(&self, door: &Arc<Door>) {
+        let answering = Arc::clone(door);
+        self.logins.keys_given.read_from(move || {
+            let Some(bearer) = answering.bearer() else {
+                return Vec::new();
+            };
+            let given = bearer.providers().given_keys();
+            let series = given.map(|(provider, given)| {
+                let provider = provider.to_string();
+                (ProviderLabels { provider }, i64::from(given))
+            });
+            series.collect()
+        });
         let door = Arc::clone(door);
-        self.families.keys_age.read_from(move || {
+        self.logins.keys_age.read_from(move || {
             let Some(bearer) = door.bearer() else {
                 return Vec::new();
             };

@@ -15,7 +15,7 @@ use prometheus_client::encoding::EncodeLabelValue;
 use skep_metrics::{Counter, Declared, Gauge, Histogram, Registry};
 use skep_service::{Broker, Timings};
 
-use families::{GatewayFamilies, PushLabels, StageLabels};
+use families::{GatewayFamilies, LoginFamilies, PushLabels, StageLabels};
 
 pub use broker_requests::BrokerRequests;
 pub use long_polling::{LongPolls, QueuedPoll};
@@ -52,6 +52,7 @@ pub struct GatewayMetrics {
     pub long_polls: LongPolls,
     pub job_streams: JobStreams,
     families: GatewayFamilies,
+    logins: LoginFamilies,
     stage_handles: [[Histogram; STAGES.len()]; 2],
 }
 
@@ -101,7 +102,8 @@ impl GatewayMetrics {
         let long_polls = LongPolls::default();
         let polls = long_polls.clone();
         families.queued.read_from(move || polls.by_label());
-        logins::begin(&families);
+        let logins = LoginFamilies::default();
+        logins::begin(&logins);
         GatewayMetrics {
             http: HttpRequests::new(&families),
             grpc: GrpcCalls::new(&families),
@@ -109,13 +111,15 @@ impl GatewayMetrics {
             long_polls,
             job_streams,
             families,
+            logins,
             stage_handles,
         }
     }
 
     /// All that there is.
     pub fn declared() -> impl Iterator<Item = &'static Declared> {
-        GatewayFamilies::DECLARED.iter()
+        let all = GatewayFamilies::DECLARED.iter();
+        all.chain(LoginFamilies::DECLARED)
     }
 
     /// Whose topology the metrics tell. The first one counts.
@@ -126,6 +130,7 @@ impl GatewayMetrics {
     /// Makes the metrics part of what the registry exposes.
     pub fn register(&self, registry: &mut Registry) {
         self.families.register(registry);
+        self.logins.register(registry);
     }
 
     /// One answered request. What `total_ns` holds beyond the stages before is the way back: waking the connection, writing

@@ -106,6 +106,9 @@ async fn a_good_token_comes_in_and_another_one_is_told_why_not() {
         let answer = pin(&gateway, &shown).await;
         assert_eq!(answer.status, 204, "{}", answer.text);
     }
+    // Each of these requests had a connection of its own.
+    let known = "skep_authentication_lookups_total{result=\"remembered\"} 1";
+    has(&exposed(&gateway), known);
     let client = issuer.token(&json!({"client_id": "worker", "aud": "skep"}));
     assert_eq!(pin(&gateway, &format!("Bearer {client}")).await.status, 204);
     let claims = gateway.broker.last().claims;
@@ -215,11 +218,14 @@ async fn while_the_provider_is_away_nobody_is_told_that_his_token_is_wrong() {
     let mut client = grpc::client(&gateway).await;
     let refused = client.complete_job(job(&shown)).await.unwrap_err();
     assert_eq!(refused.code(), Code::Unavailable);
+    let answers = |it: u8| format!("skep_identity_provider_up{{provider=\"oidc\"}} {it}");
+    has(&exposed(&gateway), &answers(0));
     issuer.behaves(Behaviour::Answers);
     while pin(&gateway, &shown).await.status == 503 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(pin(&gateway, &shown).await.status, 204);
+    has(&exposed(&gateway), &answers(1));
 }
 
 fn job(shown: &str) -> tonic::Request<skep_proto::gateway_protocol::CompleteJobRequest> {
