@@ -210,18 +210,11 @@ def the_command_line_gets_a_token_and_renews_it(server, keycloak):
 
 @check
 def a_browser_logs_in_at_the_provider_and_out(server, keycloak):
-    # As browsers do on this machine, cookies that ask for TLS are sent without it.
-    jar = http.cookiejar.CookieJar(http.cookiejar.DefaultCookiePolicy(secure_protocols=("http", "https")))
-    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+    jar, browser = new_browser()
     here = f"http://127.0.0.1:{server.rest}"
     ways = json.loads(ask(server, "GET", "/oauth2/providers")[2])
     assert ways == [{"id": "oidc", "name": "Keycloak"}], ways
-    with browser.open(f"{here}/oauth2/authorization/oidc?to=/v2/authentication/me") as page:
-        form = html.unescape(re.search(r'<form[^>]*action="([^"]+)"', page.read().decode()).group(1))
-    body = urllib.parse.urlencode({"username": "anna", "password": "anna-secret"}).encode()
-    with browser.open(form, data=body) as page:
-        assert page.url == f"{here}/v2/authentication/me", page.url
-        me = json.load(page)
+    me = logged_in(browser, here)
     assert (me["username"], me["roles"]) == ("anna", ["admin"]), me
     csrf = next(cookie.value for cookie in jar if cookie.name == "X-CSRF-TOKEN")
     with browser.open(urllib.request.Request(f"{here}/logout", method="POST", headers={"x-csrf-token": csrf})) as out:
@@ -232,6 +225,53 @@ def a_browser_logs_in_at_the_provider_and_out(server, keycloak):
         raise AssertionError("the session goes on after the logout")
     except urllib.error.HTTPError as error:
         assert error.code == 401
+
+
+@check
+def a_server_with_a_key_has_no_secret_and_asks_who_a_user_is(_, keycloak):
+    """Keycloak knows its certificate by the id that is the default (`kid`), and says a user's name at its userinfo endpoint alone."""
+    stores = Path(os.environ["SKEP_ROOT"]) / "crates/tls/tests/key_stores"
+    certificate = "".join(line for line in (stores / "rsa.pem").read_text().splitlines() if not line.startswith("-----"))
+    name = {
+        "name": "login", "protocol": "openid-connect", "protocolMapper": "oidc-usermodel-attribute-mapper",
+        "config": {
+            "user.attribute": "username", "claim.name": "login", "jsonType.label": "String",
+            "userinfo.token.claim": "true", "id.token.claim": "false", "access.token.claim": "false",
+        },
+    }
+    keycloak.make("clients", {
+        "clientId": "with-key", "publicClient": False, "standardFlowEnabled": True, "clientAuthenticatorType": "client-jwt",
+        "redirectUris": ["http://127.0.0.1:*"], "protocolMappers": [name],
+        "attributes": {"jwt.credential.certificate": certificate, "token.endpoint.auth.signing.alg": "RS256"},
+    })  # fmt: skip
+    oidc = "CAMUNDA_SECURITY_AUTHENTICATION_OIDC_"
+    settings = keycloak.settings() | {
+        f"{oidc}CLIENTID": "with-key", f"{oidc}AUDIENCES": "with-key", f"{oidc}USERNAMECLAIM": "login",
+        f"{oidc}CLIENTAUTHENTICATIONMETHOD": "private_key_jwt",
+        f"{oidc}ASSERTION_KEYSTORE_PATH": str(stores / "rsa.p12"), f"{oidc}ASSERTION_KEYSTORE_PASSWORD": "hush",
+    }
+    del settings[f"{oidc}CLIENTSECRET"]
+    with Server("keycloak-key", 1, settings) as own:
+        _, browser = new_browser()
+        me = logged_in(browser, f"http://127.0.0.1:{own.rest}")
+        assert (me["username"], me["roles"]) == ("anna", ["admin"]), me
+        own.stop()
+
+
+def new_browser():
+    # As browsers do on this machine, cookies that ask for TLS are sent without it.
+    jar = http.cookiejar.CookieJar(http.cookiejar.DefaultCookiePolicy(secure_protocols=("http", "https")))
+    return jar, urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+
+
+def logged_in(browser, here: str) -> dict:
+    """Anna, as the server at this address says who she is."""
+    with browser.open(f"{here}/oauth2/authorization/oidc?to=/v2/authentication/me") as page:
+        form = html.unescape(re.search(r'<form[^>]*action="([^"]+)"', page.read().decode()).group(1))
+    body = urllib.parse.urlencode({"username": "anna", "password": "anna-secret"}).encode()
+    with browser.open(form, data=body) as page:
+        assert page.url == f"{here}/v2/authentication/me", page.url
+        return json.load(page)
 
 
 @check

@@ -122,19 +122,23 @@ class Keycloak:
             grant_type="password", client_id="skep", client_secret="skep-secret", username=name, password=f"{name}-secret"
         )
 
+    def make(self, what: str, one: dict) -> None:
+        """Adds something to the realm, as its administrator."""
+        admin = self.token("master", grant_type="password", client_id="admin-cli", username="admin", password="admin")
+        request = urllib.request.Request(
+            self.issuer.replace("/realms/", "/admin/realms/") + f"/{what}", data=json.dumps(one).encode(),
+            headers={"authorization": f"Bearer {admin}", "content-type": "application/json"},
+        )
+        urllib.request.urlopen(request, timeout=30).close()
+
     def rotate(self) -> None:
         """Another key signs from now on."""
-        admin = self.token("master", grant_type="password", client_id="admin-cli", username="admin", password="admin")
         component = {
             "name": f"key-{time.time()}", "providerId": "rsa-generated",
             "providerType": "org.keycloak.keys.KeyProvider",
             "config": {"priority": [str(int(time.time()))], "keySize": ["2048"], "algorithm": ["RS256"]},
         }
-        request = urllib.request.Request(
-            self.issuer.replace("/realms/", "/admin/realms/") + "/components", data=json.dumps(component).encode(),
-            headers={"authorization": f"Bearer {admin}", "content-type": "application/json"},
-        )
-        urllib.request.urlopen(request, timeout=30).close()
+        self.make("components", component)
 
 
 if __name__ == "__main__":
