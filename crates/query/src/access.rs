@@ -303,6 +303,27 @@ fn to_grants(search: &mut Search, grants: &Grants) -> Result<Narrowed, TooManyGr
     })
 }
 
+/// Adds what leaves out rows of process instances that the caller may not read, whatever else lets such rows be read.
+///
+/// # Errors
+/// As [`narrow`].
+pub fn narrow_to_instances(
+    search: &mut Search,
+    grants: &Grants,
+) -> Result<Narrowed, TooManyGrants> {
+    let Visible::Ids(ids) = listed(grants, INSTANCE)? else {
+        return Ok(Narrowed::Whole);
+    };
+    let of_process = by_text(search.entity, "processDefinitionId", &ids).pop();
+    Ok(match of_process {
+        Some(conditions) => {
+            search.filter.extend(conditions);
+            Narrowed::Part
+        }
+        None => Narrowed::Nothing,
+    })
+}
+
 fn listed(grants: &Grants, permissions: &[Permission]) -> Result<Visible, TooManyGrants> {
     match grants.visible(permissions) {
         Visible::Ids(ids) if ids.len() > MAX_IDS => Err(TooManyGrants(format!(

@@ -127,6 +127,7 @@ impl<'s> Things<'s> {
                 ("decisionDefinition", "decisionDefinitionKey"),
                 ("decisionRequirements", "decisionRequirementsKey"),
                 ("resource", "resourceKey"),
+                ("form", "formKey"),
             ] {
                 if let Some(key) = one[kind].get(name) {
                     self.keep(name, key);

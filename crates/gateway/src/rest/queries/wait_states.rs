@@ -4,14 +4,16 @@
 //! keys are of one sequence, so a cursor marks the same place in each kind.
 
 use serde_json::{Map, Value as Json, json};
+use skep_identity::Grants;
+use skep_query::access::{self, Narrowed};
 use skep_query::entities::{ELEMENT_TYPES, EVENT_WAIT, JOB, MESSAGE_SUBSCRIPTION, USER_TASK};
 use skep_query::{
     Condition, Conditions, Entity, Field, Found, Kind, Leaves, Op, Ops, Row, Search, Sort, Value,
     answer, merge,
 };
 
-use super::Ask;
 use super::waiting::{is, members};
+use super::{Ask, invalid};
 use crate::rest::problem::Problem;
 
 const TYPES: &[&str] = &[
@@ -218,14 +220,29 @@ fn details(entity: &Entity, of_type: &str, row: &Row) -> Json {
     Json::Object(details)
 }
 
+/// What waits belongs to its process instance: who may read that sees all of it, and nobody else any. Narrows a search to it; `false`:
+/// nothing is left.
+pub(super) fn is_readable(search: &mut Search, grants: Option<&Grants>) -> Result<bool, Problem> {
+    let Some(grants) = grants else {
+        return Ok(true);
+    };
+    let narrowed = access::narrow_to_instances(search, grants);
+    let narrowed = narrowed.map_err(|error| invalid(error.to_string()))?;
+    Ok(!matches!(narrowed, Narrowed::Nothing))
+}
+
 impl Ask<'_> {
     pub(super) async fn wait_states(&mut self, wanted: &Search) -> Result<String, Problem> {
         let part = merge::for_partition(wanted);
+        let grants = self.sight.grants.take();
         let mut parts = Vec::with_capacity(SOURCES.len());
         for source in &SOURCES {
-            let Some(search) = source.search(&part) else {
+            let Some(mut search) = source.search(&part) else {
                 continue;
             };
+            if !is_readable(&mut search, grants.as_deref())? {
+                continue;
+            }
             let found = self.counted(search).await?;
             parts.push(Found {
                 rows: found.rows.iter().map(|row| source.wait(row)).collect(),

@@ -11,7 +11,7 @@ use skep_query::entities::{
 use skep_query::{Condition, Entity, Groups, Measure, Op, Query, Row, Search, Value, answer};
 
 use super::Ask;
-use super::wait_states::{open_events, open_jobs, open_messages, open_user_tasks};
+use super::wait_states::{is_readable, open_events, open_jobs, open_messages, open_user_tasks};
 use crate::rest::problem::Problem;
 
 /// The largest number of entities of each kind in one answer.
@@ -164,11 +164,16 @@ impl Ask<'_> {
     /// How many things are waited for at each element: jobs, user tasks, and events of all kinds.
     pub(super) async fn wait_state_statistics(&mut self, instance: Key) -> Result<String, Problem> {
         let mut counts: BTreeMap<String, i64> = BTreeMap::new();
+        let grants = self.sight.grants.take();
         let [_, waits @ .., _] = &KINDS;
         for kind in waits {
             let of_instance = is(kind.instance, Op::Eq(Value::Int(instance.0)));
+            let mut search = Search::all(kind.entity, vec![of_instance, (kind.open)()], 0);
+            if !is_readable(&mut search, grants.as_deref())? {
+                continue;
+            }
             let groups = Groups {
-                search: Search::all(kind.entity, vec![of_instance, (kind.open)()], 0),
+                search,
                 by: kind.entity.index_of("elementId").into_iter().collect(),
                 span: None,
                 measures: vec![Measure::Rows],
