@@ -1,6 +1,8 @@
 //! Every operation of the API, asked by callers who have the permission that it needs in each way in which one can have it, by callers who
 //! have every other one, and by callers without a name. `permissions.tsv` says what is expected; it was made from the API's documentation.
 
+#[path = "strangers.rs"]
+mod strangers;
 #[path = "things.rs"]
 mod things;
 
@@ -36,6 +38,7 @@ fn send(server: &Server, (method, path): (&str, &str), body: &str, token: Option
 
 /// A row of the table.
 struct Row {
+    number: usize,
     operation: String,
     kind: String,
     needs: Vec<String>,
@@ -49,12 +52,13 @@ fn table() -> Vec<Row> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/login/permissions.tsv");
     let text = std::fs::read_to_string(file).unwrap();
     let lines = text.lines().filter(|line| !line.starts_with('#'));
-    let rows = lines.map(|line| {
+    let rows = lines.enumerate().map(|(number, line)| {
         let fields: Vec<&str> = line.split('\t').collect();
         let &[operation, kind, needs, method, path, before, body] = &*fields else {
             panic!("a row has seven fields: {line}");
         };
         Row {
+            number,
             operation: operation.into(),
             kind: kind.into(),
             needs: needs
@@ -76,8 +80,23 @@ fn table() -> Vec<Row> {
     rows.collect()
 }
 
-/// In which way somebody has a permission.
+/// In which way somebody has a permission: himself, or as a member of what has it. It is a user who is a member unless the way says so.
 const WAYS: [&str; 6] = ["user", "client", "group", "role", "group-role", "rule"];
+/// Further ways. Each permission is had in one of them, in turn.
+const OTHER_WAYS: [&str; 6] = [
+    "client-group",
+    "client-role",
+    "client-group-role",
+    "rule-group",
+    "rule-role",
+    "rule-group-role",
+];
+
+/// The ways in which a permission of the row with this number is had.
+fn ways(row: usize, need: usize) -> impl Iterator<Item = &'static str> {
+    let other = OTHER_WAYS[(row + need) % OTHER_WAYS.len()];
+    WAYS.into_iter().chain([other])
+}
 
 /// Types, and permissions, that can be granted on everything only; also those for which there is no id before they are used.
 fn has_ids(need: &str) -> bool {
@@ -132,40 +151,34 @@ impl Settings {
         if !self.known.insert(id.clone()) {
             return;
         }
-        let owner = match way {
-            "user" => "USER",
-            "client" => "CLIENT",
-            "group" => "GROUP",
-            "role" | "group-role" => "ROLE",
-            _ => "MAPPING_RULE",
+        let steps: Vec<&str> = way.split('-').collect();
+        let (mut owner, mut members) = match steps[0] {
+            "client" => ("CLIENT", "clients"),
+            "rule" => ("MAPPING_RULE", "mapping-rules"),
+            _ => ("USER", "users"),
         };
-        let in_group = way == "group" || way == "group-role";
-        if in_group {
+        if steps[0] == "rule" {
             writeln!(
-                self.groups,
-                "      - {{group-id: \"{id}\", name: g, users: [\"{id}\"]}}"
-            )
-            .unwrap();
-        }
-        match way {
-            "role" => writeln!(
-                self.roles,
-                "      - {{role-id: \"{id}\", name: r, users: [\"{id}\"]}}"
-            )
-            .unwrap(),
-            "group-role" => {
-                writeln!(
-                    self.roles,
-                    "      - {{role-id: \"{id}\", name: r, groups: [\"{id}\"]}}"
-                )
-                .unwrap();
-            }
-            "rule" => writeln!(
                 self.rules,
                 "      - {{mapping-rule-id: \"{id}\", claim-name: way, claim-value: \"{id}\"}}"
             )
-            .unwrap(),
-            _ => {}
+            .unwrap();
+        }
+        if steps.contains(&"group") {
+            writeln!(
+                self.groups,
+                "      - {{group-id: \"{id}\", name: g, {members}: [\"{id}\"]}}"
+            )
+            .unwrap();
+            (owner, members) = ("GROUP", "groups");
+        }
+        if steps.contains(&"role") {
+            writeln!(
+                self.roles,
+                "      - {{role-id: \"{id}\", name: r, {members}: [\"{id}\"]}}"
+            )
+            .unwrap();
+            owner = "ROLE";
         }
         self.grant((owner, &id), need.split_once(':').unwrap(), on);
     }
@@ -200,10 +213,10 @@ fn settings(directory: &Path, issuer: &Issuer, rows: &[Row]) -> String {
     };
     for row in rows {
         settings.without(&row.needs);
-        for need in &row.needs {
+        for (number, need) in row.needs.iter().enumerate() {
             settings.caller("user", need, "all");
             let on = if has_ids(need) { "thing" } else { "all" };
-            for way in WAYS {
+            for way in ways(row.number, number) {
                 settings.caller(way, need, on);
             }
             if has_ids(need) {
@@ -226,7 +239,7 @@ fn settings(directory: &Path, issuer: &Issuer, rows: &[Row]) -> String {
 }
 
 fn token(issuer: &Issuer, way: &str, id: &str) -> String {
-    match way {
+    match way.split('-').next().unwrap_or_default() {
         "client" => issuer.token(&json!({"client_id": id, "aud": "skep"})),
         "rule" => issuer.token(&json!({"sub": "somebody", "aud": "skep", "way": id})),
         _ => issuer.token(&json!({"sub": id, "aud": "skep"})),
@@ -257,10 +270,15 @@ impl Row {
         }
     }
 
+    fn answer(&self, things: &Things<'_>, token: Option<&str>) -> Answer {
+        let (path, body) = (things.filled(&self.path), things.filled(&self.body));
+        let body = things.of_tenant(&path, &body);
+        send(things.server, (&self.method, &path), &body, token)
+    }
+
     /// The request, and how its answer must not be; `None`: it is as it must.
     fn wrong(&self, things: &Things<'_>, token: Option<&str>, may: Option<bool>) -> Option<String> {
-        let (path, body) = (things.filled(&self.path), things.filled(&self.body));
-        let (status, answer) = send(things.server, (&self.method, &path), &body, token);
+        let (status, answer) = self.answer(things, token);
         let is_right = match may {
             None => status == 401,
             // What is there already, or in no state for it, was not refused for lack of a permission.
@@ -310,9 +328,9 @@ fn ask(row: &Row, things: &mut Things<'_>, issuer: &Issuer, wrong: &mut Vec<Stri
         let other = token(issuer, "user", &id);
         asked(things, &id, Some(&other), Some(false));
     }
-    for need in &row.needs {
+    for (number, need) in row.needs.iter().enumerate() {
         let on = if has_ids(need) { "thing" } else { "all" };
-        let ways = WAYS.iter().map(|way| (*way, name(way, need, on)));
+        let ways = ways(row.number, number).map(|way| (way, name(way, need, on)));
         let all = std::iter::once(("user", name("user", need, "all")));
         let mut callers: Vec<_> = all.chain(ways).collect();
         callers.dedup();
@@ -358,7 +376,7 @@ fn each_row(more: &[&str], asked: Asked) {
     let server = Server::start(here, &[&["--config", &file], more].concat(), &[]);
     let admin = json!({"sub": "admin", "aud": "skep", "exp": now() + 3600});
     let admin = issuer.token(&admin);
-    let mut things = Things::make(&server, &admin);
+    let mut things = Things::make(&server, &admin, false);
     let mut wrong = Vec::new();
     for row in &rows {
         asked(row, &mut things, &issuer, &mut wrong);

@@ -26,6 +26,17 @@ const PROCESS: &str = r#"<definitions xmlns="http://www.omg.org/spec/BPMN/201005
 const DECISION: &str = r#"<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/" id="thing" name="thing" namespace="n">
 <decision id="thing" name="thing"><variable name="v"/><literalExpression><text>1</text></literalExpression></decision></definitions>"#;
 
+/// Where the body of a request says for which tenant it is.
+const TAKE_A_TENANT: [&str; 7] = [
+    "/process-instances",
+    "/decision-definitions/evaluation",
+    "/messages/publication",
+    "/messages/correlation",
+    "/signals/broadcast",
+    "/conditionals/evaluation",
+    "/expression/evaluation",
+];
+
 const HEAD: &str = "--xx\r\nContent-Disposition: form-data; name=";
 
 /// The body of a deployment of another version of the process, and of a decision and a form.
@@ -55,6 +66,8 @@ pub fn upload(field: &str) -> String {
 pub struct Things<'s> {
     pub server: &'s Server,
     pub admin: &'s str,
+    /// Requests name their tenant.
+    tenants: bool,
     pub keys: BTreeMap<&'static str, String>,
     deployed: usize,
 }
@@ -68,10 +81,11 @@ fn text(value: &Value) -> String {
 
 impl<'s> Things<'s> {
     /// Makes something for every search.
-    pub fn make(server: &'s Server, admin: &'s str) -> Things<'s> {
+    pub fn make(server: &'s Server, admin: &'s str, tenants: bool) -> Things<'s> {
         let mut things = Things {
             server,
             admin,
+            tenants,
             keys: BTreeMap::new(),
             deployed: 0,
         };
@@ -103,7 +117,27 @@ impl<'s> Things<'s> {
     }
 
     pub fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
-        send(self.server, (method, path), body, Some(self.admin))
+        let body = self.of_tenant(path, body);
+        send(self.server, (method, path), &body, Some(self.admin))
+    }
+
+    /// The body of a request that names its tenant, where that takes one.
+    pub fn of_tenant(&self, path: &str, body: &str) -> String {
+        if !self.tenants {
+            return body.to_string();
+        }
+        if path == "/deployments" {
+            let part = format!("{HEAD}\"tenantId\"\r\n\r\n<default>\r\n--xx--");
+            return body.replace("--xx--", &part);
+        }
+        let (field, tenant) = match path {
+            "/jobs/activation" => ("tenantIds", json!(["<default>"])),
+            path if TAKE_A_TENANT.contains(&path) => ("tenantId", json!("<default>")),
+            _ => return body.to_string(),
+        };
+        let mut body: Value = serde_json::from_str(body).unwrap();
+        body[field] = tenant;
+        body.to_string()
     }
 
     fn ok(&self, method: &str, path: &str, body: &str) -> Value {

@@ -1,0 +1,159 @@
+//! The same operations, asked by callers who have every permission: one is a member of the tenant that the things belong to, and another one
+//! of none. What belongs to tenants, and what a stranger is answered, is as the API's documentation says.
+
+use super::*;
+
+/// Paths of what belongs to tenants.
+const OF_TENANTS: [&str; 20] = [
+    "/audit-logs/",
+    "/cluster-variables/tenants/",
+    "/conditionals/",
+    "/correlated-message-subscriptions/",
+    "/decision-definitions/",
+    "/decision-instances/",
+    "/decision-requirements/",
+    "/deployments",
+    "/element-instances/",
+    "/expression/",
+    "/forms/",
+    "/incidents/",
+    "/jobs/",
+    "/message-subscriptions/",
+    "/messages/",
+    "/process-definitions/",
+    "/process-instances",
+    "/resources/",
+    "/signals/",
+    "/user-tasks/",
+];
+
+/// Lists in which what belongs to the cluster stands beside what belongs to tenants.
+const OF_BOTH: [&str; 2] = ["searchAuditLogs", "searchClusterVariables"];
+
+/// What lists without being a search, and has no 404.
+const LISTS: [&str; 1] = ["getProcessInstanceSequenceFlows"];
+
+/// What somebody is answered who is a member of no tenant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stranger {
+    /// As anybody else: it is about the cluster.
+    Served,
+    /// It is not there.
+    NotFound,
+    /// He may make nothing for the tenant.
+    Forbidden,
+    /// He may look at nothing of the tenant.
+    Unauthorized,
+    /// Nothing is found, and nothing counted.
+    Nothing,
+    /// The same, and some of it is the cluster's.
+    Anything,
+}
+
+fn expected(row: &Row) -> Stranger {
+    let makes_batch = row.needs.iter().any(|need| need.starts_with("BATCH:"));
+    let is_owned = OF_TENANTS.iter().any(|path| row.path.starts_with(path))
+        || row.path.starts_with("/variables/")
+        || row.operation == "getUsageMetrics";
+    match &*row.operation {
+        it if OF_BOTH.contains(&it) => Stranger::Anything,
+        "activateJobs" | "evaluateExpression" => Stranger::Unauthorized,
+        // All of it is for a tenant that the body or the path names.
+        "createProcessInstance"
+        | "createDeployment"
+        | "createTenantClusterVariable"
+        | "evaluateDecision"
+        | "evaluateConditionals"
+        | "publishMessage"
+        | "correlateMessage"
+        | "broadcastSignal" => Stranger::Forbidden,
+        // They are about instances.
+        "searchBatchOperationItems" => Stranger::Nothing,
+        _ if !is_owned || makes_batch => Stranger::Served,
+        _ if row.is_list() || LISTS.contains(&&*row.operation) => Stranger::Nothing,
+        _ => Stranger::NotFound,
+    }
+}
+
+/// How a stranger's answer is not as it must be.
+fn wrong(row: &Row, things: &Things<'_>, token: &str) -> Option<String> {
+    let expected = expected(row);
+    if expected == Stranger::Served {
+        return row.wrong(things, Some(token), Some(true));
+    }
+    let (status, answer) = row.answer(things, Some(token));
+    let is_right = match expected {
+        Stranger::Served => unreachable!("it was asked above"),
+        Stranger::Anything => status == 200,
+        Stranger::NotFound => status == 404,
+        Stranger::Forbidden => status == 403,
+        Stranger::Unauthorized => status == 401,
+        // What is listed of something that is not there may be refused like it.
+        Stranger::Nothing => status == 404 || status == 200 && !row.tells(&answer),
+    };
+    let text: String = answer.to_string().chars().take(300).collect();
+    (!is_right).then(|| format!("{expected:?}, not {status} {text}"))
+}
+
+fn ask_stranger(row: &Row, things: &mut Things<'_>, issuer: &Issuer, list: &mut Vec<String>) {
+    if row.kind == "closed" {
+        return;
+    }
+    things.again(&row.before);
+    let stranger = token(issuer, "user", "stranger");
+    if let Some(answer) = wrong(row, things, &stranger) {
+        list.push(format!("{} by a stranger: {answer}", row.operation));
+    }
+    things.again(&row.before);
+    let member = token(issuer, "user", "member");
+    if let Some(answer) = row.wrong(things, Some(&member), Some(true)) {
+        list.push(format!("{} by a member: {answer}", row.operation));
+    }
+}
+
+#[test]
+fn what_belongs_to_a_tenant_is_there_for_its_members_alone_whatever_they_may_do() {
+    let rows = table();
+    let directory = TempDir::new().unwrap();
+    let here = directory.path();
+    let issuer = Issuer::start();
+    let mut grants = String::new();
+    for owner in ["stranger", "member"] {
+        for on in ResourceType::ALL {
+            let all = on
+                .permissions()
+                .iter()
+                .map(|(permission, _)| permission.name());
+            let all: Vec<&str> = all.collect();
+            writeln!(
+                grants,
+                "      - {{owner-type: USER, owner-id: {owner}, resource-type: {}, resource-id: \"*\", permissions: [{}]}}",
+                on.name(),
+                all.join(", ")
+            )
+            .unwrap();
+        }
+    }
+    let text = format!(
+        "camunda.security:\n  multi-tenancy.checks-enabled: true\n  authentication:\n    method: oidc\n    \
+         oidc: {{issuer-uri: \"{}\", audiences: [skep], client-id-claim: client_id}}\n  initialization:\n    \
+         default-roles:\n      admin: {{users: [admin]}}\n    tenants:\n      - {{tenant-id: \"<default>\", users: [member]}}\n    \
+         authorizations:\n{grants}",
+        issuer.uri()
+    );
+    let file = here.join("tenants.yaml");
+    std::fs::write(&file, text).unwrap();
+    let server = Server::start(here, &["--config", &file.display().to_string()], &[]);
+    let admin = issuer.token(&json!({"sub": "admin", "aud": "skep", "exp": now() + 3600}));
+    let mut things = Things::make(&server, &admin, true);
+    let mut list = Vec::new();
+    for row in &rows {
+        ask_stranger(row, &mut things, &issuer, &mut list);
+    }
+    assert!(
+        list.is_empty(),
+        "{} wrong:\n{}",
+        list.len(),
+        list.join("\n")
+    );
+}
