@@ -5,6 +5,8 @@
 mod strangers;
 #[path = "things.rs"]
 mod things;
+#[path = "users.rs"]
+mod users;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -29,9 +31,12 @@ const OTHER: [&str; 4] = [
     "getOpenApi",
 ];
 
-/// A request with a token.
+/// A request with a token, or with a whole header.
 fn send(server: &Server, (method, path): (&str, &str), body: &str, token: Option<&str>) -> Answer {
-    let shown = token.map(|token| format!("Bearer {token}"));
+    let shown = token.map(|token| match token.contains(' ') {
+        true => token.to_string(),
+        false => format!("Bearer {token}"),
+    });
     let path = format!("/v2{path}");
     exchange(&server.rest, (method, &path), shown.as_deref(), body)
 }

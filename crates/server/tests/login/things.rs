@@ -80,15 +80,20 @@ fn text(value: &Value) -> String {
 }
 
 impl<'s> Things<'s> {
-    /// Makes something for every search.
-    pub fn make(server: &'s Server, admin: &'s str, tenants: bool) -> Things<'s> {
-        let mut things = Things {
+    /// Nothing is there.
+    pub fn none(server: &'s Server, admin: &'s str, tenants: bool) -> Things<'s> {
+        Things {
             server,
             admin,
             tenants,
             keys: BTreeMap::new(),
             deployed: 0,
-        };
+        }
+    }
+
+    /// Makes something for every search.
+    pub fn make(server: &'s Server, admin: &'s str, tenants: bool) -> Things<'s> {
+        let mut things = Things::none(server, admin, tenants);
         for name in ["name", "username", "groupId", "roleId", "tenantId"] {
             things.keys.insert(name, "thing".to_string());
         }
