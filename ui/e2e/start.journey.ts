@@ -49,8 +49,8 @@ test("a process is started by its form, and its files are documents in its task"
   await page.getByRole("button", { name: "Complete", exact: true }).click();
   await expect(page.getByText("Look at the photos is done")).toBeVisible();
   await expect.poll(() => valueOf("note")).toBe("All wet");
+  await expect.poll(() => valueOf("report")).toMatchObject([{ metadata: { fileName: "report.txt", processInstanceKey: key } }]);
   expect([await valueOf("photos"), await valueOf("bill")]).toEqual(documents);
-  expect(await valueOf("report")).toMatchObject([{ metadata: { fileName: "report.txt", processInstanceKey: key } }]);
 });
 
 test("files of a start that is refused are taken back", async ({ page, open }) => {

@@ -94,6 +94,17 @@ fn processes() -> Vec<Resource> {
     all.into_iter().zip(PROCESSES).map(resource).collect()
 }
 
+fn activate() -> (Sent, Command) {
+    let activate = ActivateJobs {
+        job_type: JOB_TYPE.into(),
+        worker: "worker".into(),
+        timeout: 600,
+        max_jobs: 3,
+        ..ActivateJobs::default()
+    };
+    (Sent::Activate, Command::ActivateJobs(activate))
+}
+
 impl Clients {
     /// The next command, with the number of its request.
     pub fn command(&mut self, random: &mut Random) -> (RequestId, Command) {
@@ -132,16 +143,7 @@ impl Clients {
             16 | 17 => self.count(),
             18.. if self.counted > 0 => self.look(),
             0..6 => self.create(random),
-            6..8 => {
-                let activate = ActivateJobs {
-                    job_type: JOB_TYPE.into(),
-                    worker: "worker".into(),
-                    timeout: 600,
-                    max_jobs: 3,
-                    ..ActivateJobs::default()
-                };
-                (Sent::Activate, Command::ActivateJobs(activate))
-            }
+            6..8 => activate(),
             8..12 if !self.jobs.is_empty() => {
                 let job = self
                     .jobs
