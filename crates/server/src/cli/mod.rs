@@ -151,6 +151,20 @@ fn once(text: &str, code: &str) -> String {
     }
 }
 
+/// The error and its causes, each once: many errors name their cause themselves.
+fn with_causes(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |text, cause| {
+        let cause = cause.to_string();
+        if text.is_empty() {
+            cause
+        } else if text.contains(&cause) {
+            text
+        } else {
+            format!("{text}: {cause}")
+        }
+    })
+}
+
 /// Says what went wrong and chooses the exit code.
 pub fn report(error: &anyhow::Error) -> ExitCode {
     let code = crate::errors::code_of(error);
@@ -158,7 +172,7 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     if colour::wanted(&std::io::stderr()) {
         word = colour::alarm(&word);
     }
-    eprintln!("{word}: {}", once(&format!("{error:#}"), code));
+    eprintln!("{word}: {}", once(&with_causes(error), code));
     if let Some(skep_client::Error::Connect { .. }) = error.downcast_ref() {
         eprintln!(
             "Start a server with `skep serve`, or name the address of a running one with --address."
@@ -170,4 +184,22 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     eprintln!("`skep explain {code}` says what that means and what to do.");
     let usage = error.is::<Usage>() || error.is::<crate::config::ConfigError>();
     ExitCode::from(if usage { 2 } else { 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    #[test]
+    fn an_error_names_each_cause_once() {
+        let taken = std::io::Error::other("address in use");
+        let port = anyhow::Error::new(taken).context("port 8080 cannot be had: address in use");
+        let whole = port.context("the server cannot start");
+        assert_eq!(
+            super::with_causes(&whole),
+            "the server cannot start: port 8080 cannot be had: address in use"
+        );
+        let plain = anyhow!("no key").context("a.pem");
+        assert_eq!(super::with_causes(&plain), "a.pem: no key");
+    }
 }
