@@ -44,6 +44,8 @@ test("a process is started by its form, and its files are documents in its task"
 
   // A file more, and those that are there already stay as they are.
   await page.getByRole("button", { name: "Claim" }).last().click();
+  // Files can be set at a field that a person could not use yet, and are gone then.
+  await expect(page.getByLabel("Report")).toBeEnabled();
   await page.getByLabel("Report").setInputFiles({ name: "report.txt", mimeType: "text/plain", buffer: Buffer.from("Wet.") });
   await page.getByRole("textbox", { name: "Note" }).fill("All wet");
   await page.getByRole("button", { name: "Complete", exact: true }).click();
