@@ -11,7 +11,7 @@
 //!
 //! Inside, one file per concept: `element/` per element kind (its XML and its rules side by side), `event/` per event
 //! definition, `zeebe/` per extension element, `validate/` for rules over the finished graph. An element that becomes
-//! executable gets its file there and a row in the table of `element/mod.rs`.
+//! executable gets its file there and a row in the table of `element.rs`.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 

@@ -114,6 +114,62 @@ fn partition_cluster_and_what_they_share_are_made_of_parts() {
 }
 
 /// The product code of the broker, without tests within its files.
+/// Files of a folder of sources.
+const MAX_FILES: usize = 25;
+const CROWDED_FOLDERS: &str = include_str!("crowded_folders.txt");
+
+#[test]
+fn folders_hold_what_a_glance_takes_in() {
+    let mut found: BTreeMap<String, usize> = BTreeMap::new();
+    for path in files(&[".rs"]).into_keys() {
+        if let Some((folder, _)) = path.rsplit_once('/')
+            && format!("{folder}/").contains("/src/")
+        {
+            *found.entry(folder.to_string()).or_default() += 1;
+        }
+    }
+    found.retain(|_, files| *files > MAX_FILES);
+    let lines = CROWDED_FOLDERS
+        .lines()
+        .filter(|line| !line.starts_with('#'));
+    let known: BTreeMap<String, usize> = lines
+        .map(|line| {
+            let (files, path) = line.split_once(' ').expect("files, path");
+            (path.to_string(), files.parse().expect("a number of files"))
+        })
+        .collect();
+    let differs = |(path, files): (&String, &usize), other: &BTreeMap<String, usize>| {
+        (other.get(path) != Some(files)).then(|| format!("{files} {path}"))
+    };
+    let now = found.iter().filter_map(|it| differs(it, &known));
+    let before = known.iter().filter_map(|it| differs(it, &found));
+    let problems: Vec<String> = now
+        .map(|it| format!("there are {it}"))
+        .chain(before.map(|it| format!("in crowded_folders.txt are {it}")))
+        .collect();
+    expect_none(
+        &problems,
+        &format!("a folder has at most {MAX_FILES} files, and crowded_folders.txt only falls:"),
+    );
+}
+
+/// Loaded by its path, from the only place that may change it.
+const BY_PATH: [&str; 1] = ["crates/engine/src/state/mod.rs"];
+
+/// Whoever looks for `processing::job` opens `processing/job.rs`, and its parts are in `processing/job/`. What several test programs share
+/// is in `support/mod.rs`: `support.rs` would be a test program of its own.
+#[test]
+fn a_module_with_parts_is_a_file_beside_its_folder() {
+    let folders = files(&["/mod.rs"]).into_keys().filter(|path| {
+        let in_source = path.contains("/src/");
+        in_source && !BY_PATH.contains(&path.as_str())
+    });
+    expect_none(
+        &folders.collect::<Vec<_>>(),
+        "a module is `name.rs`, with its parts in `name/`:",
+    );
+}
+
 fn broker() -> Vec<(String, String)> {
     let own = files(&[".rs"]).into_iter();
     let own = own.filter(|(path, _)| path.starts_with("crates/broker/src/"));

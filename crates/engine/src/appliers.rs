@@ -4,7 +4,7 @@
 //! has been released is never edited: a change gets a new body version and a new applier beside the old one.
 
 // What changes the state is visible here and nowhere else: a processor that changed it would not compile.
-#[path = "../state/mod.rs"]
+#[path = "state/mod.rs"]
 pub mod state;
 
 mod ad_hoc;

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use crate::support::*;
 
-const FACTS: &str = include_str!("../../../../../tests/facts/bpmn.md");
+const FACTS: &str = include_str!("../../../../tests/facts/bpmn.md");
 
 /// What every instance of a case is played with.
 const VARIABLES: &str = r#"{"b":3}"#;
