@@ -4,46 +4,24 @@
 //! one file per kind, and, for one with children, a [`Container`]. Steps are queued, not called recursively, so that the depth of a model costs no stack; [`queue`] bounds
 //! what one command does at a time.
 
-pub(crate) mod ad_hoc_sub_process;
 mod binding;
-pub(crate) mod boundary_event;
-mod business_rule_task;
-pub(crate) mod call_activity;
-pub(crate) mod catching;
 pub(crate) mod compensation;
-pub(crate) mod container;
-pub(crate) mod end_event;
-pub(crate) mod event_based_gateway;
-pub(crate) mod event_sub_process;
-pub(crate) mod exclusive_gateway;
+mod events;
 pub(crate) mod flows;
+mod gateways;
 pub(crate) mod incidents;
-pub(crate) mod inclusive_gateway;
-pub(crate) mod intermediate_catch_event;
-pub(crate) mod job_task;
 pub(crate) mod lifecycle;
-mod linked_resources;
 pub(crate) mod listeners;
 pub(crate) mod mappings;
 pub(crate) mod modification;
-pub(crate) mod multi_instance;
-mod output_collection;
-pub(crate) mod parallel_gateway;
 pub(crate) mod pass_through;
-pub(crate) mod process;
 pub(crate) mod queue;
-pub(crate) mod script_task;
-pub(crate) mod start_event;
+mod scopes;
 pub(crate) mod start_instructions;
 pub(crate) mod step;
-pub(crate) mod sub_process;
 pub(crate) mod subject;
-pub(crate) mod subscriptions;
-pub(crate) mod throw_event;
-pub(crate) mod throwing;
-pub(crate) mod triggers;
+mod tasks;
 pub(crate) mod unusable;
-pub(crate) mod user_task;
 
 use skep_model::{
     BusinessRuleTask, ElementIndex, ElementKind, MessageThrow, ScriptTask as Script, ThrowEvent,
@@ -53,9 +31,21 @@ use skep_protocol::value::ErrorType;
 use smallvec::SmallVec;
 
 use container::Container;
+pub(crate) use events::{
+    boundary_event, catching, end_event, intermediate_catch_event, start_event, subscriptions,
+    throw_event, throwing, triggers,
+};
+pub(crate) use gateways::{
+    event_based_gateway, exclusive_gateway, inclusive_gateway, parallel_gateway,
+};
 pub(crate) use queue::{Budget, Steps};
+pub(crate) use scopes::{
+    ad_hoc_sub_process, call_activity, container, event_sub_process, multi_instance,
+    output_collection, process, sub_process,
+};
 pub(crate) use skep_protocol::value::Step;
 pub(crate) use subject::Subject;
+pub(crate) use tasks::{business_rule_task, job_task, linked_resources, script_task, user_task};
 
 use super::Context;
 use crate::remote::Variables;

@@ -1,7 +1,7 @@
 //! Parallel gateway: activated when it has a token from each incoming flow, left by all outgoing ones.
 
-use super::{ElementBehavior, Next, Problem, Subject, lifecycle};
 use crate::processing::Context;
+use crate::processing::bpmn::{ElementBehavior, Next, Problem, Subject, lifecycle};
 
 pub(crate) struct ParallelGateway;
 

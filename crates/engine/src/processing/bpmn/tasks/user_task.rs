@@ -9,7 +9,7 @@ use skep_protocol::Key;
 use skep_protocol::intent::UserTaskIntent;
 use skep_protocol::value::{ErrorType, Step, UserTaskAttributes, UserTaskValue};
 
-use super::{
+use crate::processing::bpmn::{
     ElementBehavior, Ending, Next, Problem, Subject, binding, lifecycle, subscriptions, wrong_kind,
 };
 use crate::processing::job::create;
@@ -57,14 +57,14 @@ impl ElementBehavior for UserTask {
 }
 
 /// Ends the task of an element that a modification terminates, if it has one. Its listeners are not heard.
-pub(super) fn cancel_task(cx: &mut Context<'_>, el: &Subject) {
+pub(crate) fn cancel_task(cx: &mut Context<'_>, el: &Subject) {
     if let Some(task) = task_of(cx, el) {
         transition::cancel_at_once(cx, el, task);
     }
 }
 
 /// Ends the task of an element that terminates, if it has one.
-pub(super) fn terminate_task(cx: &mut Context<'_>, el: &Subject) -> Ending {
+pub(crate) fn terminate_task(cx: &mut Context<'_>, el: &Subject) -> Ending {
     match task_of(cx, el) {
         Some(task) => transition::cancel(cx, el, task),
         None => Ending::Now,

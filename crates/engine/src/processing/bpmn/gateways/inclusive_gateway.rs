@@ -7,8 +7,10 @@ use skep_model::{ElementIndex, ElementKind, Process, ThrowEvent};
 use skep_protocol::Key;
 use skep_protocol::value::Activation;
 
-use super::{ElementBehavior, Flows, Next, Problem, Subject, exclusive_gateway, flows, lifecycle};
 use crate::processing::Context;
+use crate::processing::bpmn::{
+    ElementBehavior, Flows, Next, Problem, Subject, exclusive_gateway, flows, lifecycle,
+};
 use crate::state::DeployedProcess;
 use crate::state::element_instances::Extra;
 
@@ -26,7 +28,7 @@ impl ElementBehavior for InclusiveGateway {
 fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Flows, Problem> {
     let element = el.element();
     let ElementKind::InclusiveGateway { default } = &element.kind else {
-        return Err(super::wrong_kind(cx, el));
+        return Err(crate::processing::bpmn::wrong_kind(cx, el));
     };
     let mut chosen = Flows::new();
     for flow in &element.outgoing {
@@ -57,7 +59,7 @@ fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Flows, Problem> {
 ///
 /// One token that can is enough to know: of very many, the newest is looked at first. Tokens that wait at other gateways
 /// hold it up as well, unless nothing else happens in the scope: then one of the gateways has to go first.
-pub(super) fn waits(
+pub(crate) fn waits(
     cx: &mut Context<'_>,
     process: &DeployedProcess,
     activation: &Activation,
@@ -122,7 +124,7 @@ fn extra_of<'c>(cx: &'c mut Context<'_>, scope: Key) -> Option<&'c Extra> {
 
 /// In a scope in which nothing is active or on its way: the inclusive gateway that goes on with the tokens that it has. No
 /// other one at which tokens wait leads to it, except through itself.
-pub(super) fn first_at_rest(cx: &mut Context<'_>, graph: &Process, scope: Key) -> Option<u32> {
+pub(crate) fn first_at_rest(cx: &mut Context<'_>, graph: &Process, scope: Key) -> Option<u32> {
     let row = cx.state.elements.get(scope)?;
     if row.active_children > 0 || row.goes_on() {
         return None;

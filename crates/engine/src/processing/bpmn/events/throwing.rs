@@ -5,8 +5,8 @@ use skep_protocol::Key;
 use skep_protocol::intent::EscalationIntent;
 use skep_protocol::value::{EscalationValue, Step};
 
-use super::catching::{self, Thrown};
-use super::{
+use crate::processing::bpmn::catching::{self, Thrown};
+use crate::processing::bpmn::{
     ElementBehavior, Next, Problem, Subject, incidents, lifecycle, subscriptions, triggers,
 };
 use crate::processing::{Context, expression, signal};
@@ -19,12 +19,12 @@ impl ElementBehavior for Throwing {
         let (ElementKind::EndEvent(event) | ElementKind::IntermediateThrowEvent(event)) =
             &el.element().kind
         else {
-            return Err(super::wrong_kind(cx, el));
+            return Err(crate::processing::bpmn::wrong_kind(cx, el));
         };
         match event {
             ThrowEvent::Signal(definition) => signal(cx, el, definition),
             ThrowEvent::Escalation { code } => escalation(cx, el, code),
-            _ => Err(super::wrong_kind(cx, el)),
+            _ => Err(crate::processing::bpmn::wrong_kind(cx, el)),
         }
     }
 
@@ -49,7 +49,7 @@ fn signal(cx: &mut Context<'_>, el: &Subject, definition: &Signal) -> Result<Nex
 }
 
 /// Throws the signal, with what is local to the event as its variables. The event then completes.
-pub(super) fn signal_now(cx: &mut Context<'_>, key: Key) {
+pub(crate) fn signal_now(cx: &mut Context<'_>, key: Key) {
     let Some(el) = Subject::load(cx, key) else {
         return;
     };
@@ -78,7 +78,7 @@ pub(super) fn signal_now(cx: &mut Context<'_>, key: Key) {
 }
 
 /// The step completes an event that has thrown its signal. It is not put off: resuming it would throw once more.
-pub(super) fn has_thrown(cx: &mut Context<'_>, step: &Step) -> bool {
+pub(crate) fn has_thrown(cx: &mut Context<'_>, step: &Step) -> bool {
     let Step::Complete(key) = step else {
         return false;
     };

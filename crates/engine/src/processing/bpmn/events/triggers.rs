@@ -6,8 +6,10 @@ use skep_protocol::Key;
 use skep_protocol::intent::{ProcessEventIntent, ProcessInstanceIntent};
 use skep_protocol::value::{Activation, ProcessEventValue, ProcessInstanceValue, Step};
 
-use super::{Subject, container, lifecycle, start_instructions, step, subscriptions};
 use crate::processing::Context;
+use crate::processing::bpmn::{
+    Subject, container, lifecycle, start_instructions, step, subscriptions,
+};
 use crate::remote::Variables;
 use crate::state::{ElementState, Trigger};
 
@@ -253,7 +255,7 @@ pub(crate) fn take(cx: &mut Context<'_>, event: Key) -> Variables {
     trigger.variables
 }
 
-pub(super) fn used(cx: &mut Context<'_>, key: Key, trigger: &Trigger) {
+pub(crate) fn used(cx: &mut Context<'_>, key: Key, trigger: &Trigger) {
     cx.event(key, ProcessEventIntent::Triggered, &value_of(trigger));
 }
 

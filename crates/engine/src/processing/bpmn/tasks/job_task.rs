@@ -1,7 +1,9 @@
 //! Tasks and events implemented by a job: the service task, and every other kind with a task definition.
 
-use super::{ElementBehavior, Next, Problem, Subject, lifecycle, linked_resources, subscriptions};
 use crate::processing::Context;
+use crate::processing::bpmn::{
+    ElementBehavior, Next, Problem, Subject, lifecycle, linked_resources, subscriptions,
+};
 use crate::processing::job::create;
 
 pub(crate) struct JobTask;
@@ -9,7 +11,7 @@ pub(crate) struct JobTask;
 impl ElementBehavior for JobTask {
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
         let Some(definition) = el.element().job() else {
-            return Err(super::wrong_kind(cx, el));
+            return Err(crate::processing::bpmn::wrong_kind(cx, el));
         };
         let (job_type, retries) =
             create::type_and_retries(cx, el, &definition.job_type, &definition.retries)?;

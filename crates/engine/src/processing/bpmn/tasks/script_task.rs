@@ -2,7 +2,9 @@
 
 use skep_model::{ElementKind, ScriptTask as Definition};
 
-use super::{ElementBehavior, Next, Problem, Subject, lifecycle, subscriptions, triggers};
+use crate::processing::bpmn::{
+    ElementBehavior, Next, Problem, Subject, lifecycle, subscriptions, triggers,
+};
 use crate::processing::{Context, expression};
 
 pub(crate) struct ScriptTask;
@@ -15,7 +17,7 @@ impl ElementBehavior for ScriptTask {
             result_variable,
         }) = &el.element().kind
         else {
-            return Err(super::wrong_kind(cx, el));
+            return Err(crate::processing::bpmn::wrong_kind(cx, el));
         };
         let most = cx.max_step_bytes();
         let result = expression::extract(cx, expression, el.key)?;

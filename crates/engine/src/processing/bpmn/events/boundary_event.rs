@@ -1,6 +1,6 @@
 //! Boundary event: created when it was triggered, so it has nothing to wait for.
 
-use super::{ElementBehavior, Next, Problem, Subject, catching, lifecycle};
+use crate::processing::bpmn::{ElementBehavior, Next, Problem, Subject, catching, lifecycle};
 use crate::processing::{Context, variable};
 
 pub(crate) struct BoundaryEvent;

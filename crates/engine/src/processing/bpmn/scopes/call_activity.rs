@@ -7,7 +7,7 @@ use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceIntent;
 use skep_protocol::value::{ErrorType, ProcessInstanceValue};
 
-use super::{
+use crate::processing::bpmn::{
     ElementBehavior, Ending, Next, Problem, Step, Subject, binding, incidents, lifecycle,
     subscriptions,
 };
@@ -20,7 +20,7 @@ pub(crate) struct CallActivity;
 impl ElementBehavior for CallActivity {
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
         let ElementKind::CallActivity(called) = &el.element().kind else {
-            return Err(super::wrong_kind(cx, el));
+            return Err(crate::processing::bpmn::wrong_kind(cx, el));
         };
         let process = find_called(cx, el, called)?;
         check_callable(cx, el, &process)?;
@@ -56,7 +56,7 @@ impl ElementBehavior for CallActivity {
 }
 
 /// The called process begins, in a step of its own.
-pub(super) fn call(cx: &mut Context<'_>, caller: Key, definition: Key) {
+pub(crate) fn call(cx: &mut Context<'_>, caller: Key, definition: Key) {
     let Some(row) = cx.state.elements.get(caller) else {
         return;
     };
@@ -74,7 +74,7 @@ pub(super) fn call(cx: &mut Context<'_>, caller: Key, definition: Key) {
 
 fn begin(cx: &mut Context<'_>, el: &Subject, definition: Key) -> Result<(), Problem> {
     let ElementKind::CallActivity(called) = &el.element().kind else {
-        return Err(super::wrong_kind(cx, el));
+        return Err(crate::processing::bpmn::wrong_kind(cx, el));
     };
     let Some(process) = cx.process(definition) else {
         let message = format!("The definition {definition} of the called process was deleted.");
@@ -151,7 +151,7 @@ fn variables_for(
 }
 
 /// Ends the instance that this element has called, if there is one.
-pub(super) fn terminate_called(cx: &mut Context<'_>, key: Key) -> Ending {
+pub(crate) fn terminate_called(cx: &mut Context<'_>, key: Key) -> Ending {
     let called = called_instance(cx, key);
     match called.some() {
         Some(child) if cx.state.elements.get(child).is_some() => {
@@ -163,7 +163,7 @@ pub(super) fn terminate_called(cx: &mut Context<'_>, key: Key) -> Ending {
 }
 
 /// The process that a call activity waits for has ended, one way or the other. One that completed hands its variables on.
-pub(super) fn called_ended(cx: &mut Context<'_>, call_activity: Key, handed_on: Variables) {
+pub(crate) fn called_ended(cx: &mut Context<'_>, call_activity: Key, handed_on: Variables) {
     let Some(row) = cx.state.elements.get(call_activity) else {
         return cx.broken(format_args!(
             "the call activity {call_activity} of a process is gone"
@@ -185,7 +185,7 @@ pub(super) fn called_ended(cx: &mut Context<'_>, call_activity: Key, handed_on: 
 }
 
 /// The called process was terminated. A call activity that waits for just that goes with it (see [`lifecycle::terminated`]).
-pub(super) fn called_terminated(cx: &mut Context<'_>, call_activity: Key) {
+pub(crate) fn called_terminated(cx: &mut Context<'_>, call_activity: Key) {
     let row = cx.state.elements.get(call_activity);
     if row.is_none_or(|row| row.state != ElementState::Terminating) {
         called_ended(cx, call_activity, Variables::new());
@@ -231,7 +231,7 @@ fn find_called(
 }
 
 /// The called process completes: these of its variables become those of the call activity.
-pub(super) fn variables_of_called(
+pub(crate) fn variables_of_called(
     cx: &mut Context<'_>,
     child: &Subject,
 ) -> Result<Variables, Problem> {

@@ -2,7 +2,7 @@
 
 use skep_model::CatchEvent as Definition;
 
-use super::{
+use crate::processing::bpmn::{
     ElementBehavior, Next, Problem, Subject, event_based_gateway, lifecycle, subscriptions,
 };
 use crate::processing::{Context, variable};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use skep_model::{CatchEvent, Element, ElementIndex, ElementKind};
 use skep_protocol::Key;
 
-use super::Subject;
 use crate::processing::Context;
+use crate::processing::bpmn::Subject;
 
 /// What is thrown, with its code.
 #[derive(Clone, Copy)]
@@ -94,7 +94,7 @@ fn matching(
     any
 }
 
-pub(super) fn is_error_boundary_event(element: &Element) -> bool {
+pub(crate) fn is_error_boundary_event(element: &Element) -> bool {
     matches!(
         &element.kind,
         ElementKind::BoundaryEvent(event) if matches!(event.event, CatchEvent::Error { .. })

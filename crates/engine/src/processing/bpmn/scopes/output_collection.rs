@@ -10,7 +10,7 @@ use skep_protocol::document::{JsonText, array_element, array_end, readable};
 use skep_protocol::intent::VariableElementIntent;
 use skep_protocol::value::{ErrorType, VariableElementValue};
 
-use super::{Problem, Subject};
+use crate::processing::bpmn::{Problem, Subject};
 use crate::processing::{Context, conditions, expression, variable};
 
 /// A list of so many bytes is written anew with each of its elements. Of a longer one the log gets the elements, or it would
@@ -18,7 +18,7 @@ use crate::processing::{Context, conditions, expression, variable};
 const WRITTEN_WHOLE: usize = 1 << 10;
 
 /// What a child adds: the output element, seen from the child.
-pub(super) fn element_of(
+pub(crate) fn element_of(
     cx: &mut Context<'_>,
     child: &Subject,
     output: &OutputCollection,
@@ -43,7 +43,7 @@ pub(super) fn element_of(
 }
 
 /// Replaces one element of the list.
-pub(super) fn set(
+pub(crate) fn set(
     cx: &mut Context<'_>,
     scope: Key,
     name: &Arc<str>,
@@ -78,7 +78,7 @@ pub(super) fn set(
 }
 
 /// Adds an element at the end of the list.
-pub(super) fn append(
+pub(crate) fn append(
     cx: &mut Context<'_>,
     scope: Key,
     name: &Arc<str>,
@@ -107,7 +107,7 @@ pub(super) fn append(
 }
 
 /// The list goes from its scope, which completes, to the scope around.
-pub(super) fn hand_over(cx: &mut Context<'_>, el: &Subject, output: &OutputCollection) {
+pub(crate) fn hand_over(cx: &mut Context<'_>, el: &Subject, output: &OutputCollection) {
     let row = cx.state.elements.get(el.key);
     let results = row.and_then(|row| row.variables.get(&output.collection));
     if let Some(results) = results.map(|variable| variable.value().clone()) {
@@ -187,7 +187,7 @@ fn write(
 
 /// The variable that an output element is, if it is no more than that. Each child has it as null, so that what a worker
 /// returns under this name stays with the child.
-pub(super) fn plain_variable(element: &Expression) -> Option<&Arc<str>> {
+pub(crate) fn plain_variable(element: &Expression) -> Option<&Arc<str>> {
     let [name] = element.variables() else {
         return None;
     };

@@ -1,6 +1,6 @@
 //! Start event: of the process, with or without a trigger, and of a sub-process.
 
-use super::{ElementBehavior, Next, Problem, Subject, lifecycle, subscriptions};
+use crate::processing::bpmn::{ElementBehavior, Next, Problem, Subject, lifecycle, subscriptions};
 use crate::processing::{Context, variable};
 
 pub(crate) struct StartEvent;

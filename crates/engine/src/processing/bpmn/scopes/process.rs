@@ -6,9 +6,9 @@ use skep_protocol::intent::ProcessInstanceResultIntent;
 use skep_protocol::value::{ErrorType, ProcessInstanceResultValue};
 use skep_protocol::{RejectionType, response::ProcessInstanceCreated};
 
-use super::container::{self, Container, Rest};
-use super::subscriptions::start;
-use super::{
+use crate::processing::bpmn::container::{self, Container, Rest};
+use crate::processing::bpmn::subscriptions::start;
+use crate::processing::bpmn::{
     ElementBehavior, Ending, Next, Problem, Subject, call_activity, flows, lifecycle,
     start_instructions, step, subscriptions, triggers,
 };

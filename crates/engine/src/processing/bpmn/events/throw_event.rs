@@ -3,8 +3,8 @@
 use skep_model::{ElementKind, MessageThrow, ThrowEvent as Definition};
 use skep_protocol::value::{ErrorType, Step};
 
-use super::{ElementBehavior, Next, Problem, Subject, lifecycle, triggers};
 use crate::processing::Context;
+use crate::processing::bpmn::{ElementBehavior, Next, Problem, Subject, lifecycle, triggers};
 use crate::remote::Variables;
 
 /// None and link throw events.
@@ -37,7 +37,7 @@ impl ElementBehavior for PublishMessage {
             ElementKind::SendTask(MessageThrow::Publish)
             | ElementKind::EndEvent(Definition::Message(MessageThrow::Publish))
             | ElementKind::IntermediateThrowEvent(Definition::Message(MessageThrow::Publish)) => {}
-            _ => return Err(super::wrong_kind(cx, el)),
+            _ => return Err(crate::processing::bpmn::wrong_kind(cx, el)),
         }
         Err(Problem::new(
             ErrorType::Unknown,

@@ -4,7 +4,7 @@ use skep_feel::{Expression, Value};
 use skep_model::{ElementIndex, ElementKind};
 use skep_protocol::value::ErrorType;
 
-use super::{ElementBehavior, Next, Problem, Subject, lifecycle};
+use crate::processing::bpmn::{ElementBehavior, Next, Problem, Subject, lifecycle};
 use crate::processing::{Context, expression};
 
 pub(crate) struct ExclusiveGateway;
@@ -21,7 +21,7 @@ impl ElementBehavior for ExclusiveGateway {
 fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Option<ElementIndex>, Problem> {
     let element = el.element();
     let ElementKind::ExclusiveGateway { default } = &element.kind else {
-        return Err(super::wrong_kind(cx, el));
+        return Err(crate::processing::bpmn::wrong_kind(cx, el));
     };
     for flow in &element.outgoing {
         if Some(*flow) == *default {
@@ -45,7 +45,7 @@ fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Option<ElementIndex>, Pr
 }
 
 /// Whether the condition of a sequence flow holds for the gateway `el`.
-pub(super) fn holds(
+pub(crate) fn holds(
     cx: &mut Context<'_>,
     el: &Subject,
     condition: &Expression,
@@ -58,7 +58,7 @@ pub(super) fn holds(
 }
 
 /// A gateway that chooses has nothing to choose.
-pub(super) fn no_way() -> Problem {
+pub(crate) fn no_way() -> Problem {
     Problem::new(
         ErrorType::ConditionError,
         "Expected at least one condition to evaluate to true, or to have a default flow.",

@@ -19,8 +19,8 @@ use skep_protocol::value::{
 };
 use smallvec::SmallVec;
 
-use super::{Problem, Subject};
 use crate::processing::Context;
+use crate::processing::bpmn::{Problem, Subject};
 use crate::state::{ElementInstance, ElementState};
 
 /// Who waits, as records name it.

@@ -2,12 +2,12 @@
 
 use skep_protocol::value::ErrorType;
 
-use super::container::{self, Container, Rest};
-use super::{
+use crate::processing::Context;
+use crate::processing::bpmn::container::{self, Container, Rest};
+use crate::processing::bpmn::{
     ElementBehavior, Ending, Next, Problem, Subject, flows, lifecycle, start_instructions, step,
     subscriptions,
 };
-use crate::processing::Context;
 
 pub(crate) struct SubProcess;
 

@@ -3,10 +3,10 @@
 use skep_model::{Element, ElementKind, Process};
 use skep_protocol::Key;
 
-use super::{
+use crate::processing::Context;
+use crate::processing::bpmn::{
     ElementBehavior, Next, Problem, Subject, container, lifecycle, step, subscriptions, triggers,
 };
-use crate::processing::Context;
 use crate::remote::Variables;
 use crate::state::Trigger;
 
@@ -57,7 +57,7 @@ fn happened(cx: &mut Context<'_>, el: &Subject) -> Vec<(Key, Trigger)> {
 }
 
 /// The event waits at a gateway in front of it, and has happened when it is activated.
-pub(super) fn is_before(process: &Process, event: &Element) -> bool {
+pub(crate) fn is_before(process: &Process, event: &Element) -> bool {
     event.incoming.iter().any(|flow| {
         let source = match &process.element(*flow).kind {
             ElementKind::SequenceFlow(flow) => process.element(flow.source),

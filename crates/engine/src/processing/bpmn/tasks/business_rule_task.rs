@@ -3,7 +3,7 @@
 use skep_model::{BusinessRuleTask as Definition, CalledDecision, ElementKind};
 use skep_protocol::value::{DecisionValue, ErrorType};
 
-use super::{
+use crate::processing::bpmn::{
     ElementBehavior, Next, Problem, Subject, binding, lifecycle, subscriptions, triggers,
     wrong_kind,
 };

@@ -1,6 +1,6 @@
 //! Elements with children: the process, sub-processes, and every other element that runs elements within itself.
 //!
-//! The life-cycle of a child is that of every element ([`super::lifecycle`]). When a child starts or ends, the scope around
+//! The life-cycle of a child is that of every element ([`crate::processing::bpmn::lifecycle`]). When a child starts or ends, the scope around
 //! it is asked; what the scope does then, and when it is done, is a [`Container`]. A scope completes when nothing in it is
 //! active or about to be, and it terminates when its last child has terminated.
 
@@ -9,8 +9,10 @@ use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceBatchIntent;
 use skep_protocol::value::{ProcessInstanceBatchValue, ProcessInstanceValue};
 
-use super::{Ending, Problem, Step, Subject, behavior_of, flows, incidents, lifecycle, step};
 use crate::processing::Context;
+use crate::processing::bpmn::{
+    Ending, Problem, Step, Subject, behavior_of, flows, incidents, lifecycle, step,
+};
 use crate::state::ElementState;
 
 /// What is particular to an element with children.
@@ -69,14 +71,14 @@ fn around(child: &Subject) -> Option<&'static dyn Container> {
     behavior_of(&scope.kind).as_container()
 }
 
-pub(super) fn child_activating(cx: &mut Context<'_>, child: &Subject) -> Result<(), Problem> {
+pub(crate) fn child_activating(cx: &mut Context<'_>, child: &Subject) -> Result<(), Problem> {
     match around(child) {
         Some(container) => container.child_activating(cx, child),
         None => Ok(()),
     }
 }
 
-pub(super) fn child_completing(cx: &mut Context<'_>, child: &Subject) -> Result<Verdict, Problem> {
+pub(crate) fn child_completing(cx: &mut Context<'_>, child: &Subject) -> Result<Verdict, Problem> {
     if let ElementKind::EndEvent(ThrowEvent::Terminate) = &child.element().kind {
         return Ok(Verdict::Fulfilled);
     }
@@ -87,7 +89,7 @@ pub(super) fn child_completing(cx: &mut Context<'_>, child: &Subject) -> Result<
 }
 
 /// `child` has completed, and no sequence flow leaves it.
-pub(super) fn child_completed(cx: &mut Context<'_>, child: &Subject, verdict: Verdict) {
+pub(crate) fn child_completed(cx: &mut Context<'_>, child: &Subject, verdict: Verdict) {
     match (verdict, around(child)) {
         (Verdict::GoOn, Some(container)) => container.child_completed(cx, child),
         (Verdict::GoOn, None) => {}
@@ -98,7 +100,7 @@ pub(super) fn child_completed(cx: &mut Context<'_>, child: &Subject, verdict: Ve
 }
 
 /// All that is in the scope ends, and then itself.
-pub(super) fn is_terminating(cx: &mut Context<'_>, scope: Key) -> bool {
+pub(crate) fn is_terminating(cx: &mut Context<'_>, scope: Key) -> bool {
     let row = cx.state.elements.get(scope);
     row.is_some_and(|row| row.state == ElementState::Terminating)
 }
@@ -152,7 +154,7 @@ fn has_incident(cx: &mut Context<'_>, key: Key) -> bool {
 }
 
 /// Ends everything that is left in `scope`; the scope itself then completes. Tokens that are on their way end when their
-/// turn comes (see [`super::lifecycle::activating`]). `of`: an element in the scope.
+/// turn comes (see [`crate::processing::bpmn::lifecycle::activating`]). `of`: an element in the scope.
 fn end_rest(cx: &mut Context<'_>, of: &Subject, scope: Key) {
     let value = ProcessInstanceBatchValue {
         process_instance_key: of.value.process_instance_key,
@@ -165,7 +167,7 @@ fn end_rest(cx: &mut Context<'_>, of: &Subject, scope: Key) {
 }
 
 /// Ends all that is active in `scope`, and the tokens that wait in it. `of`: an element in the scope, or the scope itself.
-pub(super) fn end_children(cx: &mut Context<'_>, of: &Subject, scope: Key) {
+pub(crate) fn end_children(cx: &mut Context<'_>, of: &Subject, scope: Key) {
     let inside = ProcessInstanceValue {
         flow_scope_key: scope,
         ..of.value.clone()
@@ -195,7 +197,7 @@ pub(super) fn end_children(cx: &mut Context<'_>, of: &Subject, scope: Key) {
 }
 
 /// The scope terminates: first its children do, however many there are.
-pub(super) fn terminate_children(cx: &mut Context<'_>, el: &Subject) -> Ending {
+pub(crate) fn terminate_children(cx: &mut Context<'_>, el: &Subject) -> Ending {
     let row = cx.state.elements.get(el.key);
     if row.is_none_or(|row| row.active_children == 0) {
         return Ending::Now;

@@ -3,8 +3,8 @@
 use skep_model::{ElementKind, TextValue, ThrowEvent as Definition};
 use skep_protocol::value::ErrorType;
 
-use super::catching::{self, Thrown};
-use super::{ElementBehavior, Next, Problem, Subject, lifecycle, triggers};
+use crate::processing::bpmn::catching::{self, Thrown};
+use crate::processing::bpmn::{ElementBehavior, Next, Problem, Subject, lifecycle, triggers};
 use crate::processing::{Context, expression};
 use crate::remote::Variables;
 
@@ -13,7 +13,7 @@ pub(crate) struct EndEvent;
 impl ElementBehavior for EndEvent {
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
         let ElementKind::EndEvent(definition) = &el.element().kind else {
-            return Err(super::wrong_kind(cx, el));
+            return Err(crate::processing::bpmn::wrong_kind(cx, el));
         };
         match definition {
             Definition::Error { code } => throw_error(cx, el, code),

@@ -11,8 +11,8 @@ use skep_protocol::document::JsonText;
 use skep_protocol::intent::MultiInstanceIntent;
 use skep_protocol::value::{Activation, ErrorType, MultiInstanceValue, Step};
 
-use super::container::{self, Container, Rest, Verdict};
-use super::{
+use crate::processing::bpmn::container::{self, Container, Rest, Verdict};
+use crate::processing::bpmn::{
     ElementBehavior, Ending, Next, Problem, Subject, lifecycle, output_collection, subscriptions,
 };
 use crate::processing::{Context, Named, expression, variable};
@@ -125,7 +125,7 @@ impl Container for MultiInstanceBody {
 }
 
 /// Begins the next inner instance of a body; of a parallel one all that are left, one step after the other.
-pub(super) fn activate_inner(cx: &mut Context<'_>, body: Key) {
+pub(crate) fn activate_inner(cx: &mut Context<'_>, body: Key) {
     let Some(row) = cx.state.elements.get(body) else {
         return;
     };
@@ -168,7 +168,7 @@ fn definition_of_body<'e>(
 ) -> Result<&'e MultiInstance, Problem> {
     match &body.element().kind {
         ElementKind::MultiInstanceBody(definition) => Ok(definition),
-        _ => Err(super::wrong_kind(cx, body)),
+        _ => Err(crate::processing::bpmn::wrong_kind(cx, body)),
     }
 }
 
@@ -180,7 +180,7 @@ fn definition_around<'e>(
     let body = inner.process.graph.element(inner.element().parent);
     match &body.kind {
         ElementKind::MultiInstanceBody(definition) => Ok(definition),
-        _ => Err(super::wrong_kind(cx, inner)),
+        _ => Err(crate::processing::bpmn::wrong_kind(cx, inner)),
     }
 }
 

@@ -12,8 +12,8 @@ use skep_protocol::value::{
     ActivateElement, Activation, AdHocSubProcessInstructionValue, JobKind, JobResult, Step,
 };
 
-use super::container::{self, Container, Rest, Verdict};
-use super::{
+use crate::processing::bpmn::container::{self, Container, Rest, Verdict};
+use crate::processing::bpmn::{
     ElementBehavior, Ending, Next, Problem, Subject, flows, incidents, lifecycle,
     output_collection, start_instructions, step, subscriptions,
 };
@@ -168,7 +168,7 @@ impl Container for InnerInstance {
 fn definition_of<'e>(cx: &Context<'_>, el: &'e Subject) -> Result<&'e Definition, Problem> {
     match &el.element().kind {
         ElementKind::AdHocSubProcess(definition) => Ok(definition),
-        _ => Err(super::wrong_kind(cx, el)),
+        _ => Err(crate::processing::bpmn::wrong_kind(cx, el)),
     }
 }
 
@@ -255,7 +255,7 @@ fn find_all(
 }
 
 /// The list of results, empty. Of an element that is no ad-hoc sub-process: nothing.
-pub(super) fn begin_output(cx: &mut Context<'_>, el: &Subject) {
+pub(crate) fn begin_output(cx: &mut Context<'_>, el: &Subject) {
     if let ElementKind::AdHocSubProcess(definition) = &el.element().kind
         && let Some(output) = &definition.output
     {

@@ -7,11 +7,11 @@ use skep_model::JobDefinition;
 use skep_protocol::document::write_json_object;
 use skep_protocol::value::ErrorType;
 
-use super::{Problem, Subject, binding};
 use crate::processing::Context;
+use crate::processing::bpmn::{Problem, Subject, binding};
 
 /// The headers of the element's job with that one, where it has linked resources.
-pub(super) fn headers(
+pub(crate) fn headers(
     cx: &mut Context<'_>,
     el: &Subject,
     definition: &JobDefinition,

@@ -1,0 +1,7 @@
+//! Tasks: work that a job worker, a person, a decision or an expression does.
+
+pub(crate) mod business_rule_task;
+pub(crate) mod job_task;
+pub(crate) mod linked_resources;
+pub(crate) mod script_task;
+pub(crate) mod user_task;
