@@ -527,7 +527,7 @@ impl Bpmn {
     fn timer(self, kind: &str, value: &str) -> Self {
         let xml = format!(
             "<bpmn:timerEventDefinition><bpmn:{kind}>{}</bpmn:{kind}></bpmn:timerEventDefinition>",
-            write::escape(value)
+            skep_xml::escape(value)
         );
         self.content(&xml)
     }
@@ -545,8 +545,8 @@ impl Bpmn {
         let id = format!("message-{}-{}", self.id, self.definitions.len());
         self.definitions.push(format!(
             "<bpmn:message id=\"{}\" name=\"{}\"><bpmn:extensionElements>{}</bpmn:extensionElements></bpmn:message>",
-            write::escape(&id),
-            write::escape(name),
+            skep_xml::escape(&id),
+            skep_xml::escape(name),
             write::tag("zeebe:subscription", &[("correlationKey", correlation_key)])
         ));
         id

@@ -15,6 +15,25 @@ pub const ZEEBE: &str = "http://camunda.org/schema/zeebe/1.0";
 
 pub type Node<'x> = roxmltree::Node<'x, 'x>;
 
+/// A text as it stands in an attribute or between tags, so that a reader gets every character of it back. Line breaks and tabs of an
+/// attribute would be blanks otherwise.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' => out.push_str("&#10;"),
+            '\t' => out.push_str("&#9;"),
+            '\r' => out.push_str("&#13;"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
 /// Why a text is not readable as XML, with the line if there is one.
 #[derive(Debug, PartialEq)]
 pub struct Unreadable {
@@ -140,6 +159,16 @@ mod tests {
                 .name(),
             "a"
         );
+    }
+
+    #[test]
+    fn what_is_escaped_is_read_as_it_was() {
+        let text = "a < b && \"c\" > 'd'\n\te\r\n";
+        let written = format!("<a x=\"{0}\">{0}</a>", escape(text));
+        let read = parse(&written).expect("readable");
+        let element = read.root_element();
+        assert_eq!(element.attribute("x"), Some(text));
+        assert_eq!(element.text(), Some(text));
     }
 
     #[test]

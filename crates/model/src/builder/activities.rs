@@ -122,7 +122,7 @@ impl Bpmn {
     pub fn until(mut self, condition: &str) -> Self {
         let xml = format!(
             "<bpmn:completionCondition>{}</bpmn:completionCondition>",
-            write::escape(condition)
+            skep_xml::escape(condition)
         );
         let item = self.last();
         match item.multi_instance.attributes.is_empty() {

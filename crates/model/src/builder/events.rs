@@ -207,7 +207,7 @@ impl Bpmn {
     }
 
     fn condition_definition(self, condition: &str) -> Self {
-        let condition = write::escape(condition);
+        let condition = skep_xml::escape(condition);
         self.content(&format!(
             "<bpmn:conditionalEventDefinition><bpmn:extensionElements></bpmn:extensionElements><bpmn:condition>{condition}</bpmn:condition></bpmn:conditionalEventDefinition>"
         ))

@@ -25,7 +25,7 @@ pub(super) fn file(processes: &[Bpmn]) -> String {
             &mut out,
             &format!(
                 "<bpmn:process id=\"{}\"{}>",
-                escape(&process.id),
+                skep_xml::escape(&process.id),
                 attributes(&process.attributes)
             ),
         );
@@ -54,7 +54,7 @@ fn scope(out: &mut String, process: &Bpmn, this: Option<usize>) {
             &format!(
                 "<bpmn:{} id=\"{}\"{}>",
                 item.tag,
-                escape(&item.id),
+                skep_xml::escape(&item.id),
                 attributes(&item.attributes)
             ),
         );
@@ -77,7 +77,7 @@ fn scope(out: &mut String, process: &Bpmn, this: Option<usize>) {
             None => line(out, &open),
             Some(condition) => {
                 let open = open.trim_end_matches("/>");
-                let condition = escape(condition);
+                let condition = skep_xml::escape(condition);
                 line(
                     out,
                     &format!(
@@ -167,7 +167,7 @@ pub(super) fn tag(name: &str, attributes: &[(&str, &str)]) -> String {
     let mut out = format!("<{name}");
     for (name, value) in attributes {
         // Writing into a String cannot fail.
-        let _ = write!(out, " {name}=\"{}\"", escape(value));
+        let _ = write!(out, " {name}=\"{}\"", skep_xml::escape(value));
     }
     out.push_str("/>");
     out
@@ -176,25 +176,8 @@ pub(super) fn tag(name: &str, attributes: &[(&str, &str)]) -> String {
 fn attributes(attributes: &[(String, String)]) -> String {
     attributes
         .iter()
-        .map(|(name, value)| format!(" {name}=\"{}\"", escape(value)))
+        .map(|(name, value)| format!(" {name}=\"{}\"", skep_xml::escape(value)))
         .collect()
-}
-
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' => out.push_str("&#10;"),
-            '\t' => out.push_str("&#9;"),
-            '\r' => out.push_str("&#13;"),
-            other => out.push(other),
-        }
-    }
-    out
 }
 
 fn line(out: &mut String, text: &str) {

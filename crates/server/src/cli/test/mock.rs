@@ -11,14 +11,14 @@ use super::value::{Variables, parsed};
 pub fn process(id: &str, variables: Option<&Variables>) -> Resource {
     let mut outputs = String::new();
     for (name, value) in variables.iter().flat_map(|variables| &variables.0) {
-        let source = attribute(&format!("={}", feel(&parsed(value.get()))));
-        let target = attribute(name);
+        let source = skep_xml::escape(&format!("={}", feel(&parsed(value.get()))));
+        let target = skep_xml::escape(name);
         let _ = write!(
             outputs,
             "<zeebe:output source=\"{source}\" target=\"{target}\"/>"
         );
     }
-    let id = attribute(id);
+    let id = skep_xml::escape(id);
     let text = format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>
 <bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" targetNamespace="skep-test">
@@ -40,8 +40,8 @@ pub fn process(id: &str, variables: Option<&Variables>) -> Resource {
 pub fn decision(id: &str, variables: Option<&Variables>) -> Resource {
     let each = variables.iter().flat_map(|variables| &variables.0);
     let output = each.map(|(name, value)| (name.clone(), parsed(value.get())));
-    let text = attribute(&feel(&Value::Object(output.collect())));
-    let id = attribute(id);
+    let text = skep_xml::escape(&feel(&Value::Object(output.collect())));
+    let id = skep_xml::escape(id);
     let text = format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>
 <definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/" id="{id}-mocked" name="{id}, mocked" namespace="skep-test">
@@ -99,13 +99,6 @@ fn text(string: &str) -> String {
     }
     text.push('"');
     text
-}
-
-fn attribute(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }
 
 #[cfg(test)]
