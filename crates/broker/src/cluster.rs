@@ -36,7 +36,6 @@ use bytes::Bytes;
 use crossbeam_channel::Sender;
 use parking_lot::Mutex;
 use skep_cluster::{Entry, FIRST_GATEWAY, MAX_GATEWAYS, State, is_gateway, node_of};
-use skep_protocol::response::JobActivation;
 use skep_replication::Message as ReplicaMessage;
 use skep_transport::{
     Class, Greeting, OLDEST_VERSION, Owner, PROTOCOL_VERSION, SendError, Transport,
@@ -409,30 +408,6 @@ impl Cluster {
         self.tell_status();
     }
 
-    fn send_to_leader(&self, partition: u32, message: &NodeMessage) {
-        if let Some(leader) = self.leader_of(partition)
-            && leader != self.node()
-        {
-            self.send(leader, message);
-        }
-    }
-
-    /// Jobs that did not reach their worker, of whichever partitions.
-    pub(crate) fn give_back(&self, jobs: impl IntoIterator<Item = JobActivation>) {
-        let routing = self.local.known.routing();
-        for job in jobs {
-            let Some(partition) = routing.home(job.key) else {
-                continue;
-            };
-            let jobs = vec![job];
-            if self.local.leads(partition) {
-                self.local.give_back(partition, jobs);
-            } else {
-                self.send_to_leader(partition, &NodeMessage::GiveBack { partition, jobs });
-            }
-        }
-    }
-
     /// The partition is committed here or elsewhere up to this entry, and a client knows.
     fn expect(&self, partition: u32, committed: u64) {
         self.local.expect(partition, committed);
@@ -483,10 +458,9 @@ impl Cluster {
                 command,
                 forwarded,
             } => self.remote_command(partition, command, forwarded),
-            NodeMessage::GiveBack { partition, jobs } => {
-                if let Some(local) = self.local() {
-                    local.give_back(partition, jobs);
-                }
+            NodeMessage::GiveBack { partition, jobs } => self.given_back(partition, jobs, false),
+            NodeMessage::ForwardedGiveBack { partition, jobs } => {
+                self.given_back(partition, jobs, true);
             }
             NodeMessage::Wanted { job_type } => self.peers.wanted.note(from, job_type),
             NodeMessage::Available { job_type } => {

@@ -1,5 +1,6 @@
-//! Commands between partitions whose target has no leader that is known here. Their senders repeat them, but only after
-//! `BrokerConfig::retry_interval`, which is long beside an election.
+//! What is for the leader of a partition that has none which is known here: commands of other partitions, and jobs that did not reach
+//! their worker. Senders repeat commands, but only after `BrokerConfig::retry_interval`, which is long beside an election; jobs would come
+//! again after their time-out.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use skep_engine::Sent;
+use skep_protocol::response::JobActivation;
 use skep_service::PartitionRole;
 
 use super::Cluster;
@@ -30,10 +32,32 @@ enum Way {
     SentOn,
 }
 
-/// A command on its way to the leader of a partition.
+#[derive(Debug)]
+enum Parcel {
+    Command(Box<Sent>),
+    GivenBack(Vec<JobActivation>),
+}
+
+impl Parcel {
+    fn size(&self, partition: u32) -> usize {
+        match self {
+            Parcel::Command(command) => {
+                let message = NodeMessage::Remote {
+                    partition,
+                    command: command.clone(),
+                    forwarded: false,
+                };
+                message.encode().len()
+            }
+            Parcel::GivenBack(jobs) => std::mem::size_of_val(jobs.as_slice()),
+        }
+    }
+}
+
+/// On its way to the leader of a partition.
 #[derive(Debug)]
 struct Held {
-    command: Box<Sent>,
+    parcel: Parcel,
     way: Way,
 }
 
@@ -65,7 +89,7 @@ impl HeldCommands {
         &self,
         partition: u32,
         held: Held,
-        size: impl FnOnce(&Sent) -> usize,
+        size: impl FnOnce(&Parcel) -> usize,
         deliver: impl Fn(Held) -> Option<Held>,
     ) {
         let mut waits = Some(held);
@@ -80,7 +104,7 @@ impl HeldCommands {
             waits = waits.and_then(&deliver);
         }
         if let Some(held) = waits {
-            let bytes = size(&held.command).max(LEAST_BYTES);
+            let bytes = size(&held.parcel).max(LEAST_BYTES);
             waiting.keep(partition, held, bytes);
         }
         self.count.store(waiting.count(), Ordering::Release);
@@ -164,26 +188,26 @@ impl Waiting {
 impl Cluster {
     /// A command for a partition that is led elsewhere. If it is lost, it is sent again.
     pub fn send_remote(&self, partition: u32, command: Sent) {
-        let command = Box::new(command);
-        self.hand_on(
-            partition,
-            Held {
-                command,
-                way: Way::Own,
-            },
-        );
+        let parcel = Parcel::Command(Box::new(command));
+        let way = Way::Own;
+        self.hand_on(partition, Held { parcel, way });
+    }
+
+    /// Jobs that did not reach their worker, of whichever partitions.
+    pub(crate) fn give_back(&self, jobs: impl IntoIterator<Item = JobActivation>) {
+        let routing = self.local.known.routing();
+        for job in jobs {
+            if let Some(partition) = routing.home(job.key) {
+                let parcel = Parcel::GivenBack(vec![job]);
+                let way = Way::Own;
+                self.hand_on(partition, Held { parcel, way });
+            }
+        }
     }
 
     /// To the partition's leader, as soon as there is one.
     fn hand_on(&self, partition: u32, held: Held) {
-        let size = |command: &Sent| {
-            let message = NodeMessage::Remote {
-                partition,
-                command: Box::new(command.clone()),
-                forwarded: false,
-            };
-            message.encode().len()
-        };
+        let size = |parcel: &Parcel| parcel.size(partition);
         let deliver = |held| self.deliver(partition, held);
         self.exchanges.held.send(partition, held, size, deliver);
     }
@@ -195,7 +219,10 @@ impl Cluster {
         };
         let handle = local.partition(partition);
         if let Some(handle) = handle.filter(|it| it.status.role() == PartitionRole::Leader) {
-            local.remote_here(&handle, *held.command);
+            match held.parcel {
+                Parcel::Command(command) => local.remote_here(&handle, *command),
+                Parcel::GivenBack(jobs) => local.give_back(partition, jobs),
+            }
             return None;
         }
         let leader = match self.leader_of(partition) {
@@ -207,18 +234,40 @@ impl Cluster {
         if held.way == Way::SentOn {
             return None;
         }
-        let message = NodeMessage::Remote {
-            partition,
-            command: held.command,
-            forwarded: held.way != Way::Own,
+        let forwarded = held.way != Way::Own;
+        held.parcel = match held.parcel {
+            Parcel::Command(command) => {
+                let message = NodeMessage::Remote {
+                    partition,
+                    command,
+                    forwarded,
+                };
+                if self.send(leader, &message) {
+                    return None;
+                }
+                let NodeMessage::Remote { command, .. } = message else {
+                    return None;
+                };
+                Parcel::Command(command)
+            }
+            Parcel::GivenBack(jobs) => {
+                let back = jobs.clone();
+                let message = match forwarded {
+                    false => NodeMessage::GiveBack {
+                        partition,
+                        jobs: back,
+                    },
+                    true => NodeMessage::ForwardedGiveBack {
+                        partition,
+                        jobs: back,
+                    },
+                };
+                if self.send(leader, &message) {
+                    return None;
+                }
+                Parcel::GivenBack(jobs)
+            }
         };
-        if self.send(leader, &message) {
-            return None;
-        }
-        let NodeMessage::Remote { command, .. } = message else {
-            return None;
-        };
-        held.command = command;
         Some(held)
     }
 
@@ -231,11 +280,20 @@ impl Cluster {
     }
 
     pub(super) fn remote_command(&self, partition: u32, command: Box<Sent>, forwarded: bool) {
+        self.came(partition, Parcel::Command(command), forwarded);
+    }
+
+    pub(super) fn given_back(&self, partition: u32, jobs: Vec<JobActivation>, forwarded: bool) {
+        self.came(partition, Parcel::GivenBack(jobs), forwarded);
+    }
+
+    /// From another node.
+    fn came(&self, partition: u32, parcel: Parcel, forwarded: bool) {
         let way = match forwarded {
             true => Way::SentOn,
             false => Way::FromAnother,
         };
-        self.hand_on(partition, Held { command, way });
+        self.hand_on(partition, Held { parcel, way });
     }
 }
 
@@ -247,7 +305,7 @@ mod tests {
     use skep_engine::{RemoteCommand, Sent};
     use skep_protocol::Key;
 
-    use super::{Held, HeldCommands, MAX_BYTES, PORTION, Way};
+    use super::{Held, HeldCommands, MAX_BYTES, PORTION, Parcel, Way};
 
     fn held(number: u32) -> Held {
         let command = RemoteCommand::AcknowledgeDistribution {
@@ -255,13 +313,16 @@ mod tests {
             partition: number,
         };
         Held {
-            command: Box::new(Sent::from(command)),
+            parcel: Parcel::Command(Box::new(Sent::from(command))),
             way: Way::Own,
         }
     }
 
     fn number(held: &Held) -> u32 {
-        match held.command.command {
+        let Parcel::Command(command) = &held.parcel else {
+            unreachable!("only commands are sent here")
+        };
+        match command.command {
             RemoteCommand::AcknowledgeDistribution { partition, .. } => partition,
             _ => unreachable!("no other is sent here"),
         }

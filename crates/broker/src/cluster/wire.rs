@@ -145,6 +145,12 @@ pub enum NodeMessage {
         known: Option<u64>,
     },
     DirectoryIs(Box<WholeDirectory>),
+    /// Jobs that did not reach their worker, sent on by a node that did not lead. A node that does not know this message leaves them to
+    /// their time-out.
+    ForwardedGiveBack {
+        partition: u32,
+        jobs: Vec<JobActivation>,
+    },
 }
 
 /// What nodes say to each other about the cluster itself.

@@ -71,3 +71,39 @@ async fn what_a_partition_sends_to_another_one_waits_for_its_next_leader() {
     rigs[leads].deploy(&one_task()).await;
     assert_ne!(leader(&rigs[leads].broker.topology(), 2), Some(leads));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_reaches_no_worker_goes_back_to_the_next_leader() {
+    let mut nodes = Nodes::new(3, 1);
+    // So long it is held.
+    nodes.retry_interval = Duration::from_secs(3600);
+    let rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    create_one(&rigs[0]).await;
+    let leads = leader(&rigs[0].broker.topology(), 1).unwrap();
+    let other = &rigs[(leads + 1) % 3];
+    let hour = ActivateJobs {
+        timeout: 3_600_000,
+        ..jobs(1)
+    };
+    let activate = |wait| {
+        other
+            .broker
+            .activate_jobs(hour.clone(), Claims::Internal, wait)
+    };
+    let taken = activate(Duration::from_secs(30)).await.unwrap();
+    assert_eq!(taken.len(), 1);
+    fail(&rigs[leads], 1).await;
+    // The node still takes the failed one for the leader, or knows of none.
+    let back = taken.iter().map(ActivatedJob::activation).collect();
+    other.broker.give_back(back);
+    let began = Instant::now();
+    loop {
+        let again = activate(Duration::from_secs(1)).await;
+        if again.is_ok_and(|again| again.len() == 1) {
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "it waits for its time-out");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

@@ -33,13 +33,13 @@ use skep_export::{
     Documents, DocumentsSettings, ExporterConfig, Rdbms, RdbmsSettings, StoreLocation,
 };
 use skep_model::builder::Bpmn;
-use skep_protocol::command::{AwaitResult, Command, Request};
+use skep_protocol::command::{ActivateJobs, AwaitResult, Command, Request};
 use skep_protocol::{ActivatedJob, Failure, Key, Response};
 use skep_query::entities::PROCESS_INSTANCE;
 use skep_query::{Answer, Consistency, Query, QueryError, Search, Storage};
 use skep_service::{Broker as _, JobReceiver, PartitionRole};
 use skep_testbed::Proxy;
-use support::{Rig, create, jobs, one_task, publish};
+use support::{PATIENCE, Rig, create, jobs, one_task, publish};
 use tempfile::TempDir;
 
 const DEADLINE: Duration = Duration::from_secs(180);
