@@ -199,7 +199,10 @@ fn without_checksum(text: &str) -> Option<&str> {
     (crc32fast::hash(lines.as_bytes()) == sum).then_some(lines)
 }
 
-/// Replaces a file by another one, or leaves the old one unchanged.
+/// Replaces a file by another one, durably.
+///
+/// # Errors
+/// The old content is there, or, if only the directory could not be flushed, either of them.
 pub fn write_durably(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::io::Write;
     let temporary = path.with_extension("new");

@@ -40,6 +40,11 @@ impl Freshness {
         self.expected.lock().clear();
     }
 
+    /// The log of this partition is another one.
+    pub(crate) fn forget_expected_of(&self, partition: u32) {
+        self.expected.lock().remove(&partition);
+    }
+
     /// Records whether the partition's commit position is known. Returns for how many milliseconds it has been unknown.
     pub(crate) fn hears(&self, partition: u32, entry: Option<u64>) -> u64 {
         let mut heard = self.heard.lock();

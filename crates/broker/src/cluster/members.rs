@@ -106,6 +106,12 @@ impl Members {
         self.applied.lock().clear();
     }
 
+    /// The log of this partition is another one.
+    pub(super) fn forget_progress_of(&self, partition: u32) {
+        let mut applied = self.applied.lock();
+        applied.retain(|(of, _), _| *of != partition);
+    }
+
     pub(super) fn lose(&self, node: u32) {
         self.present.lock().remove(&node);
     }
@@ -137,6 +143,12 @@ impl Cluster {
         self.peers.members.forget_progress();
         self.exchanges.held.clear();
         self.local.freshness.forget_expected();
+    }
+
+    /// The partition goes on from a copy that may lack the last entries: who waited for these would wait until there are as many again.
+    pub(super) fn forget_progress_of(&self, partition: u32) {
+        self.peers.members.forget_progress_of(partition);
+        self.local.freshness.forget_expected_of(partition);
     }
 
     /// Tells all others how this node is.
@@ -214,5 +226,49 @@ impl Cluster {
             version: status.version,
         };
         nodes.into_iter().map(broker).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::Applied;
+    use crate::Broker;
+    use crate::clock::Clock;
+    use crate::config::BrokerConfig;
+
+    #[test]
+    fn a_partition_that_goes_on_from_an_older_copy_is_not_expected_to_have_what_was_lost() {
+        let directory = tempfile::tempdir().unwrap();
+        let config = BrokerConfig {
+            directory: directory.path().to_path_buf(),
+            secondary_storage: None,
+            ..BrokerConfig::default()
+        };
+        let broker = Broker::open(config, Arc::new(Clock::default())).unwrap();
+        let cluster = &broker.shared().cluster;
+        let freshness = &cluster.local.freshness;
+        for partition in [1, 2] {
+            freshness.expect(partition, 1000);
+            let had = Applied {
+                then: 1000,
+                ..Applied::new()
+            };
+            let mut applied = cluster.peers.members.applied.lock();
+            applied.insert((partition, 7), had);
+        }
+        let mut state = cluster.state().as_ref().clone();
+        state.revision += 1;
+        state.least_keys.insert(1, 1 << 32);
+        cluster.state_is(&state);
+        assert_eq!((freshness.expected(1), freshness.expected(2)), (0, 1000));
+        assert_eq!((cluster.had(1), cluster.had(2)), (0, 1000));
+        // Said again, it is no news.
+        freshness.expect(1, 40);
+        state.revision += 1;
+        cluster.state_is(&state);
+        assert_eq!(freshness.expected(1), 40);
+        broker.stop();
     }
 }

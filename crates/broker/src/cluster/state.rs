@@ -105,6 +105,12 @@ impl Cluster {
         if is_purged {
             self.forget_progress();
         }
+        // These go on from a copy that may lack what others had: their log is another one from there on.
+        for (partition, least) in &state.least_keys {
+            if known.least_keys.get(partition) != Some(least) {
+                self.forget_progress_of(*partition);
+            }
+        }
         if state.routing_version != known.routing_version {
             self.local.routing_is(&self.local.known.routing());
         }
