@@ -1,5 +1,5 @@
-//! `private_key_jwt`: this server proves who it is by a statement that it signs anew for each request (RFC 7523, section 2.2), with the
-//! private key of a key store. The provider has the certificate.
+//! `private_key_jwt`: this server authenticates to the provider with a JWT that it signs for each request (RFC 7523, section 2.2). The
+//! private key comes from a key store; the provider has the certificate.
 
 use std::time::{Duration, SystemTime};
 

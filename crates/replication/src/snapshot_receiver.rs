@@ -162,8 +162,8 @@ impl Group {
         }
     }
 
-    /// The log has brought what a snapshot was to bring: its leader was replaced before it had sent all of it, and another one
-    /// had the entries. Nobody would send the rest, and a member that waits for parts does not hibernate.
+    /// Forgets a snapshot whose entries came by the log: its leader was replaced half-way, and the next leader had the entries. Nobody
+    /// sends the remaining parts, and a member that waits for parts does not hibernate.
     pub(crate) fn forget_overtaken_snapshot(&mut self) {
         let delivered = self.delivered;
         // One that has come whole ends when its last part is taken.

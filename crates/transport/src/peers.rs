@@ -35,7 +35,7 @@ impl Incoming {
     }
 }
 
-/// Of more processes that had a node's number before, nobody asks.
+/// Earlier processes that are remembered per node.
 const MAX_EARLIER: usize = 64;
 
 /// The processes that have come with the number of a node, by their incarnation.
@@ -88,7 +88,7 @@ impl Peer {
         }
     }
 
-    /// Whether this process is the node. A process is the node as long as it is connected, and never again once another one has
+    /// Accepts this process as the node, if it may be. A process is the node as long as it is connected, and never again once another one has
     /// taken its place: two processes with copies of the same data would vote twice as one member.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
-//! What is for the leader of a partition that has none which is known here: commands of other partitions, and jobs that did not reach
-//! their worker. Senders repeat commands, but only after `BrokerConfig::retry_interval`, which is long beside an election; jobs would come
-//! again after their time-out.
+//! Holds messages for a partition until this node knows its leader: commands from other partitions, and jobs that did not reach their
+//! worker. Without it a command would be late by `BrokerConfig::retry_interval`, after which its sender repeats it, and a job by its
+//! time-out; an election is much shorter.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,7 +54,7 @@ impl Parcel {
     }
 }
 
-/// On its way to the leader of a partition.
+/// A message to the leader of a partition.
 #[derive(Debug)]
 struct Held {
     parcel: Parcel,
@@ -287,7 +287,7 @@ impl Cluster {
         self.came(partition, Parcel::GivenBack(jobs), forwarded);
     }
 
-    /// From another node.
+    /// Handles a message from another node.
     fn came(&self, partition: u32, parcel: Parcel, forwarded: bool) {
         let way = match forwarded {
             true => Way::SentOn,

@@ -145,7 +145,7 @@ impl Cluster {
         self.local.freshness.forget_expected();
     }
 
-    /// The partition goes on from a copy that may lack the last entries: who waited for these would wait until there are as many again.
+    /// The partition goes on from a copy that may lack the last entries. Reads must not wait for these.
     pub(super) fn forget_progress_of(&self, partition: u32) {
         self.peers.members.forget_progress_of(partition);
         self.local.freshness.forget_expected_of(partition);

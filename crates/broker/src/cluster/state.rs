@@ -105,7 +105,7 @@ impl Cluster {
         if is_purged {
             self.forget_progress();
         }
-        // These go on from a copy that may lack what others had: their log is another one from there on.
+        // A partition that goes on from an older copy has a new log from there on; old positions mean nothing in it.
         for (partition, least) in &state.least_keys {
             if known.least_keys.get(partition) != Some(least) {
                 self.forget_progress_of(*partition);

@@ -286,8 +286,8 @@ impl PartitionCore {
         match batch {
             Some(batch) => self.offer(Bytes::from(batch), effects, next_position),
             None if effects.is_empty() => Ok(None),
-            // Whoever was paused may have a successor and not know of it, and what it reads is old: an answer that tells of the
-            // state leaves once a majority has taken an entry, though there is nothing to record.
+            // A leader that was paused may have been replaced without knowing it, and its state is old then. An empty entry that a
+            // majority has stored confirms that it still leads, so the answer waits for one.
             None if can_lose && effects.tell_of_state() => {
                 self.offer(Bytes::new(), effects, next_position)
             }

@@ -86,7 +86,7 @@ metrics! {
 }
 
 metrics! {
-    /// What is told of the door.
+    /// Metrics of authentication.
     pub struct LoginFamilies {
         pub(super) refused: Family<RefusedLabels, Counter> = "skep_authentication_failures", "Requests whose caller did not come in";
         pub(super) looked_up: Family<LookLabels, Counter> = "skep_authentication_lookups", "Headers of callers, by whether they were checked before";

@@ -88,7 +88,7 @@ fn wrong(row: &Row, things: &Things<'_>, token: &str) -> Option<String> {
         Stranger::NotFound => status == 404,
         Stranger::Forbidden => status == 403,
         Stranger::Unauthorized => status == 401,
-        // What is listed of something that is not there may be refused like it.
+        // A list that belongs to a missing object may be refused as the object is.
         Stranger::Nothing => status == 404 || status == 200 && !row.tells(&answer),
     };
     let text: String = answer.to_string().chars().take(300).collect();
