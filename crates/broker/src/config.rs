@@ -79,9 +79,9 @@ pub struct BrokerConfig {
     pub max_message_size: usize,
     pub advertised: Advertised,
     /// `camunda.data.secondary-storage.*`; `None` for type `none`.
-    pub secondary_storage: Option<skep_export::Config>,
+    pub secondary_storage: Option<skep_secondary::Config>,
     /// `camunda.data.exporters.*`: exporters beside secondary storage.
-    pub exporters: Vec<skep_export::ExporterConfig>,
+    pub exporters: Vec<skep_exporting::ExporterConfig>,
     /// `camunda.data.export.distribution-interval`: positions of exporters are recorded this often.
     pub export_interval: Duration,
     /// `camunda.cluster.cluster-id`; if absent, a new id is created and kept.
@@ -189,7 +189,7 @@ impl Default for BrokerConfig {
                 host: "localhost".to_string(),
                 port: 26501,
             },
-            secondary_storage: Some(skep_export::Config::default()),
+            secondary_storage: Some(skep_secondary::Config::default()),
             exporters: Vec::new(),
             export_interval: Duration::from_secs(15),
             cluster_id: None,

@@ -187,7 +187,8 @@ impl Hosting {
             _ => {}
         }
         create_dir_durably(&self.partitions()).map_err(text)?;
-        secondary.purge(&state.cluster_id)?;
+        let emptied = secondary.purge(&state.cluster_id);
+        emptied.map_err(|error| error.to_string())?;
         write_durably(&marker, this.as_bytes()).map_err(text)?;
         Ok(true)
     }

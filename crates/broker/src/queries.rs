@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use skep_export::Store;
 use skep_protocol::Key;
 use skep_query::entities::ELEMENT_INSTANCE;
 use skep_query::{
     Answer, BoxFuture, Consistency, Groups, Measure, Query, QueryError, Row, Search, Storage,
     groups, merge,
 };
+use skep_secondary::Store;
 use tokio::sync::oneshot;
 
 use crate::asking::{QueryResult, gone};
@@ -72,7 +72,7 @@ impl Broker {
 
     fn shares_database(&self) -> bool {
         let secondary = self.config().secondary_storage.as_ref();
-        secondary.is_some_and(skep_export::Config::is_shared)
+        secondary.is_some_and(skep_secondary::Config::is_shared)
     }
 
     /// Asks one place for the rows of all partitions.

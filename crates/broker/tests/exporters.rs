@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use skep_broker::BrokerConfig;
 use skep_broker::partition::Report;
-use skep_export::Phase;
+use skep_exporting::Phase;
 use skep_protocol::command::{Command, ExportingChange};
 use skep_protocol::value::ExportingPhase;
 use support::exporter::{Fake, Target};

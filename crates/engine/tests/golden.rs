@@ -4,13 +4,8 @@
 //! The files in `golden/` are never edited. `SKEP_GOLDEN=write` writes those that do not exist yet, no others.
 #![allow(clippy::disallowed_methods)] // Golden files are read and written.
 
-#[path = "../../protocol/tests/golden_file/mod.rs"]
-mod golden_file;
-mod support;
-
 use std::sync::{Arc, Mutex};
 
-use golden_file::{hex, path, unhex};
 use skep_engine::remote::{
     BroadcastedSignal, CorrelateSubscription, Definition, Distributed, GlobalPlace, RemoteCommand,
     ScalingCommand,
@@ -34,7 +29,8 @@ use skep_protocol::value::{
     ListenerEvent, MappingInstruction, MessageSubscriptionValue, PinnedElement, ProcessValue,
 };
 use skep_protocol::{Document, Key, TenantId};
-use support::*;
+use skep_testkit::golden_file::{self, hex, path, unhex};
+use skep_testkit::rig::*;
 
 /// The lines of a golden file, each as bytes per column.
 fn golden(name: &str, current: impl FnOnce() -> Vec<Vec<Vec<u8>>>) -> Vec<Vec<Vec<u8>>> {

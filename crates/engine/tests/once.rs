@@ -6,14 +6,13 @@
 
 #[path = "once/player.rs"]
 mod player;
-mod support;
 #[path = "once/tree.rs"]
 mod tree;
 
 use std::collections::BTreeMap;
 
 use skep_sim::Random;
-use support::*;
+use skep_testkit::rig::*;
 
 fn play_one(seed: u64) {
     let mut random = Random(seed);

@@ -5,7 +5,6 @@
 
 #[path = "replay/batches.rs"]
 mod batches;
-mod support;
 
 #[path = "replay/migrations.rs"]
 mod migrations;
@@ -25,7 +24,7 @@ use skep_protocol::value::{
     ActivateElement, Corrections, ExporterPosition, ExporterValue, ExportingPhase, JobResult,
 };
 use skep_protocol::{Document, Key, TenantId};
-use support::*;
+use skep_testkit::rig::*;
 
 /// SplitMix64.
 pub struct Random(u64);

@@ -3,8 +3,6 @@
 //!
 //! `SKEP_SEEDS=10000 cargo test --release -p skep-engine --test rights` tries more of them; `SKEP_SEED=7` only this one.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -18,7 +16,7 @@ use skep_protocol::{
     Document, Key, Rejection, RejectionType, Response, Routing, TenantFilter, TenantId, Tenants,
 };
 use skep_sim::Random;
-use support::*;
+use skep_testkit::rig::*;
 
 const PARTITIONS: u32 = 2;
 const USERS: [&str; 3] = ["anna", "bert", "cleo"];

@@ -3,13 +3,11 @@
 //! The files in `golden/` are never edited. A new value type, or a new version of one, adds a line:
 //! `SKEP_GOLDEN=write cargo test -p skep-protocol --test golden` adds what is missing and changes nothing else.
 
-mod golden_file;
 mod samples;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use golden_file::{hex, path, unhex};
 use samples::*;
 use serde_json::json;
 use skep_protocol::batch::{BatchReader, BatchWriter};
@@ -19,6 +17,7 @@ use skep_protocol::origin::Origin;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::*;
 use skep_protocol::{Key, Rejection, RejectionType, TenantId, ValueType};
+use skep_testkit::golden_file::{self, hex, path, unhex};
 
 /// The golden lines `name hex`; missing ones are added when asked for.
 fn golden(file: &str, current: &[(String, Vec<u8>)]) -> BTreeMap<String, Vec<u8>> {

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use skep_client::{Code, CreateInstance, Error};
+use skep_testkit::sandbox;
 use support::ledger::{self, Load, Shared};
-use support::{Server, Start, eventually, sandbox};
+use support::{Server, Start, eventually};
 
 /// Starts the server so that a system call fails: in each thread, as `injection` says, and if a path is given only calls
 /// for that file.

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use skep_client::{ActivateJobs, Client, Code, CreateInstance, Error, Problem};
+use skep_testkit::sandbox::{self, FileSystem, Filler};
 use support::ledger::{self, Load, Shared};
-use support::sandbox::{self, FileSystem, Filler};
 use support::{PATIENCE, Server, Start, eventually};
 
 const MIB: u64 = 1 << 20;

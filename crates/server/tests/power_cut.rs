@@ -7,9 +7,9 @@ mod support;
 
 use std::time::Duration;
 
+use skep_testkit::sandbox::{self, FileSystem};
 use support::Start;
 use support::ledger::{self, Load, Shared};
-use support::sandbox::{self, FileSystem};
 
 fn rounds() -> u64 {
     let set = std::env::var("SKEP_POWER_CUTS").ok();

@@ -113,7 +113,6 @@ fn partition_cluster_and_what_they_share_are_made_of_parts() {
     expect_none(&problems, "what grows gets a part that owns its fields:");
 }
 
-/// The product code of the broker, without tests within its files.
 /// Files of a folder of sources.
 const MAX_FILES: usize = 25;
 const CROWDED_FOLDERS: &str = include_str!("crowded_folders.txt");
@@ -129,27 +128,79 @@ fn folders_hold_what_a_glance_takes_in() {
         }
     }
     found.retain(|_, files| *files > MAX_FILES);
-    let lines = CROWDED_FOLDERS
-        .lines()
-        .filter(|line| !line.starts_with('#'));
+    expect_figures(
+        &found,
+        ("crowded_folders.txt", CROWDED_FOLDERS),
+        &format!("a folder has at most {MAX_FILES} files:"),
+    );
+}
+
+/// Compares figures with those of a list, whose lines have a figure and a name. They must be equal: a figure that fell is written down, so
+/// that it never grows again.
+fn expect_figures(found: &BTreeMap<String, usize>, (list, text): (&str, &str), rule: &str) {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
     let known: BTreeMap<String, usize> = lines
         .map(|line| {
-            let (files, path) = line.split_once(' ').expect("files, path");
-            (path.to_string(), files.parse().expect("a number of files"))
+            let (figure, name) = line.split_once(' ').expect("a figure and a name");
+            (name.to_string(), figure.parse().expect("a figure"))
         })
         .collect();
-    let differs = |(path, files): (&String, &usize), other: &BTreeMap<String, usize>| {
-        (other.get(path) != Some(files)).then(|| format!("{files} {path}"))
+    let differs = |(name, figure): (&String, &usize), other: &BTreeMap<String, usize>| {
+        (other.get(name) != Some(figure)).then(|| format!("{figure} {name}"))
     };
     let now = found.iter().filter_map(|it| differs(it, &known));
-    let before = known.iter().filter_map(|it| differs(it, &found));
+    let before = known.iter().filter_map(|it| differs(it, found));
     let problems: Vec<String> = now
         .map(|it| format!("there are {it}"))
-        .chain(before.map(|it| format!("in crowded_folders.txt are {it}")))
+        .chain(before.map(|it| format!("in {list} are {it}")))
         .collect();
+    expect_none(&problems, &format!("{rule} ({list} only falls)"));
+}
+
+const ERRORS_THAT_ARE_TEXTS: &str = include_str!("errors_that_are_texts.txt");
+
+/// A caller can act on a type. On a text it can only search for words.
+#[test]
+fn errors_are_types() {
+    let mut found: BTreeMap<String, usize> = BTreeMap::new();
+    for (path, text) in files(&[".rs"]) {
+        let Some((name, file)) = path
+            .strip_prefix("crates/")
+            .and_then(|path| path.split_once("/src/"))
+        else {
+            continue;
+        };
+        if ["sim", "testbed", "testkit", "tidy"].contains(&name) || file.ends_with("tests.rs") {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or("");
+        let texts = code.lines().filter(|line| returns_a_text(line)).count();
+        if texts > 0 {
+            *found.entry(name.to_string()).or_default() += texts;
+        }
+    }
+    expect_figures(
+        &found,
+        ("errors_that_are_texts.txt", ERRORS_THAT_ARE_TEXTS),
+        "an error is a type:",
+    );
+}
+
+fn returns_a_text(line: &str) -> bool {
+    line.split_once("Result<")
+        .is_some_and(|(_, rest)| rest.contains(", String>"))
+}
+
+#[test]
+fn crates_share_test_code_by_a_crate() {
+    let across = |text: &str| text.contains("#[path = \"../../../");
+    let mut by_path = files(&[".rs"]);
+    by_path.retain(|path, text| {
+        path.starts_with("crates/") && !path.starts_with("crates/tidy/") && across(text)
+    });
     expect_none(
-        &problems,
-        &format!("a folder has at most {MAX_FILES} files, and crowded_folders.txt only falls:"),
+        &by_path.into_keys().collect::<Vec<_>>(),
+        "what tests of several crates share is in `testkit`:",
     );
 }
 
@@ -170,6 +221,7 @@ fn a_module_with_parts_is_a_file_beside_its_folder() {
     );
 }
 
+/// The product code of the broker, without tests within its files.
 fn broker() -> Vec<(String, String)> {
     let own = files(&[".rs"]).into_iter();
     let own = own.filter(|(path, _)| path.starts_with("crates/broker/src/"));

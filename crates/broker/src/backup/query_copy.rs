@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use skep_backup::{BackupError, PIECE, Upload};
-use skep_export::Store;
+use skep_secondary::Store;
 
 /// A copy that is removed again.
 struct Copy(PathBuf);

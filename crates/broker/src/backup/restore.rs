@@ -77,7 +77,7 @@ pub fn plan(config: &BrokerConfig, reader: &Reader) -> Result<Plan, RestoreError
         ));
     }
     let secondary = config.secondary_storage.as_ref();
-    if secondary.is_some_and(skep_export::Config::is_shared) {
+    if secondary.is_some_and(skep_secondary::Config::is_shared) {
         return refused(
             "secondary storage is a database or a search server (camunda.data.secondary-storage.type), which backups of Skep do not \
              contain: restore with the embedded one, or none"
@@ -240,7 +240,7 @@ fn restore_partition(
             file.write_all(&reader.content(object)?)?;
         }
         drop(file);
-        skep_export::put_copy(&copy, directory)?;
+        skep_secondary::put_copy(&copy, directory)?;
     }
     let log_config = LogConfig {
         segment_bytes: config.log_segment_bytes,

@@ -75,7 +75,7 @@ impl Cluster {
     /// Searches are answered by a database or a search server.
     pub(crate) fn has_shared_storage(&self) -> bool {
         let secondary = self.config.secondary_storage.as_ref();
-        secondary.is_some_and(skep_export::Config::is_shared)
+        secondary.is_some_and(skep_secondary::Config::is_shared)
     }
 
     /// As the leader of the metadata group.

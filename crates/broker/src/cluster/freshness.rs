@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use skep_cluster::node_of;
-use skep_export::Store;
 use skep_query::{Consistency, Query, QueryError};
+use skep_secondary::Store;
 
 use super::Cluster;
 use super::positions::PositionKnown;

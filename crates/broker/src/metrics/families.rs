@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skep_export::ExportMetrics;
+use skep_exporting::ExportMetrics;
 use skep_metrics::{Bounds, Counter, Family, Gauge, Histogram, RealGauge, Registry};
 use skep_metrics::{Declared, labels, metrics};
 

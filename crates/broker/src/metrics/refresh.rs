@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use skep_export::{OfExporter, Phase, Status};
+use skep_exporting::{OfExporter, Phase, Status};
 use skep_metrics::{Counter, Gauge};
 use skep_service::{PartitionHealth, PartitionRole};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use skep_export::{Phase, Status};
+use skep_exporting::{Phase, Status};
 use skep_protocol::value::{ExportingPhase, ExportingValue};
 
 /// What everybody may see of the exporters, and those who stop a partition end.

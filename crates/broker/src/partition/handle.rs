@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use parking_lot::Mutex;
-use skep_export::LogProgress;
+use skep_exporting::LogProgress;
 use skep_replication::Members;
 use skep_service::PartitionRole;
 use skep_storage::StorageError;

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::RwLock;
-use skep_export::{CommittedLog, ExportMetrics, LogError, LogProgress, Store};
+use skep_exporting::{CommittedLog, ExportMetrics, LogError, LogProgress};
+use skep_secondary::Store;
 use skep_storage::StorageError;
 use skep_storage::log::LogReader;
 
@@ -115,7 +116,7 @@ pub fn open_secondary(
     let Some(secondary) = config.secondary_storage.clone() else {
         return Secondary::Off;
     };
-    let of = skep_export::Partition {
+    let of = skep_secondary::Partition {
         id: partition,
         directory,
         cluster: config.cluster_id.as_deref().unwrap_or_default(),

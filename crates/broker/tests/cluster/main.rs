@@ -29,14 +29,13 @@ use skep_broker::clock::Clock;
 use skep_broker::partition::Report;
 use skep_broker::partition::Secondary;
 use skep_broker::{Broker, BrokerConfig, ClusterConfig, OpenError};
-use skep_export::{
-    Documents, DocumentsSettings, ExporterConfig, Rdbms, RdbmsSettings, StoreLocation,
-};
+use skep_exporting::ExporterConfig;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{ActivateJobs, AwaitResult, Command, Request};
 use skep_protocol::{ActivatedJob, Failure, Key, Response};
 use skep_query::entities::PROCESS_INSTANCE;
 use skep_query::{Answer, Consistency, Query, QueryError, Search, Storage};
+use skep_secondary::{Documents, DocumentsSettings, Rdbms, RdbmsSettings, StoreLocation};
 use skep_service::{Broker as _, JobReceiver, PartitionRole};
 use skep_testbed::Proxy;
 use support::{PATIENCE, Rig, create, jobs, one_task, publish};
@@ -51,7 +50,7 @@ struct Nodes {
     /// Nodes that begin the cluster.
     initial_nodes: u32,
     /// Where each keeps what can be searched.
-    store: fn(&Nodes) -> skep_export::Config,
+    store: fn(&Nodes) -> skep_secondary::Config,
     database: Option<&'static skep_testbed::Postgres>,
     search_server: Option<&'static skep_testbed::SearchServer>,
     prefix: String,
@@ -63,9 +62,9 @@ struct Nodes {
 }
 
 /// In one database.
-fn in_database(nodes: &Nodes) -> skep_export::Config {
+fn in_database(nodes: &Nodes) -> skep_secondary::Config {
     let Some(server) = nodes.database else {
-        return skep_export::Config::default();
+        return skep_secondary::Config::default();
     };
     let settings = RdbmsSettings {
         url: server.url(),
@@ -74,25 +73,25 @@ fn in_database(nodes: &Nodes) -> skep_export::Config {
         prefix: nodes.prefix.clone(),
         auto_ddl: true,
     };
-    skep_export::Config {
+    skep_secondary::Config {
         location: StoreLocation::Rdbms(Arc::new(Rdbms::new(&settings).unwrap())),
         max_wait: DEADLINE,
-        ..skep_export::Config::default()
+        ..skep_secondary::Config::default()
     }
 }
 
 /// In indices of one search server.
-fn in_indices(nodes: &Nodes) -> skep_export::Config {
+fn in_indices(nodes: &Nodes) -> skep_secondary::Config {
     let Some(server) = nodes.search_server else {
-        return skep_export::Config::default();
+        return skep_secondary::Config::default();
     };
     let mut settings = DocumentsSettings::new("opensearch");
     settings.urls = vec![server.url()];
     settings.index_prefix = nodes.prefix.clone();
-    skep_export::Config {
+    skep_secondary::Config {
         location: StoreLocation::Documents(Arc::new(Documents::new(settings).unwrap())),
         max_wait: DEADLINE,
-        ..skep_export::Config::default()
+        ..skep_secondary::Config::default()
     }
 }
 
@@ -108,7 +107,7 @@ impl Nodes {
                 .collect(),
             partitions,
             initial_nodes: size as u32,
-            store: |_| skep_export::Config::default(),
+            store: |_| skep_secondary::Config::default(),
             database: None,
             search_server: None,
             prefix: String::new(),

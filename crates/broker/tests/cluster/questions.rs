@@ -1,6 +1,6 @@
 //! What operators ask one node, all of them answer; and what they tell one, all of them do.
 
-use skep_export::Phase;
+use skep_exporting::Phase;
 use skep_protocol::command::ExportingChange;
 use skep_protocol::value::ExportingPhase;
 

@@ -1,8 +1,6 @@
 //! What happened is found: in every partition, at once, once, and also after a restart.
 #![allow(clippy::duplicate_mod)] // The suites are compiled for each back end.
 
-#[path = "../../../export/tests/backend/mod.rs"]
-mod backend;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -25,7 +23,8 @@ macro_rules! over {
             /// A broker with a store of this kind.
             async fn open(partitions: u32) -> crate::support::Rig {
                 crate::support::Rig::new(|config| {
-                    config.secondary_storage = Some(crate::backend::Backend::$backend.config());
+                    config.secondary_storage =
+                        Some(skep_testkit::stores::Backend::$backend.config());
                     config.partitions = partitions;
                 })
                 .await

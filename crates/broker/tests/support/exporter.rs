@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use skep_export::{Beginning, Bulk, Exporter, ExporterConfig, Make, Position, Tally};
+use skep_exporting::{
+    Beginning, Bulk, Exporter, ExporterConfig, Make, Position, Tally, TargetError,
+};
 use skep_protocol::batch::BatchReader;
 
 /// How often each record of the one partition has arrived, by position.
@@ -51,7 +53,7 @@ impl Make for Fake {
 }
 
 impl Exporter for Exporting {
-    fn open(&mut self) -> Result<Option<Position>, String> {
+    fn open(&mut self) -> Result<Option<Position>, TargetError> {
         Ok(None)
     }
 
@@ -64,7 +66,7 @@ impl Exporter for Exporting {
         _entry: u64,
         payload: &[u8],
         _tally: &mut Tally,
-    ) -> Result<(u64, i64), String> {
+    ) -> Result<(u64, i64), TargetError> {
         let mut reader = BatchReader::new(payload).unwrap();
         for record in reader.by_ref() {
             self.taken.push(record.unwrap().position);
@@ -80,10 +82,10 @@ impl Exporter for Exporting {
         Duration::from_millis(1)
     }
 
-    fn flush(&mut self, to: Position) -> Result<(), String> {
+    fn flush(&mut self, to: Position) -> Result<(), TargetError> {
         let mut target = self.target.0.lock();
         if target.is_away {
-            return Err("the target is away".to_string());
+            return Err(TargetError::Busy("the target is away".to_string()));
         }
         for position in self.taken.drain(..) {
             *target.records.entry(position).or_default() += 1;

@@ -3,7 +3,7 @@
 use skep_protocol::{ActivatedJob, Key};
 use skep_sim::Random;
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 /// More than any of the processes needs.
 const MOST_ACTIONS: usize = 5_000;

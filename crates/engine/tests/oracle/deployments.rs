@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::commands::{Arguments, command};
-use crate::support::Rig;
 use crate::{scenarios, yaml};
 use skep_protocol::Key;
+use skep_testkit::rig::Rig;
 
 /// Refused by 8.8.
 const SINCE_8_9: [&str; 1] = ["conditional_start.bpmn"];

@@ -7,9 +7,6 @@
 //! `SKEP_ORACLE=job/` plays the scenarios whose names begin so and prints every difference.
 #![allow(clippy::disallowed_methods)] // Scenarios are files.
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod batch_operations;
 mod commands;
 mod compare;

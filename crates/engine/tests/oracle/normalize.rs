@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::support::START;
+use skep_testkit::rig::START;
 
 const FIRST_KEY: i64 = 1 << 51;
 const FIRST_TIME: i64 = 100_000_000_000;

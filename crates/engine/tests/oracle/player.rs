@@ -10,9 +10,9 @@ use skep_protocol::json::render;
 use skep_protocol::{ActivatedJob, Key, Rejection, Response};
 
 use crate::commands::{Arguments, Stop, command};
-use crate::support::Rig;
 use crate::yaml;
 use crate::{batch_operations, keys};
+use skep_testkit::rig::Rig;
 
 /// What a scenario led to.
 #[derive(Default)]

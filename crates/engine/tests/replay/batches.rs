@@ -4,8 +4,8 @@ use skep_protocol::Key;
 use skep_protocol::command::*;
 use skep_protocol::value::{BatchOperationItem, BatchOperationType, BatchPlan};
 
-use crate::support::*;
 use crate::{Random, migrations};
+use skep_testkit::rig::*;
 
 pub fn command(rig: &mut Rig, random: &mut Random, elements: &[String]) {
     let partition = 1 + random.next(rig.partitions.len() as u64) as u32;

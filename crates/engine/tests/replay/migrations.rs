@@ -8,7 +8,7 @@ use skep_protocol::value::{BatchPlan, MappingInstruction};
 use skep_protocol::{Key, TenantId};
 
 use super::Random;
-use super::support::*;
+use skep_testkit::rig::*;
 
 /// The same model under other names: those of the process, its elements and its sequence flows.
 pub fn renamed(xml: &str) -> String {

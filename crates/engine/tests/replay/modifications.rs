@@ -6,7 +6,7 @@ use skep_protocol::command::{Command, ModifyProcessInstance};
 use skep_protocol::value::*;
 
 use super::Random;
-use super::support::*;
+use skep_testkit::rig::*;
 
 /// Every element of the process, those that nobody may choose too.
 pub fn all_ids(bpmn: &skep_model::builder::Bpmn) -> Vec<String> {

@@ -10,8 +10,8 @@ use skep_engine::state::State;
 use skep_protocol::batch::BatchReader;
 use skep_protocol::{Key, TenantId};
 
-use crate::support::*;
 use crate::{Change, Random, change_one, command, exporting, finish, prepared};
+use skep_testkit::rig::*;
 
 /// What a command has written, and how many records the rig had seen then.
 struct Step {

@@ -1,10 +1,10 @@
 //! Ad-hoc sub-processes, run by expressions and commands, or by the worker of a job.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{ActivateAdHoc, Command};
 use skep_protocol::value::{ActivateElement, JobKind, JobResult, JobResultType};
 use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
+use skep_testkit::rig::*;
 
 /// Two service tasks, the second followed by a third.
 fn content(inside: Bpmn) -> Bpmn {

@@ -10,7 +10,7 @@ use skep_protocol::value::*;
 use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
 
 use super::identity::{authorization, member, new, user};
-use crate::support::*;
+use skep_testkit::rig::*;
 
 /// A rig that asks who calls, with the users anna and bert, who may do nothing.
 fn asking(partitions: u32) -> Rig {

@@ -1,10 +1,10 @@
 //! Banned instances: nothing happens in them any more, nothing else notices, and they can be cancelled.
 
-use crate::support::*;
 use skep_engine::Ban;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{AwaitResult, Command, FailJob};
 use skep_protocol::{Document, Key, RejectionType};
+use skep_testkit::rig::*;
 
 /// A job, a timer and a message wait side by side.
 fn process() -> Bpmn {

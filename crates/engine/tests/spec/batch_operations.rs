@@ -1,6 +1,5 @@
 //! Batch operations: one command for many things, on all partitions, a few items at a time.
 
-use crate::support::*;
 use skep_engine::RemoteCommand;
 use skep_engine::batch_operation::MAX_FILTER_BYTES;
 use skep_model::builder::Bpmn;
@@ -10,6 +9,7 @@ use skep_protocol::value::{
     HistoryDeletionValue,
 };
 use skep_protocol::{Key, Rejection, Response};
+use skep_testkit::rig::*;
 
 const CANCEL: BatchOperationType = BatchOperationType::CancelProcessInstance;
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::support::*;
 use skep_engine::batch_operation::MAX_UNFINISHED;
 use skep_engine::state::State;
 use skep_engine::{Effects, Engine, NoStreams};
@@ -10,6 +9,7 @@ use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
 use skep_protocol::value::{BatchOperationItem, BatchOperationType, BatchPlan};
 use skep_protocol::{Key, Rejection, Response};
+use skep_testkit::rig::*;
 
 struct Lone {
     engine: Engine,

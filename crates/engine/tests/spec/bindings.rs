@@ -3,7 +3,7 @@
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 const LATEST: &str = "";
 const TOGETHER: &str = r#"bindingType="deployment""#;

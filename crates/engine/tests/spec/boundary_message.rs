@@ -1,7 +1,7 @@
 //! Message boundary events: what a message does to the activity that they stand at.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 fn process(interrupting: bool) -> Bpmn {
     let bpmn = Bpmn::process("p")

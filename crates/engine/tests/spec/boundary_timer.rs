@@ -1,7 +1,7 @@
 //! Timer boundary events: what time does to the activity that they stand at.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 fn interrupting() -> Bpmn {
     Bpmn::process("p")

@@ -9,7 +9,7 @@ mod rules;
 
 use std::collections::BTreeSet;
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 const FACTS: &str = include_str!("../../../../tests/facts/bpmn.md");
 

@@ -3,12 +3,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::support::*;
 use skep_engine::EngineConfig;
 use skep_engine::state::State;
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
 use skep_protocol::command::Command;
+use skep_testkit::rig::*;
 
 /// One job; its completion is the work in which `break_rule` looks on.
 fn panic_of(break_rule: fn(&mut State, Key)) -> (String, Option<Key>, Key) {

@@ -1,10 +1,10 @@
 //! One command does not keep the partition: what is over its budget goes on in later batches, and what can never fit is an
 //! incident.
 
-use crate::support::*;
 use skep_engine::{EngineConfig, TurnTime};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
+use skep_testkit::rig::*;
 
 /// A process with a parallel gateway that leads to so many service tasks.
 fn wide(id: &str, tasks: usize, task: impl Fn(Bpmn, usize) -> Bpmn) -> Bpmn {

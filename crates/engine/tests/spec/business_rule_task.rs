@@ -2,7 +2,7 @@
 
 use skep_model::builder::Bpmn;
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 fn process(decision: &str) -> Bpmn {
     Bpmn::process("p")

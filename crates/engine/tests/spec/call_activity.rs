@@ -1,7 +1,7 @@
 //! Call activities: an instance of another process, and what goes in and comes back.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 fn child() -> Bpmn {
     Bpmn::process("child")

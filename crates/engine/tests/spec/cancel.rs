@@ -1,8 +1,8 @@
 //! Cancelling a process instance.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
+use skep_testkit::rig::*;
 
 #[test]
 fn ends_everything_that_belongs_to_the_instance() {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::support::*;
 use skep_engine::state::State;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 #[test]
 fn a_large_row_is_stored_as_it_was_captured() {

@@ -1,8 +1,8 @@
 //! The clock of the state: pinned, and running again.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::Command;
+use skep_testkit::rig::*;
 
 fn process() -> Bpmn {
     Bpmn::process("p")

@@ -1,11 +1,11 @@
 //! Cluster variables: what expressions see as `camunda.vars`.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, EvaluateConditionals};
 use skep_protocol::origin::Claims;
 use skep_protocol::value::ClusterVariableValue;
 use skep_protocol::{Document, Response, TenantId};
+use skep_testkit::rig::*;
 
 fn value(name: &str, value: &str, tenant: Option<&str>) -> ClusterVariableValue {
     ClusterVariableValue {

@@ -1,7 +1,7 @@
 //! Compensation: what has completed is undone by its handlers.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 /// A service task of this name, compensated by a job `undo-NAME`.
 fn compensable(bpmn: Bpmn, id: &str) -> Bpmn {

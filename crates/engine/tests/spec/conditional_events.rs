@@ -1,7 +1,7 @@
 //! Conditional events: what waits for a condition hears of the variables that it sees.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 fn waiting() -> Bpmn {
     Bpmn::process("p")

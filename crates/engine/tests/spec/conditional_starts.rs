@@ -1,11 +1,11 @@
 //! Conditional start events: a client has their conditions evaluated.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, EvaluateConditionals};
 use skep_protocol::origin::Claims;
 use skep_protocol::response::ConditionalsEvaluated;
 use skep_protocol::{Document, Key, Rejection, Response, TenantId};
+use skep_testkit::rig::*;
 
 fn command(definition: Option<Key>, variables: &str) -> Command {
     Command::EvaluateConditionals(EvaluateConditionals {

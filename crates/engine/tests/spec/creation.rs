@@ -1,9 +1,9 @@
 //! Creating process instances: which version, where they start, and what the client is told.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
 use skep_protocol::{Key, Response};
+use skep_testkit::rig::*;
 
 fn one(job: &str) -> Bpmn {
     Bpmn::process("p")

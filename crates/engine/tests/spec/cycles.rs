@@ -1,7 +1,7 @@
 //! Cycles: how often they fire, when next, and what becomes of the times that were missed.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 fn ticking(cycle: &str) -> Bpmn {
     Bpmn::process("p")

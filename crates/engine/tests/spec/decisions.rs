@@ -8,7 +8,7 @@ use skep_protocol::command::{Command, DecisionRef, EvaluateDecision, Request};
 use skep_protocol::value::DecisionEvaluationValue;
 use skep_protocol::{Document, Key, Rejection, Response};
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 fn command(decision: DecisionRef, variables: &str) -> Command {
     Command::EvaluateDecision(EvaluateDecision {

@@ -8,7 +8,7 @@ use skep_model::builder::Bpmn;
 use skep_protocol::command::{AddBatchItems, BatchCommand, Command, ProcessRef, Request};
 use skep_protocol::{Document, Key};
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 fn process(job: &str) -> String {
     Bpmn::process("p")

@@ -1,9 +1,9 @@
 //! Deploying and deleting definitions: versions, duplicates, refusals.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::Response;
 use skep_protocol::value::DeploymentValue;
+use skep_testkit::rig::*;
 
 fn process(id: &str, job: &str) -> Bpmn {
     Bpmn::process(id)

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::support::*;
 use skep_engine::RemoteCommand;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, Deploy, Resource};
 use skep_protocol::{Key, Response, TenantId};
+use skep_testkit::rig::*;
 
 fn process(job: &str) -> Bpmn {
     Bpmn::process("p")

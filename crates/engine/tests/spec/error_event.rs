@@ -1,7 +1,7 @@
 //! Errors that jobs and end events throw, and the events that catch them.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 fn process() -> Bpmn {
     Bpmn::process("p")

@@ -1,7 +1,7 @@
 //! Escalations that events throw, and the events that catch them.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 fn thrower(sub: Bpmn) -> Bpmn {
     sub.start("s2")

@@ -1,9 +1,9 @@
 //! The event-based gateway: the first event that happens decides which way is taken.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::Document;
 use skep_protocol::command::{BroadcastSignal, Command};
+use skep_testkit::rig::*;
 
 fn race() -> Bpmn {
     Bpmn::process("p")

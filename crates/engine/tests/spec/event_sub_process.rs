@@ -1,7 +1,7 @@
 //! Event sub-processes: what begins inside a scope when something happens.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 /// `work` beside an event sub-process with `handle`.
 fn with_start(start: impl FnOnce(Bpmn) -> Bpmn) -> Bpmn {

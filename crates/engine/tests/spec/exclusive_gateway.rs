@@ -1,7 +1,7 @@
 //! Exclusive gateways: which flow is taken.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 fn process() -> Bpmn {
     Bpmn::process("p")

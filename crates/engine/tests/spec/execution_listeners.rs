@@ -1,10 +1,10 @@
 //! Execution listeners: jobs that run before an element begins and before it has ended.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, ThrowError};
 use skep_protocol::value::{JobKind, ListenerEvent};
 use skep_protocol::{Document, RejectionType};
+use skep_testkit::rig::*;
 
 /// A service task with two start and two end listeners.
 fn process() -> Bpmn {

@@ -6,7 +6,7 @@ use skep_protocol::Command;
 use skep_protocol::command::ExportingChange;
 use skep_protocol::value::{ExporterPosition, ExporterValue, ExportingPhase};
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 fn change(rig: &mut Rig, change: ExportingChange) -> Result<(), (String, String)> {
     let partition = 1;

@@ -1,7 +1,7 @@
 //! Expressions that a client has evaluated.
 
-use crate::support::*;
 use skep_protocol::{Command, Document, Response};
+use skep_testkit::rig::*;
 
 fn evaluate(rig: &mut Rig, expression: &str) -> Result<Response, skep_protocol::Rejection> {
     rig.send(Command::EvaluateExpression {

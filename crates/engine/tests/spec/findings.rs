@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use skep_protocol::findings::Rule;
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 const PAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors");
 

@@ -1,10 +1,10 @@
 //! Task listeners that listen to the user tasks of all processes.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
 use skep_protocol::value::{GlobalListenerEvent, GlobalListenerValue, ListenerEvent};
 use skep_protocol::{Rejection, Response};
+use skep_testkit::rig::*;
 
 fn listener(id: &str, event: GlobalListenerEvent) -> GlobalListenerValue {
     GlobalListenerValue {

@@ -9,7 +9,7 @@ use skep_protocol::record::RecordType;
 use skep_protocol::value::*;
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 pub fn send(rig: &mut Rig, command: IdentityCommand) -> Result<Response, Rejection> {
     rig.send(Command::Identity(command))

@@ -1,9 +1,9 @@
 //! What all incidents have in common; their kinds are specified where they arise.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::Command;
 use skep_protocol::{Key, Response};
+use skep_testkit::rig::*;
 
 #[test]
 fn resolving_an_unknown_incident_is_refused() {

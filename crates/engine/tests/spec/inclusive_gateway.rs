@@ -1,7 +1,7 @@
 //! Inclusive gateway: which flows it takes, and what it waits for.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 /// Three branches, the third by default.
 fn branches() -> Bpmn {

@@ -1,9 +1,9 @@
 //! Commands that meet an instance while its work is put off: each turn takes one step here, and others come in between.
 
-use crate::support::*;
 use skep_engine::Ban;
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
+use skep_testkit::rig::*;
 
 /// One step a turn; put-off work waits for [`Rig::run_work`].
 fn slow(rig: &mut Rig) {

@@ -1,7 +1,7 @@
 //! Elements whose work is a job, as that of a service task.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 #[test]
 fn send_script_and_business_rule_tasks_and_message_events_are_jobs() {

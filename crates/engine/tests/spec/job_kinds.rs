@@ -8,7 +8,7 @@ use skep_protocol::intent::JobIntent;
 use skep_protocol::value::*;
 use skep_protocol::{Document, Key, Rejection, Response};
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 const USER_TASK_HEADERS: &str =
     r#"{"io.camunda.zeebe:action":"complete","io.camunda.zeebe:priority":"50"}"#;

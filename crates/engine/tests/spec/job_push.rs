@@ -1,8 +1,8 @@
 //! Jobs go into streams that have room, oldest first; what finds no room waits and is announced.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
+use skep_testkit::rig::*;
 
 fn process() -> Bpmn {
     Bpmn::process("p")

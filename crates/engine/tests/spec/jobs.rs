@@ -1,9 +1,9 @@
 //! Jobs: activation, completion, failure, time-outs, updates.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
 use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response};
+use skep_testkit::rig::*;
 
 fn process() -> Bpmn {
     Bpmn::process("p")

@@ -1,9 +1,9 @@
 //! A job that fits into no message gets an incident instead of being sent; the jobs behind it go on.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
 use skep_protocol::{ActivatedJob, Document, Key, Response};
+use skep_testkit::rig::*;
 
 fn process() -> Bpmn {
     Bpmn::process("p")

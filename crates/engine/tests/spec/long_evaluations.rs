@@ -1,9 +1,9 @@
 //! Evaluations of clients that take long are put off, and come to the same.
 
-use crate::support::*;
 use skep_engine::EngineConfig;
 use skep_protocol::command::*;
 use skep_protocol::{Document, Rejection, Response};
+use skep_testkit::rig::*;
 
 /// Steps after which an evaluation is put off.
 const SHORT: u64 = 1_000;

@@ -1,8 +1,5 @@
 //! Specifications of the engine: BPMN in, commands in, records out. One file per behaviour.
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod ad_hoc;
 mod authorization;
 mod banning;

@@ -9,7 +9,7 @@ use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
 use skep_protocol::{ActivatedJob, Document, Key, Response};
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 const MANY: usize = 200_000;
 

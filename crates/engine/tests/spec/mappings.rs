@@ -1,7 +1,7 @@
 //! Input and output mappings of elements.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 fn task(change: impl FnOnce(Bpmn) -> Bpmn) -> Bpmn {
     change(Bpmn::process("p").start("s").service_task("task", "work")).end("e")

@@ -5,7 +5,7 @@ use skep_model::builder::Bpmn;
 use skep_protocol::Command;
 use skep_protocol::command::{Deploy, Resource};
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 const LARGE: usize = 1 << 20;
 

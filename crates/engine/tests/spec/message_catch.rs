@@ -1,7 +1,7 @@
 //! Message catch events: waiting for a message with a correlation key.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 fn process() -> Bpmn {
     Bpmn::process("p")

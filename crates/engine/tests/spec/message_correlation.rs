@@ -1,9 +1,9 @@
 //! Buffering, time to live, message ids, one instance per process; the correlate command that answers who took it.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, CorrelateMessage};
 use skep_protocol::{Document, Response};
+use skep_testkit::rig::*;
 
 fn process(id: &str) -> Bpmn {
     Bpmn::process(id)

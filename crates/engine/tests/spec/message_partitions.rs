@@ -1,10 +1,10 @@
 //! The two sides of a subscription on different partitions, over a network that loses and repeats.
 
-use crate::support::*;
 use skep_engine::{EngineConfig, RemoteCommand, TurnTime};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, CorrelateMessage};
 use skep_protocol::{Document, Response};
+use skep_testkit::rig::*;
 
 /// "k" belongs to partition 3 of 3.
 const KEY: &str = "k";

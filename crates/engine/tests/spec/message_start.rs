@@ -1,9 +1,9 @@
 //! Message start events: a message begins an instance.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, CorrelateMessage};
 use skep_protocol::{Document, Key, Response};
+use skep_testkit::rig::*;
 
 fn process() -> Bpmn {
     Bpmn::process("p")

@@ -1,10 +1,10 @@
 //! Migration: a running instance becomes one of another definition, and goes on there. The recorded scenarios
 //! (`tests/oracle/migration`) have more of it.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
 use skep_protocol::command::{BroadcastSignal, Command};
+use skep_testkit::rig::*;
 
 fn one_task(process: &str, task: &str) -> Bpmn {
     Bpmn::process(process)

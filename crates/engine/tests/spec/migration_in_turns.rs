@@ -1,10 +1,10 @@
 //! A migration that is more than one turn's work: others have their turns, a restart does not end it, and nobody sees an
 //! instance that is half migrated.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{BroadcastSignal, Command};
 use skep_protocol::{Document, Key};
+use skep_testkit::rig::*;
 
 const TASKS: usize = 3000;
 

@@ -1,10 +1,10 @@
 //! Process instance modification: elements are activated, terminated and moved.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_protocol::Key;
 use skep_protocol::command::*;
 use skep_protocol::value::*;
-use skep_protocol::{Key, Rejection, Response};
+use skep_testkit::rig::*;
 
 pub fn activate(id: &str) -> ActivateInstruction {
     ActivateInstruction {
@@ -53,55 +53,6 @@ pub fn move_all(source: &str, target: &str, ancestor: MoveAncestor) -> MoveInstr
         target_element_id: target.into(),
         ancestor,
         ..MoveInstruction::default()
-    }
-}
-
-pub struct Modify<'a>(&'a mut Rig, ModifyProcessInstance);
-
-impl Rig {
-    pub fn modify(&mut self, instance: Key) -> Modify<'_> {
-        let command = ModifyProcessInstance {
-            process_instance_key: instance,
-            ..ModifyProcessInstance::default()
-        };
-        Modify(self, command)
-    }
-}
-
-impl Modify<'_> {
-    pub fn activate(mut self, instruction: ActivateInstruction) -> Self {
-        self.1.activate_instructions.push(instruction);
-        self
-    }
-
-    pub fn terminate(mut self, instruction: TerminateInstruction) -> Self {
-        self.1.terminate_instructions.push(instruction);
-        self
-    }
-
-    pub fn r#move(mut self, instruction: MoveInstruction) -> Self {
-        self.1.move_instructions.push(instruction);
-        self
-    }
-
-    pub fn send(self) -> Result<Response, Rejection> {
-        self.0.send(Command::ModifyProcessInstance(self.1))
-    }
-
-    #[track_caller]
-    pub fn done(self) {
-        self.send().unwrap();
-    }
-
-    /// The type and the reason of the refusal. Nothing has changed.
-    #[track_caller]
-    pub fn refused(self) -> (String, String) {
-        let Modify(rig, command) = self;
-        let before = rig.seen.iter().filter(|r| r.is_event()).count();
-        let refusal = rejected(rig.send(Command::ModifyProcessInstance(command)));
-        let after = rig.seen.iter().filter(|r| r.is_event()).count();
-        assert_eq!(before, after);
-        refusal
     }
 }
 

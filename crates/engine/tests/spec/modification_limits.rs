@@ -1,11 +1,11 @@
 //! Process instance modification: what is refused, and what takes several turns.
 
 use crate::modification::*;
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{BroadcastSignal, Command};
 use skep_protocol::value::{ActivateInstruction, MoveAncestor};
 use skep_protocol::{Document, Key};
+use skep_testkit::rig::*;
 
 #[test]
 fn what_cannot_be_activated_is_refused() {

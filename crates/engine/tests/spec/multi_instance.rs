@@ -1,8 +1,8 @@
 //! Multi-instance activities: once for each item of a collection, all at once or one after the other.
 
-use crate::support::*;
 use skep_protocol::Key;
 use skep_protocol::command::Command;
+use skep_testkit::rig::*;
 
 const INPUT: &str = r#"inputCollection="=items" inputElement="item""#;
 const OUTPUT: &str = r#"outputCollection="results" outputElement="=r""#;

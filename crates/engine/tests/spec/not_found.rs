@@ -4,7 +4,7 @@ use skep_engine::key_not_found;
 use skep_protocol::command::*;
 use skep_protocol::{Document, Key, RejectionType};
 
-use crate::support::Rig;
+use skep_testkit::rig::Rig;
 
 const KEY: Key = Key(i64::MAX);
 

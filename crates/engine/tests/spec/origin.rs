@@ -8,7 +8,7 @@ use skep_protocol::command::{BroadcastSignal, Command, Draft, Request};
 use skep_protocol::origin::{Claims, Principal};
 use skep_protocol::{Document, Key};
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 fn fork(tasks: usize) -> Bpmn {
     let mut process = Bpmn::process("p").start("s").parallel("fork");

@@ -1,8 +1,8 @@
 //! Parallel gateways: forks and joins.
 
 use crate::modification::activate;
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 #[test]
 fn forks_into_all_flows_and_joins_when_all_have_come() {

@@ -7,7 +7,7 @@ use skep_engine::state::State;
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 /// A partition with jobs in every state, and the batches that made it.
 fn leader() -> Rig {

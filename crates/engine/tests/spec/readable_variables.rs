@@ -1,8 +1,8 @@
 //! What is accepted as a variable can be read by expressions: the limits at the edge are those of FEEL.
 
-use crate::support::*;
 use skep_protocol::document::{Document, MAX_DEPTH, MAX_NUMBER_EXPONENT};
 use skep_protocol::{Command, Response};
+use skep_testkit::rig::*;
 
 #[test]
 fn the_deepest_and_the_largest_values_are_read() {

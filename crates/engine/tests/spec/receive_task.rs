@@ -1,7 +1,7 @@
 //! Receive tasks: activities that wait for a message.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 #[test]
 fn waits_for_its_message() {

@@ -7,7 +7,7 @@ use skep_protocol::batch::BatchReader;
 use skep_protocol::command::{Command, Resource};
 use skep_protocol::json::render;
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 /// Everything that the rig has written, as a reader of the log sees it.
 fn read(rig: &mut Rig) -> Vec<Value> {

@@ -4,7 +4,7 @@ use skep_model::builder::Bpmn;
 use skep_protocol::TenantId;
 use skep_protocol::value::DeploymentValue;
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 fn form(id: &str, rest: &str) -> String {
     format!(r#"{{"id":"{id}","type":"default","components":[]{rest}}}"#)

@@ -9,7 +9,7 @@ use skep_engine::state::{Job, Row, State, Table, Tables, read_row, write_row};
 use skep_protocol::record::{decode, encode};
 use skep_protocol::{Key, TenantId};
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 const TABLE: u8 = 250;
 

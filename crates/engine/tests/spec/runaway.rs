@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::support::*;
 use skep_engine::state::{State, table::EmptyStore};
 use skep_engine::{Engine, EngineConfig, NoStreams};
 use skep_model::builder::Bpmn;
 use skep_protocol::Response;
 use skep_protocol::command::{Command, Deploy, Request, Resource};
+use skep_testkit::rig::*;
 
 /// Deployment refuses a loop of elements that never wait; what a sub-process contains may wait.
 fn endless() -> Bpmn {

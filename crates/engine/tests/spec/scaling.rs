@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::identity::{member, new, user};
-use crate::support::*;
 use proptest::prelude::*;
 use skep_engine::{EngineConfig, RemoteCommand, ScalingCommand};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
 use skep_protocol::value::*;
 use skep_protocol::{Document, Routing};
+use skep_testkit::rig::*;
 
 const FOUNDING: u32 = 2;
 const PARTITIONS: u32 = 4;

@@ -1,7 +1,7 @@
 //! Script task: an expression, or a job.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 fn script(expression: &str) -> Bpmn {
     let process = Bpmn::process("p").start("start");

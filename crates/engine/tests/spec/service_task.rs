@@ -1,7 +1,7 @@
 //! Service tasks: an element instance around its job.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 fn process() -> Bpmn {
     Bpmn::process("p")

@@ -1,9 +1,9 @@
 //! Signals: broadcasts that catch, boundary and start events take.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{BroadcastSignal, Command};
 use skep_protocol::{Document, Rejection, Response};
+use skep_testkit::rig::*;
 
 fn broadcast(rig: &mut Rig, name: &str, variables: &str) -> Result<Response, Rejection> {
     rig.send(Command::BroadcastSignal(BroadcastSignal {

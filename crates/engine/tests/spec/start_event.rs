@@ -1,7 +1,7 @@
 //! Start events that a flow leads back into, and flows that stand outside of their scope.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 #[test]
 fn a_flow_back_into_the_start_event_starts_over() {

@@ -12,7 +12,7 @@ use skep_protocol::record::{decode, encode};
 use skep_protocol::value::{PinnedElement, ProcessValue};
 use skep_protocol::{Document, Key, TenantId};
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 /// Puts a PROCESS record into the log, as an earlier release would have written it.
 fn store(rig: &mut Rig, id: &str, xml: &str, elements: Vec<PinnedElement>) {

@@ -1,7 +1,7 @@
 //! Embedded sub-processes: scopes that complete with their last child.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 fn process() -> Bpmn {
     Bpmn::process("p")

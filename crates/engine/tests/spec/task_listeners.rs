@@ -1,10 +1,10 @@
 //! Task listeners: jobs whose workers look at what happens to a user task.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
 use skep_protocol::value::{Corrections, JobKind, JobResult, ListenerEvent};
 use skep_protocol::{Document, Key, Rejection, Response};
+use skep_testkit::rig::*;
 
 /// A process with one user task `ask` that has these listeners: event and job type.
 fn process(listeners: &[(&str, &str)]) -> Bpmn {

@@ -11,7 +11,7 @@ use skep_protocol::{
 };
 
 use super::identity::{member, new, send, user};
-use crate::support::*;
+use skep_testkit::rig::*;
 
 /// A rig with the tenants acme, to which anna belongs, and globex, to which bert does.
 fn checking(partitions: u32) -> Rig {

@@ -6,7 +6,7 @@ use skep_protocol::command::{ActivateJobs, BroadcastSignal, Command};
 use skep_protocol::origin::Claims;
 use skep_protocol::{Document, Key, Response, TenantId, Tenants};
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 fn as_tenant<T>(rig: &mut Rig, tenant: &str, work: impl FnOnce(&mut Rig) -> T) -> T {
     rig.tenant = TenantId::new(tenant);

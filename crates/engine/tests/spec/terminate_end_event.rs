@@ -1,7 +1,7 @@
 //! Terminate end events: the end of everything else in their scope.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 #[test]
 fn ends_everything_else_in_the_process() {

@@ -1,7 +1,7 @@
 //! None and link throw events.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 #[test]
 fn a_none_throw_event_only_happens() {

@@ -1,7 +1,7 @@
 //! Timer catch events: waiting for a duration or a date.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
+use skep_testkit::rig::*;
 
 fn duration(text: &str) -> Bpmn {
     Bpmn::process("p")

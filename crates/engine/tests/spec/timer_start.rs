@@ -1,9 +1,9 @@
 //! Timer start events: time begins instances.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::Response;
 use skep_protocol::command::Command;
+use skep_testkit::rig::*;
 
 fn cyclic(cycle: &str) -> Bpmn {
     Bpmn::process("p")

@@ -1,9 +1,9 @@
 //! User tasks: their life, and the commands of users.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
 use skep_protocol::value::Corrections;
+use skep_testkit::rig::*;
 
 /// A process with one Camunda user task `ask` that has these extensions.
 fn process(extensions: &str) -> Bpmn {

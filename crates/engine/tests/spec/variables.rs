@@ -1,8 +1,8 @@
 //! Scopes: an inner one hides the outer, a change goes to the nearest scope that has the variable.
 
-use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::{Command, Document, Key};
+use skep_testkit::rig::*;
 
 fn process() -> Bpmn {
     Bpmn::process("p")

@@ -5,7 +5,7 @@ use skep_engine::state::table::EmptyStore;
 use skep_engine::{Engine, EngineConfig};
 use skep_model::builder::Bpmn;
 
-use crate::support::*;
+use skep_testkit::rig::*;
 
 /// Applies all that the rig has written in one window; tells how many instances were passed over.
 fn recover(rig: &mut Rig) -> usize {

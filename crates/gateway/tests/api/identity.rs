@@ -18,8 +18,8 @@ use skep_protocol::{Failure, Key, RejectionType};
 use crate::fake::{KEY, Running, rejection, start, start_over, start_with};
 use crate::http::{Answer, JSON, post, send};
 use crate::searches::Stored;
-use crate::store::Filled;
-use crate::support::Rig;
+use skep_testkit::rig::Rig;
+use skep_testkit::stores::{Backend, Filled};
 
 async fn put(gateway: &Running, path: &str, body: Value) -> Answer {
     send(gateway.rest, "PUT", path, Some(JSON), body.to_string()).await
@@ -522,7 +522,7 @@ async fn gateway() -> Running {
     for command in commands() {
         rig.send(Command::Identity(command)).expect("it is done");
     }
-    let store = Filled::new(1, Duration::from_millis(5));
+    let store = Filled::new(Backend::Embedded, 1, Duration::from_millis(5));
     store.follow(&std::mem::take(&mut rig.batches));
     start_over(Arc::new(Stored(store)), |_| {}).await
 }

@@ -40,19 +40,3 @@ mod versions;
 mod wait_states;
 mod waiting_at_shutdown;
 mod wrong_values;
-
-/// Engine and stores behind [`searches`].
-#[path = "../../../export/tests/backend/mod.rs"]
-mod backend;
-#[path = "../../../export/tests/opening/mod.rs"]
-mod opening;
-#[allow(dead_code)] // The tests of the stores use the rest.
-#[path = "../../../export/tests/records/store.rs"]
-mod store;
-#[path = "../../../export/tests/records/story.rs"]
-mod story;
-#[path = "../../../engine/tests/support/mod.rs"]
-mod support;
-
-/// Where a store is that was given no place.
-const BACKEND: backend::Backend = backend::Backend::Embedded;

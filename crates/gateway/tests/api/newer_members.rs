@@ -12,8 +12,8 @@ use skep_protocol::command::Command;
 use crate::fake::{Running, job, start, start_over, start_with};
 use crate::http::{post, send};
 use crate::searches::Stored;
-use crate::store::Filled;
-use crate::support::Rig;
+use skep_testkit::rig::Rig;
+use skep_testkit::stores::{Backend, Filled};
 
 /// A job of an instance with a business id, and one of an instance without.
 async fn gateway() -> Running {
@@ -30,7 +30,7 @@ async fn gateway() -> Running {
     rig.send(Command::CreateProcessInstance(named))
         .expect("an instance");
     rig.create("p", "{}");
-    let store = Filled::new(1, Duration::from_millis(5));
+    let store = Filled::new(Backend::Embedded, 1, Duration::from_millis(5));
     store.follow(&std::mem::take(&mut rig.batches));
     start_over(Arc::new(Stored(store)), |_| {}).await
 }

@@ -13,12 +13,12 @@ use skep_query::{Answer, BoxFuture, Consistency, Query, QueryError, Storage};
 use tokio::sync::oneshot;
 
 use self::bodies::Bodies;
-use crate::backend::Backend;
 use crate::fake::{Running, start_over};
 use crate::http::{self, JSON, OPENAPI};
 use crate::schema::differences;
-use crate::store::Filled;
-use crate::story::{STEPS, Story};
+use skep_testkit::stores::Backend;
+use skep_testkit::stores::Filled;
+use skep_testkit::story::{STEPS, Story};
 
 const BACKENDS: [Backend; 4] = [
     Backend::Embedded,

@@ -10,8 +10,8 @@ use skep_protocol::Key;
 use crate::fake::{Running, start_over};
 use crate::http::{post, send};
 use crate::searches::Stored;
-use crate::store::Filled;
-use crate::support::Rig;
+use skep_testkit::rig::Rig;
+use skep_testkit::stores::{Backend, Filled};
 
 const PATH: &str = "/v2/element-instances/wait-states/search";
 
@@ -54,7 +54,7 @@ fn waiting() -> (Rig, Key) {
 }
 
 async fn gateway(rig: &mut Rig) -> Running {
-    let store = Filled::new(1, Duration::from_millis(5));
+    let store = Filled::new(Backend::Embedded, 1, Duration::from_millis(5));
     store.follow(&std::mem::take(&mut rig.batches));
     start_over(Arc::new(Stored(store)), |_| {}).await
 }

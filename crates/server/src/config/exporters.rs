@@ -4,9 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use skep_export::{
-    ExporterConfig, Flavor, IndexSettings, Retention, SearchSettings, Verify, check_url,
-};
+use skep_exporting::search_client::Host;
+use skep_exporting::{ExporterConfig, Flavor, IndexSettings, Retention, SearchSettings, Verify};
 use skep_protocol::ValueType;
 
 use super::source::{Given, Source};
@@ -63,7 +62,7 @@ args! {
     };
         "Make the templates of the indices."
     "index.indexSuffixDatePattern" Kind::Text, "yyyy-MM-dd", |draft, pattern: Text| {
-        IndexSettings::check_pattern(&pattern)?;
+        IndexSettings::check_pattern(&pattern).map_err(|error| error.to_string())?;
         draft.settings.index.date_pattern = pattern;
         Ok(())
     };
@@ -192,7 +191,9 @@ impl Draft {
 
     fn set_urls(&mut self, text: &str) -> Result<(), String> {
         let urls: Vec<String> = text.split(',').map(|url| url.trim().to_string()).collect();
-        urls.iter().try_for_each(|url| check_url(url))?;
+        for url in &urls {
+            Host::parse(url).map_err(|error| error.to_string())?;
+        }
         self.settings.urls = urls;
         Ok(())
     }

@@ -10,8 +10,9 @@ use skep_broker::{BrokerConfig, ClusterConfig, TlsFiles};
 use skep_cluster::MAX_GATEWAYS;
 use skep_documents::config::Kind;
 use skep_documents::{StoreConfig, Stores};
-use skep_export::{Documents, DocumentsSettings, Rdbms, StoreLocation, Trust, Verify};
+use skep_exporting::{Trust, Verify};
 use skep_gateway::{GatewayConfig, OverloadPolicy};
+use skep_secondary::{Documents, DocumentsSettings, Rdbms, StoreLocation};
 use skep_tls::Password;
 
 use super::backup::{Backup, BackupStore};
@@ -258,8 +259,8 @@ pub struct Settings {
     pub broker: BrokerConfig,
     pub backup: Backup,
     pub secondary_storage: SecondaryStorage,
-    pub secondary: skep_export::Config,
-    pub rdbms: skep_export::RdbmsSettings,
+    pub secondary: skep_secondary::Config,
+    pub rdbms: skep_secondary::RdbmsSettings,
     pub elasticsearch: SearchServer,
     pub opensearch: SearchServer,
     /// Those that were named; none: the ones that every server has.
@@ -305,8 +306,8 @@ impl Default for Settings {
             broker: BrokerConfig::default(),
             backup: Backup::default(),
             secondary_storage: SecondaryStorage::Embedded,
-            secondary: skep_export::Config::default(),
-            rdbms: skep_export::RdbmsSettings {
+            secondary: skep_secondary::Config::default(),
+            rdbms: skep_secondary::RdbmsSettings {
                 auto_ddl: true,
                 ..Default::default()
             },
@@ -442,7 +443,7 @@ impl Settings {
             SecondaryStorage::Rdbms => {
                 Rdbms::new(&self.rdbms)
                     .ok()
-                    .map(|database| skep_export::Config {
+                    .map(|database| skep_secondary::Config {
                         location: StoreLocation::Rdbms(Arc::new(database)),
                         readers: self.shared_readers(),
                         ..self.secondary.clone()
@@ -451,7 +452,7 @@ impl Settings {
             SecondaryStorage::Elasticsearch | SecondaryStorage::Opensearch => {
                 Documents::new(self.search_server())
                     .ok()
-                    .map(|server| skep_export::Config {
+                    .map(|server| skep_secondary::Config {
                         location: StoreLocation::Documents(Arc::new(server)),
                         readers: self.shared_readers(),
                         ..self.secondary.clone()

@@ -529,7 +529,7 @@ fn a_search_server_is_secondary_storage_with_the_settings_of_its_type() {
         let urls = format!("{kind}.urls");
         let loaded = with(&[("type", kind), (&urls, "http://a:1, https://b")]).unwrap();
         let config = loaded.settings.broker_config().secondary_storage.unwrap();
-        let skep_export::StoreLocation::Documents(server) = config.location else {
+        let skep_secondary::StoreLocation::Documents(server) = config.location else {
             panic!("{kind}: {:?}", config.location);
         };
         assert_eq!(server.shown, "http://a:1, https://b");

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
 use skep_broker::partition::PartitionHandle;
-use skep_export::SECONDARY_STORAGE;
 use skep_protocol::command::{Command, ExportingChange, Request};
 use skep_protocol::value::{ExporterPosition, ExportingPhase};
 use skep_protocol::{Failure, RejectionType};
+use skep_secondary::SECONDARY_STORAGE;
 use skep_service::{Broker as _, PartitionRole};
 
 use super::nodes::EXPORTERS;
@@ -405,7 +405,7 @@ fn topology(nodes: &Nodes, change: Option<(&str, Operation)>) -> Value {
 /// The exporters of a partition with how far they have got, for people.
 pub fn of_partition(handle: &PartitionHandle) -> Value {
     let committed = handle.status.committed();
-    let of = |status: Arc<skep_export::Status>| {
+    let of = |status: Arc<skep_exporting::Status>| {
         let exported = status.exported_position();
         let fault = status.fault();
         let state = match (&fault, status.is_enabled()) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use skep_testbed::Proxy;
 
 use super::*;
-use support::sandbox;
+use skep_testkit::sandbox;
 
 /// Connections from one node to another: one for each class of messages.
 const CLASSES: usize = 3;

@@ -3,7 +3,7 @@
 use super::faults::{Clients, others, takes_work};
 use super::*;
 use serde_json::Value;
-use support::sandbox::{self, FileSystem};
+use skep_testkit::sandbox::{self, FileSystem};
 
 const MIB: u64 = 1 << 20;
 

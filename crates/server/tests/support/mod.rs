@@ -3,7 +3,6 @@
 #![allow(dead_code)] // Each test file uses a part.
 
 pub mod ledger;
-pub mod sandbox;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, bounded};
-use skep_export::Store;
+use skep_secondary::Store;
 
 use super::{CopyAnswer, PART_BYTES, WINDOW};
 use crate::asking::StoreState;

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use skep_engine::Engine;
 use skep_engine::state::State;
-use skep_export::{
-    Beginning, Driver, ExportMetrics, ExporterConfig, Known, LogProgress, Phase, Position,
-    SECONDARY_STORAGE, Status,
+use skep_exporting::{
+    Beginning, Driver, ExportMetrics, ExporterConfig, Known, LogProgress, Phase, Position, Status,
 };
 use skep_protocol::value::{ExporterPosition, ExporterValue, ExportingValue};
+use skep_secondary::SECONDARY_STORAGE;
 use skep_storage::log::LogReader;
 
 use super::known::{definitions, elements, known};
@@ -101,7 +101,7 @@ pub fn open_exporters(
             && config
                 .secondary_storage
                 .as_ref()
-                .is_some_and(skep_export::Config::is_shared),
+                .is_some_and(skep_secondary::Config::is_shared),
         seen: None,
         interval: config.export_interval,
         next_report: now,

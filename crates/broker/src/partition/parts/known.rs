@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use skep_engine::state::State;
-use skep_export::Known;
+use skep_exporting::Known;
 use skep_protocol::json::{Ancestor, Started};
 use skep_protocol::{Key, record};
 

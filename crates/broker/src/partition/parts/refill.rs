@@ -18,18 +18,18 @@ const INCOMING: &str = "query.arriving";
 /// Whether the embedded store in this directory cannot be filled from a log that goes on behind `base`.
 pub(super) fn lacks_entries(config: &BrokerConfig, directory: &Path, base: u64) -> bool {
     let embedded = config.secondary_storage.as_ref();
-    if embedded.is_none_or(skep_export::Config::is_shared) {
+    if embedded.is_none_or(skep_secondary::Config::is_shared) {
         return false;
     }
     let has_others = config.cluster.is_some();
     if has_others {
         forget_copies(directory);
     }
-    match skep_export::stored_position(directory) {
+    match skep_secondary::stored_position(directory) {
         Ok(position) => has_others && position.entry < base,
         // Others have what is in it, or the log has.
         Err(error) if error.is_damage() && (has_others || base == 0) => {
-            match skep_export::set_aside(directory) {
+            match skep_secondary::set_aside(directory) {
                 Ok(aside) => {
                     let aside = aside.display();
                     tracing::error!(code = "SECONDARY_STORAGE", %error, %aside, "secondary storage is damaged: it was put aside and is made anew");
@@ -73,7 +73,7 @@ impl Exporters {
     /// The log goes on behind entries that secondary storage did not get. What is there is given up.
     pub fn fetch_secondary(&mut self, group: &Group, env: &Environment) {
         let embedded = env.config.secondary_storage.as_ref();
-        if embedded.is_none_or(skep_export::Config::is_shared) {
+        if embedded.is_none_or(skep_secondary::Config::is_shared) {
             return;
         }
         let before = self.secondary.cell.replace(Secondary::Fetching);
@@ -121,7 +121,7 @@ impl Exporters {
         }
         let directory = env.directory();
         let arrived = directory.join(INCOMING);
-        let position = skep_export::copied_position(&arrived);
+        let position = skep_secondary::copied_position(&arrived);
         let Some(position) = position.ok().filter(|it| it.entry >= group.base().index) else {
             // The log has been given up further meanwhile, or another snapshot has come.
             return self.fetch_secondary(group, env);
@@ -131,7 +131,7 @@ impl Exporters {
         if self.secondary.has_copy {
             return;
         }
-        let opened = match skep_export::put_copy(&arrived, &directory) {
+        let opened = match skep_secondary::put_copy(&arrived, &directory) {
             Ok(()) => {
                 let of = StoreOf {
                     config: &env.config,

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use skep_export::Position;
+use skep_exporting::Position;
 use skep_protocol::ValueType;
 use skep_protocol::command::{Command, ExportingChange};
 use skep_protocol::value::ExporterPosition;

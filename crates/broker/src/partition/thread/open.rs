@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 use skep_engine::{Engine, EngineConfig, TurnTime};
-use skep_export::ExportMetrics;
+use skep_exporting::ExportMetrics;
 use skep_protocol::Routing;
 use skep_replication::{EntryId, Group, GroupConfig, LogEvidence, RecoveredLog, Remedy};
 use skep_service::PartitionRole;
@@ -304,7 +304,7 @@ fn evidence(config: &BrokerConfig, directory: &Path) -> std::io::Result<LogEvide
     let embedded = config.secondary_storage.as_ref();
     let embedded = embedded.is_some_and(|config| !config.is_shared());
     // A store that cannot be read proves nothing; it says so when it is opened.
-    let exported = embedded.then(|| skep_export::stored_position(directory));
+    let exported = embedded.then(|| skep_secondary::stored_position(directory));
     let exported = exported.and_then(Result::ok).unwrap_or_default();
     Ok(LogEvidence {
         exported: exported.entry,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::described::{merged, properties, schema_list, type_of, values};
 use crate::http::OPENAPI;
 use crate::schema::differences;
-use crate::story::Random;
+use skep_testkit::story::Random;
 
 /// Members that an object has at most, besides those that it must have.
 const MEMBERS: u64 = 2;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
 use skep_cluster::{Finished, Operation, Outcome, Replica, Running, State};
-use skep_export::SECONDARY_STORAGE;
+use skep_secondary::SECONDARY_STORAGE;
 
 fn date(millis: i64) -> Value {
     jiff::Timestamp::from_millisecond(millis).map_or(Value::Null, |time| json!(time.to_string()))

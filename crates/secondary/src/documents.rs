@@ -1,0 +1,226 @@
+//! Secondary storage in OpenSearch or Elasticsearch, where all partitions have their rows: an index for each entity, a document
+//! for each row.
+//!
+//! There are no transactions. What makes a repeat harmless is told in [`writer`].
+
+mod document;
+mod filter;
+mod groups;
+mod history;
+mod pages;
+mod reader;
+mod related;
+mod schema;
+mod server;
+mod walk;
+mod writer;
+
+use skep_exporting::TargetError;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use skep_query::{Entity, entities};
+
+use self::server::Server;
+pub use self::writer::Writer;
+use crate::store::readers::{Readers, SharedReaders};
+use crate::target::Source;
+use skep_exporting::Trust;
+use skep_exporting::search_client::{Host, HostError};
+
+/// What deleting indices may take, and bytes of what is answered then.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+const MAX_ANSWER: usize = 1 << 20;
+
+/// Why settings of a search server cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DocumentsError {
+    #[error("{key}.url: {source}")]
+    Url { key: String, source: HostError },
+    #[error("{key}.url: there is none")]
+    NoUrl { key: String },
+    #[error(
+        "{key}.index-prefix: '{prefix}' cannot begin the names of indices: small letters, digits, '-' and '_' can, at most 60 of \
+         them, a letter or digit first"
+    )]
+    Prefix { key: String, prefix: String },
+}
+
+/// Settings of a search server.
+#[derive(Clone, Debug)]
+pub struct DocumentsSettings {
+    /// What the names of its settings begin with, for messages.
+    pub key: &'static str,
+    /// Where its nodes are; the next one is asked when one does not answer.
+    pub urls: Vec<String>,
+    pub username: String,
+    pub password: String,
+    /// For https.
+    pub trust: Trust,
+    /// What the names of indices begin with.
+    pub index_prefix: String,
+    pub number_of_shards: u32,
+    pub number_of_replicas: u32,
+    /// Keys at most that a condition on other entities becomes; with more of them rows are gone through.
+    pub joined_keys: usize,
+}
+
+/// A search server, and those who answer queries from it.
+#[derive(Debug)]
+pub struct Documents {
+    settings: DocumentsSettings,
+    /// Where it is, for messages.
+    pub shown: String,
+    /// How often rows of each entity were written, and how much of that searches see.
+    written: Vec<AtomicU64>,
+    refreshed: Vec<AtomicU64>,
+    readers: SharedReaders,
+}
+
+impl DocumentsSettings {
+    /// Those of the reference; `key` begins the names of the settings.
+    pub fn new(key: &'static str) -> DocumentsSettings {
+        DocumentsSettings {
+            key,
+            urls: vec!["http://localhost:9200".to_string()],
+            username: String::new(),
+            password: String::new(),
+            trust: Trust::default(),
+            index_prefix: String::new(),
+            number_of_shards: 1,
+            number_of_replicas: 0,
+            joined_keys: 50_000,
+        }
+    }
+}
+
+impl Documents {
+    /// Checks settings; connects to nothing.
+    ///
+    /// # Errors
+    /// Addresses that are none, and prefixes that no index can have.
+    pub fn new(settings: DocumentsSettings) -> Result<Documents, DocumentsError> {
+        let key = settings.key.to_string();
+        if settings.urls.is_empty() {
+            return Err(DocumentsError::NoUrl { key });
+        }
+        for url in &settings.urls {
+            Host::parse(url).map_err(|source| DocumentsError::Url {
+                key: key.clone(),
+                source,
+            })?;
+        }
+        let prefix = settings.index_prefix.clone();
+        let is_name =
+            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+        let begins = prefix
+            .chars()
+            .next()
+            .is_none_or(|c| c.is_ascii_alphanumeric());
+        if prefix.len() > 60 || !begins || !prefix.chars().all(is_name) {
+            return Err(DocumentsError::Prefix { key, prefix });
+        }
+        let counts = |from| entities::ALL.map(|_| AtomicU64::new(from)).into();
+        Ok(Documents {
+            shown: settings.urls.join(", "),
+            settings,
+            // An earlier process may have written what nobody has seen yet.
+            written: counts(1),
+            refreshed: counts(0),
+            readers: SharedReaders::default(),
+        })
+    }
+
+    /// Deletes the indices of the cluster. They come about again with what is written to them.
+    pub(crate) fn purge(self: &Arc<Self>, cluster: &str) -> Result<(), TargetError> {
+        let server = Server::new(self.clone(), None, TIME_LIMIT, MAX_ANSWER);
+        let purged = schema::purge(&server, cluster);
+        purged.map_err(|failure| failure.of(&self.shown))?;
+        self.wrote_all();
+        Ok(())
+    }
+
+    /// The threads that answer queries of all partitions.
+    pub fn readers(self: &Arc<Self>, count: usize) -> Arc<Readers> {
+        let source = || Box::new(reader::Reader::new(self.clone())) as Box<dyn Source>;
+        self.readers.get(count, source)
+    }
+
+    fn login(&self) -> Option<(String, String)> {
+        let DocumentsSettings {
+            username, password, ..
+        } = &self.settings;
+        (!username.is_empty()).then(|| (username.clone(), password.clone()))
+    }
+
+    /// The index of an entity, or of what else is kept.
+    fn index(&self, name: &str) -> String {
+        let prefix = &self.settings.index_prefix;
+        let between = if prefix.is_empty() { "" } else { "-" };
+        format!("{prefix}{between}skep-{}", name.replace('_', "-"))
+    }
+
+    /// Rows of the entity with this number were written.
+    fn wrote(&self, entity: usize) {
+        if let Some(written) = self.written.get(entity) {
+            written.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// Rows of all entities may have been written, by another node.
+    fn wrote_all(&self) {
+        (0..entities::ALL.len()).for_each(|at| self.wrote(at));
+    }
+
+    /// Those of these entities of which searches do not see everything yet, each with what they will see after a refresh.
+    fn unseen(&self, entities: &[&'static Entity]) -> Vec<(usize, u64)> {
+        let numbers = entities.iter().map(|entity| entities::number(entity));
+        let counts = numbers.filter_map(|at| {
+            let written = self.written.get(at)?.load(Ordering::Acquire);
+            let refreshed = self.refreshed.get(at)?.load(Ordering::Acquire);
+            (refreshed < written).then_some((at, written))
+        });
+        counts.collect()
+    }
+
+    fn saw(&self, seen: &[(usize, u64)]) {
+        for (at, written) in seen {
+            if let Some(refreshed) = self.refreshed.get(*at) {
+                refreshed.fetch_max(*written, Ordering::Release);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_checked() {
+        let with = |change: fn(&mut DocumentsSettings)| {
+            let mut settings = DocumentsSettings::new("opensearch");
+            change(&mut settings);
+            Documents::new(settings)
+                .map(|made| made.index("process_instance"))
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(with(|_| {}).unwrap(), "skep-process-instance");
+        let prefixed = with(|settings| settings.index_prefix = "team_1".to_string());
+        assert_eq!(prefixed.unwrap(), "team_1-skep-process-instance");
+        for prefix in ["Team", "-a", "a b", "a*"] {
+            let mut settings = DocumentsSettings::new("opensearch");
+            settings.index_prefix = prefix.to_string();
+            let error = Documents::new(settings).unwrap_err().to_string();
+            assert!(
+                error.contains("opensearch.index-prefix"),
+                "{prefix}: {error}"
+            );
+        }
+        let error = with(|settings| settings.urls = vec!["nowhere".to_string()]).unwrap_err();
+        assert!(error.contains("expected the address"), "{error}");
+        let error = with(|settings| settings.urls.clear()).unwrap_err();
+        assert!(error.contains("there is none"), "{error}");
+    }
+}

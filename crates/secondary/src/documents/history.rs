@@ -1,0 +1,262 @@
+//! What leaves: by its age, or because somebody wants it gone. It is found by searches and deleted by bulk requests, which all
+//! search servers understand. Each partition deletes its own rows.
+
+use serde_json::{Value as Json, json};
+use skep_protocol::Key;
+use skep_protocol::value::{HistoryDeletionType, HistoryDeletionValue};
+use skep_query::entities::{
+    self, DECISION_DEFINITION, DECISION_INSTANCE, DECISION_REQUIREMENTS, PROCESS_DEFINITION,
+    PROCESS_INSTANCE,
+};
+use skep_query::{Entity, Kind, Leaves, Op, Value};
+
+use super::document::id_of;
+use super::filter::{all_of, among, field, named};
+use super::server::{Failure, FailureKind, Server, strange};
+use super::writer::Bulk;
+
+/// Documents that are deleted at a time.
+const PAGE: usize = 5_000;
+/// Documents of one slice: then others have their turn.
+const SLICE: usize = 20_000;
+
+/// What a search server calls an index none of whose shards has started.
+const NO_SHARD: &str = "no_shard_available_action_exception";
+
+/// No shard of an index has answered.
+const ALL_FAILED: &str = "search_phase_execution_exception";
+
+/// A document that is to go.
+struct Found {
+    index: String,
+    id: String,
+}
+
+/// Deletes up to `limit` process instances of the partition that ended before `before` with all that belongs to them, and as many
+/// of each kind that leaves by itself. How many of one kind it were; all of `limit` if there is more to do.
+pub fn forget(
+    server: &Server,
+    partition: u32,
+    before: i64,
+    limit: usize,
+    version: u64,
+) -> Result<usize, Failure> {
+    let mut searches = vec![(
+        &PROCESS_INSTANCE,
+        old(&PROCESS_INSTANCE, "endDate", before, partition, false),
+        "endDate",
+    )];
+    for entity in entities::ALL {
+        let (time, alone, before) = match entity.leaves {
+            Leaves::Never | Leaves::WithInstance => continue,
+            Leaves::At(time) => (time, false, before),
+            Leaves::LaterAt(time, later) => (time, false, before.saturating_sub(later)),
+            Leaves::WithInstanceOrAt(time) => (time, true, before),
+        };
+        let query = old(entity, time, before, partition, alone);
+        searches.push((entity, query, time));
+    }
+    let mut found = all(server, &searches, limit)?.into_iter();
+    let instances = found.next().unwrap_or_default();
+    let mut most = 0;
+    for aged in found {
+        most = most.max(remove(server, &aged, version)?);
+    }
+    if instances.is_empty() {
+        return Ok(most);
+    }
+    let keys = instances.iter().filter_map(|found| found.id.parse().ok());
+    let keys: Vec<Value> = keys.map(Value::Int).collect();
+    if !parts(server, &keys, version, SLICE)? {
+        return Ok(limit);
+    }
+    let gone = remove(server, &instances, version)?;
+    // Those that are found again were gone already, and are no reason to hurry.
+    Ok(gone.max(most))
+}
+
+/// Rows of the partition from before a time.
+fn old(entity: &Entity, time: &str, before: i64, partition: u32, alone: bool) -> Json {
+    let mut conditions = vec![field(time, &Op::Lt(Value::Int(before)))];
+    if alone {
+        conditions.push(field("processInstanceKey", &Op::Exists(false)));
+    }
+    // Rows whose keys tell no partition are everybody's; who has not written one cannot delete it.
+    if entity.key().kind == Kind::Key {
+        let (from, to) = (Key::new(partition, 0).0, Key::new(partition + 1, 0).0);
+        conditions.push(field(entity.key().name, &Op::Gte(Value::Int(from))));
+        conditions.push(field(entity.key().name, &Op::Lt(Value::Int(to))));
+    }
+    all_of(conditions)
+}
+
+/// Several searches in one request; the oldest first.
+fn all(
+    server: &Server,
+    searches: &[(&'static Entity, Json, &str)],
+    limit: usize,
+) -> Result<Vec<Vec<Found>>, Failure> {
+    let mut body = String::new();
+    for (entity, query, time) in searches {
+        let index = server.documents.index(entity.table);
+        let order = json!([named(time, json!("asc"))]);
+        let header = json!({"index": index, "ignore_unavailable": true});
+        let search = json!({
+            "size": limit, "query": query, "sort": order, "_source": false, "track_total_hits": false,
+        });
+        body.push_str(&format!("{header}\n{search}\n"));
+    }
+    let answer = server.lines("/_msearch", body.into_bytes())?;
+    let answers = answer.get("responses").and_then(Json::as_array);
+    let answers = answers.ok_or_else(|| strange("/_msearch"))?;
+    answers.iter().map(hits).collect()
+}
+
+fn hits(answer: &Json) -> Result<Vec<Found>, Failure> {
+    if let Some(error) = answer.get("error") {
+        if without_shards(error) {
+            return Ok(Vec::new());
+        }
+        let reason = format!("what is old cannot be looked for: {error}");
+        return Err(Failure::new(FailureKind::Away, reason));
+    }
+    let hits = answer.pointer("/hits/hits").and_then(Json::as_array);
+    let hits = hits.ok_or_else(|| strange("a search"))?;
+    let text = |hit: &Json, name: &str| hit.get(name)?.as_str().map(str::to_string);
+    let found = hits.iter().filter_map(|hit| {
+        let (index, id) = (text(hit, "_index")?, text(hit, "_id")?);
+        Some(Found { index, id })
+    });
+    Ok(found.collect())
+}
+
+/// An index that another partition has just made has no shard that answers yet: a search server says so, or names no cause at all.
+/// Nothing in it is old, and where a shard is lost, the next write to it says so.
+fn without_shards(error: &Json) -> bool {
+    let said = |of: &Json, what: &str| of.get("type").and_then(Json::as_str) == Some(what);
+    let causes = error.get("root_cause").and_then(Json::as_array);
+    said(error, ALL_FAILED)
+        && causes.is_some_and(|causes| causes.iter().all(|cause| said(cause, NO_SHARD)))
+}
+
+/// How many were there.
+fn remove(server: &Server, found: &[Found], version: u64) -> Result<usize, Failure> {
+    let mut bulk = Bulk::new(server);
+    for Found { index, id } in found {
+        bulk.delete(index, id, version)?;
+    }
+    bulk.send()?;
+    let known = entities::ALL.into_iter().enumerate();
+    for (at, entity) in known {
+        let index = server.documents.index(entity.table);
+        if found.iter().any(|one| one.index == index) {
+            server.documents.wrote(at);
+        }
+    }
+    Ok(bulk.deleted)
+}
+
+/// Deletes what belongs to process instances, but not these. False: there is more than `limit`.
+fn parts(server: &Server, keys: &[Value], version: u64, limit: usize) -> Result<bool, Failure> {
+    let leaves = |entity: &&'static Entity| {
+        let with_it = matches!(
+            entity.leaves,
+            Leaves::WithInstance | Leaves::WithInstanceOrAt(_)
+        );
+        with_it && entity.table != PROCESS_INSTANCE.table
+    };
+    let parts: Vec<&'static Entity> = entities::ALL.into_iter().filter(leaves).collect();
+    let query = among("processInstanceKey", keys);
+    delete_all(server, &parts, &query, version, limit)
+}
+
+/// Deletes what a query finds in the indices of these entities. False: there is more than `limit`.
+fn delete_all(
+    server: &Server,
+    entities: &[&'static Entity],
+    query: &Json,
+    version: u64,
+    limit: usize,
+) -> Result<bool, Failure> {
+    let indices = entities
+        .iter()
+        .map(|entity| server.documents.index(entity.table));
+    let indices: Vec<String> = indices.collect();
+    let mut left = limit;
+    loop {
+        // What was just written, or deleted, is seen.
+        let unseen = server.documents.unseen(entities);
+        server.refresh(&indices)?;
+        server.documents.saw(&unseen);
+        let body = json!({
+            "size": PAGE, "query": query, "sort": ["_doc"], "_source": false, "track_total_hits": false,
+        });
+        let found = hits(&server.search(&indices.join(","), &body)?)?;
+        if found.is_empty() {
+            return Ok(true);
+        }
+        if left == 0 {
+            return Ok(false);
+        }
+        if remove(server, &found, version)? == 0 {
+            let reason = "what is to be deleted was written by somebody else meanwhile";
+            return Err(Failure::new(FailureKind::Overtaken, reason));
+        }
+        left = left.saturating_sub(found.len());
+    }
+}
+
+/// Deletes what a HISTORY_DELETION names, of the entities that this partition writes.
+pub fn delete(
+    server: &Server,
+    deletion: &HistoryDeletionValue,
+    version: u64,
+    writes: impl Fn(&Entity) -> bool,
+) -> Result<(), Failure> {
+    let key = Value::Int(deletion.resource_key.0);
+    let rows: &[(&'static Entity, &str)] = match deletion.kind {
+        HistoryDeletionType::ProcessInstance => {
+            parts(server, std::slice::from_ref(&key), version, usize::MAX)?;
+            let index = server.documents.index(PROCESS_INSTANCE.table);
+            let id = id_of(&key);
+            return remove(server, &[Found { index, id }], version).map(drop);
+        }
+        HistoryDeletionType::ProcessDefinition => &[(&PROCESS_DEFINITION, "processDefinitionKey")],
+        HistoryDeletionType::DecisionInstance => &[(&DECISION_INSTANCE, "decisionEvaluationKey")],
+        HistoryDeletionType::DecisionRequirements => &[
+            (&DECISION_DEFINITION, "decisionRequirementsKey"),
+            (&DECISION_REQUIREMENTS, "decisionRequirementsKey"),
+        ],
+    };
+    for (entity, column) in rows.iter().filter(|(entity, _)| writes(entity)) {
+        let query = field(column, &Op::Eq(key.clone()));
+        delete_all(server, &[*entity], &query, version, usize::MAX)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(causes: &Json) -> Json {
+        json!({"status": 503, "error": {
+            "type": ALL_FAILED, "reason": "all shards failed", "phase": "query", "root_cause": causes,
+        }})
+    }
+
+    #[test]
+    fn nothing_is_old_in_an_index_that_has_just_come_about() {
+        for causes in [json!([]), json!([{"type": NO_SHARD, "reason": null}])] {
+            assert_eq!(hits(&refused(&causes)).unwrap().len(), 0);
+        }
+    }
+
+    #[test]
+    fn another_failure_is_said() {
+        let causes = json!([{"type": "circuit_breaking_exception", "reason": "too large"}]);
+        let failure = hits(&refused(&causes)).err().unwrap();
+        let reason = failure.reason;
+        assert!(reason.contains("circuit_breaking_exception"), "{reason}");
+    }
+}

@@ -1,0 +1,303 @@
+//! The indices, made from the entities by whoever comes first.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use http::{Method, StatusCode};
+use serde_json::{Map, Value as Json, json};
+use skep_query::{Entity, entities};
+
+use super::document::{BRIEF, WHOLE, indexed, is_list, is_text, items_name};
+use super::server::{Failure, FailureKind, Server};
+use super::{Documents, DocumentsSettings};
+use skep_exporting::Position;
+
+/// Format of the documents: those of a later one are not touched. Fields that are new need no other format.
+const FORMAT: i64 = 1;
+
+/// Indices beside those of the entities.
+pub const STATE: &str = "state";
+pub const DEFINITION: &str = "definition_body";
+/// A document of [`STATE`]: whose indices these are.
+const OWNER: &str = "owner";
+
+/// Where a partition is, as its document in [`STATE`] says.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Progress {
+    pub position: Position,
+    /// The last record of the window that was begun to be written; 0: none.
+    pub begun: u64,
+    /// Tells whether somebody else has written the document.
+    pub sequence: (i64, i64),
+}
+
+/// Makes what is missing. `cluster`: whose indices they are.
+pub fn prepare(server: &Server, cluster: &str) -> Result<(), Failure> {
+    let documents = &server.documents;
+    let shape = shape(&documents.settings);
+    let known = match look(server)? {
+        Some(known) => known,
+        None => {
+            let (path, body) = template(documents, STATE, state_mapping());
+            server.ask(Method::PUT, &path, &body)?;
+            let (path, body) = template(documents, DEFINITION, definition_mapping());
+            server.ask(Method::PUT, &path, &body)?;
+            let owner = json!({"format": FORMAT, "shape": shape, "cluster": cluster});
+            let path = format!("/{}/_create/{OWNER}", documents.index(STATE));
+            match server.ask(Method::PUT, &path, &owner) {
+                // Another partition came first, or another cluster.
+                Err(failure) if failure.is(StatusCode::CONFLICT) => {}
+                made => drop(made?),
+            }
+            look(server)?
+                .ok_or_else(|| Failure::new(FailureKind::Wrong, "what was written is not there"))?
+        }
+    };
+    judge(&known, documents, cluster)?;
+    if known.get("shape").and_then(Json::as_str) != Some(&shape) {
+        add_fields(server)?;
+        let owner = json!({"format": FORMAT, "shape": shape, "cluster": cluster});
+        let path = format!("/{}/_doc/{OWNER}", documents.index(STATE));
+        server.ask(Method::PUT, &path, &owner)?;
+    }
+    Ok(())
+}
+
+/// Deletes the indices, if they are those of this cluster.
+pub fn purge(server: &Server, cluster: &str) -> Result<(), Failure> {
+    let documents = &server.documents;
+    let Some(known) = look(server)? else {
+        return Ok(());
+    };
+    judge(&known, documents, cluster)?;
+    let tables = entities::ALL.iter().map(|entity| entity.table);
+    // Whose they are is said to the end.
+    for name in tables.chain([DEFINITION, STATE]) {
+        match server.ask(
+            Method::DELETE,
+            &format!("/{}", documents.index(name)),
+            &Json::Null,
+        ) {
+            Err(failure) if failure.is(StatusCode::NOT_FOUND) => {}
+            deleted => drop(deleted?),
+        }
+    }
+    Ok(())
+}
+
+fn look(server: &Server) -> Result<Option<Json>, Failure> {
+    let wanted = (server.documents.index(STATE), OWNER.to_string());
+    let mut found = server.get(&[wanted])?;
+    let source = found
+        .pop()
+        .and_then(|mut found| Some(found.get_mut("_source")?.take()));
+    Ok(source)
+}
+
+fn judge(known: &Json, documents: &Documents, cluster: &str) -> Result<(), Failure> {
+    let format = known
+        .get("format")
+        .and_then(Json::as_i64)
+        .unwrap_or_default();
+    let shown = &documents.shown;
+    let key = documents.settings.key;
+    if format > FORMAT {
+        let reason = format!(
+            "the indices in {shown} were written by a later version of Skep (format {format}, this one has {FORMAT}): run that version"
+        );
+        return Err(Failure::new(FailureKind::Foreign, reason));
+    }
+    let owner = known
+        .get("cluster")
+        .and_then(Json::as_str)
+        .unwrap_or_default();
+    if owner != cluster {
+        let reason = format!(
+            "the indices {}* in {shown} belong to the cluster {owner}, and this one is {cluster}: their data is of another data \
+             directory. Set another {key}.index-prefix, or delete them",
+            documents.index("")
+        );
+        return Err(Failure::new(FailureKind::Foreign, reason));
+    }
+    Ok(())
+}
+
+/// Indices that are there get the fields that are new.
+fn add_fields(server: &Server) -> Result<(), Failure> {
+    for entity in entities::ALL {
+        let path = format!("/{}/_mapping", server.documents.index(entity.table));
+        match server.ask(Method::PUT, &path, &mapping(entity)) {
+            Err(failure) if failure.is(StatusCode::NOT_FOUND) => {}
+            added => drop(added?),
+        }
+    }
+    Ok(())
+}
+
+/// Makes the template of an entity's index, which comes about with the first document.
+pub fn prepare_index(server: &Server, entity: &Entity) -> Result<(), Failure> {
+    let (path, body) = template(&server.documents, entity.table, mapping(entity));
+    server.ask(Method::PUT, &path, &body).map(drop)
+}
+
+/// Path and body.
+fn template(documents: &Documents, name: &str, mapping: Json) -> (String, Json) {
+    let index = documents.index(name);
+    let settings = &documents.settings;
+    let body = json!({
+        "index_patterns": [index],
+        "priority": 500,
+        "template": {
+            "settings": {"index": {
+                "number_of_shards": settings.number_of_shards,
+                "number_of_replicas": settings.number_of_replicas,
+                // Who asks does not wait for it; without, an index that nobody searches would not be refreshed at all.
+                "refresh_interval": "1s",
+            }},
+            "mappings": mapping,
+        },
+    });
+    (format!("/_index_template/{index}"), body)
+}
+
+fn mapping(entity: &Entity) -> Json {
+    let unsearched = json!({"type": "object", "enabled": false});
+    let mut properties = Map::new();
+    for (field, is_indexed) in entity.fields.iter().zip(indexed(entity)) {
+        let kind = match (is_text(field), is_indexed) {
+            (false, _) => json!({"type": "long"}),
+            (true, true) => json!({"type": "keyword"}),
+            (true, false) => json!({"type": "keyword", "index": false, "doc_values": false}),
+        };
+        properties.insert(field.name.to_string(), kind);
+        if is_list(entity, field) {
+            properties.insert(items_name(field.name), json!({"type": "keyword"}));
+        }
+    }
+    for name in [WHOLE, BRIEF] {
+        properties.insert(name.to_string(), unsearched.clone());
+    }
+    json!({"dynamic": "strict", "properties": properties})
+}
+
+fn state_mapping() -> Json {
+    let (long, text) = (json!({"type": "long"}), json!({"type": "keyword"}));
+    json!({"dynamic": "strict", "properties": {
+        "format": long, "shape": text, "cluster": text,
+        "entry": long, "record": long, "timestamp": long, "begun": long,
+    }})
+}
+
+fn definition_mapping() -> Json {
+    json!({"dynamic": "strict", "properties": {"body": {"type": "binary"}}})
+}
+
+/// Another description of the entities has another one.
+fn shape(settings: &DocumentsSettings) -> String {
+    let mut hasher = DefaultHasher::new();
+    for entity in entities::ALL {
+        mapping(entity).to_string().hash(&mut hasher);
+    }
+    settings.index_prefix.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+fn progress_id(partition: u32) -> String {
+    format!("position-{partition}")
+}
+
+/// Up to where all partitions go.
+pub fn positions(server: &Server) -> Result<Vec<(u32, Position)>, Failure> {
+    const AT_A_TIME: u32 = 16;
+    let index = server.documents.index(STATE);
+    let mut found = Vec::new();
+    for first in (1..).step_by(AT_A_TIME as usize) {
+        let partitions = first..first + AT_A_TIME;
+        let wanted = partitions
+            .clone()
+            .map(|id| (index.clone(), progress_id(id)));
+        let documents = server.get(&wanted.collect::<Vec<_>>())?;
+        let known = partitions.zip(&documents);
+        let known =
+            known.filter_map(|(id, document)| Some((id, position_of(document.get("_source")?))));
+        let before = found.len();
+        found.extend(known);
+        // They are numbered without gaps, but one may not have come to write yet.
+        if found.len() == before {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+fn position_of(source: &Json) -> Position {
+    let number = |name: &str| source.get(name).and_then(Json::as_i64).unwrap_or_default();
+    Position {
+        entry: number("entry").cast_unsigned(),
+        record: number("record").cast_unsigned(),
+        timestamp: number("timestamp"),
+    }
+}
+
+/// Up to where a partition goes, for who writes from now on: whoever did so before cannot any more.
+pub fn take_over(server: &Server, partition: u32) -> Result<Progress, Failure> {
+    let id = progress_id(partition);
+    let wanted = (server.documents.index(STATE), id.clone());
+    let found = server.get(&[wanted])?.pop().unwrap_or_default();
+    let Some(source) = found.get("_source") else {
+        let path = format!("/{}/_create/{id}", server.documents.index(STATE));
+        let progress = Progress::default();
+        let made = server.ask(Method::PUT, &path, &document_of(&progress))?;
+        return Ok(Progress {
+            sequence: sequence(&made)?,
+            ..progress
+        });
+    };
+    let begun = source.get("begun").and_then(Json::as_i64);
+    let progress = Progress {
+        position: position_of(source),
+        begun: begun.unwrap_or_default().cast_unsigned(),
+        sequence: sequence(&found)?,
+    };
+    put_progress(server, partition, &progress)
+}
+
+/// Writes where a partition is, if nobody else has done so since.
+pub fn put_progress(
+    server: &Server,
+    partition: u32,
+    progress: &Progress,
+) -> Result<Progress, Failure> {
+    let (number, term) = progress.sequence;
+    let path = format!(
+        "/{}/_doc/{}?if_seq_no={number}&if_primary_term={term}",
+        server.documents.index(STATE),
+        progress_id(partition)
+    );
+    let written = server.ask(Method::PUT, &path, &document_of(progress));
+    let written = written.map_err(|failure| match failure.is(StatusCode::CONFLICT) {
+        true => Failure::new(
+            FailureKind::Overtaken,
+            "somebody else has written this partition meanwhile, or its position was changed by hand",
+        ),
+        false => failure,
+    })?;
+    Ok(Progress {
+        sequence: sequence(&written)?,
+        ..*progress
+    })
+}
+
+fn document_of(progress: &Progress) -> Json {
+    let Progress {
+        position, begun, ..
+    } = progress;
+    json!({
+        "entry": position.entry, "record": position.record, "timestamp": position.timestamp, "begun": begun,
+    })
+}
+
+fn sequence(answer: &Json) -> Result<(i64, i64), Failure> {
+    let number = |name: &str| answer.get(name).and_then(Json::as_i64);
+    let numbers = number("_seq_no").zip(number("_primary_term"));
+    numbers.ok_or_else(|| super::server::strange("a document"))
+}

@@ -1,0 +1,109 @@
+//! Secondary storage in a PostgreSQL database that all partitions, of all nodes, share.
+
+mod connection;
+mod history;
+mod reader;
+mod schema;
+mod tls;
+mod url;
+mod value;
+mod writer;
+
+use skep_exporting::TargetError;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_postgres::Config;
+
+use self::connection::Connection;
+pub use self::url::UrlError;
+pub use self::writer::Writer;
+use crate::store::readers::{Readers, SharedReaders};
+use crate::target::Source;
+use skep_exporting::Trust;
+
+/// What one query may take.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+
+/// Why settings of a database cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RdbmsError {
+    #[error("camunda.data.secondary-storage.rdbms.url: {0}")]
+    Url(#[from] UrlError),
+    #[error(
+        "camunda.data.secondary-storage.rdbms.prefix: '{0}' cannot begin the names of tables: letters, digits and '_' can, at \
+         most 20 of them"
+    )]
+    Prefix(String),
+}
+
+/// Settings of a database.
+#[derive(Clone, Debug, Default)]
+pub struct RdbmsSettings {
+    /// As JDBC writes it, or PostgreSQL.
+    pub url: String,
+    pub username: Option<String>,
+    pub password: Option<String>,
+    /// What the names of tables begin with.
+    pub prefix: String,
+    /// Tables are made, and get columns that are missing.
+    pub auto_ddl: bool,
+}
+
+/// A database, and those who answer queries from it.
+#[derive(Debug)]
+pub struct Rdbms {
+    for_writing: Config,
+    for_reading: Config,
+    trust: Trust,
+    /// Where it is, for messages.
+    pub shown: String,
+    prefix: String,
+    auto_ddl: bool,
+    readers: SharedReaders,
+}
+
+impl Rdbms {
+    /// Reads settings; connects to nothing.
+    pub fn new(settings: &RdbmsSettings) -> Result<Rdbms, RdbmsError> {
+        let (username, password) = (settings.username.as_deref(), settings.password.as_deref());
+        let (config, trust) = url::parse(&settings.url, username, password)?;
+        let prefix = settings.prefix.clone();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if prefix.len() > 20 || !prefix.chars().all(is_name) {
+            return Err(RdbmsError::Prefix(prefix));
+        }
+        let with = |own: &str| {
+            let mut config = config.clone();
+            let given = config.get_options().unwrap_or_default().to_string();
+            // Short statements gain nothing from compiling them.
+            config.options(format!("{given} -cjit=off {own}").trim());
+            config
+        };
+        let limit = TIME_LIMIT.as_millis();
+        Ok(Rdbms {
+            for_writing: with(""),
+            for_reading: with(&format!(
+                "-cstatement_timeout={limit} -cdefault_transaction_read_only=on"
+            )),
+            trust,
+            shown: url::shown(&config),
+            prefix,
+            auto_ddl: settings.auto_ddl,
+            readers: SharedReaders::default(),
+        })
+    }
+
+    /// Deletes all rows of the cluster, and up to where its partitions go. The tables stay.
+    pub(crate) fn purge(&self, cluster: &str) -> Result<(), TargetError> {
+        let opened = Connection::open(&self.for_writing, &self.trust, None);
+        let purged = opened.and_then(|mut it| schema::purge(&mut it, self, cluster));
+        purged.map_err(|failure| failure.of(&self.shown))
+    }
+
+    /// The threads that answer queries of all partitions.
+    pub fn readers(self: &Arc<Self>, count: usize) -> Arc<Readers> {
+        let source = || Box::new(reader::Reader::new(self.clone())) as Box<dyn Source>;
+        self.readers.get(count, source)
+    }
+}

@@ -1,0 +1,223 @@
+//! The tables, made from the entities by whoever comes first.
+
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+use skep_query::{Field, entities};
+use tokio_postgres::types::Type;
+
+use super::Rdbms;
+use super::connection::{Connection, Failure, FailureKind};
+use crate::sql::{Dialect, column, statistics, table_name, table_script};
+use skep_exporting::Position;
+
+/// Format of the tables: those of a later one are not touched. Columns and indices that are new need no other format.
+const FORMAT: i32 = 1;
+/// Indices of large tables take their time.
+const LIMIT: Duration = Duration::from_secs(3600);
+
+/// Tables beside those of the entities.
+const META: &str = "skep";
+pub const POSITION: &str = "position";
+pub const DEFINITION: &str = "definition_body";
+
+/// Makes what is missing, and tells up to where a partition goes. `cluster`: whose database it is.
+pub fn prepare(
+    connection: &mut Connection,
+    database: &Rdbms,
+    cluster: &str,
+    partition: i32,
+) -> Result<Position, Failure> {
+    let name = |table: &str| table_name(&database.prefix, table);
+    let (meta, script) = (name(META), script(&database.prefix));
+    let shape = shape(&script);
+    let known = look(connection, &meta)?;
+    if let Some(known) = &known {
+        judge(known, database, cluster)?;
+    }
+    if known.is_none_or(|known| known.shape != shape) {
+        if !database.auto_ddl {
+            return Err(refused(format!(
+                "the tables of this version of Skep are not in {}, and camunda.data.secondary-storage.rdbms.auto-ddl is off: turn \
+                 it on for one start, or let someone do so who may make tables there",
+                database.shown
+            )));
+        }
+        let added = added(connection, &database.prefix)?;
+        // One at a time: all partitions of all nodes may come at once.
+        let script = format!(
+            "BEGIN;
+            SELECT pg_advisory_xact_lock(hashtext('skep'), hashtext('{meta}'));
+            SET LOCAL client_min_messages = warning;
+            {added}{script}
+            INSERT INTO {meta} (id, format, shape, cluster) VALUES (1, {FORMAT}, '{shape}', {})
+                ON CONFLICT (id) DO UPDATE SET shape = excluded.shape;
+            COMMIT;",
+            quoted(cluster)
+        );
+        connection.wait(LIMIT, connection.client.batch_execute(&script))?;
+        // Another cluster may have come first.
+        if let Some(known) = look(connection, &meta)? {
+            judge(&known, database, cluster)?;
+        }
+    }
+    position(connection, &name(POSITION), partition)
+}
+
+/// Deletes all rows, if these are the tables of this cluster.
+pub fn purge(connection: &mut Connection, database: &Rdbms, cluster: &str) -> Result<(), Failure> {
+    let name = |table: &str| table_name(&database.prefix, table);
+    let Some(known) = look(connection, &name(META))? else {
+        return Ok(());
+    };
+    judge(&known, database, cluster)?;
+    // Positions first: a transaction that is still on its way ends before, or changes nothing. The rest goes as whole tables: row by
+    // row it would take as long as there are many, and give no room back.
+    let beside = [DEFINITION, statistics::ENDED];
+    let entities = entities::ALL.iter().map(|entity| entity.table);
+    let tables: Vec<String> = beside.into_iter().chain(entities).map(name).collect();
+    let script = format!(
+        "BEGIN; DELETE FROM {}; TRUNCATE {}; COMMIT;",
+        name(POSITION),
+        tables.join(", ")
+    );
+    connection.wait(LIMIT, connection.client.batch_execute(&script))
+}
+
+/// What a database says of itself.
+struct Known {
+    format: i32,
+    shape: String,
+    cluster: String,
+}
+
+fn look(connection: &Connection, meta: &str) -> Result<Option<Known>, Failure> {
+    connection.wait(LIMIT, async {
+        let client = &connection.client;
+        let there = client
+            .query_typed("SELECT to_regclass($1) IS NOT NULL", &[(&meta, Type::TEXT)])
+            .await?;
+        if !there.first().is_some_and(|row| row.get(0)) {
+            return Ok(None);
+        }
+        let sql = format!("SELECT format, shape, cluster FROM {meta}");
+        let found = client.query_typed(&sql, &[]).await?;
+        let known = found.first().map(|row| Known {
+            format: row.get(0),
+            shape: row.get(1),
+            cluster: row.get(2),
+        });
+        Ok::<_, tokio_postgres::Error>(known)
+    })
+}
+
+fn judge(known: &Known, database: &Rdbms, cluster: &str) -> Result<(), Failure> {
+    if known.format > FORMAT {
+        return Err(foreign(format!(
+            "{} was written by a later version of Skep (format {}, this one has {FORMAT}): run that version",
+            database.shown, known.format
+        )));
+    }
+    if known.cluster != cluster {
+        return Err(foreign(format!(
+            "{} belongs to the cluster {}, and this one is {cluster}: its data is of another data directory. Set another \
+             camunda.data.secondary-storage.rdbms.prefix or database, or drop its tables",
+            database.shown, known.cluster
+        )));
+    }
+    Ok(())
+}
+
+fn position(connection: &Connection, table: &str, partition: i32) -> Result<Position, Failure> {
+    let partition: (&(dyn tokio_postgres::types::ToSql + Sync), Type) = (&partition, Type::INT4);
+    let add = format!("INSERT INTO {table} VALUES ($1, 0, 0, 0) ON CONFLICT DO NOTHING");
+    let read = format!("SELECT entry, record, timestamp FROM {table} WHERE partition = $1");
+    let found = connection.wait(LIMIT, async {
+        let client = &connection.client;
+        client
+            .execute_typed(&add, std::slice::from_ref(&partition))
+            .await?;
+        client
+            .query_typed(&read, std::slice::from_ref(&partition))
+            .await
+    })?;
+    let row = found.first();
+    let row = row.ok_or_else(|| refused(format!("{table} cannot be written to")))?;
+    Ok(Position {
+        entry: row.get::<_, i64>(0).cast_unsigned(),
+        record: row.get::<_, i64>(1).cast_unsigned(),
+        timestamp: row.get(2),
+    })
+}
+
+fn foreign(reason: String) -> Failure {
+    Failure::new(FailureKind::Foreign, reason)
+}
+
+fn refused(reason: String) -> Failure {
+    Failure::new(FailureKind::Refused, reason)
+}
+
+/// Adds the columns that tables lack which are there.
+fn added(connection: &Connection, prefix: &str) -> Result<String, Failure> {
+    let sql = "SELECT c.relname::text, a.attname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE c.oid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped";
+    let mut script = String::new();
+    for entity in entities::ALL {
+        let table = table_name(prefix, entity.table);
+        let found = connection.wait(
+            LIMIT,
+            connection.client.query_typed(sql, &[(&table, Type::TEXT)]),
+        )?;
+        let known: Vec<&str> = found.iter().map(|row| row.get(1)).collect();
+        let is_new = |field: &&Field| !known.is_empty() && !known.contains(&field.name);
+        for field in entity.fields.iter().filter(is_new) {
+            let column = column(Dialect::Postgres, field);
+            let _ = writeln!(
+                script,
+                "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column};"
+            );
+        }
+    }
+    Ok(script)
+}
+
+/// Makes all that is missing; can be run again.
+fn script(prefix: &str) -> String {
+    let name = |table: &str| table_name(prefix, table);
+    let mut script = String::new();
+    for entity in entities::ALL {
+        script.push_str(&table_script(Dialect::Postgres, prefix, entity));
+    }
+    let (ended, variable) = (name(statistics::ENDED), name(entities::VARIABLE.table));
+    let (by_value, by_element) = (name("variable_by_value"), name("ended_element_key"));
+    let _ = write!(
+        script,
+        r#"CREATE TABLE IF NOT EXISTS {ended} (partition INT NOT NULL, "processDefinitionKey" BIGINT NOT NULL,
+            "elementId" TEXT COLLATE "C" NOT NULL, completed BIGINT NOT NULL, terminated BIGINT NOT NULL);
+        CREATE UNIQUE INDEX IF NOT EXISTS {by_element} ON {ended} ("processDefinitionKey", md5("elementId"), partition);
+        CREATE INDEX IF NOT EXISTS {by_value} ON {variable} (left("name", 200), substr("value", 1, 64));
+        CREATE TABLE IF NOT EXISTS {} (key BIGINT PRIMARY KEY, body BYTEA NOT NULL);
+        CREATE TABLE IF NOT EXISTS {} (partition INT PRIMARY KEY, entry BIGINT NOT NULL, record BIGINT NOT NULL,
+            timestamp BIGINT NOT NULL);
+        CREATE TABLE IF NOT EXISTS {} (id INT PRIMARY KEY CHECK (id = 1), format INT NOT NULL, shape TEXT NOT NULL,
+            cluster TEXT NOT NULL);
+        "#,
+        name(DEFINITION),
+        name(POSITION),
+        name(META),
+    );
+    script
+}
+
+/// Another script has another one.
+fn shape(script: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    script.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}

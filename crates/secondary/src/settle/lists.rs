@@ -1,0 +1,109 @@
+//! Items that are put into lists that are stored already, all of one window at once: lists can be long.
+
+use skep_exporting::TargetError;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde_json::value::RawValue;
+use skep_protocol::Key;
+use skep_query::entities::{PREVIEW, VARIABLE};
+use skep_query::{Condition, Op, Value};
+
+use super::{CHUNK, Stored};
+use crate::changes::Changes;
+
+const KEY: usize = VARIABLE.column("variableKey");
+const NAME: usize = VARIABLE.column("name");
+const SCOPE: usize = VARIABLE.column("scopeKey");
+const VALUE: usize = VARIABLE.column("value");
+const IS_LONG: usize = VARIABLE.column("isTruncated");
+
+/// A variable by its scope and name.
+type Named = (Key, Arc<str>);
+
+/// Its key and text.
+type Known = (Key, Arc<str>);
+
+pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetError> {
+    let elements = std::mem::take(&mut changes.elements);
+    if elements.is_empty() {
+        return Ok(());
+    }
+    let mut known = look_up(&elements, stored)?;
+    known.extend(of_window(changes));
+    for (variable, items) in &elements {
+        let Some((key, text)) = known.get(variable) else {
+            continue;
+        };
+        if let Some(text) = spliced(text, items) {
+            let is_long = text.len() > PREVIEW && text.chars().nth(PREVIEW).is_some();
+            changes.put(&VARIABLE, *key, VALUE, Value::text(&text));
+            changes.put(&VARIABLE, *key, IS_LONG, Value::from(is_long));
+        }
+    }
+    Ok(())
+}
+
+fn look_up(
+    elements: &FxHashMap<Named, BTreeMap<u32, String>>,
+    stored: &dyn Stored,
+) -> Result<FxHashMap<Named, Known>, TargetError> {
+    let scopes: BTreeSet<i64> = elements.keys().map(|(scope, _)| scope.0).collect();
+    let names: BTreeSet<&str> = elements.keys().map(|(_, name)| &**name).collect();
+    let scopes: Vec<Value> = scopes.into_iter().map(Value::Int).collect();
+    let names: Vec<Value> = names.into_iter().map(Value::text).collect();
+    let among = |field, values: &[Value]| Condition::Field {
+        field,
+        op: Op::In(values.to_vec()),
+    };
+    let mut found = FxHashMap::default();
+    for scopes in scopes.chunks(CHUNK) {
+        for names in names.chunks(CHUNK) {
+            let conditions = vec![among(SCOPE, scopes), among(NAME, names)];
+            let columns = [KEY, SCOPE, NAME, VALUE];
+            for row in stored.look_up(&VARIABLE, &conditions, &columns)? {
+                if let [
+                    Value::Int(key),
+                    Value::Int(scope),
+                    Value::Text(name),
+                    Value::Text(text),
+                ] = row.as_slice()
+                {
+                    found.insert((Key(*scope), name.clone()), (Key(*key), text.clone()));
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Variables that changed as a whole.
+fn of_window(changes: &Changes) -> Vec<(Named, Known)> {
+    let rows = changes.rows_of(&VARIABLE).map(|rows| rows.sorted());
+    let rows = rows.unwrap_or_default().into_iter();
+    let named = rows.filter_map(|row| {
+        let scope = row.values.get(SCOPE)?.as_int()?;
+        match (row.values.get(NAME)?, row.values.get(VALUE)?) {
+            (Value::Text(name), Value::Text(text)) => {
+                Some(((Key(scope), name.clone()), (Key(row.key), text.clone())))
+            }
+            _ => None,
+        }
+    });
+    named.collect()
+}
+
+/// `None`: the text is no list, and is left to whoever wrote it.
+fn spliced(text: &str, items: &BTreeMap<u32, String>) -> Option<String> {
+    let mut list: Vec<Box<RawValue>> = serde_json::from_str(text).ok()?;
+    for (index, value) in items {
+        if let Some(item) = list.get_mut(*index as usize)
+            && let Ok(value) = RawValue::from_string(value.clone())
+        {
+            *item = value;
+        }
+    }
+    let texts: Vec<&str> = list.iter().map(|item| item.get()).collect();
+    Some(format!("[{}]", texts.join(",")))
+}

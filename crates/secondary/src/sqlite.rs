@@ -1,0 +1,133 @@
+//! The embedded store: one SQLite file for each partition.
+
+mod history;
+pub(crate) mod reader;
+mod room;
+mod schema;
+pub(crate) mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use skep_exporting::{Position, TargetError};
+
+pub use reader::Reader;
+pub use writer::Writer;
+
+/// How long somebody else who holds the file is waited for.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// KiB of pages that a copy keeps.
+const COPY_CACHE_KIB: u32 = 2 << 10;
+
+/// What goes wrong with the file.
+#[derive(Debug, thiserror::Error)]
+pub enum SqliteError {
+    #[error("{path}: {source}")]
+    Sqlite {
+        path: String,
+        source: rusqlite::Error,
+    },
+    #[error(
+        "{path} was written by another version of Skep (format {found}, this one has {own}). Run that version, or stop the node, \
+         move the file away and start: it is filled again with what the log still has"
+    )]
+    Format { path: String, found: i64, own: i64 },
+}
+
+impl SqliteError {
+    /// The file's failure as one of a target.
+    pub fn into_target_error(self) -> TargetError {
+        let reason = self.to_string();
+        match &self {
+            SqliteError::Format { .. } => TargetError::Foreign(reason),
+            SqliteError::Sqlite { .. } if self.is_damage() => TargetError::Corrupt(reason),
+            // A lock that somebody holds, a full or failing disk: what is written later may succeed.
+            SqliteError::Sqlite { .. } => TargetError::Busy(reason),
+        }
+    }
+
+    /// What is in the file cannot be read, and never will be.
+    pub fn is_damage(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        matches!(self, SqliteError::Sqlite { source, .. }
+            if matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase)))
+    }
+
+    /// The disk has no room left: it may get some.
+    pub fn is_full(&self) -> bool {
+        matches!(self, SqliteError::Sqlite { source, .. }
+            if source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull))
+    }
+}
+
+/// Up to where a file goes that a [`Writer`] has made.
+pub fn position(database: &DatabaseFile) -> Result<Position, SqliteError> {
+    let connection = database.open(OpenFlags::SQLITE_OPEN_READ_WRITE, 0)?;
+    writer::position(&connection).map_err(|e| database.error(e))
+}
+
+/// Writes a copy of a file as it is at this moment.
+pub fn copy(database: &DatabaseFile, to: &Path) -> Result<(), SqliteError> {
+    let connection = database.open(OpenFlags::SQLITE_OPEN_READ_ONLY, COPY_CACHE_KIB)?;
+    let to = to.to_string_lossy();
+    let copied = connection.execute("VACUUM INTO ?", [&*to]);
+    copied.map(drop).map_err(|e| database.error(e))
+}
+
+/// The file of the store. Clones share what is known of it.
+#[derive(Clone, Debug)]
+pub struct DatabaseFile {
+    path: PathBuf,
+    /// Somebody has found damage in the file.
+    damaged: Arc<AtomicBool>,
+}
+
+impl DatabaseFile {
+    pub fn new(path: &Path) -> DatabaseFile {
+        DatabaseFile {
+            path: path.to_path_buf(),
+            damaged: Arc::default(),
+        }
+    }
+
+    /// Bytes of the file, and of the write-ahead file beside it.
+    pub fn room(&self) -> (u64, u64) {
+        room::taken(&self.path)
+    }
+
+    /// Damage was found in the file.
+    pub fn is_damaged(&self) -> bool {
+        self.damaged.load(Ordering::Relaxed)
+    }
+
+    fn error(&self, source: rusqlite::Error) -> SqliteError {
+        let error = SqliteError::Sqlite {
+            path: self.path.display().to_string(),
+            source,
+        };
+        if error.is_damage() {
+            self.damaged.store(true, Ordering::Relaxed);
+        }
+        error
+    }
+
+    fn open(&self, flags: OpenFlags, cache_kib: u32) -> Result<Connection, SqliteError> {
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection =
+            Connection::open_with_flags(&self.path, flags).map_err(|e| self.error(e))?;
+        let prepare = || {
+            connection.busy_timeout(BUSY_TIMEOUT)?;
+            connection.pragma_update(None, "cache_size", -i64::from(cache_kib))?;
+            connection.pragma_update(None, "temp_store", "MEMORY")?;
+            connection.set_prepared_statement_cache_capacity(128);
+            Ok(())
+        };
+        prepare().map_err(|e| self.error(e))?;
+        Ok(connection)
+    }
+}

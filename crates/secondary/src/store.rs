@@ -1,0 +1,430 @@
+//! A partition's secondary storage: the thread that fills it, and those that answer queries.
+
+mod filling;
+mod forgetting;
+mod freshness;
+pub(crate) mod readers;
+
+use skep_exporting::TargetError;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use skep_query::{Answer, Consistency, Query, QueryError};
+
+use self::filling::Filling;
+use self::freshness::Freshness;
+use self::readers::Readers;
+use crate::audit::AuditConfig;
+use crate::documents::{self, Documents};
+use crate::postgres::{self, Rdbms};
+use crate::sqlite::{self, SqliteError};
+use crate::target::{Source, Target};
+use skep_exporting::Driver;
+use skep_exporting::Position;
+use skep_exporting::Status;
+use skep_exporting::{CommittedLog, LogProgress};
+use skep_exporting::{ExportMetrics, Sink};
+
+/// How often is looked how far another node has got.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The name under which operators find secondary storage among the exporters.
+pub const ID: &str = "secondary-storage";
+
+/// Where rows are kept.
+#[derive(Clone, Debug)]
+pub enum StoreLocation {
+    /// In a SQLite file of each partition.
+    Embedded,
+    /// In a PostgreSQL database of all partitions.
+    Rdbms(Arc<Rdbms>),
+    /// In indices of OpenSearch or Elasticsearch, of all partitions.
+    Documents(Arc<Documents>),
+}
+
+/// Settings of a store.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub location: StoreLocation,
+    /// Changes are collected this long before they are stored, unless somebody asks for them.
+    pub window: Duration,
+    /// How long a query waits for what was acknowledged before it (`skep.query.max-wait`).
+    pub max_wait: Duration,
+    /// Ended process instances are kept this long.
+    pub history_ttl: Duration,
+    /// Threads that answer queries: of each partition, or of all where these share a database.
+    pub readers: usize,
+    pub audit: AuditConfig,
+}
+
+impl Config {
+    fn sink(&self) -> Sink {
+        match self.location {
+            StoreLocation::Embedded | StoreLocation::Rdbms(_) => Sink::Sql,
+            StoreLocation::Documents(_) => Sink::Other,
+        }
+    }
+
+    /// All partitions keep their rows in one place.
+    pub fn is_shared(&self) -> bool {
+        !matches!(self.location, StoreLocation::Embedded)
+    }
+
+    /// Empties what all partitions keep in one place, where nobody writes at the moment. Their files go with their directories.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// It cannot be reached or refuses, or it is another cluster's. Some of it may be gone: it is to be done again.
+    pub fn purge(&self, cluster: &str) -> Result<(), TargetError> {
+        match &self.location {
+            StoreLocation::Embedded => Ok(()),
+            StoreLocation::Rdbms(database) => database.purge(cluster),
+            StoreLocation::Documents(server) => server.purge(cluster),
+        }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            location: StoreLocation::Embedded,
+            window: Duration::from_millis(100),
+            max_wait: Duration::from_secs(1),
+            history_ttl: Duration::from_secs(30 * 24 * 3600),
+            readers: 2,
+            audit: AuditConfig::default(),
+        }
+    }
+}
+
+pub struct Store {
+    partition: u32,
+    config: Config,
+    progress: Arc<LogProgress>,
+    freshness: Arc<Freshness>,
+    status: Arc<Status>,
+    readers: Arc<Readers>,
+    exporter: Mutex<Option<std::thread::JoinHandle<()>>>,
+    /// Of an embedded store.
+    file: sqlite::DatabaseFile,
+}
+
+/// What a store has to know of its partition.
+pub struct Partition<'a> {
+    pub id: u32,
+    /// Where files are kept.
+    pub directory: &'a Path,
+    /// The id of the cluster.
+    pub cluster: &'a str,
+    /// The bodies of the PROCESS records that the engine's state holds. They are needed when the store is new and the log no
+    /// longer has them.
+    pub definitions: Vec<Bytes>,
+    pub metrics: ExportMetrics,
+    /// Another node may fill the store, which is shared: this one waits for [`Status::set_elsewhere`].
+    pub elsewhere: bool,
+}
+
+/// The file within a partition's directory.
+fn file(directory: &Path) -> PathBuf {
+    directory.join("query.sqlite")
+}
+
+/// Up to where the embedded store in this directory goes: from the beginning if there is none.
+///
+/// # Errors
+/// There is one that cannot be read.
+pub fn stored_position(directory: &Path) -> Result<Position, SqliteError> {
+    let file = file(directory);
+    if !file.exists() {
+        return Ok(Position::default());
+    }
+    sqlite::position(&sqlite::DatabaseFile::new(&file))
+}
+
+/// Up to where a copy goes that [`Store::copy`] has made.
+///
+/// # Errors
+/// It cannot be read.
+pub fn copied_position(copy: &Path) -> Result<Position, SqliteError> {
+    sqlite::position(&sqlite::DatabaseFile::new(copy))
+}
+
+/// Puts the embedded store in this directory, which is damaged and which nobody has open, out of the way: where to. What was put
+/// there earlier is replaced.
+///
+/// # Errors
+/// The directory cannot be written.
+pub fn set_aside(directory: &Path) -> std::io::Result<PathBuf> {
+    let (file, aside) = (file(directory), directory.join("query.damaged"));
+    for beside in ["-wal", "-shm"] {
+        let with = |path: &Path| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(beside);
+            name
+        };
+        match std::fs::rename(with(&file), with(&aside)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    std::fs::rename(file, &aside)?;
+    Ok(aside)
+}
+
+/// Puts a copy in the place of the embedded store in this directory, which nobody has open.
+///
+/// # Errors
+/// The directory cannot be written. The copy, or what was there, is there still.
+pub fn put_copy(copy: &Path, directory: &Path) -> std::io::Result<()> {
+    let file = file(directory);
+    std::fs::File::open(copy)?.sync_all()?;
+    for beside in ["-wal", "-shm"] {
+        let mut name = file.clone().into_os_string();
+        name.push(beside);
+        match std::fs::remove_file(name) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    std::fs::rename(copy, file)?;
+    std::fs::File::open(directory)?.sync_all()
+}
+
+impl Store {
+    /// Bytes of the embedded store's file, and of the write-ahead file beside it; `None` where rows are kept elsewhere.
+    pub fn room(&self) -> Option<(u64, u64)> {
+        (!self.config.is_shared()).then(|| self.file.room())
+    }
+
+    /// Opens the file in `directory`, or makes it, or takes note of the database, and starts to fill it from the log.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or is not ours. A database need not be there yet.
+    pub fn open(
+        partition: Partition<'_>,
+        config: Config,
+        log: impl CommittedLog,
+        progress: Arc<LogProgress>,
+    ) -> Result<Store, SqliteError> {
+        let id = partition.id;
+        let measured = |position| {
+            let metrics = partition.metrics.of(id, ID, config.sink());
+            let status = Status::new(ID, position, metrics);
+            status.set_elsewhere(partition.elsewhere);
+            Arc::new(status)
+        };
+        let database = sqlite::DatabaseFile::new(&file(partition.directory));
+        let (target, known, status, readers): (Box<dyn Target>, _, _, _) = match &config.location {
+            StoreLocation::Embedded => {
+                let writer = sqlite::Writer::open(database.clone())?;
+                let position = writer.position()?;
+                let source =
+                    |_| -> Box<dyn Source> { Box::new(sqlite::Reader::new(database.clone())) };
+                let sources = (0..config.readers.max(1)).map(source).collect();
+                let readers = Readers::new(sources, &format!("query-{id}"));
+                let status = measured(position);
+                (Box::new(writer), Some(position), status, Arc::new(readers))
+            }
+            StoreLocation::Rdbms(database) => {
+                let status = measured(Position::default());
+                let writer =
+                    postgres::Writer::new(database.clone(), partition.cluster, id, status.clone());
+                let readers = database.readers(config.readers);
+                (Box::new(writer), None, status, readers)
+            }
+            StoreLocation::Documents(server) => {
+                let status = measured(Position::default());
+                let writer =
+                    documents::Writer::new(server.clone(), partition.cluster, id, status.clone());
+                let readers = server.readers(config.readers);
+                (Box::new(writer), None, status, readers)
+            }
+        };
+        let position = known.unwrap_or_default();
+        let freshness = Arc::new(Freshness::new(known, status.clone()));
+        let filling = Filling::new(
+            target,
+            position,
+            config.clone(),
+            freshness.clone(),
+            id,
+            partition.definitions,
+        );
+        let driver = Driver::new(filling, log, progress.clone(), status.clone(), id);
+        let exporter = driver.start();
+        Ok(Store {
+            partition: id,
+            config,
+            progress,
+            freshness,
+            status,
+            readers,
+            exporter: Mutex::new(exporter),
+            file: database,
+        })
+    }
+
+    pub fn status(&self) -> &Arc<Status> {
+        &self.status
+    }
+
+    /// All partitions keep their rows in one place: who asks one of them asks all.
+    pub fn is_shared(&self) -> bool {
+        self.config.is_shared()
+    }
+
+    /// A client has heard of what is committed up to this entry, on another node perhaps: what it asks for is to be there.
+    pub fn expect(&self, entry: u64) {
+        self.progress.expect(entry);
+    }
+
+    /// Answers on a thread of the store; `done` gets the answer and how many milliseconds of acknowledged history it lacks.
+    /// Never blocks.
+    pub fn query(
+        &self,
+        query: Query,
+        consistency: Consistency,
+        done: impl FnOnce(Result<(Answer, u64), QueryError>) + Send + 'static,
+    ) {
+        self.query_with(&[], query, consistency, done);
+    }
+
+    /// As [`query`](Store::query), with what other partitions have acknowledged, whose rows are in the same place.
+    pub fn query_with(
+        &self,
+        others: &[Arc<Store>],
+        query: Query,
+        consistency: Consistency,
+        done: impl FnOnce(Result<(Answer, u64), QueryError>) + Send + 'static,
+    ) {
+        if self.status.is_stopping() {
+            return done(Err(readers::stopping()));
+        }
+        let stores = std::iter::once(self).chain(others.iter().map(|store| &**store));
+        let entry = |store: &Store| match consistency {
+            Consistency::ReadYourWrites => store.progress.acknowledged(),
+            Consistency::Eventual => 0,
+        };
+        let wanted: Vec<Wanted> = stores
+            .map(|store| Wanted {
+                partition: store.partition,
+                freshness: store.freshness.clone(),
+                entry: entry(store),
+            })
+            .collect();
+        let max_wait = self.config.max_wait;
+        let is_costly = query.is_costly();
+        let job: readers::Job = Box::new(move |reader| {
+            let reader = match reader.and_then(|reader| reader.open().map(|()| reader)) {
+                Ok(reader) => reader,
+                Err(error) => return done(Err(error)),
+            };
+            let deadline = Instant::now() + max_wait;
+            let waited = wait_for_all(reader, &wanted, deadline);
+            done(waited.and_then(|behind| {
+                if consistency == Consistency::ReadYourWrites {
+                    let elsewhere = wanted.iter().any(|one| one.freshness.is_elsewhere());
+                    reader.catch_up(&query, elsewhere)?;
+                }
+                Ok((reader.answer(&query)?, behind))
+            }));
+        });
+        self.readers.submit(is_costly, job);
+    }
+
+    /// Writes a copy of the embedded store to this file, as it is at this moment. Takes as long as reading and writing all of it
+    /// takes; nobody waits for it.
+    ///
+    /// # Errors
+    /// The file cannot be written, or the store not be read.
+    pub fn copy(&self, to: &Path) -> Result<(), SqliteError> {
+        sqlite::copy(&self.file, to)
+    }
+
+    /// Damage was found in the file of the embedded store: what it has cannot be relied on.
+    pub fn is_damaged(&self) -> bool {
+        self.file.is_damaged()
+    }
+
+    /// Bytes of the embedded store.
+    pub fn bytes(&self) -> u64 {
+        self.file.room().0
+    }
+
+    /// Ends the thread that fills the store, where it is: another one will take its place.
+    pub fn abandon(&self) {
+        self.freshness.abandon();
+        self.status.stop();
+        if let Some(exporter) = self.exporter.lock().take() {
+            let _ = exporter.join();
+        }
+    }
+
+    /// Stores what is committed and ends the threads.
+    pub fn stop(&self) {
+        self.status.stop();
+        if let Some(exporter) = self.exporter.lock().take() {
+            let _ = exporter.join();
+        }
+        if !self.is_shared() {
+            self.readers.stop();
+        }
+    }
+}
+
+/// What a query is to see of a partition.
+struct Wanted {
+    partition: u32,
+    freshness: Arc<Freshness>,
+    entry: u64,
+}
+
+/// How many milliseconds of what is wanted are lacking at most when the deadline has come.
+fn wait_for_all(
+    reader: &mut dyn Source,
+    wanted: &[Wanted],
+    deadline: Instant,
+) -> Result<u64, QueryError> {
+    let (far, near): (Vec<&Wanted>, Vec<&Wanted>) =
+        wanted.iter().partition(|one| one.freshness.is_elsewhere());
+    // All are asked to hurry before the first is waited for.
+    near.iter().for_each(|one| one.freshness.demand(one.entry));
+    let mut behind = 0;
+    for one in near {
+        let lacking = one.freshness.wait_for(one.entry, deadline);
+        let lacking = lacking.ok_or_else(|| not_reached(one.freshness.fault()))?;
+        behind = lacking.max(behind);
+    }
+    // Nobody can be told to hurry on another node, but its windows are short.
+    while far.iter().any(|one| one.entry > 0) {
+        let positions = reader.positions()?;
+        let lacks = |one: &&Wanted| {
+            let known = positions.iter().find(|(id, _)| *id == one.partition);
+            let position = known.map(|(_, position)| *position).unwrap_or_default();
+            freshness::lacking(position, one.entry)
+        };
+        let lacking = far.iter().map(lacks).max().unwrap_or_default();
+        if lacking == 0 || Instant::now() >= deadline {
+            return Ok(behind.max(lacking));
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(behind)
+}
+
+/// A store of which nobody knows yet what it has.
+fn not_reached(fault: Option<String>) -> QueryError {
+    let reason = fault.unwrap_or_else(|| "it is being connected to".to_string());
+    QueryError::Unavailable(format!(
+        "Secondary storage cannot be used: {reason}. Send the query again when that is mended."
+    ))
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

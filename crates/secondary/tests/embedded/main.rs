@@ -1,0 +1,396 @@
+//! What happens to the file of the embedded store: it is damaged, held by somebody else, lost, or killed in the middle of a flush, and
+//! its disk runs full. Nothing is missing afterwards, nothing is there twice, and nobody empties it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use rusqlite::Connection;
+use skep_exporting::LogProgress;
+use skep_query::entities::{PROCESS_INSTANCE, VARIABLE};
+use skep_query::{Answer, Consistency, Query, QueryError, Search, search};
+use skep_secondary::{Config, Store};
+
+use skep_testkit::committed_log::Log;
+use skep_testkit::one_task::{self, written};
+use skep_testkit::sandbox;
+use skep_testkit::stores::partition;
+
+const DEADLINE: Duration = Duration::from_secs(180);
+
+/// What so many instances write, with room for damage.
+fn batches(instances: usize) -> Vec<Bytes> {
+    written(instances, &format!(r#"{{"text":"{}"}}"#, "x".repeat(2000)))
+}
+
+struct Filled {
+    store: Store,
+    log: Log,
+    progress: Arc<LogProgress>,
+}
+
+impl Filled {
+    fn try_open(directory: &Path, log: Vec<Bytes>) -> Result<Filled, String> {
+        Filled::keeping(directory, log, Duration::from_secs(100 * 365 * 24 * 3600))
+    }
+
+    /// Ended instances are kept so long.
+    fn keeping(directory: &Path, log: Vec<Bytes>, history_ttl: Duration) -> Result<Filled, String> {
+        let progress = Arc::new(LogProgress::default());
+        progress.commit(log.len() as u64);
+        let log = Log::new(log);
+        let config = Config {
+            window: Duration::from_millis(1),
+            history_ttl,
+            ..Config::default()
+        };
+        let store = Store::open(
+            partition(1, directory),
+            config,
+            log.clone(),
+            progress.clone(),
+        );
+        Ok(Filled {
+            store: store.map_err(|error| error.to_string())?,
+            log,
+            progress,
+        })
+    }
+
+    fn open(directory: &Path, log: Vec<Bytes>) -> Filled {
+        Filled::try_open(directory, log).unwrap()
+    }
+
+    fn follow(&self, more: &[Bytes]) {
+        self.log.commit(more.iter().cloned(), &self.progress);
+    }
+
+    fn fault(&self) -> String {
+        let began = Instant::now();
+        loop {
+            if let Some(fault) = self.store.status().fault() {
+                return fault.reason;
+            }
+            assert!(began.elapsed() < DEADLINE, "nothing is in the way");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn ask(&self) -> Result<(usize, u64), QueryError> {
+        self.search(search(&PROCESS_INSTANCE, r#"{"page":{"limit":10000}}"#).unwrap())
+    }
+
+    fn search(&self, search: Search) -> Result<(usize, u64), QueryError> {
+        let (done, answer) = mpsc::channel();
+        let store = &self.store;
+        store.query(
+            Query::Search(search),
+            Consistency::ReadYourWrites,
+            move |answered| {
+                let _ = done.send(answered);
+            },
+        );
+        match answer.recv().unwrap()? {
+            (Answer::Found(found), behind) => Ok((found.rows.len(), behind)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Waits until everything is stored: so many instances.
+    fn has(&self, instances: usize) {
+        let began = Instant::now();
+        while self.store.status().exported_entry() < self.progress.committed() {
+            let fault = self.store.status().fault();
+            assert!(began.elapsed() < DEADLINE, "{fault:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(self.ask(), Ok((instances, 0)));
+    }
+}
+
+fn file(directory: &Path) -> PathBuf {
+    directory.join("query.sqlite")
+}
+
+/// What adds up shows repeats.
+fn counted(directory: &Path) -> i64 {
+    let connection = Connection::open(file(directory)).unwrap();
+    let sum = "SELECT sum(created) FROM job_statistics";
+    connection.query_row(sum, [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn a_file_that_is_none_is_named_and_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let junk = vec![0x5a; 100_000];
+    std::fs::write(file(directory.path()), &junk).unwrap();
+    let refused = Filled::try_open(directory.path(), batches(1));
+    let told = refused.err().expect("it cannot be opened");
+    let known = skep_secondary::stored_position(directory.path());
+    assert!(known.is_err_and(|error| error.is_damage()));
+    assert!(
+        told.contains("query.sqlite") && told.contains("not a database"),
+        "{told}"
+    );
+    assert_eq!(std::fs::read(file(directory.path())).unwrap(), junk);
+    // Where the log has everything, it is put aside and made anew.
+    let aside = skep_secondary::set_aside(directory.path()).unwrap();
+    assert_eq!(std::fs::read(aside).unwrap(), junk);
+    Filled::open(directory.path(), batches(3)).has(3);
+}
+
+#[test]
+fn damage_within_the_file_is_told_and_nothing_is_emptied() {
+    let directory = tempfile::tempdir().unwrap();
+    let (first, all) = (batches(200), batches(400));
+    let filled = Filled::open(directory.path(), first.clone());
+    filled.has(200);
+    drop(filled);
+    // All of it is in the file; what lies beside it would hide the damage.
+    for beside in ["query.sqlite-wal", "query.sqlite-shm"] {
+        let _ = std::fs::remove_file(directory.path().join(beside));
+    }
+    let mut bytes = std::fs::read(file(directory.path())).unwrap();
+    // All but the first pages, which say what there is and how far it goes.
+    let from = bytes.len() / 4;
+    bytes[from..].fill(0x5a);
+    std::fs::write(file(directory.path()), &bytes).unwrap();
+    let told = match Filled::try_open(directory.path(), all) {
+        Err(told) => told,
+        Ok(filled) => {
+            let fault = filled.fault();
+            assert!(filled.ask().is_err(), "what is damaged answers nothing");
+            assert!(filled.store.is_damaged());
+            assert!(filled.store.status().durable().entry <= first.len() as u64);
+            fault
+        }
+    };
+    assert!(
+        told.contains("query.sqlite") && told.contains("malformed"),
+        "{told}"
+    );
+    let left = std::fs::metadata(file(directory.path())).unwrap().len();
+    assert!(left >= bytes.len() as u64);
+}
+
+#[test]
+fn somebody_who_holds_the_file_is_told_of_and_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let all = batches(20);
+    let (before, after) = all.split_at(all.len() / 2);
+    let filled = Filled::open(directory.path(), before.to_vec());
+    let (known, _) = filled.ask().unwrap();
+    let other = Connection::open(file(directory.path())).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    filled.follow(after);
+    let fault = filled.fault();
+    assert!(fault.contains("locked"), "{fault}");
+    // Who asks gets what is there, and is told that it is not all.
+    let (found, behind) = filled.ask().unwrap();
+    assert!(found == known && behind > 0, "{found} {behind}");
+    other.execute_batch("COMMIT").unwrap();
+    filled.has(20);
+    assert_eq!(counted(directory.path()), 20);
+}
+
+#[test]
+fn a_file_that_is_deleted_under_it_is_made_again_at_the_next_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let all = batches(30);
+    let (before, after) = all.split_at(all.len() / 2);
+    let filled = Filled::open(directory.path(), before.to_vec());
+    assert!(filled.ask().is_ok());
+    for name in ["query.sqlite", "query.sqlite-wal", "query.sqlite-shm"] {
+        let _ = std::fs::remove_file(directory.path().join(name));
+    }
+    // Whoever has it open still has all of it.
+    filled.follow(after);
+    filled.has(30);
+    drop(filled);
+    let filled = Filled::open(directory.path(), all);
+    filled.has(30);
+    assert_eq!(counted(directory.path()), 30);
+}
+
+#[test]
+fn a_disk_that_runs_full_gets_the_rest_when_it_has_room() {
+    let name = "a_disk_that_runs_full_gets_the_rest_when_it_has_room";
+    sandbox::run(name, |directory| async move {
+        let disk = sandbox::FileSystem::tmpfs(&directory, 64);
+        let all = batches(300);
+        let (before, after) = all.split_at(all.len() / 3);
+        let filled = Filled::open(&disk.root, before.to_vec());
+        let (known, _) = filled.ask().unwrap();
+        let filler = disk.fill();
+        filled.follow(after);
+        let fault = filled.fault();
+        assert!(fault.contains("full"), "{fault}");
+        let (found, _) = filled.ask().unwrap();
+        assert!(found >= known, "what is there can be searched");
+        assert!(filled.store.status().durable().entry < all.len() as u64);
+        drop(filler);
+        filled.has(300);
+        assert_eq!(counted(&disk.root), 300);
+    });
+}
+
+/// Set in a process that fills a store until it is killed: the directory.
+const CHILD: &str = "SKEP_FILLS";
+
+#[test]
+fn who_is_killed_between_flushes_goes_on_without_loss_or_repeat() {
+    let name = "who_is_killed_between_flushes_goes_on_without_loss_or_repeat";
+    let all = batches(120);
+    if let Some(directory) = std::env::var_os(CHILD) {
+        let filled = Filled::open(Path::new(&directory), Vec::new());
+        for entry in &all {
+            filled.follow(std::slice::from_ref(entry));
+            println!("{}", filled.store.status().exported_entry());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(DEADLINE);
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mut last = 0;
+    for round in 0..4 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--nocapture"])
+            .env(CHILD, directory.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let out = std::io::BufReader::new(child.stdout.take().unwrap());
+        // It dies after so much, wherever it is then.
+        let lines = std::io::BufRead::lines(out).map_while(Result::ok);
+        let mut entries = lines.filter_map(|line| line.parse::<u64>().ok());
+        let target = last + 10 + round;
+        let reached = entries.find(|entry| *entry >= target.min(all.len() as u64));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        last = reached.expect("it got so far");
+    }
+    let filled = Filled::open(directory.path(), Vec::new());
+    let stored = filled.store.status().exported_entry();
+    assert!(
+        stored >= last,
+        "{stored} of {last}: what was stored is there"
+    );
+    filled.follow(&all);
+    filled.has(120);
+    assert_eq!(counted(directory.path()), 120);
+}
+
+#[test]
+fn a_value_that_an_earlier_version_stored_as_it_was_sent_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = batches(1);
+    let store = Filled::open(directory.path(), log.clone());
+    store.has(1);
+    store.store.stop();
+    let texts = [
+        r#""J\u00fcrgen""#,
+        r#""J\u00FCrgen""#,
+        r#""J\u00fcrgen \/ Co""#,
+    ];
+    for (at, text) in texts.into_iter().enumerate() {
+        let connection = Connection::open(file(directory.path())).unwrap();
+        connection
+            .execute("UPDATE variable SET value = ?", [text])
+            .unwrap();
+        drop(connection);
+        let store = Filled::open(directory.path(), log.clone());
+        let meant = serde_json::from_str::<String>(text).unwrap();
+        let own = serde_json::to_string(&serde_json::to_string(&meant).unwrap()).unwrap();
+        for value in [own.as_str(), r#"{"$like": "*ürgen*"}"#] {
+            let body = format!(r#"{{"filter":{{"name":"text","value":{value}}}}}"#);
+            let search = search(&VARIABLE, &body).unwrap();
+            assert_eq!(store.search(search), Ok((1, 0)), "{at}: {body}");
+        }
+        store.store.stop();
+    }
+}
+
+/// What so many instances write that begin and end, each with so many bytes.
+fn ended(instances: usize, bytes: usize) -> Vec<Bytes> {
+    let mut rig = one_task::rig();
+    for _ in 0..instances {
+        rig.create("p", &format!(r#"{{"text":"{}"}}"#, "x".repeat(bytes)));
+        rig.work("work", "{}");
+    }
+    let batches = std::mem::take(&mut rig.batches);
+    batches.into_iter().map(|(_, batch)| batch.into()).collect()
+}
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn a_store_whose_history_has_left_gives_the_room_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = ended(1_000, 20_000);
+    let filled = Filled::open(directory.path(), log.clone());
+    filled.has(1_000);
+    filled.store.stop();
+    drop(filled);
+    let full = file(directory.path()).metadata().unwrap().len();
+    assert!(full > 20 * MIB, "{full}");
+    // The instances are of a day that has passed.
+    let filled = Filled::keeping(directory.path(), log, Duration::ZERO).unwrap();
+    let began = Instant::now();
+    loop {
+        let (bytes, beside) = filled.store.room().unwrap();
+        if bytes < 4 * MIB && beside < 4 * MIB {
+            break;
+        }
+        assert!(began.elapsed() < DEADLINE, "{bytes} and {beside} bytes");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(filled.ask(), Ok((0, 0)));
+}
+
+#[test]
+fn a_file_of_an_earlier_version_learns_to_give_room_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = ended(10, 100);
+    let filled = Filled::open(directory.path(), log.clone());
+    filled.has(10);
+    drop(filled);
+    let connection = Connection::open(file(directory.path())).unwrap();
+    connection
+        .execute_batch("PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM; PRAGMA journal_mode = WAL;")
+        .unwrap();
+    let mode = |connection: &Connection| -> i64 {
+        let read = |row: &rusqlite::Row<'_>| row.get(0);
+        connection
+            .pragma_query_value(None, "auto_vacuum", read)
+            .unwrap()
+    };
+    assert_eq!(mode(&connection), 0);
+    drop(connection);
+    let filled = Filled::open(directory.path(), log);
+    filled.has(10);
+    drop(filled);
+    let connection = Connection::open(file(directory.path())).unwrap();
+    assert_eq!(mode(&connection), 2, "incremental");
+}
+
+#[test]
+fn the_write_ahead_file_stays_small_whatever_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let filled = Filled::open(directory.path(), Vec::new());
+    // Few rows with much in them: 12 times 12 MB.
+    let (mut most, mut rig) = (0, one_task::rig());
+    for n in 0..12 {
+        for _ in 0..6 {
+            rig.create("p", &format!(r#"{{"text":"{}"}}"#, "x".repeat(2_000_000)));
+        }
+        let batches = std::mem::take(&mut rig.batches);
+        let batches: Vec<Bytes> = batches.into_iter().map(|(_, b)| b.into()).collect();
+        filled.follow(&batches);
+        filled.has(6 * (n + 1));
+        most = most.max(filled.store.room().unwrap().1);
+    }
+    assert!(most < 100 * MIB, "{most}");
+}

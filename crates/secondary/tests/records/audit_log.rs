@@ -1,0 +1,322 @@
+//! What users did, told from what came of it.
+
+use serde_json::{Value as Json, json};
+use skep_model::builder::Bpmn;
+use skep_protocol::Document;
+use skep_protocol::command::{
+    Command, DecisionRef, EvaluateDecision, IdentityCommand, Membership, NewParent,
+};
+use skep_protocol::origin::{Claims, Principal};
+use skep_protocol::permission::{PermissionType, ResourceType};
+use skep_protocol::value::{
+    AuthorizationValue, EntityType, IdentitySetupValue, Member, OwnerType, PasswordHash,
+    ResourceMatcher, UserValue,
+};
+use skep_query::entities::{AUDIT_LOG, USER};
+use skep_secondary::{AuditConfig, AuditedConfig};
+
+use skep_testkit::rig::{Rig, decision};
+use skep_testkit::stores::{Filled, audited, follow, rig};
+
+fn anna() -> Claims {
+    let anna = Principal {
+        id: "anna".into(),
+        ..Principal::default()
+    };
+    Claims::User(anna.into())
+}
+
+/// Entity, operation and result of each entry, in their order.
+fn told(store: &Filled) -> Vec<String> {
+    let text = |row: &Json, name: &str| row[name].as_str().unwrap().to_string();
+    let rows = store.find(&AUDIT_LOG, "{}").into_iter();
+    rows.map(|row| {
+        let [entity, operation, result] =
+            ["entityType", "operationType", "result"].map(|name| text(&row, name));
+        format!("{entity} {operation} {result}")
+    })
+    .collect()
+}
+
+fn process() -> Bpmn {
+    Bpmn::process("p")
+        .start("start")
+        .user_task("task")
+        .service_task("job", "work")
+        .end("end")
+}
+
+#[test]
+fn what_a_user_did_is_told_and_what_the_process_did_is_not() {
+    let (mut rig, store) = rig(super::BACKEND);
+    rig.claims = anna();
+    rig.deploy(process());
+    let instance = rig.create("p", r#"{"a": 1}"#);
+    let task = rig.user_task();
+    rig.assign(task, "bert", "").unwrap();
+    rig.assign(task, "", "").unwrap();
+    rig.complete_task(task, r#"{"b": 2}"#).unwrap();
+    let _ = rig.complete_task(task, "{}");
+    rig.set_variables(instance, r#"{"a": 2, "c": 3}"#, true);
+    let job = rig.job("work");
+    rig.fail(&job, 0, 0);
+    assert!(rig.resolve(rig.incident().key).is_err());
+    rig.set_retries(job.key, 1).unwrap();
+    rig.resolve(rig.incident().key).unwrap();
+    rig.cancel(instance).unwrap();
+    follow(&mut rig, &store);
+    assert_eq!(
+        told(&store),
+        [
+            "RESOURCE CREATE SUCCESS",
+            "PROCESS_INSTANCE CREATE SUCCESS",
+            "USER_TASK ASSIGN SUCCESS",
+            "USER_TASK UNASSIGN SUCCESS",
+            "USER_TASK COMPLETE SUCCESS",
+            "VARIABLE UPDATE SUCCESS",
+            "VARIABLE CREATE SUCCESS",
+            "INCIDENT RESOLVE FAIL",
+            "INCIDENT RESOLVE SUCCESS",
+            "PROCESS_INSTANCE CANCEL SUCCESS",
+        ]
+    );
+    let assigned = store.one(&AUDIT_LOG, r#"{"operationType": "ASSIGN"}"#);
+    for (name, value) in [
+        ("actorType", json!("USER")),
+        ("actorId", json!("anna")),
+        ("category", json!("USER_TASKS")),
+        ("relatedEntityKey", json!("bert")),
+        ("relatedEntityType", json!("USER")),
+        ("userTaskKey", json!(task.to_string())),
+        ("entityKey", json!(task.to_string())),
+        ("processInstanceKey", json!(instance.to_string())),
+        ("processDefinitionId", json!("p")),
+        ("tenantId", json!("<default>")),
+        ("batchOperationKey", Json::Null),
+    ] {
+        assert_eq!(assigned[name], value, "{name}");
+    }
+    let variable = store.one(
+        &AUDIT_LOG,
+        r#"{"entityType": "VARIABLE", "operationType": "CREATE"}"#,
+    );
+    assert_eq!(variable["entityDescription"], "c");
+    let all = format!(r#"{{"processInstanceKey": "{instance}"}}"#);
+    assert_eq!(store.find(&AUDIT_LOG, &all).len(), 8);
+}
+
+#[test]
+fn refusals_because_of_a_state_are_told() {
+    let (mut rig, store) = rig(super::BACKEND);
+    rig.claims = anna();
+    rig.deploy(process().task_listener("completing", "check"));
+    rig.create("p", "{}");
+    let task = rig.user_task();
+    rig.assign(task, "bert", "").unwrap();
+    let refused = rig.claim(task, "carl");
+    assert!(refused.is_err());
+    follow(&mut rig, &store);
+    let failed = store.one(&AUDIT_LOG, r#"{"result": "FAIL"}"#);
+    assert_eq!(
+        (&failed["operationType"], &failed["userTaskKey"]),
+        (&json!("ASSIGN"), &json!(task.to_string()))
+    );
+    // What is not there is no state.
+    let nothing = skep_protocol::Key::new(1, 1 << 40);
+    assert!(rig.claim(nothing, "carl").is_err());
+    follow(&mut rig, &store);
+    assert_eq!(store.find(&AUDIT_LOG, r#"{"result": "FAIL"}"#).len(), 1);
+}
+
+#[test]
+fn definitions_and_decisions_come_and_go() {
+    let (mut rig, store) = rig(super::BACKEND);
+    rig.claims = anna();
+    rig.deployed(vec![("a.dmn", decision("file", "d", "1"))]);
+    let file = rig.events("DECISION_REQUIREMENTS").next().unwrap().key;
+    rig.send(Command::EvaluateDecision(EvaluateDecision {
+        decision: DecisionRef::Id("d".into()),
+        variables: Document::parse("{}").unwrap(),
+    }))
+    .unwrap();
+    rig.delete_resource(file).unwrap();
+    follow(&mut rig, &store);
+    let mut told = told(&store);
+    told.sort_unstable();
+    assert_eq!(
+        told,
+        [
+            "DECISION CREATE SUCCESS",
+            "DECISION DELETE SUCCESS",
+            "DECISION EVALUATE SUCCESS",
+            "RESOURCE CREATE SUCCESS",
+            "RESOURCE DELETE SUCCESS",
+        ]
+    );
+    let evaluated = store.one(&AUDIT_LOG, r#"{"operationType": "EVALUATE"}"#);
+    assert_eq!(evaluated["decisionDefinitionId"], "d");
+}
+
+#[test]
+fn callers_without_a_name_are_told_of_where_the_settings_say_so() {
+    let tell = |store: &Filled| {
+        let mut rig = Rig::new();
+        rig.record_batches();
+        rig.deploy(process());
+        rig.create("p", "{}");
+        let task = rig.user_task();
+        rig.assign(task, "bert", "").unwrap();
+        follow(&mut rig, store);
+        told(store)
+    };
+    assert_eq!(
+        tell(&audited(super::BACKEND, AuditConfig::default())),
+        Vec::<String>::new()
+    );
+    let of_unknown = |categories: &str, excludes: &str| {
+        audited(
+            super::BACKEND,
+            AuditConfig {
+                unknown: AuditedConfig {
+                    categories: categories.to_string(),
+                    excludes: excludes.to_string(),
+                },
+                ..AuditConfig::default()
+            },
+        )
+    };
+    let tasks = tell(&of_unknown("USER_TASKS", ""));
+    assert_eq!(tasks, ["USER_TASK ASSIGN SUCCESS"]);
+    let rest = tell(&of_unknown(
+        "DEPLOYED_RESOURCES,USER_TASKS",
+        "USER_TASK,RESOURCE",
+    ));
+    assert_eq!(rest, ["PROCESS_INSTANCE CREATE SUCCESS"]);
+}
+
+fn user(name: &str) -> UserValue {
+    UserValue {
+        user_key: skep_protocol::Key::NONE,
+        username: name.into(),
+        name: "".into(),
+        email: "".into(),
+        password: PasswordHash::new("$argon2id$"),
+    }
+}
+
+fn sales() -> NewParent {
+    NewParent {
+        id: "sales".into(),
+        name: "Sales".into(),
+        description: "".into(),
+    }
+}
+
+fn bert_in_sales() -> Membership {
+    Membership {
+        parent: "sales".into(),
+        member: Member::new(EntityType::User, "bert"),
+    }
+}
+
+#[test]
+fn what_a_user_did_to_others_and_their_rights_is_told_by_ids() {
+    let (mut rig, store) = rig(super::BACKEND);
+    rig.claims = anna();
+    for command in [
+        IdentityCommand::CreateUser(user("bert")),
+        IdentityCommand::CreateGroup(sales()),
+        IdentityCommand::AddToGroup(bert_in_sales()),
+        IdentityCommand::RemoveFromGroup(bert_in_sales()),
+        IdentityCommand::CreateAuthorization(AuthorizationValue {
+            authorization_key: skep_protocol::Key::NONE,
+            owner_type: OwnerType::Group,
+            owner_id: "sales".into(),
+            resource_type: ResourceType::Message,
+            matcher: ResourceMatcher::Any,
+            permissions: vec![PermissionType::Create],
+        }),
+        IdentityCommand::DeleteUser {
+            username: "bert".into(),
+        },
+    ] {
+        rig.send(Command::Identity(command)).unwrap();
+    }
+    // What is refused is not told.
+    let again = rig.send(Command::Identity(IdentityCommand::CreateGroup(sales())));
+    assert!(again.is_err());
+    follow(&mut rig, &store);
+    let own = |entry: &String| !entry.starts_with("AUTHORIZATION DELETE");
+    let told: Vec<String> = told(&store).into_iter().filter(own).collect();
+    assert_eq!(
+        told,
+        [
+            "USER CREATE SUCCESS",
+            // A new user may read their own entry.
+            "AUTHORIZATION CREATE SUCCESS",
+            "GROUP CREATE SUCCESS",
+            "GROUP ASSIGN SUCCESS",
+            "GROUP UNASSIGN SUCCESS",
+            "AUTHORIZATION CREATE SUCCESS",
+            "USER DELETE SUCCESS",
+        ]
+    );
+    let assigned = store.one(&AUDIT_LOG, r#"{"operationType": "ASSIGN"}"#);
+    for (name, value) in [
+        ("category", json!("ADMIN")),
+        ("actorId", json!("anna")),
+        ("entityKey", json!("sales")),
+        ("relatedEntityType", json!("USER")),
+        ("relatedEntityKey", json!("bert")),
+        ("tenantId", Json::Null),
+        ("processDefinitionKey", Json::Null),
+    ] {
+        assert_eq!(assigned[name], value, "{name}");
+    }
+    let filter = r#"{"entityType": "AUTHORIZATION", "relatedEntityKey": "sales"}"#;
+    let authorization = store.one(&AUDIT_LOG, filter);
+    assert_eq!(authorization["relatedEntityType"], "GROUP");
+    let key: i64 = authorization["entityKey"]
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(key > 0, "{authorization}");
+    let created = r#"{"entityType": "GROUP", "operationType": "CREATE"}"#;
+    assert_eq!(store.one(&AUDIT_LOG, created)["entityDescription"], "Sales");
+}
+
+/// Where all callers are told of: still nobody in particular sets up a cluster.
+#[test]
+fn what_a_node_sets_up_at_its_start_is_not_told() {
+    let all = AuditedConfig {
+        categories: "ADMIN,DEPLOYED_RESOURCES,USER_TASKS".to_string(),
+        excludes: String::new(),
+    };
+    let store = audited(
+        super::BACKEND,
+        AuditConfig {
+            enabled: true,
+            user: all.clone(),
+            client: all.clone(),
+            unknown: all,
+        },
+    );
+    let mut rig = Rig::new();
+    rig.record_batches();
+    rig.claims = Claims::Internal;
+    let setup = IdentitySetupValue {
+        users: vec![user("demo")],
+        ..IdentitySetupValue::default()
+    };
+    let setup = IdentityCommand::SetUp(Box::new(setup));
+    rig.send(Command::Identity(setup)).unwrap();
+    follow(&mut rig, &store);
+    assert_eq!(store.find(&USER, "{}").len(), 1);
+    assert_eq!(told(&store), [""; 0]);
+    rig.claims = Claims::Anonymous;
+    let create = IdentityCommand::CreateGroup(sales());
+    rig.send(Command::Identity(create)).unwrap();
+    follow(&mut rig, &store);
+    assert_eq!(told(&store), ["GROUP CREATE SUCCESS"]);
+}

@@ -1,0 +1,372 @@
+//! Users, groups, roles, tenants, mapping rules and authorizations, and who belongs to what.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use skep_protocol::Key;
+use skep_protocol::command::{
+    Command, IdentityCommand, Membership, NewParent, UpdateParent, UpdateUser,
+};
+use skep_protocol::permission::{PermissionType, ResourceType};
+use skep_protocol::value::{
+    AuthorizationValue, EntityType, MappingRuleValue, Member, OwnerType, PasswordHash,
+    ResourceMatcher, UserValue,
+};
+use skep_query::entities::{
+    AUTHORIZATION, GROUP, MAPPING_RULE, MEMBER, MEMBER_USER, ROLE, TENANT, USER,
+};
+use skep_query::{Answer, Condition, Entity, Op, Query, Related, Search, Sort, Value};
+
+use skep_testkit::rig::Rig;
+use skep_testkit::stores::{Filled, follow, rig};
+
+const HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2g";
+
+fn done(rig: &mut Rig, command: IdentityCommand) {
+    let shown = format!("{command:?}");
+    let answer = rig.send(Command::Identity(command));
+    answer.unwrap_or_else(|rejection| panic!("{shown}: {rejection}"));
+}
+
+fn user(rig: &mut Rig, username: &str) {
+    let user = UserValue {
+        user_key: Key::NONE,
+        username: username.into(),
+        name: format!("Name of {username}").into(),
+        email: "".into(),
+        password: PasswordHash::new(HASH),
+    };
+    done(rig, IdentityCommand::CreateUser(user));
+}
+
+fn new(id: &str) -> NewParent {
+    NewParent {
+        id: id.into(),
+        name: format!("Name of {id}").into(),
+        description: "what it is for".into(),
+    }
+}
+
+fn membership(parent: &str, entity_type: EntityType, id: &str) -> Membership {
+    Membership {
+        parent: parent.into(),
+        member: Member::new(entity_type, id),
+    }
+}
+
+fn rule(rig: &mut Rig, id: &str) {
+    let rule = MappingRuleValue {
+        mapping_rule_key: Key::NONE,
+        mapping_rule_id: id.into(),
+        claim_name: "department".into(),
+        claim_value: id.into(),
+        name: format!("Name of {id}").into(),
+    };
+    done(rig, IdentityCommand::CreateMappingRule(rule));
+}
+
+fn authorize(rig: &mut Rig, owner: &str, matcher: ResourceMatcher) {
+    let authorization = AuthorizationValue {
+        authorization_key: Key::NONE,
+        owner_type: OwnerType::User,
+        owner_id: owner.into(),
+        resource_type: match matcher {
+            ResourceMatcher::Property(_) => ResourceType::UserTask,
+            _ => ResourceType::ProcessDefinition,
+        },
+        permissions: match matcher {
+            ResourceMatcher::Property(_) => vec![PermissionType::Complete, PermissionType::Read],
+            _ => vec![
+                PermissionType::CreateProcessInstance,
+                PermissionType::ReadProcessInstance,
+            ],
+        },
+        matcher,
+    };
+    done(rig, IdentityCommand::CreateAuthorization(authorization));
+}
+
+/// Everybody and everything, with what was changed and deleted.
+fn everything(rig: &mut Rig) {
+    for name in ["anna", "bert", "carl"] {
+        user(rig, name);
+    }
+    let update = UpdateUser {
+        username: "bert".into(),
+        name: None,
+        email: Some("bert@example.org".into()),
+        password: PasswordHash::default(),
+    };
+    done(rig, IdentityCommand::UpdateUser(update));
+    for id in ["sales", "night"] {
+        done(rig, IdentityCommand::CreateGroup(new(id)));
+    }
+    for id in ["clerk", "guard"] {
+        done(rig, IdentityCommand::CreateRole(new(id)));
+    }
+    done(rig, IdentityCommand::CreateTenant(new("acme")));
+    for id in ["r-1", "r-2"] {
+        rule(rig, id);
+    }
+    use EntityType::{Client, Group, MappingRule, Role, User};
+    for (parent, kind, id) in [
+        ("sales", User, "anna"),
+        ("sales", User, "bert"),
+        ("sales", User, "carl"),
+        ("sales", Client, "robot"),
+        ("sales", MappingRule, "r-1"),
+        ("night", User, "anna"),
+    ] {
+        done(
+            rig,
+            IdentityCommand::AddToGroup(membership(parent, kind, id)),
+        );
+    }
+    done(
+        rig,
+        IdentityCommand::AddToRole(membership("clerk", Group, "sales")),
+    );
+    done(
+        rig,
+        IdentityCommand::AddToRole(membership("guard", User, "anna")),
+    );
+    done(
+        rig,
+        IdentityCommand::AddToTenant(membership("acme", Role, "clerk")),
+    );
+    done(
+        rig,
+        IdentityCommand::AddToTenant(membership("acme", Group, "sales")),
+    );
+    authorize(rig, "anna", ResourceMatcher::Any);
+    authorize(rig, "anna", ResourceMatcher::Id("order".into()));
+    authorize(rig, "bert", ResourceMatcher::Property("assignee".into()));
+    done(
+        rig,
+        IdentityCommand::RemoveFromGroup(membership("sales", User, "bert")),
+    );
+    let username = "carl".into();
+    done(rig, IdentityCommand::DeleteUser { username });
+    let update = UpdateParent {
+        id: "sales".into(),
+        name: "Sales".into(),
+        description: Some("".into()),
+    };
+    done(rig, IdentityCommand::UpdateGroup(update));
+    done(rig, IdentityCommand::DeleteGroup { id: "night".into() });
+}
+
+/// As the gateway asks: without what was deleted.
+fn there(store: &Filled, mut search: Search) -> Vec<Vec<Value>> {
+    let entity = search.entity;
+    search
+        .filter
+        .push(is(entity, "isDeleted", Op::Eq(Value::from(false))));
+    match store.ask(Query::Search(search)) {
+        Answer::Found(found) => {
+            assert_eq!(found.total, found.rows.len() as u64);
+            found.rows
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn is(entity: &Entity, field: &str, op: Op) -> Condition {
+    let field = entity.index_of(field).expect("a field");
+    Condition::Field { field, op }
+}
+
+fn equals(entity: &Entity, field: &str, text: &str) -> Condition {
+    is(entity, field, Op::Eq(Value::text(text)))
+}
+
+/// The texts of one column of what is there.
+fn column(store: &Filled, search: Search, field: &str) -> Vec<String> {
+    let at = search.entity.index_of(field).expect("a field");
+    let rows = there(store, search);
+    let texts = rows.iter().map(|row| row[at].as_text().expect("a text"));
+    texts.map(str::to_string).collect()
+}
+
+fn ids(store: &Filled, entity: &'static Entity, id: &str) -> Vec<String> {
+    column(store, Search::all(entity, vec![], 100), id)
+}
+
+#[test]
+fn who_there_is_and_what_each_may_do_is_found_and_no_password() {
+    let (mut rig, store) = rig(super::BACKEND);
+    everything(&mut rig);
+    follow(&mut rig, &store);
+    assert_eq!(ids(&store, &USER, "username"), ["anna", "bert"]);
+    assert_eq!(ids(&store, &GROUP, "groupId"), ["sales"]);
+    assert_eq!(ids(&store, &ROLE, "roleId"), ["clerk", "guard"]);
+    assert_eq!(ids(&store, &TENANT, "tenantId"), ["acme"]);
+    assert_eq!(ids(&store, &MAPPING_RULE, "mappingRuleId"), ["r-1", "r-2"]);
+    assert_eq!(
+        store.one(&USER, r#"{"email": {"$like": "bert@*"}}"#),
+        json!({"username": "bert", "name": "Name of bert", "email": "bert@example.org"})
+    );
+    assert_eq!(
+        store.one(&GROUP, r#"{"groupId": "sales"}"#),
+        json!({"groupId": "sales", "name": "Sales", "description": ""})
+    );
+    let claims = r#"{"claimName": "department", "claimValue": "r-2"}"#;
+    assert_eq!(
+        store.one(&MAPPING_RULE, claims),
+        json!({"mappingRuleId": "r-2", "claimName": "department", "claimValue": "r-2", "name": "Name of r-2"})
+    );
+    // Also what was deleted stands there.
+    for entity in skep_query::entities::ALL {
+        for row in store.find(entity, "{}") {
+            assert!(!row.to_string().contains("argon2"), "{row}");
+        }
+    }
+    store.check_pages();
+}
+
+#[test]
+fn authorizations_are_found_by_whose_they_are_and_on_what() {
+    let (mut rig, store) = rig(super::BACKEND);
+    everything(&mut rig);
+    follow(&mut rig, &store);
+    let found = |filter: &str| -> Vec<(Json, Json)> {
+        let rows = store.find(&AUTHORIZATION, filter);
+        let shown = |row: Json| {
+            assert!(row["authorizationKey"].is_string(), "{row}");
+            (
+                row["resourceId"].clone(),
+                row["resourcePropertyName"].clone(),
+            )
+        };
+        rows.into_iter().map(shown).collect()
+    };
+    let (any, order) = ((json!("*"), Json::Null), (json!("order"), Json::Null));
+    let property = (Json::Null, json!("assignee"));
+    let of_anna = r#"{"ownerId": "anna", "resourceType": "PROCESS_DEFINITION"}"#;
+    assert_eq!(found(of_anna), [any, order]);
+    assert_eq!(found(r#"{"resourceType": "user_task"}"#), [property]);
+    assert_eq!(found(r#"{"ownerType": "GROUP"}"#), []);
+    let mut search = Search::all(&AUTHORIZATION, vec![], 10);
+    let listed = Op::In(vec![Value::text("*"), Value::text("none")]);
+    search.filter.push(is(&AUTHORIZATION, "resourceId", listed));
+    assert_eq!(column(&store, search, "resourceId"), ["*"]);
+    let of_bert = r#"{"ownerId": "bert", "resourceType": "USER_TASK"}"#;
+    let of_bert = store.one(&AUTHORIZATION, of_bert);
+    assert_eq!(of_bert["permissionTypes"], json!(["COMPLETE", "READ"]));
+    assert_eq!(of_bert["ownerType"], "USER");
+}
+
+/// Those who belong to something, by the column of their kind.
+fn members(store: &Filled, parent: (&str, &str)) -> Vec<String> {
+    let entity = &MEMBER_USER;
+    let mut search = Search::all(entity, vec![], 100);
+    search.filter = vec![
+        equals(entity, "parentType", parent.0),
+        equals(entity, "parentId", parent.1),
+        is(entity, "username", Op::Exists(true)),
+    ];
+    search.sort = vec![Sort {
+        field: entity.index_of("username").expect("a field"),
+        descending: true,
+    }];
+    column(store, search, "username")
+}
+
+/// What a row belongs to by way of members.
+fn belonging(
+    store: &Filled,
+    (entity, own): (&'static Entity, &'static str),
+    link: &'static str,
+    of: &[(&str, &str)],
+) -> Vec<String> {
+    let mut conditions: Vec<Condition> = of
+        .iter()
+        .map(|(field, text)| equals(&MEMBER, field, text))
+        .collect();
+    conditions.push(is(&MEMBER, "isDeleted", Op::Eq(Value::from(false))));
+    let related = Related {
+        entity: &MEMBER,
+        own,
+        link,
+        conditions,
+    };
+    let mut search = Search::all(entity, vec![], 100);
+    search.filter.push(Condition::Related(Box::new(related)));
+    column(store, search, own)
+}
+
+#[test]
+fn members_are_found_until_they_leave() {
+    let (mut rig, store) = rig(super::BACKEND);
+    everything(&mut rig);
+    follow(&mut rig, &store);
+    // Bert was removed, Carl is deleted; the group of the night is, too.
+    assert_eq!(members(&store, ("GROUP", "sales")), ["anna"]);
+    assert_eq!(members(&store, ("GROUP", "night")), [""; 0]);
+    assert_eq!(members(&store, ("ROLE", "guard")), ["anna"]);
+    assert_eq!(members(&store, ("ROLE", "sales")), [""; 0]);
+    let clients = [("parentType", "GROUP"), ("clientId", "robot")];
+    assert_eq!(
+        belonging(&store, (&GROUP, "groupId"), "parentId", &clients),
+        ["sales"]
+    );
+    let rules = [("parentType", "GROUP"), ("parentId", "sales")];
+    assert_eq!(
+        belonging(
+            &store,
+            (&MAPPING_RULE, "mappingRuleId"),
+            "mappingRuleId",
+            &rules
+        ),
+        ["r-1"]
+    );
+    let of_tenant = [("parentType", "TENANT"), ("parentId", "acme")];
+    assert_eq!(
+        belonging(&store, (&ROLE, "roleId"), "roleId", &of_tenant),
+        ["clerk"]
+    );
+    let of_group = [("parentType", "ROLE"), ("groupId", "sales")];
+    assert_eq!(
+        belonging(&store, (&ROLE, "roleId"), "parentId", &of_group),
+        ["clerk"]
+    );
+    // Who comes back has the row that was there.
+    let again = membership("sales", EntityType::User, "bert");
+    done(&mut rig, IdentityCommand::AddToGroup(again));
+    follow(&mut rig, &store);
+    assert_eq!(members(&store, ("GROUP", "sales")), ["bert", "anna"]);
+}
+
+/// What the first partition decides the others write as well: one place that all of them share has it once, with names and mails.
+#[test]
+fn what_all_partitions_write_stands_there_once() {
+    let mut rig = Rig::with_partitions(2);
+    rig.record_batches();
+    everything(&mut rig);
+    let location = super::BACKEND.config().location;
+    let window = Duration::from_millis(5);
+    let stores = [1, 2].map(|partition| Filled::at(location.clone(), partition, window));
+    let batches = std::mem::take(&mut rig.batches);
+    let of_second = batches.iter().filter(|(partition, _)| *partition == 2);
+    assert!(
+        of_second.count() > 10,
+        "the second partition writes as well"
+    );
+    for store in &stores {
+        store.follow(&batches);
+    }
+    // The second one first, and then the first: both have written.
+    for store in stores.iter().rev() {
+        store.find(&USER, "{}");
+    }
+    let [first, _] = &stores;
+    assert_eq!(ids(first, &USER, "username"), ["anna", "bert"]);
+    assert_eq!(first.find(&USER, "{}").len(), 3);
+    assert_eq!(
+        first.one(&USER, r#"{"username": "anna"}"#)["name"],
+        "Name of anna"
+    );
+    // A new user may read their own entry.
+    assert_eq!(first.find(&AUTHORIZATION, "{}").len(), 3 + 3);
+    assert_eq!(first.find(&MEMBER, "{}").len(), 10);
+}

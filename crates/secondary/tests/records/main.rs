@@ -1,0 +1,84 @@
+//! What an engine writes is what the store finds, whichever it is.
+#![allow(clippy::duplicate_mod)] // The suite is compiled for each back end.
+
+#[path = "."]
+mod embedded {
+    const BACKEND: skep_testkit::stores::Backend = skep_testkit::stores::Backend::Embedded;
+
+    mod audit_log;
+    mod batch_states;
+    mod entities;
+    mod fuzz;
+    mod history;
+    mod identity;
+    mod job_statistics;
+    mod limits;
+    mod property;
+    mod spellings;
+    mod tenants;
+    mod usage;
+}
+
+#[path = "."]
+mod postgres {
+    const BACKEND: skep_testkit::stores::Backend = skep_testkit::stores::Backend::Postgres;
+
+    mod audit_log;
+    mod batch_states;
+    mod entities;
+    mod fuzz;
+    mod history;
+    mod identity;
+    mod job_statistics;
+    mod limits;
+    mod outage;
+    mod outages;
+    mod property;
+    mod purge;
+    mod spellings;
+    mod tenants;
+    mod usage;
+}
+
+#[path = "."]
+mod opensearch {
+    const BACKEND: skep_testkit::stores::Backend = skep_testkit::stores::Backend::OpenSearch;
+
+    mod audit_log;
+    mod batch_states;
+    mod entities;
+    mod fuzz;
+    mod history;
+    mod https;
+    mod identity;
+    mod job_statistics;
+    mod limits;
+    mod outage;
+    mod property;
+    mod purge;
+    mod search_server;
+    mod spellings;
+    mod tenants;
+    mod usage;
+}
+
+#[path = "."]
+mod elasticsearch {
+    const BACKEND: skep_testkit::stores::Backend = skep_testkit::stores::Backend::Elasticsearch;
+
+    mod audit_log;
+    mod batch_states;
+    mod entities;
+    mod fuzz;
+    mod history;
+    mod identity;
+    mod job_statistics;
+    mod limits;
+    mod outage;
+    mod property;
+    mod purge;
+    mod search_server;
+    mod spellings;
+    mod tenants;
+    mod usage;
+}

@@ -1,0 +1,328 @@
+//! What becomes of secondary storage while its database is away, and when it is back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use skep_query::entities::{ELEMENT_INSTANCE, JOB, PROCESS_INSTANCE};
+use skep_secondary::{Rdbms, RdbmsSettings, StoreLocation};
+use skep_testbed::{Postgres, Proxy};
+
+use super::outage::{fault, filled, recover, refused};
+use skep_testkit::one_task::{create, rig};
+use skep_testkit::stores::follow;
+use skep_testkit::stores::rdbms;
+
+/// What a database says to somebody whose password is wrong.
+const WRONG: &str = "password authentication failed";
+
+#[test]
+fn a_database_that_comes_late_gets_everything() {
+    let Some(mut server) = Postgres::start_new() else {
+        return;
+    };
+    server.stop();
+    let store = filled(rdbms(&server, ""));
+    let mut rig = rig();
+    create(&mut rig, 5);
+    follow(&mut rig, &store);
+    let port = server.port().to_string();
+    fault(&store, &port);
+    refused(&store, &port);
+    assert_eq!(store.durable(), 0, "the log is kept");
+    server.start().unwrap();
+    recover(&store);
+    assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), 5);
+}
+
+#[test]
+fn crashes_of_the_database_lose_and_repeat_nothing() {
+    let Some(mut server) = Postgres::start_new() else {
+        return;
+    };
+    let store = filled(rdbms(&server, ""));
+    let mut rig = rig();
+    for round in 1..=4 {
+        // It dies while it is written to, each time at another point.
+        for _ in 0..20 {
+            create(&mut rig, 2);
+            follow(&mut rig, &store);
+            std::thread::sleep(Duration::from_micros(300 * round));
+        }
+        server.kill();
+        create(&mut rig, 10);
+        follow(&mut rig, &store);
+        server.start().unwrap();
+        create(&mut rig, 1);
+        follow(&mut rig, &store);
+    }
+    recover(&store);
+    let instances = 4 * 51;
+    assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), instances);
+    assert_eq!(store.find(&ELEMENT_INSTANCE, "{}").len(), 2 * instances);
+    // What adds up shows repeats.
+    let sum = server.sql("SELECT sum(completed), sum(terminated) FROM ended_element");
+    assert_eq!(sum.unwrap(), format!("{instances}|0"));
+    let sum = server.sql("SELECT sum(created) FROM job_statistics");
+    assert_eq!(sum.unwrap(), instances.to_string());
+}
+
+#[test]
+fn who_was_given_up_writes_no_more() {
+    let Some(server) = skep_testbed::shared_postgres() else {
+        return;
+    };
+    let prefix = server.prefix();
+    let mut rig = rig();
+    let (old, new) = (
+        filled(rdbms(server, &prefix)),
+        filled(rdbms(server, &prefix)),
+    );
+    create(&mut rig, 3);
+    let first = std::mem::take(&mut rig.batches);
+    old.follow(&first);
+    assert_eq!(old.find(&PROCESS_INSTANCE, "{}").len(), 3);
+    // Both go on with the same log, as two nodes that both think that it is theirs.
+    create(&mut rig, 3);
+    let second = std::mem::take(&mut rig.batches);
+    new.follow(&first);
+    new.follow(&second);
+    old.follow(&second);
+    recover(&new);
+    assert_eq!(new.find(&PROCESS_INSTANCE, "{}").len(), 6);
+    recover(&old);
+    let counted = server.sql(&format!("SELECT sum(completed) FROM {prefix}ended_element"));
+    assert_eq!(counted.unwrap(), "6");
+}
+
+#[test]
+fn a_wrong_password_is_told() {
+    let Some(server) = skep_testbed::shared_postgres() else {
+        return;
+    };
+    let settings = RdbmsSettings {
+        url: server.url(),
+        username: Some("skep".to_string()),
+        password: Some("wrong".to_string()),
+        prefix: server.prefix(),
+        auto_ddl: true,
+    };
+    let store = filled(StoreLocation::Rdbms(Arc::new(
+        Rdbms::new(&settings).unwrap(),
+    )));
+    fault(&store, WRONG);
+    refused(&store, WRONG);
+}
+
+/// A place in the database of a server, seen as somebody of one's own.
+fn place_of(url: String, user: &str, prefix: &str) -> StoreLocation {
+    let settings = RdbmsSettings {
+        url,
+        username: Some(user.to_string()),
+        password: Some("secret".to_string()),
+        prefix: prefix.to_string(),
+        auto_ddl: true,
+    };
+    StoreLocation::Rdbms(Arc::new(Rdbms::new(&settings).unwrap()))
+}
+
+#[test]
+fn a_password_that_changes_under_load_is_told_and_nothing_is_lost() {
+    let Some(server) = Postgres::start_new() else {
+        return;
+    };
+    server
+        .sql("CREATE ROLE writer LOGIN SUPERUSER PASSWORD 'secret'")
+        .unwrap();
+    let store = filled(place_of(server.url(), "writer", ""));
+    let mut rig = rig();
+    create(&mut rig, 5);
+    follow(&mut rig, &store);
+    recover(&store);
+    server.sql("ALTER ROLE writer PASSWORD 'other'").unwrap();
+    server.drop_connections().unwrap();
+    create(&mut rig, 5);
+    follow(&mut rig, &store);
+    fault(&store, WRONG);
+    refused(&store, WRONG);
+    server.sql("ALTER ROLE writer PASSWORD 'secret'").unwrap();
+    recover(&store);
+    assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), 10);
+}
+
+#[test]
+fn a_database_that_is_full_gets_the_rest_when_it_has_room() {
+    let Some(server) = Postgres::start_new() else {
+        return;
+    };
+    // Its log of changes has files of 16 MiB, which are there already.
+    if let Err(why) = server.limit_files(Some(17 << 20)) {
+        panic!("prlimit: {why}");
+    }
+    let store = filled(rdbms(&server, ""));
+    let mut rig = rig();
+    let mut seed = 1u64;
+    let mut noise = |bytes: usize| -> String {
+        let mut next = || {
+            seed = seed
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            char::from(b'0' + (seed >> 33) as u8 % 75)
+                .to_string()
+                .replace('\\', "_")
+        };
+        (0..bytes).map(|_| next()).collect()
+    };
+    for _ in 0..30 {
+        rig.create("p", &format!(r#"{{"v":"{}"}}"#, noise(1 << 20)));
+    }
+    follow(&mut rig, &store);
+    fault(&store, "could not");
+    assert!(store.durable() < store.committed(), "the log is kept");
+    server.limit_files(None).unwrap();
+    recover(&store);
+    assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), 30);
+    let sum = server.sql("SELECT sum(created) FROM job_statistics");
+    assert_eq!(sum.unwrap(), "30");
+}
+
+#[test]
+fn a_database_far_away_gets_everything_and_answers() {
+    let Some(server) = skep_testbed::shared_postgres() else {
+        return;
+    };
+    let proxy = Proxy::start(server.port(), Duration::from_millis(40)).unwrap();
+    let url = format!("jdbc:postgresql://127.0.0.1:{}/postgres", proxy.port());
+    let store = filled(place_of(url, "skep", &server.prefix()));
+    let mut rig = rig();
+    for _ in 0..10 {
+        create(&mut rig, 10);
+        follow(&mut rig, &store);
+    }
+    // Whoever asks waits until what was acknowledged is there.
+    assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), 100);
+    recover(&store);
+    assert_eq!(store.find(&JOB, "{}").len(), 100);
+}
+
+#[test]
+fn connections_are_encrypted_and_certificates_checked_as_the_url_says() {
+    let Some(mut server) = Postgres::start_new() else {
+        return;
+    };
+    let plain = filled(place_of(
+        format!("{}?sslmode=require", server.url()),
+        "skep",
+        "a_",
+    ));
+    fault(&plain, "server does not support TLS");
+    drop(plain);
+    let own = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_string()]).unwrap();
+    let (pem, key) = (own.cert.pem(), own.signing_key.serialize_pem());
+    server.secure(&pem, &key).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("root.pem");
+    std::fs::write(&root, pem).unwrap();
+    let root = root.display();
+    for (n, (parameters, encrypted)) in [
+        ("sslmode=disable".to_string(), Some("f")),
+        ("sslmode=prefer".to_string(), Some("t")),
+        ("sslmode=require".to_string(), Some("t")),
+        (format!("sslmode=verify-full&sslrootcert={root}"), Some("t")),
+        ("sslmode=verify-ca".to_string(), None),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let url = format!("{}?{parameters}&ApplicationName=store{n}", server.url());
+        let store = filled(place_of(url, "skep", &format!("t{n}_")));
+        let Some(encrypted) = encrypted else {
+            fault(&store, "sslrootcert");
+            refused(&store, "sslrootcert");
+            continue;
+        };
+        let mut rig = rig();
+        create(&mut rig, 2);
+        follow(&mut rig, &store);
+        assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), 2, "{parameters}");
+        let seen = server.sql(&format!(
+            "SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'store{n}'"
+        ));
+        assert_eq!(seen.unwrap(), encrypted, "{parameters}");
+    }
+}
+
+#[test]
+fn tables_of_another_cluster_are_not_touched() {
+    let Some(server) = skep_testbed::shared_postgres() else {
+        return;
+    };
+    let prefix = server.prefix();
+    let store = filled(rdbms(server, &prefix));
+    assert_eq!(store.find(&JOB, "{}").len(), 0);
+    drop(store);
+    let other = format!("UPDATE {prefix}skep SET cluster = 'other'");
+    server.sql(&other).unwrap();
+    let store = filled(rdbms(server, &prefix));
+    fault(&store, "belongs to the cluster other");
+    refused(&store, "belongs to the cluster other");
+}
+
+#[test]
+fn columns_that_are_new_are_added() {
+    let Some(server) = skep_testbed::shared_postgres() else {
+        return;
+    };
+    let prefix = server.prefix();
+    let mut rig = rig();
+    create(&mut rig, 1);
+    let batches = std::mem::take(&mut rig.batches);
+    let store = filled(rdbms(server, &prefix));
+    store.follow(&batches);
+    assert_eq!(store.find(&JOB, "{}").len(), 1);
+    drop(store);
+    // As an earlier version left it.
+    let earlier = format!(
+        "ALTER TABLE {prefix}job DROP COLUMN \"type\"; DROP TABLE {prefix}incident;
+        UPDATE {prefix}skep SET shape = 'earlier'"
+    );
+    server.sql(&earlier).unwrap();
+    let store = filled(rdbms(server, &prefix));
+    store.follow(&batches);
+    create(&mut rig, 1);
+    follow(&mut rig, &store);
+    assert_eq!(store.find(&JOB, r#"{"type": "work"}"#).len(), 1);
+    assert_eq!(store.find(&JOB, "{}").len(), 2);
+}
+
+#[test]
+fn a_stop_does_not_wait_for_a_database_that_is_silent() {
+    let Some(server) = skep_testbed::shared_postgres() else {
+        return;
+    };
+    let prefix = server.prefix();
+    let store = filled(rdbms(server, &prefix));
+    assert_eq!(store.find(&JOB, "{}").len(), 0);
+    let hold = format!("BEGIN; LOCK TABLE {prefix}position; SELECT pg_sleep(60); COMMIT");
+    std::thread::scope(|scope| {
+        let held = scope.spawn(|| server.sql(&hold));
+        let locks = format!(
+            "SELECT count(*) FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock'
+                AND relation = '{prefix}position'::regclass"
+        );
+        while server.sql(&locks).unwrap() == "0" {
+            assert!(!held.is_finished());
+        }
+        let mut rig = rig();
+        create(&mut rig, 1);
+        follow(&mut rig, &store);
+        // It writes, and waits for the lock.
+        let waiting = locks.replace("granted AND mode = 'AccessExclusiveLock'", "NOT granted");
+        while server.sql(&waiting).unwrap() == "0" {
+            assert!(!held.is_finished());
+        }
+        drop(store);
+        assert!(!held.is_finished(), "the stop has waited for the database");
+        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'BEGIN; LOCK TABLE%'";
+        server.sql(end).unwrap();
+    });
+}

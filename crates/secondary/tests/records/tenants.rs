@@ -1,0 +1,132 @@
+//! What belongs to a tenant is found by who belongs to it: in all kinds of stores.
+
+use skep_identity::Tenancy;
+use skep_model::builder::Bpmn;
+use skep_protocol::command::{AddBatchItems, BatchCommand, Command, CreateBatchOperation};
+use skep_protocol::origin::Claims;
+use skep_protocol::value::{
+    BatchOperationItem, BatchOperationType, BatchPlan, ClusterVariableValue,
+};
+use skep_protocol::{Key, Response, TenantId};
+use skep_query::access::{self, Narrowed, Sight};
+use skep_query::entities::{
+    BATCH_OPERATION, BATCH_OPERATION_ITEM, CLUSTER_VARIABLE, ELEMENT_INSTANCE, EVENT_WAIT, JOB,
+    PROCESS_DEFINITION, PROCESS_INSTANCE, USER_TASK, VARIABLE,
+};
+use skep_query::{Answer, Entity, Query, Row, Search};
+
+use skep_testkit::rig::Rig;
+use skep_testkit::stores::{Filled, follow, rig};
+
+/// A process that has something of each kind.
+fn process() -> Bpmn {
+    Bpmn::process("p")
+        .start("s")
+        .parallel("fork")
+        .service_task("work", "work")
+        .end("e1")
+        .from("fork")
+        .catch_signal("wait", "go")
+        .end("e2")
+        .from("fork")
+        .user_task("ask")
+        .end("e3")
+}
+
+fn variable(rig: &mut Rig, tenant: Option<&str>) {
+    let value = ClusterVariableValue {
+        name: "limit".into(),
+        value: "1".into(),
+        tenant: tenant.map(TenantId::new),
+    };
+    rig.send(Command::CreateClusterVariable(value)).unwrap();
+}
+
+/// Cancels an instance by a batch operation, which has it as its only item.
+fn cancel(rig: &mut Rig, process_instance_key: Key) {
+    let create = CreateBatchOperation {
+        kind: BatchOperationType::CancelProcessInstance,
+        filter: "{}".into(),
+        plan: BatchPlan::None,
+        follow_up: None,
+    };
+    let created = rig.send(Command::Batch(BatchCommand::Create(Box::new(create))));
+    let Ok(Response::BatchOperationCreated { key, .. }) = created else {
+        panic!("{created:?}");
+    };
+    let item = BatchOperationItem {
+        item_key: process_instance_key,
+        process_instance_key,
+        root_process_instance_key: process_instance_key,
+    };
+    let add = AddBatchItems {
+        batch_operation_key: key,
+        items: vec![item],
+        after: Key::NONE,
+        last: true,
+    };
+    rig.send(Command::Batch(BatchCommand::Add(add))).unwrap();
+}
+
+fn found(store: &Filled, entity: &'static Entity, tenants: &[&str]) -> Vec<Row> {
+    let sight = Sight {
+        grants: None,
+        tenancy: Tenancy::Of(tenants.iter().map(|id| TenantId::new(id)).collect()),
+    };
+    let mut search = Search::all(entity, Vec::new(), 100);
+    search.details = true;
+    match access::narrow(&mut search, &sight) {
+        Ok(Narrowed::Nothing) => return Vec::new(),
+        narrowed => assert!(narrowed.is_ok(), "{narrowed:?}"),
+    }
+    match store.ask(Query::Search(search)) {
+        Answer::Found(found) => {
+            assert_eq!(found.total, found.rows.len() as u64, "{}", entity.title);
+            found.rows
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn who_belongs_to_a_tenant_finds_what_it_has_and_what_belongs_to_nobody() {
+    let (mut rig, store) = rig(super::BACKEND);
+    rig.claims = Claims::Internal;
+    variable(&mut rig, None);
+    for tenant in ["acme", "globex"] {
+        rig.tenant = TenantId::new(tenant);
+        rig.deploy(process());
+        let instance = rig.create("p", r#"{"a": 1}"#);
+        rig.create("p", r#"{"a": 2}"#);
+        variable(&mut rig, Some(tenant));
+        cancel(&mut rig, instance);
+    }
+    follow(&mut rig, &store);
+    for (entity, of_each, of_nobody) in [
+        (&PROCESS_DEFINITION, 1, 0),
+        (&PROCESS_INSTANCE, 2, 0),
+        (&ELEMENT_INSTANCE, 10, 0),
+        (&VARIABLE, 2, 0),
+        (&JOB, 2, 0),
+        (&EVENT_WAIT, 2, 0),
+        (&USER_TASK, 2, 0),
+        (&BATCH_OPERATION_ITEM, 1, 0),
+        (&CLUSTER_VARIABLE, 1, 1),
+        (&BATCH_OPERATION, 0, 2),
+    ] {
+        let count = |tenants: &[&str]| found(&store, entity, tenants).len();
+        assert_eq!(count(&["acme"]), of_each + of_nobody, "{}", entity.title);
+        assert_eq!(count(&["globex"]), of_each + of_nobody, "{}", entity.title);
+        let both = count(&["acme", "globex"]);
+        assert_eq!(both, 2 * of_each + of_nobody, "{}", entity.title);
+        for others in [&[][..], &["<default>"], &["ACME", "acm"]] {
+            assert_eq!(count(others), of_nobody, "{} {others:?}", entity.title);
+        }
+        // Each row is whose it is found by.
+        if let Some(at) = entity.index_of("tenantId") {
+            let rows = found(&store, entity, &["acme"]);
+            let foreign = |row: &Row| row[at].as_text().is_some_and(|tenant| tenant != "acme");
+            assert!(!rows.iter().any(foreign), "{}", entity.title);
+        }
+    }
+}
