@@ -7,45 +7,14 @@
 #[path = "state/mod.rs"]
 pub mod state;
 
-mod ad_hoc;
-mod batch_operation;
-mod clock;
-mod cluster_variable;
-mod command_distribution;
-mod compensation_subscription;
-mod conditional;
-mod continuation;
-mod definitions;
-mod error;
-mod exporting;
-mod global_listener;
-mod identity;
-mod incident;
-mod job;
-mod job_batch;
-mod message;
-mod message_start_event_subscription;
-mod message_subscription;
-mod multi_instance;
-mod process;
-mod process_event;
-mod process_instance;
-mod process_instance_batch;
-mod process_instance_creation;
-mod process_instance_migration;
-mod process_instance_modification;
-mod process_message_subscription;
+mod cluster;
+mod events;
+mod instances;
 mod replay;
+mod resources;
 #[cfg(test)]
 mod rows_on_their_way;
-mod scale;
-mod signal;
-mod signal_subscription;
-mod timer;
-mod user_task;
-mod variable;
-mod variable_document;
-mod variable_element;
+mod tasks;
 pub(crate) mod window;
 
 use skep_protocol::ValueType;
@@ -56,6 +25,9 @@ use skep_protocol::key::Key;
 use skep_protocol::record::{DecodeError, Record};
 use skep_protocol::value::*;
 
+use self::cluster::{batch_operation, identity};
+use self::instances::process_instance;
+use self::tasks::{job, user_task};
 use crate::state::State;
 
 /// Changes the state as an event of this value type says.

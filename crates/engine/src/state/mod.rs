@@ -17,38 +17,17 @@
 //! Rows that are cold may be evicted and are read back on demand; indices over jobs, timers,
 //! messages and subscriptions stay in memory and are rebuilt from the store at recovery.
 
-pub mod banned;
-pub mod batch_operations;
 mod cells;
-pub mod cluster_variables;
-pub mod compensations;
-pub mod continuations;
-pub mod decisions;
-pub mod definitions;
-pub mod distributions;
-pub mod element_instances;
-mod exporting;
-pub mod global_listeners;
-mod identity;
-pub mod incidents;
+mod cluster;
+mod events;
 mod index;
-pub mod input_collections;
-pub mod jobs;
-pub mod joins;
+mod instances;
 mod long_list;
-pub mod messages;
-pub mod migrations;
-pub mod modifications;
 mod names;
-pub mod processes;
-mod scaling;
-pub mod subscriptions;
+mod resources;
 pub mod table;
-pub mod timers;
-pub mod triggers;
+mod tasks;
 mod undo;
-pub mod user_tasks;
-mod variables;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,6 +38,8 @@ use skep_protocol::value::{FormValue, ResourceValue};
 
 pub use banned::{Banned, BannedInstance};
 pub use batch_operations::{BatchChunk, BatchOperation, BatchOperations, BatchPart, BatchPhase};
+pub use cluster::{batch_operations, cluster_variables, distributions};
+use cluster::{exporting, identity, scaling};
 pub use cluster_variables::ClusterVariables;
 pub use compensations::{Compensation, Compensations};
 pub use continuations::Continuations;
@@ -66,11 +47,17 @@ pub use decisions::{Decisions, DeployedDecisions};
 pub use definitions::{Definitions, Pin, Versioned};
 pub use distributions::Distributions;
 pub use element_instances::{Called, ElementInstance, ElementInstances, ElementState, Ended, Loop};
+pub use events::{messages, subscriptions, timers};
 pub use exporting::Exporting;
 pub use global_listeners::GlobalListeners;
 pub use identity::Identity;
 pub use incidents::Incidents;
 pub use input_collections::{InputCollection, InputCollections};
+use instances::variables;
+pub use instances::{
+    banned, compensations, continuations, element_instances, input_collections, joins, migrations,
+    modifications, triggers,
+};
 pub use jobs::{Job, JobState, Jobs};
 pub use joins::Joins;
 pub use messages::Messages;
@@ -78,6 +65,7 @@ pub use migrations::{Migration, Migrations};
 pub use modifications::{Modification, Modifications};
 pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
+pub use resources::{decisions, definitions, processes};
 pub use scaling::{Scaling, ScalingRow};
 pub use subscriptions::{
     ConditionalSubscriptions, MessageStarts, MessageSubscriptions, ProcessMessageSubscriptions,
@@ -87,6 +75,7 @@ pub use table::{
     CheckpointWriter, EncodeLater, Row, RowStore, Rows, StoreError, Table, Tables, read_row,
     write_row,
 };
+pub use tasks::{global_listeners, incidents, jobs, user_tasks};
 pub use timers::{Timer, Timers};
 pub use triggers::{Trigger, Triggers};
 pub use user_tasks::{UserTask, UserTaskState, UserTasks};

@@ -1,0 +1,9 @@
+//! What belongs to the partition as a whole, or to all partitions.
+
+pub mod batch_operation;
+pub mod clock;
+pub mod cluster_variable;
+pub mod command_distribution;
+pub mod exporting;
+pub mod identity;
+pub mod scale;

@@ -1,0 +1,37 @@
+//! MESSAGE_START_EVENT_SUBSCRIPTION events: which messages start instances, and which have.
+
+use skep_protocol::Key;
+use skep_protocol::intent::MessageStartEventSubscriptionIntent as Intent;
+use skep_protocol::value::MessageStartEventSubscriptionValue;
+
+use crate::appliers::Apply;
+use crate::state::State;
+use crate::state::subscriptions::StartedByMessage;
+
+impl Apply<MessageStartEventSubscriptionValue> for State {
+    fn apply(
+        &mut self,
+        key: Key,
+        intent: Intent,
+        value: &MessageStartEventSubscriptionValue,
+        _: i64,
+    ) {
+        match intent {
+            Intent::Created => self.message_starts.insert(key, value),
+            Intent::Correlated => {
+                self.messages
+                    .add_correlated(value.message_key, &value.bpmn_process_id);
+                if !value.correlation_key.is_empty() {
+                    let started = StartedByMessage {
+                        tenant: value.tenant.clone(),
+                        bpmn_process_id: value.bpmn_process_id.clone(),
+                        correlation_key: value.correlation_key.clone(),
+                    };
+                    self.message_starts
+                        .begin(value.process_instance_key, started);
+                }
+            }
+            Intent::Deleted => self.message_starts.remove(key),
+        }
+    }
+}

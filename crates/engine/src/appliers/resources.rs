@@ -1,0 +1,4 @@
+//! What was deployed: processes, decisions, forms and other resources, with their versions.
+
+pub mod definitions;
+pub mod process;

@@ -1,0 +1,8 @@
+//! Expressions, conditions and decisions: what they read, and what becomes of their results.
+
+pub(crate) mod conditional_evaluation;
+pub(crate) mod conditions;
+pub(crate) mod decision;
+pub(crate) mod evaluated;
+pub(crate) mod expression;
+pub(super) mod named;

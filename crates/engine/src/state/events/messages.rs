@@ -1,0 +1,204 @@
+//! Published messages that are buffered until their time to live ends.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use skep_protocol::document::JsonText;
+use skep_protocol::value::MessageValue;
+use skep_protocol::{Key, TenantId};
+
+use crate::state::subscriptions::remove_from;
+use crate::state::table::{Row, StoreError, Table, Tables, weight_of};
+use crate::state::undo::Indexed;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    pub name: Arc<str>,
+    pub correlation_key: Arc<str>,
+    pub message_id: Arc<str>,
+    /// Milliseconds; one that is not buffered has none, or less.
+    pub time_to_live: i64,
+    /// Epoch milliseconds.
+    pub deadline: i64,
+    pub variables: Vec<(Arc<str>, JsonText)>,
+    pub tenant: TenantId,
+    /// Processes that took the message: it goes to one instance of each at most.
+    pub correlated: Vec<Arc<str>>,
+}
+
+impl Message {
+    fn of(value: &MessageValue) -> Message {
+        Message {
+            name: value.name.clone(),
+            correlation_key: value.correlation_key.clone(),
+            message_id: value.message_id.clone(),
+            time_to_live: value.time_to_live,
+            deadline: value.deadline,
+            variables: value.variables.clone(),
+            tenant: value.tenant.clone(),
+            correlated: Vec::new(),
+        }
+    }
+
+    /// As records show it.
+    pub fn value(&self) -> MessageValue {
+        MessageValue {
+            name: self.name.clone(),
+            correlation_key: self.correlation_key.clone(),
+            time_to_live: self.time_to_live,
+            deadline: self.deadline,
+            message_id: self.message_id.clone(),
+            variables: self.variables.clone(),
+            tenant: self.tenant.clone(),
+        }
+    }
+}
+
+impl Row for Message {
+    const TABLE: u8 = 6;
+
+    fn weight(&self) -> usize {
+        let texts = [&self.name, &self.correlation_key, &self.message_id];
+        let correlated = self.correlated.iter().map(|id| CORRELATED + id.len());
+        size_of::<Self>()
+            + texts.iter().map(|text| text.len()).sum::<usize>()
+            + weight_of(&self.variables)
+            + self.tenant.weight()
+            + correlated.sum::<usize>()
+    }
+}
+
+/// Bytes of one entry of the list of processes that took a message, beside its text.
+const CORRELATED: usize = size_of::<Arc<str>>();
+
+/// Tenant, name and correlation key.
+type NameAndKey = (TenantId, Arc<str>, Arc<str>);
+/// With the message id.
+type NameKeyAndId = (TenantId, Arc<str>, Arc<str>, Arc<str>);
+
+pub struct Messages {
+    pub table: Table<Message>,
+    by_name: HashMap<NameAndKey, BTreeSet<Key>>,
+    by_id: HashMap<NameKeyAndId, Key>,
+    deadlines: BTreeSet<(i64, Key)>,
+}
+
+impl Messages {
+    pub fn open(tables: &Arc<Tables>) -> Result<Messages, StoreError> {
+        let mut messages = Messages {
+            table: Table::open(tables)?,
+            by_name: HashMap::new(),
+            by_id: HashMap::new(),
+            deadlines: BTreeSet::new(),
+        };
+        tables.scan_by_key::<Message>(&mut |key, row| messages.add_to_index(key, &row))?;
+        Ok(messages)
+    }
+
+    pub(in crate::appliers) fn insert(&mut self, key: Key, value: &MessageValue) {
+        let message = Message::of(value);
+        self.add_to_index(key, &message);
+        self.table.insert(key, message);
+    }
+
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
+        if let Some(message) = self.table.remove(key) {
+            self.take_from_index(key, &message);
+        }
+    }
+
+    /// A process took the message.
+    pub(in crate::appliers) fn add_correlated(&mut self, key: Key, bpmn_process_id: &Arc<str>) {
+        if let Some(message) = self.table.get_mut(key) {
+            message.correlated.push(bpmn_process_id.clone());
+            self.table.add_weight(CORRELATED + bpmn_process_id.len());
+        }
+    }
+
+    pub fn get(&mut self, key: Key) -> Option<&Message> {
+        self.table.get(key)
+    }
+
+    /// A buffered message with the same name, correlation key and message id.
+    pub fn with_id(
+        &self,
+        tenant: &TenantId,
+        name: &Arc<str>,
+        correlation_key: &Arc<str>,
+        id: &Arc<str>,
+    ) -> Option<Key> {
+        let (tenant, name) = (tenant.clone(), name.clone());
+        let id = (tenant, name, correlation_key.clone(), id.clone());
+        self.by_id.get(&id).copied()
+    }
+
+    /// Buffered messages, oldest first.
+    pub fn waiting(
+        &self,
+        tenant: &TenantId,
+        name: &Arc<str>,
+        correlation_key: &Arc<str>,
+    ) -> Vec<Key> {
+        self.by_name
+            .get(&(tenant.clone(), name.clone(), correlation_key.clone()))
+            .map(|keys| keys.iter().copied().collect())
+            .unwrap_or_default()
+    }
+
+    pub fn expired(&self, now: i64) -> impl Iterator<Item = Key> + '_ {
+        self.deadlines
+            .range(..=(now, Key(i64::MAX)))
+            .map(|(_, key)| *key)
+    }
+
+    pub fn next_due(&self) -> Option<i64> {
+        self.deadlines.first().map(|(due, _)| *due)
+    }
+
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+}
+
+impl Indexed<Message> for Messages {
+    fn rows(&mut self) -> &mut Table<Message> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &Message) {
+        self.by_name.entry(name_of(row)).or_default().insert(key);
+        if !row.message_id.is_empty() {
+            self.by_id.insert(id_of(row), key);
+        }
+        // One that is not buffered ends when all that wait have it, which may take several turns.
+        if row.time_to_live > 0 {
+            self.deadlines.insert((row.deadline, key));
+        }
+    }
+
+    fn take_from_index(&mut self, key: Key, row: &Message) {
+        remove_from(&mut self.by_name, &name_of(row), key);
+        if !row.message_id.is_empty() {
+            self.by_id.remove(&id_of(row));
+        }
+        self.deadlines.remove(&(row.deadline, key));
+    }
+}
+
+fn name_of(message: &Message) -> NameAndKey {
+    (
+        message.tenant.clone(),
+        message.name.clone(),
+        message.correlation_key.clone(),
+    )
+}
+
+fn id_of(message: &Message) -> NameKeyAndId {
+    let (tenant, name, correlation_key) = name_of(message);
+    (tenant, name, correlation_key, message.message_id.clone())
+}

@@ -1,0 +1,138 @@
+//! Deployed decisions: the files that contain them, compiled.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use skep_dmn::{Drg, Options};
+use skep_protocol::Key;
+use skep_protocol::value::{DecisionRequirementsValue, DecisionValue};
+
+use crate::state::definitions::Definitions;
+use crate::state::table::{StoreError, Tables};
+
+/// The decisions of one file.
+#[derive(Debug)]
+pub struct DeployedDecisions {
+    /// Or why the stored file cannot be compiled: none of its decisions can be evaluated then.
+    pub graph: Result<Drg, String>,
+}
+
+pub struct Decisions {
+    pub requirements: Definitions<DecisionRequirementsValue>,
+    pub decisions: Definitions<DecisionValue>,
+    compiled: FxHashMap<Key, Arc<DeployedDecisions>>,
+    /// Graphs of files whose records are about to be applied. They are what compiling would give.
+    kept: FxHashMap<Key, Drg>,
+    /// Keys of the decisions of each file, in document order.
+    of_requirements: BTreeMap<Key, Vec<Key>>,
+}
+
+impl Decisions {
+    pub fn open(tables: &Arc<Tables>) -> Result<Decisions, StoreError> {
+        let mut compiled = FxHashMap::default();
+        let requirements = Definitions::open(tables, |key, row| {
+            let graph = compile(row);
+            compiled.insert(key, Arc::new(DeployedDecisions { graph }));
+        })?;
+        let mut of_requirements: BTreeMap<Key, Vec<Key>> = BTreeMap::new();
+        let decisions = Definitions::open(tables, |key, row: &DecisionValue| {
+            let of = of_requirements.entry(row.decision_requirements_key);
+            of.or_default().push(key);
+        })?;
+        Ok(Decisions {
+            requirements,
+            decisions,
+            compiled,
+            kept: FxHashMap::default(),
+            of_requirements,
+        })
+    }
+
+    /// The file was compiled already. It is no state, and is used up by the record.
+    pub(crate) fn keep_compiled(&mut self, key: Key, graph: Drg) {
+        self.kept.insert(key, graph);
+    }
+
+    /// Compiles and adds a file. It was validated before its record was written: what cannot be compiled nevertheless,
+    /// because another release wrote it, is kept and concerns nothing but itself.
+    pub(in crate::appliers) fn insert_requirements(
+        &mut self,
+        key: Key,
+        value: &DecisionRequirementsValue,
+    ) {
+        let graph = self.kept.remove(&key);
+        let graph = graph.map_or_else(|| compile(value), Ok);
+        self.compiled
+            .insert(key, Arc::new(DeployedDecisions { graph }));
+        self.requirements.insert(key, value.clone());
+    }
+
+    pub(in crate::appliers) fn insert_decision(&mut self, key: Key, value: &DecisionValue) {
+        let of = self.of_requirements.entry(value.decision_requirements_key);
+        of.or_default().push(key);
+        self.decisions.insert(key, value.clone());
+    }
+
+    pub(in crate::appliers) fn remove_requirements(&mut self, key: Key) {
+        self.compiled.remove(&key);
+        self.of_requirements.remove(&key);
+        self.requirements.remove(key);
+    }
+
+    /// The file that holds the decision is removed after it.
+    pub(in crate::appliers::state) fn undo(&mut self, position: u64) {
+        // Keys come again.
+        self.kept.clear();
+        for key in self.requirements.undo(position) {
+            match self.requirements.get(key) {
+                None => drop(self.compiled.remove(&key)),
+                Some(row) if !self.compiled.contains_key(&key) => {
+                    let graph = compile(row);
+                    self.compiled
+                        .insert(key, Arc::new(DeployedDecisions { graph }));
+                }
+                Some(_) => {}
+            }
+        }
+        for key in self.decisions.undo(position) {
+            self.of_requirements
+                .values_mut()
+                .for_each(|of| of.retain(|k| *k != key));
+            if let Some(row) = self.decisions.get(key) {
+                let of = self.of_requirements.entry(row.decision_requirements_key);
+                let of = of.or_default();
+                of.push(key);
+                of.sort_unstable();
+            }
+        }
+        self.of_requirements.retain(|_, of| !of.is_empty());
+    }
+
+    pub(in crate::appliers) fn remove_decision(&mut self, key: Key) {
+        self.decisions.remove(key);
+    }
+
+    pub fn compiled(&self, requirements: Key) -> Option<Arc<DeployedDecisions>> {
+        self.compiled.get(&requirements).cloned()
+    }
+
+    /// The decisions of a file, in document order.
+    pub fn of(&self, requirements: Key) -> &[Key] {
+        self.of_requirements
+            .get(&requirements)
+            .map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The graph of a stored file, or why there is none.
+pub(crate) fn compile(value: &DecisionRequirementsValue) -> Result<Drg, String> {
+    let name = &value.metadata.resource_name;
+    Drg::parse(name, &value.resource, &Options::default()).map_err(|invalid| {
+        format!(
+            "The stored decision requirements {} ('{}' version {}) cannot be compiled by this release, so that none of its \
+             decisions can be evaluated: {invalid}. Run the release that deployed it, or deploy the file anew.",
+            value.metadata.key, value.metadata.id, value.metadata.version
+        )
+    })
+}

@@ -1,0 +1,307 @@
+//! Deployed process definitions. Their graphs stay in memory: every instance needs its own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use skep_model::{Binding, ElementType, Process};
+use skep_protocol::value::{PinnedElement, ProcessValue};
+use skep_protocol::{Key, TenantId};
+
+use crate::state::definitions::{Definitions, Pin, Versioned};
+use crate::state::table::{Row, StoreError, Tables};
+
+/// A definition with its compiled graph.
+#[derive(Debug)]
+pub struct DeployedProcess {
+    pub key: Key,
+    pub bpmn_process_id: Arc<str>,
+    pub tenant: TenantId,
+    pub version: i32,
+    pub version_tag: Option<Arc<str>>,
+    pub deployment_key: Key,
+    pub resource_name: Arc<str>,
+    pub checksum: Bytes,
+    pub graph: Process,
+    /// Why the stored definition cannot be compiled, if it cannot: nothing of it starts or goes on then.
+    pub unusable: Option<Arc<str>>,
+}
+
+impl DeployedProcess {
+    /// What of the stored definition this release cannot run, in sentences for the log.
+    pub fn problems(&self) -> Vec<String> {
+        if let Some(reason) = &self.unusable {
+            return vec![reason.to_string()];
+        }
+        let unusable = self.graph.unusable_elements();
+        unusable
+            .map(|(element, reason)| {
+                format!(
+                    "process definition {} ('{}' version {}): the element '{}' cannot be run by this release: {reason}",
+                    self.key, self.bpmn_process_id, self.version, element.id
+                )
+            })
+            .collect()
+    }
+}
+
+/// The PROCESS record is the row: the graph is compiled from it again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Definition {
+    value: ProcessValue,
+    /// It is being deleted: nothing of it starts any more, and it is kept for the instances that still run.
+    draining: bool,
+    /// What can be searched of its instances leaves with each of them.
+    forgotten: bool,
+}
+
+impl Row for Definition {
+    const TABLE: u8 = 1;
+
+    fn weight(&self) -> usize {
+        let elements = self.value.elements.iter();
+        let elements: usize = elements
+            .map(|element| size_of_val(element) + element.id.len())
+            .sum();
+        size_of::<Self>() + self.value.resource.len() + elements
+    }
+}
+
+impl Versioned for Definition {
+    const KIND: u8 = 0;
+
+    fn pin(&self) -> Option<Pin> {
+        let value = &self.value;
+        (!self.draining).then(|| Pin {
+            tenant: value.tenant.clone(),
+            id: value.bpmn_process_id.clone(),
+            version: value.version,
+            version_tag: value.version_tag.clone(),
+            deployment_key: value.deployment_key,
+            resource: Some((value.resource_name.clone(), value.checksum.clone())),
+        })
+    }
+}
+
+pub struct Processes {
+    pub definitions: Definitions<Definition>,
+    by_key: FxHashMap<Key, Arc<DeployedProcess>>,
+    /// Graphs of definitions whose PROCESS records are about to be applied. They are what compiling would give.
+    compiled: FxHashMap<Key, Process>,
+    /// Those that are deleted once their last instance has ended, and whether their history goes as well.
+    draining: BTreeMap<Key, bool>,
+}
+
+impl Processes {
+    pub fn open(tables: &Arc<Tables>) -> Result<Processes, StoreError> {
+        let (mut by_key, mut draining) = (FxHashMap::default(), BTreeMap::new());
+        let definitions = Definitions::open(tables, |key, row: &Definition| {
+            by_key.insert(key, Arc::new(deployed(&row.value, compile(&row.value))));
+            if row.draining {
+                draining.insert(key, row.forgotten);
+            }
+        })?;
+        Ok(Processes {
+            definitions,
+            by_key,
+            compiled: FxHashMap::default(),
+            draining,
+        })
+    }
+
+    /// The definition was compiled already. It is no state, and is used up by the PROCESS record.
+    pub(crate) fn keep_compiled(&mut self, key: Key, graph: Process) {
+        self.compiled.insert(key, graph);
+    }
+
+    /// Compiles and adds a definition. The text was validated before its PROCESS record was written: what cannot be compiled
+    /// nevertheless, because another release wrote it, is kept and concerns nothing but itself.
+    pub(in crate::appliers) fn insert(&mut self, value: &ProcessValue) {
+        let key = value.process_definition_key;
+        let graph = self.compiled.remove(&key);
+        let graph = graph.map_or_else(|| compile(value), Ok);
+        self.by_key.insert(key, Arc::new(deployed(value, graph)));
+        let row = Definition {
+            value: value.clone(),
+            draining: false,
+            forgotten: false,
+        };
+        self.definitions.insert(key, row);
+    }
+
+    /// The definition can no longer be started. Instances that run keep it.
+    pub(in crate::appliers) fn drain(&mut self, key: Key) {
+        let mut forgotten = false;
+        self.definitions.retire(key, |row| {
+            row.draining = true;
+            forgotten = row.forgotten;
+        });
+        if self.by_key.contains_key(&key) {
+            self.draining.insert(key, forgotten);
+        }
+    }
+
+    /// The definition is about to be deleted with its history.
+    pub(in crate::appliers::state) fn undo(&mut self, position: u64) {
+        // Keys come again.
+        self.compiled.clear();
+        for key in self.definitions.undo(position) {
+            self.draining.remove(&key);
+            let Some(row) = self.definitions.get(key) else {
+                self.by_key.remove(&key);
+                continue;
+            };
+            if row.draining {
+                self.draining.insert(key, row.forgotten);
+            }
+            let is_known = self.by_key.get(&key);
+            if is_known.is_none_or(|process| process.checksum != row.value.checksum) {
+                let process = deployed(&row.value, compile(&row.value));
+                self.by_key.insert(key, Arc::new(process));
+            }
+        }
+    }
+
+    pub(in crate::appliers) fn forget(&mut self, key: Key) {
+        self.definitions.change(key, |row| row.forgotten = true);
+    }
+
+    /// Nothing runs any more: the definition is gone.
+    pub(in crate::appliers) fn delete(&mut self, key: Key) {
+        self.draining.remove(&key);
+        self.by_key.remove(&key);
+        self.definitions.remove(key);
+    }
+
+    /// It is deleted, and kept until its last instance has ended.
+    pub fn is_draining(&self, key: Key) -> bool {
+        self.draining.contains_key(&key)
+    }
+
+    /// Likewise, and what can be searched of each of its instances leaves with it.
+    pub fn is_forgotten(&self, key: Key) -> bool {
+        self.draining.get(&key) == Some(&true)
+    }
+
+    /// The definition, unless it is being deleted.
+    pub fn startable(&self, key: Key) -> Option<&Arc<DeployedProcess>> {
+        self.definitions.pin(key)?;
+        self.by_key.get(&key)
+    }
+
+    /// The definition, also one that is being deleted.
+    pub fn get(&self, key: Key) -> Option<&Arc<DeployedProcess>> {
+        self.by_key.get(&key)
+    }
+
+    pub fn latest(
+        &self,
+        tenant: &TenantId,
+        bpmn_process_id: &str,
+    ) -> Option<&Arc<DeployedProcess>> {
+        let key = self.definitions.latest(tenant, bpmn_process_id)?;
+        self.by_key.get(&key)
+    }
+
+    /// The version that becomes the latest of its process when this one, the latest, is deleted.
+    pub fn successor_of_deleted(&self, key: Key) -> Option<&Arc<DeployedProcess>> {
+        let process = self.by_key.get(&key)?;
+        let versions = self
+            .definitions
+            .versions(&process.tenant, &process.bpmn_process_id);
+        let mut versions = versions.rev();
+        let latest = versions.next()?;
+        self.by_key.get(&versions.next()?).filter(|_| latest == key)
+    }
+
+    pub fn version(
+        &self,
+        tenant: &TenantId,
+        bpmn_process_id: &str,
+        version: i32,
+    ) -> Option<&Arc<DeployedProcess>> {
+        let key = self.definitions.version(tenant, bpmn_process_id, version)?;
+        self.by_key.get(&key)
+    }
+
+    /// The version that something of `deployment` means.
+    pub fn bound(
+        &self,
+        tenant: &TenantId,
+        bpmn_process_id: &str,
+        binding: &Binding,
+        deployment: Key,
+    ) -> Option<&Arc<DeployedProcess>> {
+        let definitions = &self.definitions;
+        let key = definitions.bound(tenant, bpmn_process_id, binding, deployment)?;
+        self.by_key.get(&key)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<DeployedProcess>> {
+        self.by_key.values()
+    }
+
+    /// The PROCESS record of a definition.
+    pub fn record(&mut self, key: Key) -> Option<&ProcessValue> {
+        Some(&self.definitions.get(key)?.value)
+    }
+
+    /// The PROCESS records of all definitions, as secondary storage needs them when the log no longer has them.
+    pub fn records(&mut self) -> Vec<ProcessValue> {
+        let keys = self.by_key.keys();
+        let row = |key: &Key| Some(self.definitions.get(*key)?.value.clone());
+        keys.filter_map(row).collect()
+    }
+
+    pub fn len(&self) -> usize {
+        self.by_key.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
+    }
+}
+
+fn deployed(value: &ProcessValue, graph: Result<Process, String>) -> DeployedProcess {
+    let (graph, unusable) = match graph {
+        Ok(graph) => (graph, None),
+        Err(reason) => (stand_in(value, &reason), Some(reason.into())),
+    };
+    DeployedProcess {
+        key: value.process_definition_key,
+        bpmn_process_id: value.bpmn_process_id.clone(),
+        tenant: value.tenant.clone(),
+        version: value.version,
+        version_tag: value.version_tag.clone(),
+        deployment_key: value.deployment_key,
+        resource_name: value.resource_name.clone(),
+        checksum: value.checksum.clone(),
+        graph,
+        unusable,
+    }
+}
+
+/// The graph of a stored definition, or why there is none.
+pub(crate) fn compile(value: &ProcessValue) -> Result<Process, String> {
+    skep_model::parse_pinned(&value.resource, &value.elements).map_err(|invalid| {
+        format!(
+            "The stored process definition {} ('{}' version {}) cannot be compiled by this release, so that no instance of \
+             it can start or go on: {invalid}. Run the release that deployed it, or deploy the process anew.",
+            value.process_definition_key, value.bpmn_process_id, value.version
+        )
+    })
+}
+
+/// What stands for a definition that cannot be compiled.
+fn stand_in(value: &ProcessValue, reason: &str) -> Process {
+    let mut elements = value.elements.clone();
+    if elements.is_empty() {
+        elements.push(PinnedElement {
+            id: value.bpmn_process_id.clone(),
+            element_type: ElementType::Process,
+        });
+    }
+    Process::unusable(&elements, reason)
+}
