@@ -1,55 +1,33 @@
 //! The commands besides `skep serve`.
 
-pub mod backup;
-pub mod batch;
-pub mod cancel;
-pub mod chaos;
-pub mod check;
-pub mod cluster;
+mod acting;
 mod colour;
-pub mod complete;
 pub mod completion;
-pub mod config;
-pub mod delete;
-pub mod deploy;
-pub mod dev;
+mod developing;
 #[cfg(test)]
 mod documented;
-pub mod evaluate;
 pub mod explain;
-pub mod fail;
-pub mod feel;
 pub mod fetch;
 mod follow;
 mod given;
-pub mod incidents;
-pub mod init;
-pub mod instance;
-pub mod instances;
-pub mod jobs;
 mod keys;
 mod list;
-pub mod log;
 pub mod login;
-pub mod migrate;
-pub mod modify;
 mod near;
-pub mod processes;
+mod operating;
 pub mod profile;
 pub mod profiles;
-pub mod publish;
-pub mod resolve;
 mod rest;
-pub mod restore;
-pub mod run;
 mod search;
-pub mod set;
-pub mod signal;
-pub mod start;
-pub mod status;
-pub mod tasks;
-pub mod test;
-pub mod worker;
+mod showing;
+
+pub use acting::{
+    batch, cancel, complete, delete, deploy, evaluate, fail, migrate, modify, publish, resolve,
+    run, set, signal, start,
+};
+pub use developing::{check, dev, feel, init, test, worker};
+pub use operating::{backup, chaos, cluster, config, restore};
+pub use showing::{incidents, instance, instances, jobs, log, processes, status, tasks};
 
 use std::io::Write;
 use std::process::ExitCode;

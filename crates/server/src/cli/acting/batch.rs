@@ -1,0 +1,116 @@
+//! `skep batch`: batch operations, one of them with what failed, what becomes of it, and new ones.
+
+mod act;
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use self::act::Act;
+use crate::cli::given;
+use crate::cli::rest::Body;
+use crate::cli::search::{SearchArgs, items, more, total, word};
+use crate::cli::table;
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct BatchArgs {
+    #[command(subcommand)]
+    act: Option<Act>,
+    /// Key of one batch operation; without it all are listed.
+    #[arg(value_name = "KEY", value_parser = given::key)]
+    key: Option<i64>,
+    /// Let it rest until it is resumed.
+    #[arg(long, requires = "key", group = "change")]
+    suspend: bool,
+    /// Let it go on.
+    #[arg(long, requires = "key", group = "change")]
+    resume: bool,
+    /// End it; what is done stays done.
+    #[arg(long, requires = "key", group = "change")]
+    cancel: bool,
+    #[command(flatten)]
+    search: SearchArgs,
+}
+
+pub async fn run(args: BatchArgs) -> anyhow::Result<()> {
+    if let Some(act) = args.act {
+        return act::run(act).await;
+    }
+    let Some(key) = args.key else {
+        return list(&args.search).await;
+    };
+    let changes = [
+        (args.suspend, "suspension"),
+        (args.resume, "resumption"),
+        (args.cancel, "cancellation"),
+    ];
+    if let Some((_, change)) = changes.iter().find(|(asked, _)| *asked) {
+        let path = format!("batch-operations/{key}/{change}");
+        args.search.rest.post(&path, Body::default()).await?;
+    }
+    show(&args.search, key).await
+}
+
+async fn list(search: &SearchArgs) -> anyhow::Result<()> {
+    let sort = json!([{"field": "startDate", "order": "DESC"}]);
+    let none = Map::new().into();
+    let answer = search.find("batch-operations", none, sort).await?;
+    if search.rest.json {
+        return crate::cli::print(&format!("{answer:#}\n"));
+    }
+    if items(&answer).next().is_none() {
+        return crate::cli::print("No batch operations.\n");
+    }
+    let mut rows =
+        vec![["KEY", "TYPE", "STATE", "DONE", "FAILED", "TOTAL", "STARTED"].map(String::from)];
+    rows.extend(items(&answer).map(|operation| COLUMNS.map(|name| word(operation, name))));
+    crate::cli::print(&format!("{}{}", table(&rows), more(&answer)))
+}
+
+const COLUMNS: [&str; 7] = [
+    "batchOperationKey",
+    "batchOperationType",
+    "state",
+    "operationsCompletedCount",
+    "operationsFailedCount",
+    "operationsTotalCount",
+    "startDate",
+];
+
+async fn show(search: &SearchArgs, key: i64) -> anyhow::Result<()> {
+    let operation = search.rest.get(&format!("batch-operations/{key}")).await?;
+    let filter = json!({"batchOperationKey": key.to_string(), "state": "FAILED"});
+    let failed = search
+        .find("batch-operation-items", filter, json!([]))
+        .await?;
+    if search.rest.json {
+        let failed: Vec<&Value> = items(&failed).collect();
+        let whole = json!({"batchOperation": operation, "failedItems": failed});
+        return crate::cli::print(&format!("{whole:#}\n"));
+    }
+    crate::cli::print(&page(&operation, &failed))
+}
+
+fn page(operation: &Value, failed: &Value) -> String {
+    let mut text = format!(
+        "{} {}: {}, {} done and {} failed of {}\n",
+        word(operation, "batchOperationType"),
+        word(operation, "batchOperationKey"),
+        word(operation, "state"),
+        word(operation, "operationsCompletedCount"),
+        word(operation, "operationsFailedCount"),
+        word(operation, "operationsTotalCount"),
+    );
+    for (what, name) in [("started", "startDate"), ("ended", "endDate")] {
+        text.push_str(&format!("{what} {}\n", word(operation, name)));
+    }
+    if total(failed) == 0 {
+        return text;
+    }
+    let mut rows = vec![["ITEM", "INSTANCE", "ERROR"].map(String::from)];
+    let columns = ["itemKey", "processInstanceKey", "errorMessage"];
+    rows.extend(items(failed).map(|item| columns.map(|name| word(item, name))));
+    text.push('\n');
+    text.push_str(&table(&rows));
+    text
+}

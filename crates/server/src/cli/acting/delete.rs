@@ -1,0 +1,59 @@
+//! `skep delete`: what was deployed, or what is remembered of an instance that has ended.
+
+use clap::Args;
+use serde_json::json;
+
+use crate::cli::rest::{Body, RestArgs};
+use crate::cli::{given, keys};
+use crate::errors::code_of;
+
+#[derive(Args)]
+pub struct DeleteArgs {
+    /// Keys of process definitions, decision requirements, forms or other resources, or of process instances that have ended.
+    #[arg(required = true, value_name = "KEY", value_parser = given::key)]
+    keys: Vec<i64>,
+    /// With a process definition or decision requirements: delete also what is remembered of their instances.
+    #[arg(long)]
+    history: bool,
+    #[command(flatten)]
+    rest: RestArgs,
+}
+
+pub async fn run(args: DeleteArgs) -> anyhow::Result<()> {
+    let rest = &args.rest;
+    for key in args.keys {
+        let resource = match args.history {
+            true => Body::default().with("deleteHistory", true),
+            false => Body::default(),
+        };
+        match rest
+            .post(&format!("resources/{key}/deletion"), resource)
+            .await
+        {
+            Ok(_) => {
+                let done = json!({"deleted": {"resourceKey": key.to_string()}});
+                rest.say(&format!("Deleted the resource {key}."), &done)?;
+            }
+            // A key that is not that of a resource may be that of an instance.
+            Err(error) if code_of(&error) == "NOT_FOUND" => {
+                let path = format!("process-instances/{key}/deletion");
+                if let Err(second) = rest.post(&path, Body::default()).await {
+                    let error = if code_of(&second) == "NOT_FOUND" {
+                        error
+                    } else {
+                        second
+                    };
+                    let wanted = "a resource or of a process instance that has ended";
+                    return Err(keys::explain(rest, key, wanted, error).await);
+                }
+                let done = json!({"deleted": {"processInstanceKey": key.to_string()}});
+                rest.say(
+                    &format!("Deleted the process instance {key} from history."),
+                    &done,
+                )?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

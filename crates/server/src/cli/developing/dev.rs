@@ -1,0 +1,107 @@
+//! `skep dev DIR`: a server that keeps nothing, deploys what changes in a directory, and shows what happens.
+
+mod events;
+mod files;
+pub mod server;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use skep_engine::RecordNames;
+
+use self::files::Files;
+use self::server::Server;
+use crate::cli::Usage;
+use crate::cli::deploy::{deploy, resources};
+use crate::cli::log::each;
+use crate::cli::log::reading::Reading;
+use crate::errors::code_of;
+
+/// Between two looks at files and records.
+const PAUSE: Duration = Duration::from_millis(300);
+
+#[derive(Args)]
+pub struct DevArgs {
+    /// Directory with BPMN, DMN, form and RPA files.
+    #[arg(default_value = ".", value_name = "DIRECTORY")]
+    directory: PathBuf,
+    /// Port of REST and of the web interface; 0 takes a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 8080)]
+    rest_port: u16,
+    /// Port of gRPC; 0 takes a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 26500)]
+    grpc_port: u16,
+    /// Port of health, metrics and management; 0 takes a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 9600)]
+    management_port: u16,
+}
+
+pub async fn run(args: DevArgs) -> anyhow::Result<()> {
+    if !args.directory.is_dir() {
+        let text = format!("{} is no directory", args.directory.display());
+        return Err(Usage(text).into());
+    }
+    let ports = [args.rest_port, args.grpc_port, args.management_port];
+    let mut server = Server::start(ports, "warn", &[])?;
+    crate::cli::print(&format!(
+        "REST and web interface on {}, gRPC on {}; nothing is kept.\nDeploying what changes in {}. Ctrl-C ends it.\n\n",
+        server.rest,
+        server.grpc,
+        args.directory.display()
+    ))?;
+    let mut end = std::pin::pin!(crate::cli::interrupted());
+    let mut work = Work::begin(&args.directory, &server)?;
+    loop {
+        work.look(&server).await?;
+        server.still_runs()?;
+        tokio::select! {
+            () = &mut end => return Ok(()),
+            () = tokio::time::sleep(PAUSE) => {}
+        }
+    }
+}
+
+/// What has been deployed and shown.
+struct Work {
+    files: Files,
+    log: Reading,
+    names: RecordNames,
+}
+
+impl Work {
+    fn begin(directory: &Path, server: &Server) -> anyhow::Result<Work> {
+        Ok(Work {
+            files: Files::of(directory),
+            log: Reading::begin(&server.log())?,
+            names: RecordNames::new(1),
+        })
+    }
+
+    async fn look(&mut self, server: &Server) -> anyhow::Result<()> {
+        let changed = self.files.changed()?;
+        // Together, as they may need each other; those that cannot be deployed so do not keep back the others.
+        if !changed.is_empty()
+            && (changed.len() == 1 || self.deploy(&changed, server).await.is_err())
+        {
+            for file in &changed {
+                // A finding, or a file that is gone again, is no reason to end: the next change may mend it.
+                if let Err(why) = self.deploy(std::slice::from_ref(file), server).await {
+                    let text = format!("{why:#}\n");
+                    crate::cli::print(&crate::cli::once(&text, code_of(&why)))?;
+                }
+            }
+        }
+        self.log.renew()?;
+        each(&mut self.log, &mut self.names, |records| {
+            let lines: String = records.iter().filter_map(events::line).collect();
+            crate::cli::print(&lines)
+        })
+    }
+
+    async fn deploy(&self, changed: &[PathBuf], server: &Server) -> anyhow::Result<()> {
+        let client = server.client()?;
+        deploy(&client, &resources(changed)?, None).await?;
+        Ok(())
+    }
+}

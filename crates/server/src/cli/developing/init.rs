@@ -1,0 +1,64 @@
+//! `skep init`: an example to begin with, and a worker for it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+
+use crate::errors::Coded;
+
+#[derive(Args)]
+pub struct InitArgs {
+    /// Directory for the files; it is made if it is not there.
+    #[arg(default_value = ".", value_name = "DIRECTORY")]
+    directory: PathBuf,
+}
+
+const FILES: [(&str, &str); 3] = [
+    (
+        "order.bpmn",
+        include_str!("../../../../../examples/first-process.bpmn"),
+    ),
+    ("charge-card.sh", include_str!("init/charge-card.sh")),
+    ("README.md", include_str!("init/README.md")),
+];
+
+pub fn run(args: &InitArgs) -> anyhow::Result<()> {
+    let directory = &args.directory;
+    let there: Vec<&str> = FILES
+        .iter()
+        .map(|(name, _)| *name)
+        .filter(|name| directory.join(name).exists())
+        .collect();
+    if !there.is_empty() {
+        let text = format!(
+            "nothing was written: {} has {} already",
+            directory.display(),
+            there.join(", ")
+        );
+        return Err(Coded::new("ALREADY_EXISTS", text).into());
+    }
+    std::fs::create_dir_all(directory)
+        .with_context(|| format!("{} cannot be made", directory.display()))?;
+    for (name, content) in FILES {
+        write(&directory.join(name), content)?;
+    }
+    crate::cli::print(&next(directory))
+}
+
+fn write(path: &Path, content: &str) -> anyhow::Result<()> {
+    std::fs::write(path, content).with_context(|| format!("{} cannot be written", path.display()))
+}
+
+fn next(directory: &Path) -> String {
+    let cd = match directory == Path::new(".") {
+        true => String::new(),
+        false => format!("  cd {}\n", directory.display()),
+    };
+    format!(
+        "Wrote a process (order.bpmn), a worker (charge-card.sh) and how to go on (README.md).\n\n\
+         A server that deploys what changes here:\n{cd}  skep dev .\n\
+         Then, in other terminals:\n{cd}  skep worker charge-card --exec 'sh charge-card.sh'\n  \
+         skep start order --var orderId=o-1 --var amount=99 --await\n"
+    )
+}

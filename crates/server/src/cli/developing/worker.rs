@@ -1,0 +1,137 @@
+//! `skep worker TYPE`: does jobs by a command of the shell, or completes them.
+
+mod command;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use skep_client::{Delivery, Error, Finished, Job, Outcome, OutcomeKind, Worker, WorkerObserver};
+use tokio::sync::Notify;
+
+use crate::cli::given::{self, VariableArgs};
+use crate::cli::rest::RestArgs;
+
+#[derive(Args)]
+#[command(group = clap::ArgGroup::new("how").required(true).args(["exec", "complete"]))]
+pub struct WorkerArgs {
+    /// Type of the jobs.
+    #[arg(value_name = "TYPE")]
+    job_type: String,
+    /// Do each job by this command of the shell: the job's variables are its input, what it prints is the result, as JSON objects. It
+    /// finds SKEP_JOB_KEY and more in its environment. An exit code of 0 completes the job, 99 says that the command has
+    /// reported the outcome itself, and any other fails the job with what stands on standard error.
+    #[arg(long, value_name = "COMMAND")]
+    exec: Option<String>,
+    /// Complete each job, with the variables that are given.
+    #[arg(long)]
+    complete: bool,
+    #[command(flatten)]
+    variables: VariableArgs,
+    /// Jobs that are done at a time.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    parallel: u32,
+    /// For how long a job is taken: then another worker may have it.
+    #[arg(long, default_value = "5m", value_name = "TIME", value_parser = given::time)]
+    timeout: Duration,
+    /// End after so many jobs.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    count: Option<u32>,
+    /// Tenant of the jobs; may be given several times.
+    #[arg(long, value_name = "TENANT")]
+    tenant: Vec<String>,
+    /// Name of the worker.
+    #[arg(long, default_value = "skep worker", value_name = "NAME")]
+    name: String,
+    #[command(flatten)]
+    rest: RestArgs,
+}
+
+pub async fn run(args: WorkerArgs) -> anyhow::Result<()> {
+    let variables = args.variables.json()?;
+    let client = args.rest.client().await?;
+    // Fails at once where there is no server.
+    client.topology().await?;
+    let said = Arc::new(Said {
+        json: args.rest.json,
+        last: parking_lot::Mutex::new(String::new()),
+    });
+    let builder = Worker::builder(client, &args.job_type)
+        .name(&args.name)
+        .max_jobs(args.parallel as usize)
+        .timeout(args.timeout)
+        .tenant_ids(&args.tenant)
+        // With any compatible server.
+        .delivery(Delivery::Poll)
+        .observer(said);
+    eprintln!("Waiting for jobs of type '{}'.", args.job_type);
+    let enough = Notify::new();
+    let left = RefCell::new(args.count);
+    let worker = builder.build(async |job: Job| {
+        let outcome = match &args.exec {
+            Some(line) => command::run(line, job, args.timeout).await,
+            None => Outcome::Complete(variables.as_ref().map(|json| json.get().to_string())),
+        };
+        if let Some(left) = left.borrow_mut().as_mut() {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                enough.notify_one();
+            }
+        }
+        outcome
+    });
+    let stop = async {
+        tokio::select! {
+            () = enough.notified() => {}
+            () = crate::cli::interrupted() => {}
+        }
+    };
+    worker.run_until(stop).await;
+    Ok(())
+}
+
+/// Prints what became of each job.
+struct Said {
+    json: bool,
+    /// The last trouble, which is said once.
+    last: parking_lot::Mutex<String>,
+}
+
+impl WorkerObserver for Said {
+    fn finished(&self, finished: &Finished<'_>) {
+        let what = match (finished.kind, finished.result) {
+            (_, Err(_)) => "not reported",
+            (OutcomeKind::Completed, _) => "completed",
+            (OutcomeKind::Failed, _) => "failed",
+            (OutcomeKind::Thrown, _) => "threw an error",
+            (_, Ok(())) => "left to its command",
+        };
+        let (job, instance) = (finished.job_key, finished.process_instance_key);
+        let millis = finished
+            .handled
+            .duration_since(finished.received)
+            .as_millis();
+        let line = match self.json {
+            true => format!(
+                "{}\n",
+                serde_json::json!({"jobKey": job.to_string(), "processInstanceKey": instance.to_string(), "outcome": what, "millis": millis as u64})
+            ),
+            false => format!("Job {job} of instance {instance}: {what}, {millis} ms\n"),
+        };
+        // Who reads this may have gone; the jobs go on.
+        let _ = crate::cli::print(&line);
+        if let Err(error) = finished.result {
+            eprintln!("{error}");
+        }
+    }
+
+    fn interrupted(&self, error: &Error) {
+        let text = error.to_string();
+        let mut last = self.last.lock();
+        if *last != text {
+            eprintln!("{text}; it is tried again");
+            *last = text;
+        }
+    }
+}

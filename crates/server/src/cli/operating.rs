@@ -1,0 +1,7 @@
+//! Commands for those who run a server or a cluster.
+
+pub mod backup;
+pub mod chaos;
+pub mod cluster;
+pub mod config;
+pub mod restore;

@@ -1,0 +1,273 @@
+//! `skep backup`: backups of a cluster.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use skep_backup::{Place, Reader, verify};
+use skep_broker::backup::replay::replay;
+
+use crate::args::ConfigArgs;
+use crate::cli::cluster::ManagementArgs;
+use crate::cli::{Usage, block_on, fetch, print, table};
+use crate::errors::Coded;
+
+const PATH: &str = "/actuator/backupRuntime";
+/// The store of backups may be slow.
+const TIMEOUT: Duration = Duration::from_secs(200);
+/// Between two looks at a backup that is being taken.
+const LOOK: Duration = Duration::from_millis(200);
+
+#[derive(Args)]
+pub struct BackupArgs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Take a backup and wait until it is complete.
+    Take(TakeArgs),
+    /// List backups, the newest first.
+    List(ListArgs),
+    /// Delete a backup.
+    Delete(OneArgs),
+    /// Read a whole backup and check every object, row and record, without a cluster.
+    Verify(Box<VerifyArgs>),
+}
+
+#[derive(Args)]
+struct TakeArgs {
+    /// Its id, above those of all others [default: the time in milliseconds since 1970].
+    id: Option<u64>,
+    /// Return at once.
+    #[arg(long)]
+    no_wait: bool,
+    #[command(flatten)]
+    server: ManagementArgs,
+}
+
+#[derive(Args)]
+struct ListArgs {
+    /// Print what the server answers, as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    server: ManagementArgs,
+}
+
+#[derive(Args)]
+struct OneArgs {
+    id: u64,
+    #[command(flatten)]
+    server: ManagementArgs,
+}
+
+#[derive(Args)]
+struct VerifyArgs {
+    id: u64,
+    /// Apply all of it to engines as well, as restored nodes would: every partition has to end with the record and the key at which it was
+    /// cut.
+    #[arg(long)]
+    replay: bool,
+    /// Where that puts the rows of one partition at a time [default: the system's directory for temporary files].
+    #[arg(long, value_name = "DIRECTORY", requires = "replay")]
+    scratch: Option<PathBuf>,
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+/// A backup, as the server shows it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    backup_id: u64,
+    state: String,
+    failure_reason: Option<String>,
+    #[serde(default)]
+    details: Vec<Detail>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Detail {
+    created_at: Option<String>,
+}
+
+pub fn run(args: BackupArgs) -> anyhow::Result<()> {
+    match args.command {
+        Command::Take(args) => block_on(take(args)),
+        Command::List(args) => block_on(list(args)),
+        Command::Delete(args) => block_on(delete(args)),
+        Command::Verify(args) => check(&args),
+    }
+}
+
+/// The time in milliseconds since 1970, or what is above the newest id. Servers with a schedule make ids so too.
+async fn next_id(base: &str) -> anyhow::Result<u64> {
+    let listed = expect(fetch::get(base, PATH, TIMEOUT).await?)?;
+    let listed: Vec<Shown> = serde_json::from_value(listed)?;
+    let newest = listed.first().map_or(0, |backup| backup.backup_id);
+    let time = jiff::Timestamp::now().as_millisecond();
+    let time = u64::try_from(time).unwrap_or_default();
+    Ok(time.max(newest.saturating_add(1)))
+}
+
+async fn take(args: TakeArgs) -> anyhow::Result<()> {
+    let base = &args.server.management;
+    let id = match args.id {
+        Some(id) => id,
+        None => next_id(base).await?,
+    };
+    let body = json!({ "backupId": id }).to_string();
+    expect(fetch::post(base, PATH, body, TIMEOUT).await?)?;
+    if args.no_wait {
+        return print(&format!(
+            "The backup {id} has begun; `skep backup list` says when it is complete.\n"
+        ));
+    }
+    let began = Instant::now();
+    loop {
+        let (status, body) = fetch::look(base, &format!("{PATH}/{id}"), TIMEOUT).await?;
+        let shown: Shown = serde_json::from_value(expect((status, body))?)?;
+        match shown.state.as_str() {
+            "IN_PROGRESS" => tokio::time::sleep(LOOK).await,
+            "COMPLETED" => {
+                let seconds = began.elapsed().as_secs_f64();
+                return print(&format!("The backup {id} is complete ({seconds:.1} s).\n"));
+            }
+            state => {
+                let reason = shown.failure_reason.unwrap_or_else(|| state.to_string());
+                bail!(Coded::new(
+                    "BACKUP_FAILED",
+                    format!("the backup {id} has failed: {reason}")
+                ));
+            }
+        }
+    }
+}
+
+async fn list(args: ListArgs) -> anyhow::Result<()> {
+    let answer = expect(fetch::get(&args.server.management, PATH, TIMEOUT).await?)?;
+    if args.json {
+        return print(&format!("{}\n", serde_json::to_string_pretty(&answer)?));
+    }
+    let backups: Vec<Shown> = serde_json::from_value(answer)?;
+    if backups.is_empty() {
+        return print("There are no backups; `skep backup take` takes one.\n");
+    }
+    let heads = ["ID", "STATE", "OF", "NOTE"].map(str::to_string);
+    let rows = backups.into_iter().map(|backup| {
+        let created = backup.details.into_iter().next();
+        let created = created.and_then(|detail| detail.created_at);
+        [
+            backup.backup_id.to_string(),
+            backup.state,
+            created.unwrap_or_default(),
+            backup.failure_reason.unwrap_or_default(),
+        ]
+    });
+    let rows: Vec<[String; 4]> = std::iter::once(heads).chain(rows).collect();
+    print(&table(&rows))
+}
+
+async fn delete(args: OneArgs) -> anyhow::Result<()> {
+    let path = format!("{PATH}/{}", args.id);
+    let (status, body) = fetch::delete(&args.server.management, &path, TIMEOUT).await?;
+    if status != StatusCode::NO_CONTENT {
+        expect((status, body))?;
+    }
+    print(&format!("The backup {} is deleted.\n", args.id))
+}
+
+/// What the server answers, or what it says is wrong.
+fn expect((status, body): (StatusCode, bytes::Bytes)) -> anyhow::Result<Value> {
+    let answer: Value = serde_json::from_slice(&body)
+        .with_context(|| format!("the server has answered {status}, and no JSON"))?;
+    if status.is_success() {
+        return Ok(answer);
+    }
+    let text = answer.get("message").and_then(Value::as_str);
+    let text = text.map_or_else(|| status.to_string(), str::to_string);
+    let code = match status {
+        StatusCode::NOT_FOUND => "NOT_FOUND",
+        StatusCode::CONFLICT => "ALREADY_EXISTS",
+        StatusCode::BAD_REQUEST => "INVALID_ARGUMENT",
+        _ => "BACKUP_FAILED",
+    };
+    bail!(Coded::new(code, text))
+}
+
+/// Where backups are, by the settings of a server.
+pub fn place(config: &ConfigArgs) -> anyhow::Result<(Place, crate::config::Loaded)> {
+    let loaded = config.load()?;
+    for warning in &loaded.warnings {
+        eprintln!("warning: {warning}");
+    }
+    let backup = loaded.settings.backup.config().ok_or_else(|| {
+        Usage(format!(
+            "{}. Give the settings with which the servers run: --config, --set or the environment",
+            skep_broker::backup::coordinator::no_store()
+        ))
+    })?;
+    let place = Place::open(&backup.location).map_err(failed)?;
+    Ok((place, loaded))
+}
+
+fn failed(error: impl std::fmt::Display) -> Coded {
+    Coded::new("BACKUP_FAILED", error.to_string())
+}
+
+fn check(args: &VerifyArgs) -> anyhow::Result<()> {
+    let (place, loaded) = place(&args.config)?;
+    let found = verify(&place, args.id).map_err(failed)?;
+    print(&format!(
+        "The backup {} is whole: {} objects with {}, {} rows, {} entries with {} records.\n",
+        args.id,
+        found.objects,
+        size(found.bytes),
+        found.rows,
+        found.entries,
+        found.records
+    ))?;
+    if !args.replay {
+        return Ok(());
+    }
+    let reader = Reader::open(&place, args.id).map_err(failed)?;
+    let scratch = Scratch::new(args.scratch.clone().unwrap_or_else(std::env::temp_dir))?;
+    let records = replay(&loaded.settings.broker, &reader, &scratch.0).map_err(failed)?;
+    print(&format!(
+        "It was replayed: {records} records were applied, and each partition ends where it was cut.\n"
+    ))
+}
+
+/// A directory of its own, which is removed again.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(parent: PathBuf) -> anyhow::Result<Scratch> {
+        let directory = parent.join(format!("skep-replay-{}", std::process::id()));
+        std::fs::create_dir_all(&directory)
+            .with_context(|| format!("{} cannot be made", directory.display()))?;
+        Ok(Scratch(directory))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Bytes for people.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..10_240 => format!("{bytes} bytes"),
+        10_240..10_485_760 => format!("{} KiB", bytes >> 10),
+        _ => format!("{} MiB", bytes >> 20),
+    }
+}

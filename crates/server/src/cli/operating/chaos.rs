@@ -1,0 +1,266 @@
+//! `skep chaos`: a cluster is broken on purpose, and a hypothesis judged.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::json;
+use skep_chaos::{Options, Plan, Report, experiments, guard, judge, report};
+
+use crate::cli::Usage;
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct ChaosArgs {
+    #[command(subcommand)]
+    command: Option<ChaosCommand>,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+#[derive(Subcommand)]
+enum ChaosCommand {
+    /// List the experiments, how long they take, and which of them this machine can run.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the plan of an experiment as YAML, to copy and change.
+    Show {
+        /// Name of the experiment.
+        name: String,
+        /// The plan of a full run.
+        #[arg(long)]
+        full: bool,
+    },
+    /// Draw the report of a run again, judged again, or those of two runs side by side.
+    Report {
+        /// A directory with a report, or two.
+        #[arg(required = true, num_args = 1..=2, value_name = "DIRECTORY")]
+        directories: Vec<PathBuf>,
+        /// How it is printed.
+        #[arg(long, value_enum, default_value = "text")]
+        format: Format,
+    },
+    /// Undo what a run that is gone has left; started by each run.
+    #[command(hide = true)]
+    Guard {
+        /// Then it is undone in any case.
+        seconds: u64,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Text,
+    Html,
+    Json,
+}
+
+#[derive(Args)]
+struct RunArgs {
+    /// Experiments by name, or files with plans (FILE.yaml).
+    #[arg(required = true, value_name = "EXPERIMENT", num_args = 1..)]
+    what: Vec<String>,
+    /// As long as the published chaos day, and not some minutes.
+    #[arg(long)]
+    full: bool,
+    /// Directory that the report, samples, events and logs are written to; with several experiments one below it for each [default: chaos-NAME-TIME].
+    #[arg(long, value_name = "DIRECTORY")]
+    report: Option<PathBuf>,
+    /// Judge speed also where the machine has other work.
+    #[arg(long)]
+    noisy: bool,
+    /// What the nodes are: processes of this machine.
+    #[arg(long, value_name = "DRIVER", default_value = "process", value_parser = driver)]
+    driver: Driver,
+    /// Host of a cluster of others: load is put on it, and nothing is broken.
+    #[arg(long, value_name = "HOST")]
+    against: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Driver;
+
+/// Others are known by name and not built.
+fn driver(name: &str) -> Result<Driver, String> {
+    match name {
+        "process" => Ok(Driver),
+        "container" | "kubernetes" => Err(format!(
+            "the {name} driver is not built yet; `process` starts the nodes as processes of this machine"
+        )),
+        _ => Err("there is the driver `process`".into()),
+    }
+}
+
+pub fn run(args: ChaosArgs) -> anyhow::Result<ExitCode> {
+    match args.command {
+        None => run_all(&args.run),
+        Some(ChaosCommand::List { json }) => list(json),
+        Some(ChaosCommand::Show { name, full }) => {
+            let experiment = experiments::find(&name).ok_or_else(|| unknown(&name))?;
+            crate::cli::print(&(experiment.plan)(full).to_yaml())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(ChaosCommand::Report {
+            directories,
+            format,
+        }) => draw(&directories, format),
+        Some(ChaosCommand::Guard { seconds }) => {
+            guard::serve(std::io::stdin(), Duration::from_secs(seconds))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn unknown(name: &str) -> Usage {
+    let known: Vec<&str> = experiments::ALL.iter().map(|it| it.name).collect();
+    Usage(format!(
+        "there is no experiment {name}; there are {}, and files that end in .yaml",
+        known.join(", ")
+    ))
+}
+
+fn list(as_json: bool) -> anyhow::Result<ExitCode> {
+    let mounts = skep_chaos::drivers::mounts_are_permitted();
+    let mut rows =
+        vec![["NAME", "QUICK", "FULL", "NODES", "HERE", "WHAT IS DONE"].map(String::from)];
+    let mut all = Vec::new();
+    for experiment in experiments::ALL {
+        let (quick, full) = ((experiment.plan)(false), (experiment.plan)(true));
+        let needs_mounts = quick.nodes.disk_mib.is_some();
+        let here = !needs_mounts || mounts;
+        rows.push([
+            experiment.name.into(),
+            minutes(&quick),
+            minutes(&full),
+            quick.nodes.count.to_string(),
+            if here { "yes" } else { "no: needs mounts" }.into(),
+            experiment.about.into(),
+        ]);
+        all.push(json!({
+            "name": experiment.name,
+            "hypothesis": quick.hypothesis,
+            "quickSeconds": quick.lengths().1,
+            "fullSeconds": full.lengths().1,
+            "nodes": quick.nodes.count,
+            "needs": if needs_mounts { vec!["mounts"] } else { Vec::new() },
+            "here": here,
+        }));
+    }
+    match as_json {
+        true => crate::cli::print(&format!("{:#}\n", json!({ "experiments": all })))?,
+        false => crate::cli::print(&crate::cli::table(&rows))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Without any waiting; starting and measuring the machine take some seconds more.
+fn minutes(plan: &Plan) -> String {
+    let seconds = plan.lengths().1;
+    match seconds < 90.0 {
+        true => format!("{seconds:.0} s"),
+        false => format!("{:.0} min", seconds / 60.0),
+    }
+}
+
+fn draw(directories: &[PathBuf], format: Format) -> anyhow::Result<ExitCode> {
+    let reports = directories.iter().map(|it| Report::read(it));
+    let reports = reports.collect::<anyhow::Result<Vec<Report>>>()?;
+    let text = match (format, reports.as_slice()) {
+        (Format::Text, [one, two]) => report::side_by_side(one, two),
+        (Format::Text, reports) => reports.iter().map(Report::to_text).collect(),
+        (Format::Html, reports) => report::page(&reports.iter().collect::<Vec<_>>()),
+        (Format::Json, [one]) => one.to_json()?,
+        (Format::Json, reports) => format!("{:#}\n", serde_json::to_value(reports)?),
+    };
+    crate::cli::print(&text)?;
+    Ok(ExitCode::from(judge::worst(
+        reports.iter().map(|report| report.outcome.exit_code()),
+    )))
+}
+
+fn run_all(args: &RunArgs) -> anyhow::Result<ExitCode> {
+    let plans = args.what.iter().map(|what| plan(what, args.full));
+    // All are read before the first one runs.
+    let plans = plans.collect::<anyhow::Result<Vec<Plan>>>()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let mut codes = Vec::new();
+    let several = plans.len() > 1;
+    for plan in plans {
+        codes.push(runtime.block_on(one(plan, args, several))?);
+    }
+    Ok(ExitCode::from(judge::worst(codes)))
+}
+
+fn plan(what: &str, full: bool) -> anyhow::Result<Plan> {
+    if let Some(experiment) = experiments::find(what) {
+        return Ok((experiment.plan)(full));
+    }
+    let path = Path::new(what);
+    if path
+        .extension()
+        .is_none_or(|it| it != "yaml" && it != "yml")
+    {
+        return Err(unknown(what).into());
+    }
+    if full {
+        return Err(Usage("a plan of a file has no full form: leave --full out".into()).into());
+    }
+    let text = std::fs::read_to_string(path).with_context(|| what.to_string())?;
+    let plan = Plan::from_yaml(&text);
+    plan.map_err(|why| Usage(format!("{what}: {why}")).into())
+}
+
+/// The exit code of one run.
+async fn one(plan: Plan, args: &RunArgs, several: bool) -> anyhow::Result<u8> {
+    let program = std::env::current_exe().context("the path of this program")?;
+    let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
+    let directory = match &args.report {
+        None => PathBuf::from(format!("chaos-{}-{now}", plan.name)),
+        Some(directory) if several => directory.join(&plan.name),
+        Some(directory) => directory.clone(),
+    };
+    let words = std::env::args().skip(1);
+    let command = ["skep".to_string()].into_iter().chain(words);
+    let options = Options {
+        guard: ["chaos", "guard"].iter().fold(
+            vec![program.display().to_string()],
+            |mut line, word| {
+                line.push((*word).into());
+                line
+            },
+        ),
+        program,
+        directory: directory.clone(),
+        against: args.against.clone(),
+        noisy: args.noisy,
+        command: command.collect::<Vec<_>>().join(" "),
+    };
+    eprintln!("{}: {}", plan.name, plan.hypothesis);
+    let tell = |event: &skep_chaos::record::Event| {
+        if let Some(line) = report::time_line(event) {
+            eprintln!("{line}");
+        }
+    };
+    let run = skep_chaos::run(plan, options, &tell);
+    let report = tokio::select! {
+        report = run => report?,
+        () = crate::cli::interrupted() => {
+            // What is left is undone by the guard, now that its input ends.
+            anyhow::bail!("interrupted; what was done is being undone, and {} has no report", directory.display())
+        }
+    };
+    crate::cli::print(&report.to_text())?;
+    eprintln!(
+        "{} has the report with plots, report.html",
+        directory.display()
+    );
+    Ok(report.outcome.exit_code())
+}

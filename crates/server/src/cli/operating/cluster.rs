@@ -1,0 +1,59 @@
+//! `skep cluster`: which nodes a cluster has.
+
+mod apply;
+mod shape;
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+#[derive(Args)]
+pub struct ClusterArgs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Bring the cluster to a number of nodes, partitions and copies; nothing is done where it is as asked already.
+    Apply(apply::ApplyArgs),
+    /// Spread leaders evenly over the nodes now, without waiting until they move by themselves.
+    Rebalance(RebalanceArgs),
+}
+
+/// How the cluster is reached.
+#[derive(Args, Clone, Debug)]
+pub struct ManagementArgs {
+    /// Address of the management port of any node.
+    #[arg(
+        long,
+        env = "SKEP_MANAGEMENT_ADDRESS",
+        default_value = "http://localhost:9600",
+        value_name = "URL"
+    )]
+    pub management: String,
+}
+
+#[derive(Args)]
+struct RebalanceArgs {
+    #[command(flatten)]
+    server: ManagementArgs,
+}
+
+pub async fn run(args: ClusterArgs) -> anyhow::Result<()> {
+    match args.command {
+        Command::Apply(args) => apply::run(args).await,
+        Command::Rebalance(args) => rebalance(&args.server.management).await,
+    }
+}
+
+async fn rebalance(management: &str) -> anyhow::Result<()> {
+    let path = "/actuator/rebalance";
+    let timeout = Duration::from_secs(20);
+    let (status, _) = crate::cli::fetch::post(management, path, String::new(), timeout).await?;
+    anyhow::ensure!(
+        status.is_success(),
+        "{management} has answered {status} to POST {path}"
+    );
+    crate::cli::print("Leaders spread evenly over the nodes that are there.\n")
+}

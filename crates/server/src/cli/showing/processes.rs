@@ -1,0 +1,104 @@
+//! `skep processes`: what is deployed, and how many instances of it run.
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::cli::rest::Body;
+use crate::cli::search::{SearchArgs, items, more, word};
+use crate::cli::table;
+
+#[derive(Args)]
+pub struct ProcessesArgs {
+    /// All versions of this process (BPMN process id); else the latest version of each.
+    #[arg(value_name = "PROCESS")]
+    process: Option<String>,
+    /// Only those of this tenant.
+    #[arg(long, value_name = "TENANT")]
+    tenant: Option<String>,
+    #[command(flatten)]
+    search: SearchArgs,
+}
+
+pub async fn run(args: ProcessesArgs) -> anyhow::Result<()> {
+    let search = &args.search;
+    let mut filter = Map::new();
+    if let Some(tenant) = &args.tenant {
+        filter.insert("tenantId".into(), json!(tenant));
+    }
+    let sort = match &args.process {
+        Some(process) => {
+            filter.insert("processDefinitionId".into(), json!(process));
+            json!([{"field": "version", "order": "DESC"}])
+        }
+        None => {
+            filter.insert("isLatestVersion".into(), json!(true));
+            json!([{"field": "processDefinitionId"}])
+        }
+    };
+    let found = search
+        .find("process-definitions", filter.into(), sort)
+        .await?;
+    if search.rest.json {
+        return crate::cli::print(&format!("{found:#}\n"));
+    }
+    let running = running(&args).await?;
+    crate::cli::print(&text(&found, &running, args.process.is_some()))
+}
+
+/// How many instances run, by process, or by version of the one that is asked for.
+async fn running(args: &ProcessesArgs) -> anyhow::Result<Value> {
+    let page = Body::default().with("page", json!({"limit": args.search.limit}));
+    let (by, body) = match &args.process {
+        Some(process) => (
+            "process-instances-by-version",
+            page.with("filter", json!({"processDefinitionId": process})),
+        ),
+        None => ("process-instances", page),
+    };
+    let path = format!("process-definitions/statistics/{by}");
+    args.search.rest.post(&path, body).await
+}
+
+fn text(found: &Value, running: &Value, versions: bool) -> String {
+    if items(found).next().is_none() {
+        return "No processes are deployed: `skep deploy FILE` deploys one.\n".to_string();
+    }
+    let mut rows = vec![
+        [
+            "PROCESS",
+            "VERSION",
+            "RUNNING",
+            "INCIDENTS",
+            "NAME",
+            "TENANT",
+            "KEY",
+        ]
+        .map(String::from),
+    ];
+    let same = match versions {
+        true => &["processDefinitionKey"][..],
+        false => &["processDefinitionId", "tenantId"],
+    };
+    for process in items(found) {
+        let counted =
+            items(running).find(|counts| same.iter().all(|name| counts[name] == process[name]));
+        let count = |name| {
+            counted
+                .and_then(|counts| counts[name].as_u64())
+                .unwrap_or(0)
+        };
+        let incidents = count("activeInstancesWithIncidentCount");
+        rows.push([
+            word(process, "processDefinitionId"),
+            word(process, "version"),
+            (incidents + count("activeInstancesWithoutIncidentCount")).to_string(),
+            incidents.to_string(),
+            word(process, "name"),
+            word(process, "tenantId"),
+            word(process, "processDefinitionKey"),
+        ]);
+    }
+    let mut text = table(&rows);
+    text.push_str(&more(found));
+    text
+}

@@ -1,0 +1,411 @@
+//! `skep status`.
+
+mod problems;
+mod ready;
+
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::{Value, json};
+use skep_client::{BrokerInfo, PartitionInfo, Topology};
+
+use crate::args::ServerArgs;
+use crate::errors::Coded;
+
+#[derive(Args)]
+pub struct StatusArgs {
+    #[command(flatten)]
+    server: ServerArgs,
+    /// Address of the server's management port, for positions; without it they are left out.
+    #[arg(
+        long,
+        env = "SKEP_MANAGEMENT_ADDRESS",
+        default_value = "http://localhost:9600",
+        value_name = "URL"
+    )]
+    management: String,
+    /// Ask this node alone whether it takes work, as health checks of containers do: exit code 0 or 1.
+    #[arg(long, conflicts_with = "json")]
+    ready: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+const COLUMNS: [&str; 12] = [
+    "NODE",
+    "ADDRESS",
+    "FREE DISK",
+    "STORE",
+    "PARTITION",
+    "ROLE",
+    "HEALTH",
+    "PHASE",
+    "LAG",
+    "PROCESSED",
+    "SNAPSHOT",
+    "BANNED",
+];
+
+pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
+    if args.ready {
+        return ready::run(&args.management).await;
+    }
+    let topology = args.server.client().await?.topology().await?;
+    let nodes = nodes(&args.management).await;
+    let change = change(&args.management).await;
+    let problems = problems::problems(&topology, &nodes);
+    let text = match args.json {
+        true => format!("{:#}\n", json(&topology, &nodes, &change, &problems)),
+        false => page(&topology, &nodes, &change, &problems),
+    };
+    crate::cli::print(&text)?;
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let text = format!(
+        "not healthy: {}; see {}/actuator/health and the server's log",
+        problems.join("; "),
+        args.management
+    );
+    Err(Coded::new("NOT_HEALTHY", text).into())
+}
+
+fn json(topology: &Topology, nodes: &Value, change: &Value, problems: &[String]) -> Value {
+    let partition = |partition: &PartitionInfo| {
+        json!({
+            "partitionId": partition.partition_id,
+            "role": partition.role,
+            "health": partition.health,
+        })
+    };
+    let broker = |broker: &BrokerInfo| {
+        let partitions: Vec<Value> = broker.partitions.iter().map(partition).collect();
+        json!({
+            "nodeId": broker.node_id,
+            "address": format!("{}:{}", broker.host, broker.port),
+            "partitions": partitions,
+        })
+    };
+    let brokers: Vec<Value> = topology.brokers.iter().map(broker).collect();
+    json!({
+        "healthy": problems.is_empty(),
+        "problems": problems,
+        "skepVersion": topology.skep_version,
+        "apiVersion": topology.gateway_version,
+        "clusterSize": topology.cluster_size,
+        "partitionsCount": topology.partitions_count,
+        "replicationFactor": topology.replication_factor,
+        "brokers": brokers,
+        "nodes": nodes,
+        "pendingChange": change,
+    })
+}
+
+fn page(topology: &Topology, nodes: &Value, change: &Value, problems: &[String]) -> String {
+    let skep = topology.skep_version.as_deref();
+    let mut text = format!(
+        "Skep {}, API {}, {} node(s), {} partition(s){}\n\n",
+        skep.unwrap_or("of a version that it does not say"),
+        topology.gateway_version,
+        topology.cluster_size,
+        topology.partitions_count,
+        match topology.replication_factor {
+            1 => ", no copies".to_string(),
+            factor => format!(", {factor} copies of each"),
+        }
+    );
+    text.push_str(&under_way(change));
+    let mut rows = vec![COLUMNS.map(String::from)];
+    for broker in &topology.brokers {
+        let details = nodes.get(broker.node_id.to_string());
+        let details = details.cloned().unwrap_or_default();
+        for partition in &broker.partitions {
+            rows.push(row(broker, partition, nodes, &details));
+        }
+    }
+    text.push_str(&crate::cli::table(&rows));
+    text.push_str(&exporters(nodes));
+    text.push_str(&busiest(nodes));
+    for (n, problem) in problems.iter().enumerate() {
+        let before = if n == 0 {
+            "\nNot as it should be:\n"
+        } else {
+            ""
+        };
+        text.push_str(&format!("{before}  {problem}\n"));
+    }
+    text
+}
+
+fn row(
+    broker: &BrokerInfo,
+    partition: &PartitionInfo,
+    nodes: &Value,
+    details: &Value,
+) -> [String; COLUMNS.len()] {
+    let id = partition.partition_id.to_string();
+    let of_partition = details.get(&id);
+    let detail = |field: &str| match of_partition.map(|partition| &partition[field]) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => "-".to_string(),
+    };
+    [
+        broker.node_id.to_string(),
+        format!("{}:{}", broker.host, broker.port),
+        free_disk(of_partition),
+        store(of_partition),
+        id.clone(),
+        partition.role.clone(),
+        partition.health.clone(),
+        detail("streamProcessorPhase"),
+        lag(nodes, &id, of_partition),
+        detail("processedPosition"),
+        detail("processedPositionInSnapshot"),
+        detail("bannedInstances"),
+    ]
+}
+
+/// Free bytes of the disk under a partition, in a unit that can be read, and whether they are too few for new work.
+fn free_disk(partition: Option<&Value>) -> String {
+    let field = |name: &str| partition.map(|partition| &partition[name]);
+    let low = field("diskLow").and_then(Value::as_bool) == Some(true);
+    let low = if low { ", low" } else { "" };
+    field("freeDiskBytes").and_then(Value::as_f64).map_or_else(
+        || "-".to_string(),
+        |free| format!("{:.1} GiB{low}", free / f64::from(1 << 30)),
+    )
+}
+
+/// Bytes of the embedded secondary storage.
+fn store(partition: Option<&Value>) -> String {
+    let bytes = partition.and_then(|partition| partition["secondaryStorageBytes"].as_f64());
+    bytes.map_or_else(
+        || "-".to_string(),
+        |bytes| format!("{:.1} MiB", bytes / f64::from(1 << 20)),
+    )
+}
+
+/// Entries that another copy of the partition has and this one has not.
+fn lag(nodes: &Value, id: &str, partition: Option<&Value>) -> String {
+    let applied = |partition: &Value| partition["appliedIndex"].as_u64();
+    let copies = nodes.as_object().into_iter().flatten();
+    let copies = copies.filter_map(|(_, partitions)| applied(partitions.get(id)?));
+    let newest = copies.max();
+    let own = partition.and_then(applied);
+    newest.zip(own).map_or_else(
+        || "-".to_string(),
+        |(newest, own)| newest.saturating_sub(own).to_string(),
+    )
+}
+
+/// Process instances that keep their partition busy, on the nodes that lead; nothing where there are none.
+fn busiest(nodes: &Value) -> String {
+    let mut rows = vec![["INSTANCE", "PARTITION", "RECORDS/S", "ELEMENTS"].map(String::from)];
+    let partitions = nodes.as_object().into_iter().flatten();
+    let partitions = partitions.flat_map(|(_, partitions)| partitions.as_object());
+    for (partition, detail) in partitions.flatten() {
+        let leads = detail["role"] == "LEADER";
+        let busy = detail["busiestInstances"].as_array().filter(|_| leads);
+        for one in busy.into_iter().flatten() {
+            rows.push([
+                one["processInstanceKey"]
+                    .as_str()
+                    .unwrap_or("-")
+                    .to_string(),
+                partition.clone(),
+                one["recordsPerSecond"].to_string(),
+                one["elementInstances"].to_string(),
+            ]);
+        }
+    }
+    if rows.len() == 1 {
+        return String::new();
+    }
+    let table = crate::cli::table(&rows);
+    format!("\nInstances that wrote the most in the last seconds:\n\n{table}")
+}
+
+/// How far each exporter of each partition has got; nothing where that is not known.
+fn exporters(nodes: &Value) -> String {
+    let names = [
+        "EXPORTER",
+        "NODE",
+        "PARTITION",
+        "STATE",
+        "EXPORTED",
+        "LAG",
+        "CAUSE",
+    ];
+    let mut rows = vec![names.map(String::from)];
+    let partitions = nodes.as_object().into_iter().flatten();
+    let partitions = partitions.flat_map(|(node, partitions)| {
+        let partitions = partitions.as_object().into_iter().flatten();
+        partitions.map(move |(partition, detail)| (node, partition, detail))
+    });
+    for (node, partition, detail) in partitions {
+        let exporters = detail["exporters"].as_object().into_iter().flatten();
+        for (id, exporter) in exporters {
+            let field = |name: &str| match &exporter[name] {
+                Value::String(text) => text.clone(),
+                Value::Number(number) => number.to_string(),
+                _ => "-".to_string(),
+            };
+            let cause = match exporter["failingForSeconds"].as_u64() {
+                Some(seconds) => format!("for {seconds} s: {}", field("message")),
+                None => "-".to_string(),
+            };
+            rows.push([
+                id.clone(),
+                node.clone(),
+                partition.clone(),
+                field("state"),
+                field("exportedPosition"),
+                field("lag"),
+                cause,
+            ]);
+        }
+    }
+    if rows.len() == 1 {
+        return String::new();
+    }
+    format!("\n{}", crate::cli::table(&rows))
+}
+
+/// The change of the cluster that is under way; null if there is none.
+async fn change(management: &str) -> Value {
+    let path = "/actuator/cluster";
+    let answer = crate::cli::fetch::get(management, path, Duration::from_secs(2)).await;
+    let cluster: Value = answer
+        .ok()
+        .and_then(|(_, body)| serde_json::from_slice(&body).ok())
+        .unwrap_or_default();
+    cluster.get("pendingChange").cloned().unwrap_or_default()
+}
+
+fn under_way(pending: &Value) -> String {
+    let list = |name: &str| pending.get(name).and_then(Value::as_array);
+    let count = |name: &str| list(name).map_or(0, Vec::len);
+    let Some(next) = list("pending").and_then(|list| list.first()) else {
+        return String::new();
+    };
+    let id = pending.get("id").unwrap_or(&Value::Null);
+    let (done, left) = (count("completed"), count("pending"));
+    format!(
+        "Change {id} of the cluster: {done} of {} operations done, now {next}\n\n",
+        done + left
+    )
+}
+
+/// The partitions of each node.
+async fn nodes(management: &str) -> Value {
+    let answer =
+        crate::cli::fetch::get(management, "/actuator/nodes", Duration::from_secs(5)).await;
+    let Ok((status, body)) = answer else {
+        return Value::Null;
+    };
+    if status.is_success() {
+        serde_json::from_slice(&body).unwrap_or_default()
+    } else {
+        Value::Null
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_that_is_behind_is_shown_with_how_far() {
+        let nodes = serde_json::json!({
+            "0": { "1": { "appliedIndex": 40, "freeDiskBytes": 3_221_225_472_u64 } },
+            "1": { "1": { "appliedIndex": 33 } },
+            "2": null,
+        });
+        let of = |node: &str| nodes[node].get("1");
+        assert_eq!(lag(&nodes, "1", of("0")), "0");
+        assert_eq!(lag(&nodes, "1", of("1")), "7");
+        assert_eq!(lag(&nodes, "1", of("2")), "-");
+        assert_eq!(lag(&nodes, "2", nodes["0"].get("2")), "-");
+        assert_eq!(free_disk(of("0")), "3.0 GiB");
+        assert_eq!(free_disk(of("2")), "-");
+        let stored = serde_json::json!({ "secondaryStorageBytes": 2_621_440 });
+        assert_eq!(store(Some(&stored)), "2.5 MiB");
+        assert_eq!(store(of("0")), "-");
+        let full = serde_json::json!({ "freeDiskBytes": 1_048_576, "diskLow": true });
+        assert_eq!(free_disk(Some(&full)), "0.0 GiB, low");
+    }
+
+    #[test]
+    fn a_change_under_way_is_shown() {
+        assert_eq!(under_way(&Value::Null), "");
+        let pending = serde_json::json!({
+            "id": 4,
+            "completed": [{ "operation": "BROKER_ADD", "brokerId": 1 }],
+            "pending": [{ "operation": "PARTITION_JOIN", "brokerId": 1 }, { "operation": "BROKER_REMOVE" }],
+        });
+        let shown = under_way(&pending);
+        assert!(
+            shown.starts_with("Change 4 of the cluster: 1 of 3 operations done, now {"),
+            "{shown}"
+        );
+        assert!(shown.contains("PARTITION_JOIN"), "{shown}");
+    }
+
+    #[test]
+    fn instances_that_keep_a_partition_busy_are_named_where_it_is_led() {
+        let busy = serde_json::json!([
+            { "processInstanceKey": "2251799813685251", "recordsPerSecond": 260_000, "elementInstances": 1_200_000 },
+        ]);
+        let nodes = serde_json::json!({
+            "0": { "1": { "role": "LEADER", "busiestInstances": busy } },
+            "1": { "1": { "role": "FOLLOWER", "busiestInstances": busy } },
+            "2": null,
+        });
+        let shown = busiest(&nodes);
+        let named = shown
+            .lines()
+            .filter(|line| line.starts_with("2251799813685251"));
+        let words: Vec<Vec<&str>> = named.map(|l| l.split_whitespace().collect()).collect();
+        assert_eq!(words, [["2251799813685251", "1", "260000", "1200000"]]);
+        assert_eq!(
+            busiest(&serde_json::json!({"0": {"1": {"role": "LEADER"}}})),
+            ""
+        );
+    }
+
+    #[test]
+    fn exporters_are_shown_with_what_is_in_their_way() {
+        let details = serde_json::json!({ "0": { "1": { "exporters": {
+            "search": {
+                "state": "FAILING", "exportedPosition": 7, "lag": 35, "failingForSeconds": 12, "message": "http://s: refused",
+            },
+            "secondary-storage": { "state": "EXPORTING", "exportedPosition": 42, "lag": 0 },
+        } } }, "1": null });
+        let shown = exporters(&details);
+        let lines: Vec<Vec<&str>> = shown
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        let failing = [
+            "search",
+            "0",
+            "1",
+            "FAILING",
+            "7",
+            "35",
+            "for",
+            "12",
+            "s:",
+            "http://s:",
+            "refused",
+        ];
+        assert_eq!(lines[2], failing);
+        assert_eq!(
+            lines[3],
+            ["secondary-storage", "0", "1", "EXPORTING", "42", "0", "-"]
+        );
+        assert_eq!(exporters(&Value::Null), "");
+    }
+}

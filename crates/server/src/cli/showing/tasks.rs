@@ -1,0 +1,68 @@
+//! `skep tasks`: open user tasks as a table.
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::cli::list::{ListArgs, Search};
+use crate::cli::search::{items, more, word};
+use crate::cli::table;
+
+#[derive(Args)]
+pub struct TasksArgs {
+    /// Only tasks of this user.
+    #[arg(long, value_name = "USER")]
+    assignee: Option<String>,
+    /// Only tasks that members of this group may do.
+    #[arg(long, value_name = "GROUP")]
+    group: Option<String>,
+    /// Ended ones too.
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    list: ListArgs,
+}
+
+pub async fn run(args: TasksArgs) -> anyhow::Result<()> {
+    let mut filter = Map::new();
+    if let Some(assignee) = &args.assignee {
+        filter.insert("assignee".into(), json!(assignee));
+    }
+    if let Some(group) = &args.group {
+        filter.insert("candidateGroup".into(), json!(group));
+    }
+    if !args.all {
+        let open = ["CREATING", "CREATED", "ASSIGNING", "UPDATING", "COMPLETING"];
+        filter.insert("state".into(), json!({"$in": open}));
+    }
+    let sort = json!([{"field": "creationDate"}]);
+    let search = Search {
+        what: "user-tasks",
+        filter,
+        sort,
+        began: "creationDate",
+    };
+    args.list.show(search, text).await
+}
+
+fn text(answer: &Value) -> String {
+    if items(answer).next().is_none() {
+        return "No user tasks.\n".to_string();
+    }
+    let columns = [
+        "userTaskKey",
+        "elementId",
+        "processDefinitionId",
+        "processInstanceKey",
+        "state",
+        "assignee",
+        "dueDate",
+    ];
+    let mut rows = vec![
+        [
+            "TASK", "ELEMENT", "PROCESS", "INSTANCE", "STATE", "ASSIGNEE", "DUE",
+        ]
+        .map(String::from),
+    ];
+    rows.extend(items(answer).map(|task| columns.map(|name| word(task, name))));
+    format!("{}{}", table(&rows), more(answer))
+}
