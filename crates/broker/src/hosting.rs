@@ -1,5 +1,9 @@
 //! Starts and ends replicas of partitions on this node: at startup, and later as the cluster's state says.
 
+pub(crate) mod purging;
+pub(crate) mod scaling;
+pub(crate) mod unsafe_recovery;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -17,7 +21,6 @@ use crate::partition::{Notice, OpenError, PartitionHandle, ReplicaMetrics, threa
 use crate::replica_file::ReplicaOf;
 use crate::shared::Shared;
 use crate::started;
-use crate::unsafe_recovery;
 
 /// How often the replicas here are compared with the state.
 const LOOK: Duration = Duration::from_millis(500);

@@ -6,36 +6,33 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
-mod asking;
 pub mod backup;
 pub mod clock;
 pub mod cluster;
 pub mod config;
-mod delivered_jobs;
 mod directory;
 pub mod directory_view;
 pub mod disk;
 pub mod flow_control;
-mod freshness;
 mod hosted;
 mod hosting;
-pub mod job_streams;
+mod jobs;
 mod known_state;
 mod local;
-mod long_polling;
 pub mod metrics;
 pub mod partition;
 mod preparation;
-mod purging;
 mod queries;
 mod replica_file;
 mod router;
-mod scaling;
 mod shared;
 mod started;
-mod stream_receiver;
-mod unsafe_recovery;
 mod watch;
+
+use hosting::{purging, scaling};
+pub use jobs::job_streams;
+use jobs::{delivered_jobs, long_polling, stream_receiver};
+use queries::{asking, freshness};
 
 pub use config::{BrokerConfig, ClusterConfig};
 pub use hosted::Partitions;

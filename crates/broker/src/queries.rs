@@ -1,5 +1,8 @@
 //! Queries. If each partition has its own store, the answers of all are merged; otherwise all rows are in one place.
 
+pub(crate) mod asking;
+pub(crate) mod freshness;
+
 use std::sync::Arc;
 
 use skep_protocol::Key;

@@ -1,5 +1,8 @@
 //! Queries that another node answers, and queries that this node answers for others.
 
+pub(crate) mod freshness;
+pub(crate) mod positions;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::LazyLock;

@@ -11,9 +11,9 @@ use skep_cluster::node_of;
 use skep_query::{Consistency, Query, QueryError};
 use skep_secondary::Store;
 
-use super::Cluster;
 use super::positions::PositionKnown;
 use crate::asking::{QueryResult, StoreState};
+use crate::cluster::Cluster;
 use crate::partition::PartitionHandle;
 
 /// How long a query waits for a leader that knows the position, and the pause between two attempts.
@@ -28,7 +28,7 @@ impl Cluster {
 
     /// The commit index of the partition, if this node leads it and hears a majority of its replicas: no other node can
     /// lead it then.
-    pub(super) fn surely_committed(&self, partition: u32) -> Option<u64> {
+    pub(in crate::cluster) fn surely_committed(&self, partition: u32) -> Option<u64> {
         let handle = self.local()?.partition(partition);
         let handle = handle.filter(|handle| handle.leads())?;
         let committed = handle.status.applied.load(Ordering::Acquire);
@@ -69,7 +69,7 @@ impl Cluster {
     }
 
     /// A node that asks has heard that the partition is committed up to `wanted`.
-    pub(super) fn answer_for_another(
+    pub(in crate::cluster) fn answer_for_another(
         self: &Arc<Self>,
         partition: u32,
         query: Query,

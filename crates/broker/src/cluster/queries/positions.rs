@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::Cluster;
-use super::wire::NodeMessage;
+use crate::cluster::Cluster;
+use crate::cluster::wire::NodeMessage;
 
 /// A leader that is there answers at once: it looks at a number.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -23,7 +23,7 @@ struct Pending {
 
 /// Questions that are with leaders, by number.
 #[derive(Default)]
-pub(super) struct Positions {
+pub(in crate::cluster) struct Positions {
     next: AtomicU64,
     pending: Mutex<HashMap<u64, Pending>>,
 }
@@ -66,12 +66,12 @@ impl Cluster {
         }
     }
 
-    pub(super) fn tell_position(&self, from: u32, id: u64, partition: u32) {
+    pub(in crate::cluster) fn tell_position(&self, from: u32, id: u64, partition: u32) {
         let entry = self.surely_committed(partition);
         self.send(from, &NodeMessage::PositionIs { id, entry });
     }
 
-    pub(super) fn position_known(&self, id: u64, entry: Option<u64>) {
+    pub(in crate::cluster) fn position_known(&self, id: u64, entry: Option<u64>) {
         let pending = self.exchanges.positions.pending.lock().remove(&id);
         if let Some(pending) = pending {
             (pending.known)(entry);
@@ -79,14 +79,14 @@ impl Cluster {
     }
 
     /// The connection with the node is lost.
-    pub(super) fn lose_positions(&self, node: u32) {
+    pub(in crate::cluster) fn lose_positions(&self, node: u32) {
         self.exchanges
             .positions
             .give_up(|pending| pending.asked == node);
     }
 
     /// Nodes that are connected and do not answer: they are paused, or nothing arrives there.
-    pub(super) fn forget_positions(&self) {
+    pub(in crate::cluster) fn forget_positions(&self) {
         self.exchanges
             .positions
             .give_up(|it| it.since.elapsed() >= PATIENCE);
