@@ -6,6 +6,7 @@
 //! - [`committed_log`] is a log in memory that exporters read.
 //! - [`sandbox`] gives a test file systems of its own, which fill up, fail and lose power.
 //! - [`certificates`] are what servers and clients of TLS need.
+//! - [`scenario`] reads the recorded scenarios of the reference engine.
 //! - [`golden_file`] reads and writes expected bytes.
 
 #![allow(
@@ -22,5 +23,6 @@ pub mod golden_file;
 pub mod one_task;
 pub mod rig;
 pub mod sandbox;
+pub mod scenario;
 pub mod stores;
 pub mod story;

@@ -1,6 +1,5 @@
 //! Commands of batch operations, as steps have them. Where a step gives the items, it stands for the search of the broker.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -10,6 +9,7 @@ use skep_protocol::value::*;
 
 use crate::commands::{Arguments, Stop};
 use crate::keys;
+use skep_testkit::scenario::Scenario;
 
 /// The filter of operations whose items come with a later step; the search for any other finds nothing.
 const GIVEN: &str = "itemsComeFromTheNextStep";
@@ -88,9 +88,9 @@ fn items(items: &Value) -> Vec<BatchOperationItem> {
 
 /// Puts the items of a chunk in the order in which the reference took them. That is the order of a set there, which says
 /// nothing; Skep takes them as they were given.
-pub fn in_recorded_order(chunk: &mut Value, folder: &Path, records: &[Value]) {
-    let text = std::fs::read_to_string(folder.join("records.jsonl")).unwrap();
-    let recorded = text
+pub fn in_recorded_order(chunk: &mut Value, scenario: &Scenario, records: &[Value]) {
+    let records_of_reference = scenario.part("records.jsonl");
+    let recorded = records_of_reference
         .lines()
         .map(|line| -> Value { serde_json::from_str(line).expect("a line is a record") });
     let mut executing = recorded.filter(|record| record["intent"] == "EXECUTING");

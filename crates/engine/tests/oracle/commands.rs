@@ -1,6 +1,5 @@
 //! Steps as commands of the engine.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -9,6 +8,7 @@ use skep_protocol::value::*;
 use skep_protocol::{Document, Key};
 
 use crate::{batch_operations, identity, user_tasks};
+use skep_testkit::scenario::Scenario;
 
 /// Why a scenario cannot be played to its end.
 #[derive(Debug)]
@@ -67,13 +67,13 @@ fn names(names: Vec<String>) -> Vec<Arc<str>> {
 pub fn command(
     operation: &str,
     arguments: &Arguments<'_>,
-    folder: &Path,
+    scenario: &Scenario,
     job: Key,
 ) -> Result<Command, Stop> {
     let a = arguments;
     Ok(match operation {
         "deploy" => Command::Deploy(Deploy {
-            resources: resources(folder, a.texts("files")),
+            resources: resources(scenario, a.texts("files")),
         }),
         "create" => Command::CreateProcessInstance(creation(a)),
         "activate" => Command::ActivateJobs(ActivateJobs {
@@ -285,14 +285,10 @@ fn modification(a: &Arguments<'_>) -> ModifyProcessInstance {
     }
 }
 
-fn resources(folder: &Path, files: Vec<String>) -> Vec<Resource> {
-    let read = |name: String| {
-        let path = folder.join(&name);
-        let content = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        Resource {
-            name,
-            content: content.into(),
-        }
+fn resources(scenario: &Scenario, files: Vec<String>) -> Vec<Resource> {
+    let read = |name: String| Resource {
+        content: scenario.part(&name).to_string().into(),
+        name,
     };
     files.into_iter().map(read).collect()
 }

@@ -1,14 +1,13 @@
 //! Every deployment of the recorded scenarios, each on an engine of its own: what the reference engine accepts is accepted,
 //! and what it refuses is refused. What is accepted since 8.9, which was not recorded, is listed.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use crate::commands::{Arguments, command};
-use crate::{scenarios, yaml};
+use crate::yaml;
 use skep_protocol::Key;
 use skep_testkit::rig::Rig;
+use skep_testkit::scenario::Scenario;
 
 /// Refused by 8.8.
 const SINCE_8_9: [&str; 1] = ["conditional_start.bpmn"];
@@ -16,13 +15,12 @@ const SINCE_8_9: [&str; 1] = ["conditional_start.bpmn"];
 #[test]
 fn models_are_accepted_and_refused_as_by_the_reference() {
     let (mut compared, mut failures) = (0, Vec::new());
-    for (name, folder) in scenarios() {
-        let text = std::fs::read_to_string(folder.join("steps.yaml")).unwrap();
-        let scenario = yaml::read(&text);
-        for step in scenario["steps"].as_array().expect("steps are a list") {
+    for scenario in Scenario::all() {
+        let steps = yaml::read(scenario.part("steps.yaml"));
+        for step in steps["steps"].as_array().expect("steps are a list") {
             let Some(got) = step
                 .get("deploy")
-                .and_then(|deploy| outcome(&folder, deploy))
+                .and_then(|deploy| outcome(&scenario, deploy))
             else {
                 continue;
             };
@@ -32,7 +30,7 @@ fn models_are_accepted_and_refused_as_by_the_reference() {
                 true => "accepted",
                 false => expectation(&step["expect"]),
             };
-            let file = format!("{name} {}", step["deploy"]["files"]);
+            let file = format!("{} {}", scenario.name, step["deploy"]["files"]);
             if !got.starts_with(expected) {
                 let why = step["why"].as_str().unwrap_or("");
                 failures.push(format!("{file}: expected {expected} ({why}), got {got}"));
@@ -56,9 +54,9 @@ fn expectation(expect: &Value) -> &str {
 }
 
 /// `None` when it cannot be read as a deployment.
-fn outcome(folder: &Path, deploy: &Value) -> Option<String> {
+fn outcome(scenario: &Scenario, deploy: &Value) -> Option<String> {
     let mut rig = Rig::new();
-    let command = command("deploy", &Arguments(deploy), folder, Key::NONE).ok()?;
+    let command = command("deploy", &Arguments(deploy), scenario, Key::NONE).ok()?;
     match rig.send(command) {
         Ok(_) => Some("accepted".to_string()),
         Err(rejection) => Some(format!("{}: {}", rejection.kind.as_str(), rejection.reason)),

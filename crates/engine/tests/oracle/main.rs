@@ -22,12 +22,12 @@ mod yaml;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 
 use commands::Stop;
 use normalize::{Entry, comparable, recorded, rendered};
 use player::{AS_RECORDED, Played};
 use serde_json::Value;
+use skep_testkit::scenario::Scenario;
 
 /// Differences of one scenario that are printed when all are played.
 const PRINTED: usize = 8;
@@ -36,25 +36,6 @@ enum Verdict {
     Equal,
     Deviates(Vec<String>),
     NotYet(String),
-}
-
-fn scenarios() -> Vec<(String, PathBuf)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracle");
-    let folders = |path: &Path| -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(path).unwrap();
-        let paths = entries.map(|entry| entry.unwrap().path());
-        let mut paths: Vec<PathBuf> = paths.filter(|path| path.is_dir()).collect();
-        paths.sort();
-        paths
-    };
-    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_string();
-    let mut found = Vec::new();
-    for group in folders(&root) {
-        for folder in folders(&group) {
-            found.push((format!("{}/{}", name(&group), name(&folder)), folder));
-        }
-    }
-    found
 }
 
 /// The listed deviations: scenario and reason.
@@ -91,18 +72,18 @@ fn lines_of(played: &Played) -> Vec<String> {
     lines(compared.map(|(_, entry)| entry).collect())
 }
 
-fn judge(folder: &Path) -> Verdict {
-    let played = match catch_unwind(AssertUnwindSafe(|| player::play(folder, AS_RECORDED))) {
+fn judge(scenario: &Scenario) -> Verdict {
+    let played = match catch_unwind(AssertUnwindSafe(|| player::play(scenario, AS_RECORDED))) {
         Ok(Ok(played)) => played,
         Ok(Err(Stop::NotYet(what))) => return Verdict::NotYet(what),
         Ok(Err(Stop::Deviates(how))) => return Verdict::Deviates(vec![how]),
         Err(_) => return Verdict::Deviates(vec!["it panicked".to_string()]),
     };
-    let text = std::fs::read_to_string(folder.join("records.jsonl")).unwrap();
+    let text = scenario.part("records.jsonl");
     let expected = lines(text.lines().map(recorded).collect());
     let got = lines_of(&played);
     let mut differences = played.answers;
-    differences.extend(workers::differences(&text, &played.activated));
+    differences.extend(workers::differences(text, &played.activated));
     differences.extend(compare::differences(&expected, &got));
     match differences.is_empty() {
         true => Verdict::Equal,
@@ -116,11 +97,12 @@ fn recorded_scenarios_lead_to_the_same_records() {
     let listed = listed();
     let (mut equal, mut deviating, mut failures) = (0, Vec::new(), Vec::new());
     let mut not_yet: BTreeMap<String, usize> = BTreeMap::new();
-    let scenarios = scenarios();
+    let scenarios = Scenario::all();
     assert!(scenarios.len() >= 400, "the scenarios are there");
-    for (name, folder) in scenarios.iter().filter(|(name, _)| name.starts_with(&only)) {
+    for scenario in scenarios.iter().filter(|it| it.name.starts_with(&only)) {
+        let name = &scenario.name;
         let reason = listed.get(name.as_str());
-        match (judge(folder), reason) {
+        match (judge(scenario), reason) {
             (Verdict::Equal, None) => equal += 1,
             (Verdict::Equal, Some(_)) => {
                 failures.push(format!("{name} is equal: take it off deviations.txt"));
@@ -141,7 +123,7 @@ fn recorded_scenarios_lead_to_the_same_records() {
     println!("{}", table(equal, &deviating, &not_yet));
     if let Some(unknown) = listed
         .keys()
-        .find(|name| !scenarios.iter().any(|(n, _)| n == *name))
+        .find(|name| !scenarios.iter().any(|it| it.name == **name))
     {
         failures.push(format!(
             "deviations.txt lists {unknown}, which does not exist"

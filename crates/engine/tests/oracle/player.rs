@@ -1,7 +1,5 @@
 //! Plays the steps of a scenario on an engine of one partition, and keeps what it wrote and answered.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 use skep_engine::{RecordNames, RequestId};
 use skep_protocol::batch::BatchReader;
@@ -13,6 +11,7 @@ use crate::commands::{Arguments, Stop, command};
 use crate::yaml;
 use crate::{batch_operations, keys};
 use skep_testkit::rig::Rig;
+use skep_testkit::scenario::Scenario;
 
 /// What a scenario led to.
 #[derive(Default)]
@@ -40,14 +39,13 @@ pub const AS_RECORDED: Setting = Setting {
     turn_steps: None,
 };
 
-pub fn play(folder: &Path, setting: Setting) -> Result<Played, Stop> {
-    let text = std::fs::read_to_string(folder.join("steps.yaml")).unwrap();
-    let scenario = yaml::read(&text);
-    let steps: &[Value] = scenario["steps"].as_array().expect("steps are a list");
+pub fn play(scenario: &Scenario, setting: Setting) -> Result<Played, Stop> {
+    let steps = yaml::read(scenario.part("steps.yaml"));
+    let steps: &[Value] = steps["steps"].as_array().expect("steps are a list");
     let mut player = Player {
         rig: Rig::with_partitions(setting.partitions),
         names: (1..=setting.partitions).map(RecordNames::new).collect(),
-        folder,
+        scenario,
         records: Vec::new(),
         played: Played::default(),
         waiting: Vec::new(),
@@ -67,7 +65,7 @@ struct Player<'a> {
     rig: Rig,
     /// By partition.
     names: Vec<RecordNames>,
-    folder: &'a Path,
+    scenario: &'a Scenario,
     /// All records so far, as rendered.
     records: Vec<Value>,
     played: Played,
@@ -85,7 +83,7 @@ impl Player<'_> {
         let missing = |what| Stop::Deviates(format!("step {number}: {what}"));
         let mut resolved = keys::resolve(arguments, &self.records).map_err(missing)?;
         if resolved["valueType"] == "BATCH_OPERATION_CHUNK" {
-            batch_operations::in_recorded_order(&mut resolved, self.folder, &self.records);
+            batch_operations::in_recorded_order(&mut resolved, self.scenario, &self.records);
         }
         let answer = self.carry_out(operation, &Arguments(&resolved), number, &step["expect"])?;
         // What is due is due at once.
@@ -120,7 +118,7 @@ impl Player<'_> {
         if let Some(done) = self.batch_operation(arguments) {
             return Ok(Some(done));
         }
-        let command = command(operation, arguments, self.folder, job)?;
+        let command = command(operation, arguments, self.scenario, job)?;
         if arguments.0["awaitResult"] == true {
             let request = self.rig.send_async(command);
             self.waiting.push((number, request, expected.clone()));

@@ -2,7 +2,8 @@
 //! exist is played again in another setting and compared with the first play.
 
 use crate::player::{AS_RECORDED, Played, Setting, play};
-use crate::{compare, lines_of, scenarios};
+use crate::{compare, lines_of};
+use skep_testkit::scenario::Scenario;
 
 /// Here a second command of a partition to itself is ready while the work of the first waits for its next turn: it comes
 /// between, as it should. The records are the same, their order is not.
@@ -36,17 +37,17 @@ fn without_numbers(line: &str) -> String {
 #[track_caller]
 fn same_in(other: Setting) -> Vec<Played> {
     let (mut plays, mut failures) = (Vec::new(), Vec::new());
-    for (name, folder) in scenarios() {
-        let Ok(first) = play(&folder, AS_RECORDED) else {
+    for scenario in Scenario::all() {
+        let Ok(first) = play(&scenario, AS_RECORDED) else {
             continue;
         };
         if other.partitions > 1 && starts_by_message(&first) {
             continue;
         }
-        let again = play(&folder, other).expect("what was played can be played again");
+        let again = play(&scenario, other).expect("what was played can be played again");
         let lines = |played: &Played| {
             let mut lines = lines_of(played);
-            if OTHERS_COME_BETWEEN.contains(&name.as_str()) {
+            if OTHERS_COME_BETWEEN.contains(&scenario.name.as_str()) {
                 // Things of one name are counted in their order.
                 lines = lines.iter().map(|line| without_numbers(line)).collect();
                 lines.sort();
@@ -55,7 +56,11 @@ fn same_in(other: Setting) -> Vec<Played> {
         };
         let differences = compare::differences(&lines(&first), &lines(&again));
         if !differences.is_empty() || first.answers.len() != again.answers.len() {
-            failures.push(format!("{name}\n    {}", differences.join("\n    ")));
+            failures.push(format!(
+                "{}\n    {}",
+                scenario.name,
+                differences.join("\n    ")
+            ));
         }
         plays.push(again);
     }

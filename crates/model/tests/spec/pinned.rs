@@ -2,6 +2,7 @@
 
 use skep_model::builder::Bpmn;
 use skep_model::{ElementIndex, ElementKind, ElementType, parse_pinned};
+use skep_testkit::scenario::Scenario;
 
 use crate::support::*;
 
@@ -138,16 +139,18 @@ fn elements_that_cannot_be_read_are_unusable() {
 /// What is compiled to be checked is kept: it must be what recovery compiles from the record.
 #[test]
 fn a_stored_model_compiles_to_what_its_deployment_had() {
-    let recorded = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracle");
     let mut compared = 0;
-    for xml in files_below(&recorded, "bpmn") {
-        let Ok(resource) = skep_model::parse("a.bpmn", &xml, &skep_model::Options::default())
+    let scenarios = Scenario::all();
+    let models = scenarios.iter().flat_map(|it| it.parts_of_kind(".bpmn"));
+    for xml in models {
+        let Ok(resource) =
+            skep_model::parse("a.bpmn", xml.as_bytes(), &skep_model::Options::default())
         else {
             continue;
         };
         for process in resource.processes {
             let elements: Vec<_> = process.pinned_elements().collect();
-            let again = parse_pinned(&xml, &elements).expect("compiled");
+            let again = parse_pinned(xml.as_bytes(), &elements).expect("compiled");
             let whole = |process: &skep_model::Process| {
                 let found: Vec<_> = process.element_ids().map(|id| process.find(id)).collect();
                 let (elements, calls) = (&process.elements, &process.call_activities);
@@ -162,17 +165,4 @@ fn a_stored_model_compiles_to_what_its_deployment_had() {
         }
     }
     assert!(compared > 300, "{compared}");
-}
-
-fn files_below(directory: &std::path::Path, extension: &str) -> Vec<Vec<u8>> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(directory).expect("a directory") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            files.extend(files_below(&path, extension));
-        } else if path.extension().is_some_and(|found| found == extension) {
-            files.push(std::fs::read(&path).expect("a file"));
-        }
-    }
-    files
 }

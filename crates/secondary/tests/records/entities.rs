@@ -17,6 +17,7 @@ use skep_query::entities::{
 use skep_query::{Answer, Condition, Groups, Measure, Op, Query, Related, Search, Value};
 
 use skep_testkit::rig::{Rig, decision, decisions};
+use skep_testkit::scenario::Scenario;
 use skep_testkit::stores::{follow, rig};
 
 fn evaluate(rig: &mut Rig, id: &str, variables: &str) {
@@ -181,21 +182,12 @@ fn a_message_that_begins_an_instance_is_correlated_too() {
     );
 }
 
-fn scenario(file: &str) -> String {
-    let path = format!(
-        "{}/../../tests/oracle/user-task/form-linked/{file}",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    std::fs::read_to_string(path).unwrap()
-}
-
 #[test]
 fn a_user_task_has_its_form() {
     let (mut rig, store) = rig(super::BACKEND);
-    rig.deployed(vec![
-        ("the.form", scenario("the.form")),
-        ("process.bpmn", scenario("process.bpmn")),
-    ]);
+    let recorded = Scenario::named("user-task/form-linked");
+    let file = |name| (name, recorded.part(name).to_string());
+    rig.deployed(vec![file("the.form"), file("process.bpmn")]);
     rig.create("p", "{}");
     follow(&mut rig, &store);
     let form = store.one(&FORM, "{}");
@@ -204,7 +196,7 @@ fn a_user_task_has_its_form() {
         (&form["formId"], &form["version"], &task["formKey"]),
         (&json!("the-form"), &json!(1), &form["formKey"])
     );
-    assert_eq!(form["schema"], scenario("the.form"));
+    assert_eq!(form["schema"], recorded.part("the.form"));
 }
 
 #[test]
@@ -574,8 +566,9 @@ fn an_output_collection_shows_what_is_there_already() {
 #[test]
 fn what_was_deleted_is_marked() {
     let (mut rig, store) = rig(super::BACKEND);
+    let recorded = Scenario::named("user-task/form-linked");
     rig.deployed(vec![
-        ("the.form", scenario("the.form")),
+        ("the.form", recorded.part("the.form").to_string()),
         (
             "script.rpa",
             r#"{"id": "script", "script": "x"}"#.to_string(),

@@ -12,6 +12,7 @@ use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
 use skep_protocol::command::{ActivateJobs, Command, Request as BrokerRequest};
 use skep_protocol::origin::Claims;
 use skep_service::Broker as _;
+use skep_testkit::scenario::Scenario;
 use tempfile::TempDir;
 
 use super::*;
@@ -726,9 +727,6 @@ async fn open_incidents_are_listed_page_by_page_with_what_resolves_them() {
     }
 }
 
-const ONE_DECISION: &str =
-    include_str!("../../../../tests/oracle/decision/delete-one-version-and-run-task/a.dmn");
-
 #[tokio::test(flavor = "multi_thread")]
 async fn every_metric_that_the_documentation_promises_is_in_a_scrape() {
     let server = Server::started().await;
@@ -736,17 +734,18 @@ async fn every_metric_that_the_documentation_promises_is_in_a_scrape() {
     let (status, text) = send(rest, "GET", "/v2/topology", "").await;
     assert_eq!(status, 200, "{text}");
     server.broker().streams().streams();
-    let resource = |name: &str, content: &'static str| skep_protocol::command::Resource {
+    let resource = |name: &str, content: &str| skep_protocol::command::Resource {
         name: name.into(),
-        content: content.into(),
+        content: content.to_string().into(),
     };
+    let one_decision = Scenario::named("decision/delete-one-version-and-run-task");
     let deploy = Command::Deploy(skep_protocol::command::Deploy {
         resources: vec![
             resource(
                 "order.bpmn",
                 include_str!("../../../../examples/first-process.bpmn"),
             ),
-            resource("one.dmn", ONE_DECISION),
+            resource("one.dmn", one_decision.part("a.dmn")),
         ],
     });
     let answer = server.ask(deploy).await;
