@@ -133,9 +133,9 @@ impl Documents {
     }
 
     /// Deletes the indices of the cluster. They come about again with what is written to them.
-    pub(crate) fn purge(self: &Arc<Self>, cluster: &str) -> Result<(), TargetError> {
+    pub(crate) fn purge(self: &Arc<Self>, cluster: &str, number: u64) -> Result<(), TargetError> {
         let server = Server::new(self.clone(), None, TIME_LIMIT, MAX_ANSWER);
-        let purged = schema::purge(&server, cluster);
+        let purged = schema::purge(&server, cluster, number);
         purged.map_err(|failure| failure.of(&self.shown))?;
         self.wrote_all();
         Ok(())

@@ -95,9 +95,9 @@ impl Rdbms {
     }
 
     /// Deletes all rows of the cluster, and up to where its partitions go. The tables stay.
-    pub(crate) fn purge(&self, cluster: &str) -> Result<(), TargetError> {
+    pub(crate) fn purge(&self, cluster: &str, number: u64) -> Result<(), TargetError> {
         let opened = Connection::open(&self.for_writing, &self.trust, None);
-        let purged = opened.and_then(|mut it| schema::purge(&mut it, self, cluster));
+        let purged = opened.and_then(|mut it| schema::purge(&mut it, self, cluster, number));
         purged.map_err(|failure| failure.of(&self.shown))
     }
 

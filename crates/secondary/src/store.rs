@@ -74,15 +74,17 @@ impl Config {
     }
 
     /// Empties what all partitions keep in one place, where nobody writes at the moment. Their files go with their directories.
-    /// Blocks.
+    /// Blocks. `number`: that of the purge, greater than those before it. A purge that was done is not done again: a node that was
+    /// paused in the middle of one deletes nothing that was written since.
     ///
     /// # Errors
-    /// It cannot be reached or refuses, or it is another cluster's. Some of it may be gone: it is to be done again.
-    pub fn purge(&self, cluster: &str) -> Result<(), TargetError> {
+    /// The place cannot be reached or refuses, a later purge has emptied it, or it is another cluster's. Some of it may be gone: it is
+    /// to be done again.
+    pub fn purge(&self, cluster: &str, number: u64) -> Result<(), TargetError> {
         match &self.location {
             StoreLocation::Embedded => Ok(()),
-            StoreLocation::Rdbms(database) => database.purge(cluster),
-            StoreLocation::Documents(server) => server.purge(cluster),
+            StoreLocation::Rdbms(database) => database.purge(cluster, number),
+            StoreLocation::Documents(server) => server.purge(cluster, number),
         }
     }
 }

@@ -68,3 +68,8 @@ pub trait Source: Send + 'static {
         Ok(Vec::new())
     }
 }
+
+/// Why a purge deletes nothing: a later one, of this number, is done.
+pub fn purged_since(number: u64) -> String {
+    format!("purge {number} was done since, and what is there was written after it")
+}

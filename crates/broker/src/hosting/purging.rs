@@ -187,7 +187,7 @@ impl Hosting {
             _ => {}
         }
         create_dir_durably(&self.partitions()).map_err(text)?;
-        let emptied = secondary.purge(&state.cluster_id);
+        let emptied = secondary.purge(&state.cluster_id, number(state));
         emptied.map_err(|error| error.to_string())?;
         write_durably(&marker, this.as_bytes()).map_err(text)?;
         Ok(true)
@@ -308,6 +308,18 @@ fn exporting_of_others(shared: &Shared, state: &State, partition: u32) -> Option
 fn phase_name(phase: ExportingPhase) -> String {
     let name = serde_json::to_value(phase).unwrap_or_default();
     name.as_str().unwrap_or_default().to_string()
+}
+
+/// The number of the running purge: greater than that of every change before it, also of those before an unsafe recovery, after which
+/// changes may be counted from an older state.
+fn number(state: &State) -> u64 {
+    const OF_AN_EPOCH: u32 = 40;
+    let change = state.running.as_ref().map_or(state.changes, |it| it.id);
+    debug_assert!(
+        change < 1 << OF_AN_EPOCH,
+        "the number of change {change} leaves no room for the epoch"
+    );
+    (state.epoch << OF_AN_EPOCH) | change
 }
 
 /// True if exporters are as they are to be. Otherwise the partition is told what is lacking.

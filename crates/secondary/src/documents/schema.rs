@@ -9,6 +9,7 @@ use skep_query::{Entity, entities};
 use super::document::{BRIEF, WHOLE, indexed, is_list, is_text, items_name};
 use super::server::{Failure, FailureKind, Server};
 use super::{Documents, DocumentsSettings};
+use crate::target::purged_since;
 use skep_exporting::Position;
 
 /// Format of the documents: those of a later one are not touched. Fields that are new need no other format.
@@ -62,13 +63,26 @@ pub fn prepare(server: &Server, cluster: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Deletes the indices, if they are those of this cluster.
-pub fn purge(server: &Server, cluster: &str) -> Result<(), Failure> {
+/// The document of [`STATE`] whose entry is the number of the last purge, as if a partition had it. Those are numbered from 1.
+const PURGES: u32 = 0;
+
+/// Deletes the indices, if they are those of this cluster, and writes that this purge is done. There is no transaction: a node that is
+/// paused between its look and a deletion deletes what was written meanwhile.
+pub fn purge(server: &Server, cluster: &str, number: u64) -> Result<(), Failure> {
     let documents = &server.documents;
     let Some(known) = look(server)? else {
         return Ok(());
     };
     judge(&known, documents, cluster)?;
+    let wanted = (documents.index(STATE), progress_id(PURGES));
+    let found = server.get(&[wanted])?.pop().unwrap_or_default();
+    let done = found.get("_source").map_or(0, |it| position_of(it).entry);
+    if done == number {
+        return Ok(());
+    }
+    if done > number {
+        return Err(Failure::new(FailureKind::Overtaken, purged_since(done)));
+    }
     let tables = entities::ALL.iter().map(|entity| entity.table);
     // Whose they are is said to the end.
     for name in tables.chain([DEFINITION, STATE]) {
@@ -81,7 +95,17 @@ pub fn purge(server: &Server, cluster: &str) -> Result<(), Failure> {
             deleted => drop(deleted?),
         }
     }
-    Ok(())
+    let done = Progress {
+        position: Position {
+            entry: number,
+            ..Position::default()
+        },
+        ..Progress::default()
+    };
+    let path = format!("/{}/_doc/{}", documents.index(STATE), progress_id(PURGES));
+    server
+        .ask(Method::PUT, &path, &document_of(&done))
+        .map(drop)
 }
 
 fn look(server: &Server) -> Result<Option<Json>, Failure> {

@@ -94,7 +94,9 @@ impl Source for Reader {
 
     fn positions(&mut self) -> Result<Vec<(u32, Position)>, QueryError> {
         let table = table_name(&self.database.prefix, schema::POSITION);
-        let text = format!("SELECT partition::int8, entry, record, timestamp FROM {table}");
+        let text = format!(
+            "SELECT partition::int8, entry, record, timestamp FROM {table} WHERE partition > 0"
+        );
         let rows = self.ask(|asked| {
             let mut sql = asked.sql();
             sql.text.clone_from(&text);

@@ -10,6 +10,7 @@ use tokio_postgres::types::Type;
 use super::Rdbms;
 use super::connection::{Connection, Failure, FailureKind};
 use crate::sql::{Dialect, column, statistics, table_name, table_script};
+use crate::target::purged_since;
 use skep_exporting::Position;
 
 /// Format of the tables: those of a later one are not touched. Columns and indices that are new need no other format.
@@ -65,24 +66,59 @@ pub fn prepare(
     position(connection, &name(POSITION), partition)
 }
 
-/// Deletes all rows, if these are the tables of this cluster.
-pub fn purge(connection: &mut Connection, database: &Rdbms, cluster: &str) -> Result<(), Failure> {
+/// The row of [`POSITION`] whose entry is the number of the last purge. Partitions are numbered from 1.
+const PURGES: i32 = 0;
+
+/// Deletes all rows, if these are the tables of this cluster, and writes in the same transaction that this purge is done.
+pub fn purge(
+    connection: &mut Connection,
+    database: &Rdbms,
+    cluster: &str,
+    number: u64,
+) -> Result<(), Failure> {
     let name = |table: &str| table_name(&database.prefix, table);
     let Some(known) = look(connection, &name(META))? else {
         return Ok(());
     };
     judge(&known, database, cluster)?;
+    let position = name(POSITION);
+    // Who does the same at this moment is waited for, and then seen.
+    let claim = format!(
+        "INSERT INTO {position} VALUES ({PURGES}, $1, 0, 0)
+            ON CONFLICT (partition) DO UPDATE SET entry = excluded.entry WHERE {position}.entry < excluded.entry"
+    );
+    let known = format!("SELECT entry FROM {position} WHERE partition = {PURGES}");
     // Positions first: a transaction that is still on its way ends before, or changes nothing. The rest goes as whole tables: row by
     // row it would take as long as there are many, and give no room back.
     let beside = [DEFINITION, statistics::ENDED];
     let entities = entities::ALL.iter().map(|entity| entity.table);
     let tables: Vec<String> = beside.into_iter().chain(entities).map(name).collect();
-    let script = format!(
-        "BEGIN; DELETE FROM {}; TRUNCATE {}; COMMIT;",
-        name(POSITION),
+    let empty = format!(
+        "DELETE FROM {position} WHERE partition <> {PURGES}; TRUNCATE {}; COMMIT;",
         tables.join(", ")
     );
-    connection.wait(LIMIT, connection.client.batch_execute(&script))
+    let number = number.cast_signed();
+    let done = connection.wait(LIMIT, async {
+        let client = &connection.client;
+        client.batch_execute("BEGIN").await?;
+        let claimed = client
+            .execute_typed(&claim, &[(&number, Type::INT8)])
+            .await?;
+        if claimed == 1 {
+            client.batch_execute(&empty).await?;
+            return Ok(number);
+        }
+        let found = client.query_typed(&known, &[]).await?;
+        client.batch_execute("ROLLBACK").await?;
+        Ok::<_, tokio_postgres::Error>(found.first().map_or(number, |row| row.get(0)))
+    })?;
+    match done == number {
+        true => Ok(()),
+        false => Err(Failure::new(
+            FailureKind::Overtaken,
+            purged_since(done.cast_unsigned()),
+        )),
+    }
 }
 
 /// What a database says of itself.

@@ -36,17 +36,17 @@ fn what_was_there_is_gone_and_new_partitions_begin_at_the_beginning() {
         return;
     }
     // Nothing was written yet.
-    config(&location).purge("test").unwrap();
+    config(&location).purge("test", 1).unwrap();
     assert_eq!(filled(&location, 5).stop(), None);
     let other = filled(&others, 2);
-    let refused = config(&location).purge("another").unwrap_err();
+    let refused = config(&location).purge("another", 2).unwrap_err();
     assert!(
         matches!(&refused, TargetError::Foreign(reason) if reason.contains("to the cluster test, and")),
         "{refused:?}"
     );
     // After a crash it is done again.
     for _ in 0..2 {
-        config(&location).purge("test").unwrap();
+        config(&location).purge("test", 2).unwrap();
     }
     let empty = Filled::at(location.clone(), 2, Duration::from_millis(1));
     for entity in [
@@ -65,4 +65,30 @@ fn what_was_there_is_gone_and_new_partitions_begin_at_the_beginning() {
     for store in [empty, new, other] {
         assert_eq!(store.stop(), None);
     }
+}
+
+#[test]
+fn a_node_that_was_paused_in_a_purge_deletes_nothing_that_was_written_since() {
+    let location = BACKEND.config().location;
+    if matches!(location, StoreLocation::Embedded) {
+        return;
+    }
+    let instances = |store: &Filled| store.find(&PROCESS_INSTANCE, "{}").len();
+    assert_eq!(filled(&location, 2).stop(), None);
+    config(&location).purge("test", 7).unwrap();
+    let store = filled(&location, 3);
+    // The same step of the same purge comes again, from a node that knows nothing of what happened meanwhile.
+    config(&location).purge("test", 7).unwrap();
+    assert_eq!(instances(&store), 3);
+    let overtaken = config(&location).purge("test", 6).unwrap_err();
+    assert!(
+        matches!(&overtaken, TargetError::Busy(reason) if reason.contains("purge 7")),
+        "{overtaken:?}"
+    );
+    assert_eq!(instances(&store), 3);
+    assert_eq!(store.stop(), None);
+    config(&location).purge("test", 8).unwrap();
+    let empty = Filled::at(location.clone(), 1, Duration::from_millis(1));
+    assert_eq!(instances(&empty), 0);
+    assert_eq!(empty.stop(), None);
 }
