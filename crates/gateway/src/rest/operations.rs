@@ -17,38 +17,34 @@ use super::queries::What;
 use crate::call::FrontEnd;
 
 mod audit_log;
-mod authentication;
-mod authorizations;
 mod batch_operations;
 mod clock;
 mod cluster;
 mod cluster_variables;
-mod conditional_events;
 mod decisions;
 mod deployments;
 mod documents;
 mod element_instances;
+mod events;
 mod expressions;
 mod forms;
-mod groups;
+mod identity;
 mod incidents;
 mod jobs;
-mod mapping_rules;
-mod messages;
 mod missing;
 pub mod path;
 mod process_definitions;
 mod process_instances;
 mod resources;
-mod roles;
 mod rows;
-mod setup;
-mod signals;
 mod system;
-mod tenants;
 mod user_tasks;
-mod users;
 mod variables;
+
+use events::{conditional_events, messages, signals};
+use identity::{
+    authentication, authorizations, groups, mapping_rules, roles, setup, tenants, users,
+};
 
 /// The tables, in the order in which documents show them.
 const TABLES: &[&[Operation]] = &[

@@ -2,9 +2,9 @@
 
 use skep_protocol::command::Need;
 
-use super::rows::operations;
 use crate::door::who;
 use crate::rest::encode;
+use crate::rest::operations::rows::operations;
 
 operations! { "Authentication":
     GET "/v2/authentication/me" () getAuthentication {

@@ -4,9 +4,9 @@ use skep_protocol::command::{IdentityCommand, Need, On};
 use skep_protocol::grants;
 use skep_query::entities::MAPPING_RULE;
 
-use super::path::Id;
-use super::rows::operations;
 use crate::rest::decode::identity::mapping_rules;
+use crate::rest::operations::path::Id;
+use crate::rest::operations::rows::operations;
 use crate::rest::queries::identity;
 
 operations! { "Mapping rules":

@@ -4,8 +4,8 @@ use skep_protocol::command::{IdentityCommand, Need, On};
 use skep_protocol::{Key, grants};
 use skep_query::entities::AUTHORIZATION;
 
-use super::rows::operations;
 use crate::rest::decode::identity::authorizations;
+use crate::rest::operations::rows::operations;
 use crate::rest::queries::identity;
 
 operations! { "Authorizations":

@@ -5,9 +5,9 @@ use skep_protocol::grants;
 use skep_protocol::value::{EntityType, ParentType};
 use skep_query::entities::{MAPPING_RULE, MEMBER_CLIENT, MEMBER_GROUP, MEMBER_USER, ROLE, TENANT};
 
-use super::path::{Id, Text};
-use super::rows::operations;
 use crate::rest::decode::identity::{members, parents};
+use crate::rest::operations::path::{Id, Text};
+use crate::rest::operations::rows::operations;
 use crate::rest::queries::identity;
 
 operations! { "Tenants":

@@ -2,8 +2,8 @@
 
 use skep_protocol::command::Command;
 
-use super::rows::operations;
 use crate::rest::decode::signals;
+use crate::rest::operations::rows::operations;
 
 operations! { "Signals":
     POST "/v2/signals/broadcast" () broadcastSignal {

@@ -2,8 +2,8 @@
 
 use skep_protocol::command::IdentityCommand;
 
-use super::rows::operations;
 use crate::rest::decode::identity::users;
+use crate::rest::operations::rows::operations;
 
 operations! { "Setup":
     POST "/v2/setup/user" () createAdminUser {

@@ -2,8 +2,8 @@
 
 use skep_protocol::command::Command;
 
-use super::rows::operations;
 use crate::rest::decode::conditionals;
+use crate::rest::operations::rows::operations;
 
 operations! { "Conditional events":
     POST "/v2/conditionals/evaluation" () evaluateConditionals {

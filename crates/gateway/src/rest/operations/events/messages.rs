@@ -4,8 +4,8 @@ use skep_protocol::command::{Command, Need};
 use skep_protocol::grants;
 use skep_query::entities::{CORRELATED_MESSAGE_SUBSCRIPTION, MESSAGE_SUBSCRIPTION};
 
-use super::rows::operations;
 use crate::rest::decode::messages;
+use crate::rest::operations::rows::operations;
 use crate::rest::queries::{self};
 
 operations! { "Messages":
