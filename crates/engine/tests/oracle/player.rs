@@ -137,11 +137,6 @@ impl Player<'_> {
         {
             self.nothing_more(*key);
         }
-        if let Err(rejection) = &answer
-            && rejection.reason.contains("not supported by this release")
-        {
-            return Err(Stop::NotYet(what_is_missing(&rejection.reason)));
-        }
         Ok(Some(shape_of(answer)))
     }
 
@@ -302,20 +297,4 @@ fn with_sorted_jobs(mut answer: Value) -> Value {
         jobs.sort_by_key(Value::as_i64);
     }
     answer
-}
-
-/// What a refusal calls not supported: "A user task", "resources of type '.dmn'".
-fn what_is_missing(reason: &str) -> String {
-    let end = reason
-        .find(" is not supported by this release")
-        .or_else(|| reason.find(" are not supported by this release"))
-        .unwrap_or(reason.len());
-    let before = &reason[..end];
-    let start = before.rfind([':', '\n', '.']).map_or(0, |at| at + 1);
-    // `.dmn'` has a point in it.
-    let start = match before.rfind(": ") {
-        Some(colon) if before[start..].starts_with(|c: char| c.is_lowercase()) => colon + 1,
-        _ => start,
-    };
-    before[start..].trim().to_string()
 }

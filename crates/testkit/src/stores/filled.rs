@@ -122,9 +122,11 @@ impl Filled {
     /// On a busy machine a server takes longer to make an index, and to answer, than a query waits: it is asked again.
     pub fn ask(&self, query: Query) -> Answer {
         let deadline = Instant::now() + Duration::from_secs(600);
-        let is_busy = |error: &QueryError| match error {
-            QueryError::Unavailable(reason) => reason.contains("503 Service Unavailable"),
-            error => matches!(error, QueryError::TooLong { .. }),
+        let is_busy = |error: &QueryError| {
+            matches!(
+                error,
+                QueryError::Unavailable(_) | QueryError::TooLong { .. }
+            )
         };
         let (answer, behind) = loop {
             match self.try_ask(query.clone()) {
