@@ -291,6 +291,35 @@ fn nothing_cites_what_is_outside_of_the_repository() {
     expect_none(&problems, "a file names nothing outside of the repository:");
 }
 
+/// The newest commits, as the lists of a repository show them. A copy without its history has none.
+#[test]
+fn subjects_of_commits_have_a_scope_and_fit_a_line() {
+    const NEWEST: &str = "-50";
+    const MOST: usize = 72;
+    let log = std::process::Command::new("git")
+        .args(["log", NEWEST, "--no-merges", "--format=%s"])
+        .current_dir(root())
+        .output();
+    let subjects = log.map(|output| output.stdout).unwrap_or_default();
+    let subjects = String::from_utf8_lossy(&subjects);
+    let problems: Vec<String> = subjects
+        .lines()
+        .filter(|subject| {
+            let scope = subject.split_once(": ").map(|(scope, _)| scope);
+            let is_scope = scope.is_some_and(|scope| {
+                let of_names = |c: char| c.is_ascii_alphanumeric() || "_-/., ".contains(c);
+                !scope.is_empty() && scope.chars().all(of_names)
+            });
+            !is_scope || subject.chars().count() > MOST
+        })
+        .map(str::to_string)
+        .collect();
+    expect_none(
+        &problems,
+        &format!("a subject is \"scope: what changes\" in at most {MOST} characters:"),
+    );
+}
+
 /// Where the commands' variants are matched in this text: line and variant.
 fn matched_commands(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();

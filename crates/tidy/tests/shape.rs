@@ -192,6 +192,65 @@ fn returns_a_text(line: &str) -> bool {
         .is_some_and(|(_, rest)| rest.contains(", String>"))
 }
 
+const BARE_TUPLES: &str = include_str!("bare_tuples.txt");
+
+/// `(3, 7)` says neither which number is which, nor that they belong together.
+#[test]
+fn parameters_are_no_tuples_of_bare_integers() {
+    let mut found: BTreeMap<String, usize> = BTreeMap::new();
+    for (path, text) in files(&[".rs"]) {
+        let of_tests = ["sim", "testbed", "testkit", "tidy"]
+            .iter()
+            .any(|name| path.starts_with(&format!("crates/{name}/")));
+        if of_tests || !path.contains("/src/") || path.ends_with("tests.rs") {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or("");
+        let tuples = parameters(code).iter().map(|it| bare_tuples(it)).sum();
+        if tuples > 0 {
+            found.insert(path, tuples);
+        }
+    }
+    expect_figures(
+        &found,
+        ("bare_tuples.txt", BARE_TUPLES),
+        "numbers that belong together are a struct:",
+    );
+}
+
+/// The parameters of each function, between its parentheses.
+fn parameters(code: &str) -> Vec<&str> {
+    let functions = code.match_indices("fn ").filter_map(|(at, _)| {
+        let rest = &code[at..];
+        let open = rest.find('(')?;
+        let mut depth = 0;
+        let close = rest[open..].char_indices().find(|(_, sign)| {
+            match sign {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        Some(&rest[open + 1..open + close?.0])
+    });
+    functions.collect()
+}
+
+fn bare_tuples(parameters: &str) -> usize {
+    const INTEGERS: [&str; 10] = [
+        "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize",
+    ];
+    let tuples = parameters.split('(').skip(1);
+    let inside = tuples.filter_map(|rest| rest.split_once(')'));
+    inside
+        .filter(|(inside, _)| {
+            let parts: Vec<&str> = inside.split(',').map(str::trim).collect();
+            parts.len() > 1 && parts.iter().all(|part| INTEGERS.contains(part))
+        })
+        .count()
+}
+
 #[test]
 fn crates_share_test_code_by_a_crate() {
     let across = |text: &str| text.contains("#[path = \"../../../");
@@ -391,6 +450,12 @@ fn the_broker_has_no_late_cells() {
 
 #[test]
 fn the_checks_see_what_they_look_for() {
+    let source = "fn a(x: u8, (b, c): (u64, u32)) -> (u8, u8) {}\nfn d<T>(f: impl Fn(u8), e: &[(usize, usize)], g: (u8, T)) {}";
+    let tuples: Vec<usize> = parameters(source)
+        .iter()
+        .map(|it| bare_tuples(it))
+        .collect();
+    assert_eq!(tuples, [1, 1]);
     let source = "pub(crate) struct A<'a> {\n    /// One: it.\n    pub x: u8,\n    r#type: B,\n    pub(super) y: C<\n        D,\n    >,\n}\n\
                   struct E;\nstruct F(u8);\n";
     assert_eq!(structs(source), [("A".to_string(), 3)]);
