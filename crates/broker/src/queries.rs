@@ -2,14 +2,15 @@
 
 pub(crate) mod asking;
 pub(crate) mod freshness;
+pub(crate) mod pulse;
 
 use std::sync::Arc;
 
 use skep_protocol::Key;
 use skep_query::entities::ELEMENT_INSTANCE;
 use skep_query::{
-    Answer, BoxFuture, Consistency, Groups, Measure, Query, QueryError, Row, Search, Storage,
-    groups, merge,
+    Answer, BoxFuture, Consistency, Groups, Measure, Pulse, Query, QueryError, Row, Search,
+    Storage, groups, merge,
 };
 use skep_secondary::Store;
 use tokio::sync::oneshot;
@@ -21,6 +22,10 @@ use crate::router::Broker;
 impl Storage for Broker {
     fn is_off(&self) -> bool {
         self.config().secondary_storage.is_none()
+    }
+
+    fn pulse(&self) -> BoxFuture<'_, Pulse> {
+        Box::pin(self.current_pulse())
     }
 
     fn query(&self, query: Query, consistency: Consistency) -> BoxFuture<'_, QueryResult> {
@@ -73,7 +78,7 @@ impl Broker {
         (!stores.is_empty()).then_some(stores)
     }
 
-    fn shares_database(&self) -> bool {
+    pub(crate) fn shares_database(&self) -> bool {
         let secondary = self.config().secondary_storage.as_ref();
         secondary.is_some_and(skep_secondary::Config::is_shared)
     }

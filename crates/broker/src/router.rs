@@ -30,6 +30,7 @@ use crate::local::Local;
 use crate::metrics::BrokerMetrics;
 use crate::partition::{self, PartitionHandle, Report};
 use crate::preparation::Preparation;
+use crate::queries::pulse::LastPulse;
 use crate::shared::Shared;
 use crate::watch;
 
@@ -106,6 +107,7 @@ pub struct Broker {
     clock: Arc<Clock>,
     next_creation: AtomicUsize,
     next_activation: AtomicUsize,
+    last_pulse: LastPulse,
     /// Held for the life of the process: one directory, one owner.
     _lock: Option<std::fs::File>,
 }
@@ -157,6 +159,7 @@ impl Broker {
             clock,
             next_creation: AtomicUsize::new(0),
             next_activation: AtomicUsize::new(0),
+            last_pulse: LastPulse::default(),
             _lock: directory.lock,
         }))
     }
@@ -200,6 +203,10 @@ impl Broker {
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
+    }
+
+    pub(crate) fn last_pulse(&self) -> &LastPulse {
+        &self.last_pulse
     }
 
     pub fn partitions(&self) -> Partitions {

@@ -16,6 +16,7 @@ mod everything;
 pub mod groups;
 pub mod merge;
 mod parse;
+pub mod pulse;
 mod search;
 pub mod selection;
 mod spellings;
@@ -28,6 +29,7 @@ pub use cursor::Cursor;
 pub use entity::{Entity, Field, Indexed, Kind, Leaves, Merged, Ops, RelatedFilter};
 pub use groups::{Groups, Measure};
 pub use parse::{BadRequest, key, search};
+pub use pulse::{Pulse, StorePulse};
 pub use search::{
     Condition, Conditions, MAX_LIMIT, MAX_WINDOW, Op, Page, Related, Search, Sort, Start,
 };

@@ -8,6 +8,7 @@ use skep_protocol::Key;
 
 use crate::entity::Entity;
 use crate::groups::Groups;
+use crate::pulse::Pulse;
 use crate::search::Search;
 use crate::value::Value;
 use crate::wire;
@@ -132,4 +133,9 @@ pub trait Storage: Send + Sync + 'static {
         query: Query,
         consistency: Consistency,
     ) -> BoxFuture<'_, Result<(Answer, u64), QueryError>>;
+
+    /// Which kinds of rows have changed, compared with an earlier pulse. A storage that does not count changes does not know.
+    fn pulse(&self) -> BoxFuture<'_, Pulse> {
+        Box::pin(async { Pulse::unknown() })
+    }
 }

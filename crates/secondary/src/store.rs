@@ -3,6 +3,7 @@
 mod filling;
 mod forgetting;
 mod freshness;
+mod moves;
 pub(crate) mod readers;
 
 use skep_exporting::TargetError;
@@ -12,10 +13,11 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use skep_query::{Answer, Consistency, Query, QueryError};
+use skep_query::{Answer, Consistency, Query, QueryError, StorePulse};
 
 use self::filling::Filling;
 use self::freshness::Freshness;
+use self::moves::{Moves, REFRESHED};
 use self::readers::Readers;
 use crate::audit::AuditConfig;
 use crate::documents::{self, Documents};
@@ -65,6 +67,14 @@ impl Config {
         match self.location {
             StoreLocation::Embedded | StoreLocation::Rdbms(_) => Sink::Sql,
             StoreLocation::Documents(_) => Sink::Other,
+        }
+    }
+
+    /// How long after its commit a change may become visible to searches.
+    fn visible_after(&self) -> Duration {
+        match self.location {
+            StoreLocation::Embedded | StoreLocation::Rdbms(_) => Duration::ZERO,
+            StoreLocation::Documents(_) => REFRESHED,
         }
     }
 
@@ -246,7 +256,8 @@ impl Store {
             }
         };
         let position = known.unwrap_or_default();
-        let freshness = Arc::new(Freshness::new(known, status.clone()));
+        let moves = Moves::new(config.visible_after());
+        let freshness = Arc::new(Freshness::new(known, status.clone(), moves));
         let filling = Filling::new(
             target,
             position,
@@ -276,6 +287,23 @@ impl Store {
     /// All partitions keep their rows in one place: who asks one of them asks all.
     pub fn is_shared(&self) -> bool {
         self.config.is_shared()
+    }
+
+    /// This store's part of the pulse.
+    pub fn pulse(&self) -> StorePulse {
+        let fills = !self.freshness.is_elsewhere();
+        let acknowledged = self.progress.acknowledged();
+        StorePulse {
+            partition: self.partition,
+            start: self.freshness.moves.start(),
+            fills,
+            behind_ms: if fills {
+                self.freshness.behind(acknowledged)
+            } else {
+                0
+            },
+            counts: self.freshness.moves.counts(Instant::now()),
+        }
     }
 
     /// A client has heard of what is committed up to this entry, on another node perhaps: what it asks for is to be there.

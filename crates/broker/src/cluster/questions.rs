@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use super::Cluster;
 use super::wire::NodeMessage;
+use crate::queries::pulse;
 
 /// This node's answer, as text; both sides agree on the questions.
 pub type Answerer = Box<dyn Fn(&str) -> String + Send + Sync>;
@@ -33,6 +34,9 @@ impl Cluster {
     }
 
     fn own_answer(&self, question: &str) -> Option<String> {
+        if question == pulse::QUESTION {
+            return self.local().map(|local| local.own_part());
+        }
         let answerer = self.exchanges.questions.answerer.read();
         answerer.as_ref().map(|answerer| answerer(question))
     }

@@ -8,6 +8,7 @@ mod failed;
 mod leaders;
 mod lost;
 mod measured;
+mod pulses;
 mod purge;
 mod questions;
 mod reads;

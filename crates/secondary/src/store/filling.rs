@@ -210,7 +210,11 @@ impl Exporter for Filling {
             .unwrap_or_default();
         let before = today.saturating_sub(self.config.history_ttl).as_millis();
         let before = i64::try_from(before).unwrap_or(i64::MAX);
-        let forgotten = self.target.forget(before, slice)?;
+        let forgotten = self.target.forget(before, slice);
+        if forgotten != Ok(0) {
+            self.freshness.moves.count_all(Instant::now());
+        }
+        let forgotten = forgotten?;
         self.rows_since_sync += forgotten * ROWS_OF_INSTANCE;
         Ok(self.forgetting.forgot(forgotten, (began, Instant::now())))
     }

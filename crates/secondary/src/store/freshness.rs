@@ -6,6 +6,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Condvar, Mutex};
 
+use super::moves::Moves;
 use crate::changes::Changes;
 use skep_exporting::Position;
 use skep_exporting::Status;
@@ -21,16 +22,19 @@ pub struct Freshness {
     abandoned: AtomicBool,
     /// Of the exporter that fills the store.
     status: Arc<Status>,
+    /// What has changed of it.
+    pub moves: Moves,
 }
 
 impl Freshness {
-    pub fn new(position: Option<Position>, status: Arc<Status>) -> Freshness {
+    pub fn new(position: Option<Position>, status: Arc<Status>, moves: Moves) -> Freshness {
         Freshness {
             flushed: Mutex::new(position),
             advanced: Condvar::new(),
             demanded: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
             status,
+            moves,
         }
     }
 
@@ -79,6 +83,13 @@ impl Freshness {
         flushed.map(|newest| lacking(newest, entry))
     }
 
+    /// How old the newest rows are if the entry is not among them, in milliseconds; else 0.
+    pub fn behind(&self, entry: u64) -> u64 {
+        self.flushed
+            .lock()
+            .map_or(0, |newest| lacking(newest, entry))
+    }
+
     /// Another node fills the store.
     pub fn is_elsewhere(&self) -> bool {
         self.status.is_elsewhere()
@@ -86,6 +97,7 @@ impl Freshness {
 
     /// These changes are written.
     pub fn count(&self, changes: &Changes) {
+        self.moves.count(changes, Instant::now());
         for rows in &changes.rows {
             let (told, rows_written) = rows.counts();
             self.status

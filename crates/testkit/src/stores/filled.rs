@@ -91,6 +91,15 @@ impl Filled {
         self.store.status().durable().entry
     }
 
+    /// Index of the last entry that searches find.
+    pub fn exported(&self) -> u64 {
+        self.store.status().exported_entry()
+    }
+
+    pub fn pulse(&self) -> skep_query::StorePulse {
+        self.store.pulse()
+    }
+
     pub fn committed(&self) -> u64 {
         self.progress.committed()
     }

@@ -1,0 +1,160 @@
+//! The pulse of the whole cluster, at any node: see [`skep_query::pulse`].
+//!
+//! A search is answered by the store of any node, so the stores of all nodes count. Nodes ask each other when a client asks, at most once a
+//! second; a pulse that is older than the stores only moves later. If a node that could answer searches does not tell its counts, the
+//! pulse is unknown: its versions never repeat, and clients search again as if everything had moved.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use skep_query::{Pulse, StorePulse};
+
+use crate::local::Local;
+use crate::router::Broker;
+
+/// What nodes ask each other; the answer is a JSON list of [`StorePulse`]s. Earlier versions do not know it and answer nothing.
+pub(crate) const QUESTION: &str = "pulse";
+/// How long the other nodes are not asked again.
+const RENEWED: Duration = Duration::from_secs(1);
+
+/// The last pulse of the cluster.
+#[derive(Default)]
+pub(crate) struct LastPulse {
+    last: Mutex<Option<(Instant, Pulse)>>,
+    /// Held by the one client whose request asks the other nodes.
+    asking: tokio::sync::Mutex<()>,
+}
+
+impl LastPulse {
+    fn within(&self, age: Duration) -> Option<Pulse> {
+        let last = self.last.lock();
+        let (since, pulse) = last.as_ref()?;
+        (since.elapsed() < age).then(|| pulse.clone())
+    }
+
+    /// Those who wait for it meanwhile get it as well, however long a node took to answer.
+    fn is(&self, pulse: &Pulse) {
+        *self.last.lock() = Some((Instant::now(), pulse.clone()));
+    }
+}
+
+impl Local {
+    /// The parts of the stores here.
+    fn store_pulses(&self) -> Vec<StorePulse> {
+        let partitions = self.partitions().into_iter();
+        let stores = partitions.filter_map(|handle| handle.secondary.get().opened());
+        stores.map(|store| store.pulse()).collect()
+    }
+
+    /// The answer to [`QUESTION`].
+    pub(crate) fn own_part(&self) -> String {
+        // Lists of numbers can always be written.
+        serde_json::to_string(&self.store_pulses()).unwrap_or_default()
+    }
+}
+
+impl Broker {
+    pub(crate) async fn current_pulse(&self) -> Pulse {
+        let shared = self.shared();
+        if shared.others().is_none() {
+            let stores = shared.local.store_pulses().into_iter();
+            return Pulse::of(&mut stores.map(|store| (0, store)).collect::<Vec<_>>());
+        }
+        if let Some(pulse) = self.last_pulse().within(RENEWED) {
+            return pulse;
+        }
+        let _asking = self.last_pulse().asking.lock().await;
+        if let Some(pulse) = self.last_pulse().within(RENEWED) {
+            return pulse;
+        }
+        let answers = self.ask_nodes(QUESTION).await;
+        let heard = shared.others().map(|cluster| cluster.heard());
+        let mut heard = heard.unwrap_or_default();
+        heard.push(self.config().node_id);
+        let pulse = self.pulse_of(answers, &heard);
+        self.last_pulse().is(&pulse);
+        pulse
+    }
+
+    /// `answers`: what each node answered. `heard`: nodes that give signs of life, with this one.
+    fn pulse_of(&self, answers: BTreeMap<u32, Option<String>>, heard: &[u32]) -> Pulse {
+        let partitions = self.routing().partitions();
+        let partitions = self.shares_database().then(|| partitions.collect());
+        match stores_of(answers, heard, partitions) {
+            Some(mut stores) => Pulse::of(&mut stores),
+            None => Pulse::unknown(),
+        }
+    }
+}
+
+/// The stores that searches may be answered from. `None`: some of them are not known. `partitions`: all of them, if their rows are in one
+/// place.
+fn stores_of(
+    answers: BTreeMap<u32, Option<String>>,
+    heard: &[u32],
+    partitions: Option<BTreeSet<u32>>,
+) -> Option<Vec<(u32, StorePulse)>> {
+    let mut stores = Vec::new();
+    for (node, answer) in answers {
+        let parts = answer.map(|text| serde_json::from_str::<Vec<StorePulse>>(&text));
+        match parts {
+            Some(Ok(parts)) => stores.extend(parts.into_iter().map(|part| (node, part))),
+            Some(Err(_)) => return None,
+            // No search is sent to a node that is not heard.
+            None if heard.contains(&node) => return None,
+            None => {}
+        }
+    }
+    // In a shared database, a node that is not heard may still write. It no longer does when another one has taken over.
+    let filled = stores.iter().filter(|(_, part)| part.fills);
+    let filled: BTreeSet<u32> = filled.map(|(_, part)| part.partition).collect();
+    let is_known = partitions.is_none_or(|all| all.is_subset(&filled));
+    is_known.then_some(stores)
+}
+
+#[cfg(test)]
+mod tests {
+    use skep_query::StorePulse;
+
+    use super::stores_of;
+
+    fn answer(node: u32, fills: bool) -> (u32, Option<String>) {
+        let part = StorePulse {
+            partition: 1,
+            start: 9,
+            fills,
+            behind_ms: 0,
+            counts: vec![1, 2],
+        };
+        let text = serde_json::to_string(&[part]).unwrap();
+        (node, Some(text))
+    }
+
+    #[test]
+    fn a_node_that_is_heard_and_does_not_answer_makes_the_pulse_unknown() {
+        let known = |answers: &[(u32, Option<String>)], heard: &[u32]| {
+            let stores = stores_of(answers.iter().cloned().collect(), heard, None);
+            stores.map(|stores| stores.len())
+        };
+        let both = [answer(0, true), answer(1, true)];
+        assert_eq!(known(&both, &[1]), Some(2));
+        assert_eq!(known(&[answer(0, true), (1, None)], &[1]), None);
+        // It may be a version that does not know the question.
+        let other = Some("what?".to_string());
+        assert_eq!(known(&[answer(0, true), (1, other)], &[]), None);
+        // Searches don't go there.
+        assert_eq!(known(&[answer(0, true), (1, None)], &[]), Some(1));
+    }
+
+    #[test]
+    fn a_shared_database_is_known_when_all_who_write_to_it_are() {
+        let known = |answers: &[(u32, Option<String>)], partitions: &[u32]| {
+            let partitions = Some(partitions.iter().copied().collect());
+            stores_of(answers.iter().cloned().collect(), &[], partitions).is_some()
+        };
+        assert!(known(&[answer(0, false), answer(1, true)], &[1]));
+        assert!(!known(&[answer(0, false), (1, None)], &[1]));
+        assert!(!known(&[answer(0, true)], &[1, 2]));
+    }
+}

@@ -1,0 +1,137 @@
+//! The pulse of the cluster: a page that asks again only when it has moved misses nothing, at whichever node it is, and wherever rows are.
+
+use super::*;
+
+/// A page at a node.
+struct Page<'r> {
+    rig: &'r Rig,
+    /// Of process instances, when they were asked for last.
+    version: Option<u64>,
+    found: u64,
+}
+
+fn version(pulse: &skep_query::Pulse, kind: &str) -> u64 {
+    let found = pulse.versions().find(|(name, _)| *name == kind);
+    found.expect("a kind").1
+}
+
+impl<'r> Page<'r> {
+    fn at(rig: &'r Rig) -> Page<'r> {
+        Page {
+            rig,
+            version: None,
+            found: 0,
+        }
+    }
+
+    /// Asks for the pulse, and for the instances if they have moved. What is there is enough: nothing is waited for.
+    async fn look(&mut self) {
+        let pulse = self.rig.broker.pulse().await;
+        let version = Some(version(&pulse, "processInstance"));
+        if version == self.version {
+            return;
+        }
+        let all = Query::Search(Search::all(&PROCESS_INSTANCE, Vec::new(), 1));
+        // A failed question is asked again.
+        if let Ok((Answer::Found(found), _)) =
+            self.rig.broker.query(all, Consistency::Eventual).await
+        {
+            (self.version, self.found) = (version, found.total);
+        }
+    }
+
+    async fn until_it_finds(&mut self, expected: u64) {
+        let began = Instant::now();
+        while self.found < expected {
+            let found = self.found;
+            assert!(
+                began.elapsed() < DEADLINE,
+                "{found} of {expected} are shown"
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            self.look().await;
+        }
+    }
+
+    /// Nothing happens: the pulse stays as it is, for longer than nodes keep it.
+    async fn until_it_rests(&self) {
+        let began = Instant::now();
+        loop {
+            let before = self.rig.broker.pulse().await;
+            tokio::time::sleep(Duration::from_millis(1_200)).await;
+            if self.rig.broker.pulse().await == before {
+                return;
+            }
+            assert!(began.elapsed() < DEADLINE, "the pulse does not rest");
+        }
+    }
+}
+
+async fn pages_miss_nothing(nodes: &Nodes) {
+    let mut rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    let mut created = 0;
+    for _ in 0..2 {
+        let mut pages: Vec<Page<'_>> = rigs.iter().map(Page::at).collect();
+        for n in 0..6 {
+            create_one(&rigs[n % rigs.len()]).await;
+            created += 1;
+            for page in &mut pages {
+                page.until_it_finds(created).await;
+            }
+        }
+        for page in &pages {
+            page.until_it_rests().await;
+        }
+        drop(pages);
+        // Without one of the nodes it is the same.
+        if let Some(away) = (rigs.len() == 3).then(|| rigs.remove(0)) {
+            stop(away).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_at_any_node_misses_nothing_that_any_other_has_carried_out() {
+    pages_miss_nothing(&Nodes::new(3, 2)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_does_it_if_the_rows_are_in_a_database() {
+    let Some(server) = skep_testbed::shared_postgres() else {
+        return;
+    };
+    pages_miss_nothing(&Nodes {
+        store: in_database,
+        database: Some(server),
+        prefix: server.prefix(),
+        ..Nodes::new(3, 2)
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_if_they_are_in_a_search_server() {
+    let Some(server) = skep_testbed::shared_search_server(skep_testbed::Product::OpenSearch) else {
+        return;
+    };
+    pages_miss_nothing(&Nodes {
+        store: in_indices,
+        search_server: Some(server),
+        prefix: server.prefix(),
+        ..Nodes::new(3, 2)
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_starts_again_has_no_version_that_it_had_before() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    let before = rig.broker.pulse().await;
+    let rig = rig.restart(|_| {}).await;
+    let after = rig.broker.pulse().await;
+    for ((kind, before), (_, after)) in before.versions().zip(after.versions()) {
+        assert_ne!(before, after, "{kind}");
+    }
+}
