@@ -12,6 +12,7 @@ pub mod operations;
 mod parameters;
 mod path;
 mod problem;
+mod pulse;
 mod queries;
 mod router;
 mod sight;
@@ -145,6 +146,7 @@ async fn answer(
         Does::Tell(tell) => Ok(tell(front)),
         Does::TellCaller(tell) => Ok(tell((front, &claims))),
         // Boxed: what few requests need must not make the future of each larger.
+        Does::Pulse => Box::pin(pulse::answer(front, &parts.headers)).await,
         Does::Document(does) => {
             sight::may(front, &claims, operation)?;
             Box::pin(documents::answer(front, does, path.first(), parts, body)).await
@@ -203,7 +205,7 @@ fn decoded(
             let asked = QueryRequest::new(decode(&call)?, &parts.headers)?;
             Ok(Decoded::Query(Box::new(asked)))
         }
-        Does::Tell(_) | Does::TellCaller(_) | Does::Document(_) | Does::NotYet => {
+        Does::Tell(_) | Does::TellCaller(_) | Does::Pulse | Does::Document(_) | Does::NotYet => {
             Err(Failure::Internal(format!(
                 "The operation {} is not one of the broker.",
                 operation.id

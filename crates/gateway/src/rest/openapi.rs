@@ -34,8 +34,8 @@ mod tests {
         for (path, methods) in document["paths"].as_object().into_iter().flatten() {
             for (method, operation) in methods.as_object().into_iter().flatten() {
                 if operation.get("operationId").is_some() {
-                    // What is asked of the whole cluster has paths of its own.
-                    let base = match path.starts_with("/cluster/") {
+                    // Operations on the whole cluster, and our own ones, have paths of their own.
+                    let base = match path.starts_with("/cluster/") || path.starts_with("/skep/") {
                         true => "",
                         false => "/v2",
                     };

@@ -5,9 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use http_body_util::BodyExt as _;
 use hyper::body::Bytes;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use skep_gateway::Login;
 use skep_gateway::door::passwords::Passwords;
 use skep_gateway::door::secret::Secret;
+use skep_gateway::{GatewayConfig, Login};
 use skep_identity::{Directory, Entry};
 use skep_protocol::Key;
 use skep_protocol::origin::Claims;
@@ -22,7 +22,7 @@ use crate::metrics::{exposed, has};
 use crate::{grpc, http};
 
 /// Anna, whose password is `right`, and who may read the user bert.
-async fn directory() -> Directory {
+pub async fn directory() -> Directory {
     let passwords = Passwords::start().unwrap();
     let hash = passwords.hash(Secret::new("right".into())).await.unwrap();
     let mut directory = Directory::default();
@@ -62,17 +62,19 @@ async fn directory() -> Directory {
     directory
 }
 
-async fn protected() -> Running {
-    let gateway = start_with(|config| {
-        config.security.login = Login::Basic;
-        config.security.authorizations = true;
-    })
-    .await;
+/// Callers have to log in, and need permissions.
+pub fn protect(config: &mut GatewayConfig) {
+    config.security.login = Login::Basic;
+    config.security.authorizations = true;
+}
+
+pub async fn protected() -> Running {
+    let gateway = start_with(protect).await;
     *gateway.broker.directory.lock() = directory().await.into();
     gateway
 }
 
-fn basic(name: &str, password: &str) -> String {
+pub fn basic(name: &str, password: &str) -> String {
     format!("Basic {}", STANDARD.encode(format!("{name}:{password}")))
 }
 

@@ -34,7 +34,7 @@ fn file_of(tag: &str) -> String {
     tag.to_lowercase().replace(' ', "-")
 }
 
-/// The path in the description: of what is asked of the whole cluster it is the whole one.
+/// The path in the description: the whole one for operations on the whole cluster and for our own ones.
 fn described_path(row: &Operation) -> &'static str {
     row.path.strip_prefix("/v2").unwrap_or(row.path)
 }
@@ -236,6 +236,7 @@ fn page(needs_of_commands: &BTreeMap<&str, String>) -> String {
                 names.join(" ")
             }
             Does::Query { entity, .. } => entity.title.to_string(),
+            Does::Pulse => "what secondary storage has counted".to_string(),
             Does::Document(_) => "the stores of documents".to_string(),
             Does::Tell(_) | Does::TellCaller(_) | Does::NotYet => {
                 "what the gateway knows".to_string()
@@ -303,5 +304,5 @@ async fn every_missing_operation_is_answered_with_501() {
         assert_eq!(answer.status(), 501, "{} {path}", row.method);
         missing += 1;
     }
-    assert_eq!(missing, OPERATIONS.len() - 193);
+    assert_eq!(missing, OPERATIONS.len() - 194);
 }

@@ -4,12 +4,13 @@
 //! `SKEP_SEEDS=100 cargo test -p skep-gateway --test api searches` tries more; `SKEP_SEED=7` only this one.
 
 mod bodies;
+mod pulse;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use skep_query::{Answer, BoxFuture, Consistency, Query, QueryError, Storage};
+use skep_query::{Answer, BoxFuture, Consistency, Pulse, Query, QueryError, Storage};
 use tokio::sync::oneshot;
 
 use self::bodies::Bodies;
@@ -53,6 +54,11 @@ impl Storage for Stored {
             let _ = done.send(answered);
         });
         Box::pin(async move { answer.await.expect("the store answers") })
+    }
+
+    fn pulse(&self) -> BoxFuture<'_, Pulse> {
+        let pulse = Pulse::of(&mut [(0, self.0.pulse())]);
+        Box::pin(async move { pulse })
     }
 }
 

@@ -24,8 +24,9 @@ use super::{Server, exchange};
 type Answer = (u16, Value);
 
 /// Operations that are not in the documentation, or stand beside those of the API.
-const OTHER: [&str; 4] = [
+const OTHER: [&str; 5] = [
     "getClusterStatus",
+    "getPulse",
     "streamJobs",
     "getProcessInstanceWaitingStates",
     "getOpenApi",

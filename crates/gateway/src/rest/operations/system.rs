@@ -10,4 +10,8 @@ operations! { "System":
         does: Tell = |front| encode::system_configuration(&front.config),
         needs: Need::Nothing,
     }
+    GET "/skep/v1/pulse" () getPulse {
+        does: Pulse,
+        needs: Need::Nothing,
+    }
 }
