@@ -17,6 +17,7 @@ use crate::door::passwords::Passwords;
 use crate::door::{Door, Head, Refused};
 use crate::metrics::broker_requests::{self, RequestKind};
 use crate::metrics::{GatewayMetrics, Protocol};
+use crate::rest::SharedAnswers;
 use crate::stop::{Stop, Stopper, stop_signal};
 use crate::trace::{RequestSpan, TraceParent};
 
@@ -32,6 +33,8 @@ pub struct FrontEnd {
     pub door: Arc<Door>,
     pub metrics: Arc<GatewayMetrics>,
     pub gate: Gate,
+    /// What pages are answered with more than once.
+    pub shared: SharedAnswers,
     pub stop: Stop,
 }
 

@@ -19,6 +19,7 @@ mod sight;
 mod stream;
 
 pub use self::decode::identity::Faults;
+pub use self::queries::shared::SharedAnswers;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -45,6 +46,7 @@ use self::operations::path::Texts;
 use self::operations::{Call, Does, OPERATIONS, Operation, Takes};
 use self::problem::Problem;
 use self::queries::QueryRequest;
+use self::queries::shared::{self, Question};
 use self::router::{Found, ROUTER};
 use self::stream::JobLines;
 use crate::admission::Slot;
@@ -168,6 +170,13 @@ async fn ask_broker(
     let (takes, budget) = (operation.takes(), &front.gate.budget);
     let Received { bytes, share } = receive(front, takes, budget, &parts.headers, body).await?;
     watch.decoded();
+    if matches!(operation.does, Does::Query { .. })
+        && let Some(age) = shared::accepted_age(&parts.headers)
+    {
+        let asked = (operation, path, bytes, share);
+        // Boxed: what few requests need must not make the future of each larger.
+        return Box::pin(ask_once(front, asked, age, claims, parts, watch)).await;
+    }
     let slot = front.gate.enter(operation.is_finishing()).await?;
     watch.queued();
     let decoded = decoded(operation, path, &bytes, parts, front)?;
@@ -175,6 +184,37 @@ async fn ask_broker(
     drop(bytes);
     watch.decoded();
     carry_out(front, decoded, claims, (slot, share), watch).await
+}
+
+/// Asks a question that others may ask as well.
+async fn ask_once(
+    front: &Arc<FrontEnd>,
+    (operation, path, bytes, share): (&Operation, Texts<'_>, Bytes, Share),
+    accepted: Duration,
+    claims: Claims,
+    parts: &Parts,
+    watch: &mut Stopwatch,
+) -> Result<Response<RestBody>, Problem> {
+    let directory = front.broker.directory();
+    let sees_all = sight::sight(front, &claims).is_whole();
+    let whole_path = parts.uri.path_and_query();
+    let question = Question {
+        method: parts.method.clone(),
+        path: whole_path.map(ToString::to_string).unwrap_or_default(),
+        body: bytes.clone(),
+        whose: (!sees_all).then(|| claims.clone()),
+    };
+    let ask = async |mut spending: shared::Spending| {
+        let slot = front.gate.enter(operation.is_finishing()).await?;
+        watch.queued();
+        let decoded = decoded(operation, path, &bytes, parts, front)?;
+        spending.begin();
+        carry_out(front, decoded, claims, (slot, share), watch).await
+    };
+    front
+        .shared
+        .answer(question, accepted, &directory, ask)
+        .await
 }
 
 /// What the request asks of the broker, by the operation's row.

@@ -81,6 +81,7 @@ impl Gateway {
                 door: Arc::clone(&door),
                 metrics: Arc::clone(&metrics),
                 gate: Gate::new(&config),
+                shared: rest::SharedAnswers::new(partitions),
                 stop: stop.clone(),
             })
         };

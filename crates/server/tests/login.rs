@@ -4,6 +4,8 @@
 mod nodes;
 #[path = "login/permissions.rs"]
 mod permissions;
+#[path = "login/shared.rs"]
+mod shared;
 #[path = "login/tenants.rs"]
 mod tenants;
 

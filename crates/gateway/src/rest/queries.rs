@@ -33,12 +33,14 @@ use crate::call::FrontEnd;
 pub mod identity;
 pub mod job_statistics;
 pub mod related;
+pub mod shared;
 pub mod statistics;
 pub mod usage;
 pub mod wait_states;
 mod waiting;
 
-/// `eventual`: the answer is what is there now, without waiting for what was acknowledged before.
+/// `eventual`: the answer is what is there now, without waiting for what was acknowledged before. `shared`: it may be what another caller
+/// got a moment ago.
 const CONSISTENCY: HeaderName = HeaderName::from_static("skep-consistency");
 /// On answers that lack something: how many milliseconds they are behind.
 const BEHIND: HeaderName = HeaderName::from_static("skep-behind-ms");
@@ -255,9 +257,9 @@ fn read(entity: &'static Entity, body: &str, parts: &Parts) -> Result<Search, Pr
 fn consistency(headers: &HeaderMap) -> Result<Consistency, Problem> {
     match headers.get(&CONSISTENCY).map(HeaderValue::as_bytes) {
         None | Some(b"read-your-writes") => Ok(Consistency::ReadYourWrites),
-        Some(b"eventual") => Ok(Consistency::Eventual),
+        Some(b"eventual" | b"shared") => Ok(Consistency::Eventual),
         Some(other) => Err(invalid(format!(
-            "The header '{CONSISTENCY}' is '{}', but must be 'read-your-writes' or 'eventual'.",
+            "The header '{CONSISTENCY}' is '{}', but must be 'read-your-writes', 'eventual' or 'shared'.",
             String::from_utf8_lossy(other)
         ))),
     }

@@ -1,16 +1,20 @@
-//! The pulse over a real store: it moves with what changes, for what changes, and for nothing else.
+//! The pulse over a real store: it moves with what changes, for what changes, and for nothing else. And what is shared, over a store that
+//! counts how often it is asked.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::Value;
+use skep_identity::Directory;
 use skep_model::builder::Bpmn;
-use skep_query::Storage;
+use skep_query::{Answer, BoxFuture, Consistency, Found, Query, QueryError, Storage};
 
 use super::Stored;
 use crate::fake::{Running, start_over, start_with};
-use crate::login::{self, ask, basic};
+use crate::login::{self, ask, basic, directory};
 use skep_testkit::stores::{Backend, Filled};
 use skep_testkit::rig::Rig;
 
@@ -142,4 +146,151 @@ async fn the_pulse_is_for_those_who_have_logged_in_and_is_the_same_for_all_of_th
     let shown = basic("anna", "right");
     let answer = ask(&gateway, PULSE, &[("authorization", &shown)], "").await;
     assert_eq!(answer.status, 200);
+}
+
+/// Finds nothing, and counts how often it looked.
+#[derive(Default)]
+struct Counting {
+    asked: AtomicUsize,
+    takes: Mutex<Duration>,
+}
+
+impl Storage for Counting {
+    fn query(
+        &self,
+        _: Query,
+        consistency: Consistency,
+    ) -> BoxFuture<'_, Result<(Answer, u64), QueryError>> {
+        assert_eq!(consistency, Consistency::Eventual);
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let takes = *self.takes.lock();
+        Box::pin(async move {
+            tokio::time::sleep(takes).await;
+            Ok((Answer::Found(Found::default()), 0))
+        })
+    }
+}
+
+impl Counting {
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+const SEARCH: (&str, &str) = ("POST", "/v2/jobs/search");
+const SHARED: (&str, &str) = ("skep-consistency", "shared");
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+#[tokio::test(flavor = "multi_thread")]
+async fn equal_questions_are_asked_once_and_say_how_old_the_answer_is() {
+    let store = Arc::new(Counting::default());
+    let gateway = start_over(Arc::clone(&store) as Arc<dyn Storage>, |_| {}).await;
+    *store.takes.lock() = Duration::from_millis(50);
+    let body = r#"{"page": {"limit": 7}}"#;
+    let each = || ask(&gateway, SEARCH, &[SHARED, JSON], body);
+    let (a, b, c) = tokio::join!(each(), each(), each());
+    let ages = [a, b, c].map(|answer| {
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        answer
+            .headers
+            .get("age")
+            .map(|age| age.to_str().unwrap().to_string())
+    });
+    assert_eq!(store.asked(), 1);
+    assert_eq!(ages.iter().filter(|age| age.is_none()).count(), 1);
+    assert!(ages.iter().flatten().all(|age| age == "0"), "{ages:?}");
+    let other = ask(
+        &gateway,
+        SEARCH,
+        &[SHARED, JSON],
+        r#"{"page": {"limit": 8}}"#,
+    )
+    .await;
+    assert_eq!((other.headers.get("age"), store.asked()), (None, 2));
+    // Without the header, everybody asks.
+    let eventual = ("skep-consistency", "eventual");
+    for _ in 0..2 {
+        let own = ask(&gateway, SEARCH, &[eventual, JSON], body).await;
+        assert_eq!((own.status, own.headers.get("age")), (200, None));
+    }
+    assert_eq!(store.asked(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_may_see_is_not_shared_with_another_nor_after_it_was_revoked() {
+    let store = Arc::new(Counting::default());
+    let gateway = start_over(Arc::clone(&store) as Arc<dyn Storage>, login::protect).await;
+    *gateway.broker.directory.lock() = Arc::new(directory().await);
+    // Users need no grant to find what everybody may read: the store is asked for whoever sees something.
+    let (anna, bert) = (basic("anna", "right"), basic("bert", "right"));
+    let search = ("POST", "/v2/users/search");
+    let each = async |shown: &str| {
+        let headers = [SHARED, JSON, ("authorization", shown)];
+        let answer = ask(&gateway, search, &headers, "{}").await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        answer.headers.contains_key("age")
+    };
+    assert!(!each(&anna).await);
+    assert!(each(&anna).await, "the same caller");
+    assert!(!each(&bert).await, "another one");
+    assert!(each(&bert).await);
+    // Any change of rights is another directory.
+    let changed: Directory = (**gateway.broker.directory.lock()).clone();
+    *gateway.broker.directory.lock() = Arc::new(changed);
+    assert!(!each(&anna).await, "the rights are others");
+    assert!(!each(&bert).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shared_questions_that_take_too_long_get_the_last_answer() {
+    let store = Arc::new(Counting::default());
+    let gateway = start_over(Arc::clone(&store) as Arc<dyn Storage>, |_| {}).await;
+    let ask_for = async |limit: u32| {
+        let body = format!(r#"{{"page": {{"limit": {limit}}}}}"#);
+        ask(&gateway, SEARCH, &[SHARED, JSON], &body).await
+    };
+    assert_eq!(ask_for(1).await.status, 200);
+    // It takes all that was saved up, and what comes in the next seconds.
+    *store.takes.lock() = Duration::from_millis(3_500);
+    assert_eq!(ask_for(2).await.status, 200);
+    *store.takes.lock() = Duration::ZERO;
+    let refused = ask_for(3).await;
+    assert_eq!(refused.status, 503, "{}", refused.text);
+    assert!(
+        refused.text.contains("RESOURCE_EXHAUSTED"),
+        "{}",
+        refused.text
+    );
+    assert_eq!(store.asked(), 2);
+    let last = ask_for(1).await;
+    assert_eq!((last.status, store.asked()), (200, 2));
+    let age: u64 = last.headers["age"].to_str().unwrap().parse().unwrap();
+    assert!(age >= 3, "{age}");
+    // Others are not held up.
+    let own = ask(
+        &gateway,
+        SEARCH,
+        &[("skep-consistency", "eventual"), JSON],
+        "{}",
+    )
+    .await;
+    assert_eq!(own.status, 200);
+}
+
+#[tokio::test]
+async fn a_consistency_that_there_is_not_is_refused() {
+    let gateway = start_with(|_| {}).await;
+    let answer = ask(
+        &gateway,
+        SEARCH,
+        &[("skep-consistency", "some"), JSON],
+        "{}",
+    )
+    .await;
+    assert_eq!(answer.status, 400);
+    assert!(
+        answer.text.contains("'eventual' or 'shared'"),
+        "{}",
+        answer.text
+    );
 }
