@@ -1,6 +1,7 @@
 // What server.mjs offers.
 export interface Running {
   url: string;
+  pid: number | undefined;
   stop: () => Promise<void>;
 }
 export function startServer(settings?: string[]): Promise<Running>;

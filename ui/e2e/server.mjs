@@ -36,18 +36,18 @@ async function begin(data, settings) {
     child.kill("SIGKILL");
     await ended;
   };
-  return { url, kill };
+  return { url, kill, pid: child.pid };
 }
 
 /** Starts a server; `settings` are NAME=VALUE. Resolves with its address, and how to stop it. */
 export async function startServer(settings = []) {
   const data = await mkdtemp(path.join(tmpdir(), "skep-ui-"));
-  const { url, kill } = await begin(data, settings);
+  const { url, kill, pid } = await begin(data, settings);
   const stop = async () => {
     await kill();
     await rm(data, { recursive: true, force: true });
   };
-  return { url, stop };
+  return { url, pid, stop };
 }
 
 /** Ports that were free a moment ago. */

@@ -4,6 +4,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queries } from "./api/live";
+import { follow } from "./api/pulse";
 import { router } from "./app/router";
 import "@fontsource-variable/inter/index.css";
 import "./style/tokens.css";
@@ -20,6 +21,7 @@ addEventListener("vite:preloadError", () => {
 
 const place = document.getElementById("root");
 if (place) {
+  follow();
   createRoot(place).render(
     <StrictMode>
       <QueryClientProvider client={queries}>

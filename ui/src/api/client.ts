@@ -24,6 +24,10 @@ export interface Options {
   query?: Record<string, string>;
   /** An answer that is a moment old will do. */
   eventual?: boolean;
+  /** So will one that another browser got, at most so many seconds ago. */
+  shared?: number;
+  /** Called with how many seconds old an answer is that others got before. */
+  aged?: (seconds: number) => void;
   signal?: AbortSignal;
 }
 
@@ -40,8 +44,7 @@ export const behind = {
   },
 };
 
-function tellBehind(answer: Response) {
-  const ms = Number(answer.headers.get("skep-behind-ms") ?? "0");
+export function tellBehind(ms: number) {
   if (ms === behindMs) return;
   behindMs = ms;
   for (const listener of listeners) listener();
@@ -74,6 +77,10 @@ async function request(
   const headers: Record<string, string> = {};
   if (typeof body === "string") headers["content-type"] = "application/json";
   if (options.eventual) headers["skep-consistency"] = "eventual";
+  if (options.shared !== undefined) {
+    headers["skep-consistency"] = "shared";
+    headers["cache-control"] = `max-age=${options.shared}`;
+  }
   const once = async () => {
     const began = performance.now();
     const answered = await fetch(at(path, parameters, options.query), { method: method.toUpperCase(), headers: { ...headers, ...csrf(method) }, body, signal: options.signal });
@@ -91,7 +98,9 @@ async function request(
   }
   hear(answer);
   if (!answer.ok) throw await problemOf(answer);
-  if (!options.eventual) tellBehind(answer);
+  if (!options.eventual) tellBehind(Number(answer.headers.get("skep-behind-ms") ?? "0"));
+  const age = answer.headers.get("age");
+  if (age !== null) options.aged?.(Number(age));
   return answer;
 }
 

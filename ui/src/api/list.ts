@@ -1,6 +1,6 @@
 // Long lists: pages of a hundred by cursors, up to a window of two thousand rows. Behind it one goes on by an address.
 import { type InfiniteData, type QueryKey, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { type Ask, interval, isOwn, measured, queries, usePaused } from "./live";
+import { type Ask, interval, isLed, moves, queries, renewed, usePaused } from "./live";
 import type { Problem } from "./problem";
 
 /** Rows that one page on the screen holds. */
@@ -24,19 +24,23 @@ export interface List<Row> {
 /** `after` is where the window begins; nothing: at the start of the list. */
 export function useList<Row>(key: QueryKey, ask: (how: Ask, after: string | undefined) => Promise<Page<Row>>, after?: string, every = 5_000) {
   const paused = usePaused();
+  const led = isLed(key, every);
   const query = useInfiniteQuery<Page<Row>, Problem, InfiniteData<Page<Row>, string | undefined>, QueryKey, string | undefined>({
     queryKey: [...key, "list", after ?? ""],
     queryFn: ({ signal, pageParam, queryKey }) => {
-      const again = queries.getQueryData(queryKey) !== undefined && !isOwn();
-      return measured(queryKey, () => ask({ signal, eventual: again }, pageParam));
+      const shown = queries.getQueryData<InfiniteData<Page<Row>, string | undefined>>(queryKey);
+      const data = shown?.pages[shown.pageParams.indexOf(pageParam)];
+      return renewed({ key: queryKey, every, data, page: pageParam ?? "" }, signal, (how) => ask(how, pageParam));
     },
     initialPageParam: after,
     getNextPageParam: (page, pages) =>
       page.items.length < PAGE || pages.length * PAGE >= WINDOW ? undefined : (page.page.endCursor ?? undefined),
     placeholderData: keepPreviousData,
+    meta: { every },
+    refetchOnWindowFocus: () => !(led && moves.works),
     refetchInterval: (q) => {
       const pages = q.state.data?.pages.length ?? 1;
-      return paused ? false : pages * interval(q.queryKey, every, document.hidden);
+      return led || paused ? false : pages * interval(q.queryKey, every, document.hidden);
     },
   });
   const pages = query.data?.pages ?? [];

@@ -1,0 +1,105 @@
+// Live: pages follow what happens by the pulse, ask for nothing while nothing happens, and go on without a pulse.
+import type { Page } from "@playwright/test";
+import { readFile } from "node:fs/promises";
+import { expect, test as plain } from "./journey";
+import { client } from "./seed.mjs";
+import { startServer } from "./server.mjs";
+
+const model = new URL("../../examples/first-process.bpmn", import.meta.url);
+
+/** What a page asks for again and again, as it was sent. */
+function listen(page: Page) {
+  const heard = { pulses: 0, unchanged: 0, repeats: [] as string[], others: [] as string[] };
+  page.on("response", (response) => {
+    const request = response.request();
+    const { pathname } = new URL(response.url());
+    if (pathname === "/skep/v1/pulse") {
+      heard.pulses++;
+      if (response.status() === 304) heard.unchanged++;
+    } else if (pathname.startsWith("/v2/") && pathname !== "/v2/topology" && pathname !== "/v2/status") {
+      const consistency = request.headers()["skep-consistency"] ?? "own";
+      (consistency === "shared" ? heard.repeats : heard.others).push(pathname);
+    }
+  });
+  return heard;
+}
+
+interface Own {
+  url: string;
+  id: string;
+  start: () => Promise<unknown>;
+}
+
+/** A server on which nothing happens but what the journey does. */
+const test = plain.extend<{ own: Own }>({
+  // Playwright wants a pattern of objects here.
+  own: async ({}, use) => {
+    const server = await startServer();
+    const api = client(server.url);
+    await api.deploy([["first-process.bpmn", await readFile(model, "utf8")]]);
+    const { items } = await api.post("/process-definitions/search", {});
+    const id = String(items[0]?.processDefinitionId);
+    await api.start(id);
+    await use({ url: server.url, id, start: () => api.start(id) });
+    await server.stop();
+  },
+});
+
+test("a page asks for the pulse alone while nothing happens, and shows what does", async ({ page, own: { url, id, start } }) => {
+  const heard = listen(page);
+  await page.goto(`${url}/ui/processes?process=${id}&state=active`);
+  const count = page.getByRole("status").filter({ hasText: /instances?$/ });
+  await expect(count).toHaveText("1 instance");
+  // What came before the first pulse is asked for once more, the versions after 15 s. Then there are pulses alone.
+  const asked = () => heard.repeats.length + heard.others.length;
+  let since = { asked: asked(), unchanged: 0 };
+  const quiet = () => {
+    if (asked() !== since.asked) since = { asked: asked(), unchanged: heard.unchanged };
+    return heard.unchanged - since.unchanged;
+  };
+  await expect.poll(quiet, { timeout: 120_000, message: "pulses that say that nothing has changed, and no question" }).toBeGreaterThan(4);
+  const own = heard.others.length;
+  await start();
+  await expect(count).toHaveText("2 instances", { timeout: 60_000 });
+  expect(heard.repeats).toContain("/v2/process-instances/search");
+  expect(heard.others.length, "repeated questions are shared").toBe(own);
+});
+
+test("a page that is paused asks for nothing, and catches up", async ({ page, own: { url, id, start } }) => {
+  await page.goto(`${url}/ui/processes?process=${id}&state=active`);
+  const count = page.getByRole("status").filter({ hasText: /instances?$/ });
+  await expect(count).toHaveText("1 instance");
+  // The drawing and its counts are there, too.
+  await page.waitForLoadState("networkidle");
+  await page.getByRole("button", { name: "Live" }).click();
+  const heard = listen(page);
+  await start();
+  // Longer than a page that is not paused waits.
+  await page.waitForTimeout(7_000);
+  expect(heard).toMatchObject({ pulses: 0, repeats: [], others: [] });
+  await expect(count).toHaveText("1 instance");
+  await page.getByRole("button", { name: "Paused" }).click();
+  await expect(count).toHaveText("2 instances", { timeout: 60_000 });
+});
+
+for (const status of [404, 503]) {
+  test(`without a pulse (${status}) a page asks again by itself`, async ({ page, own: { url, id, start } }) => {
+    await page.route("**/skep/v1/pulse", (route) => route.fulfill({ status, body: "" }));
+    await page.goto(`${url}/ui/processes?process=${id}&state=active`);
+    const count = page.getByRole("status").filter({ hasText: /instances?$/ });
+    await expect(count).toHaveText("1 instance");
+    await start();
+    await expect(count).toHaveText("2 instances", { timeout: 60_000 });
+  });
+}
+
+test("after a command of one's own the page shows it at once", async ({ page, own: { url, id } }) => {
+  await page.goto(`${url}/ui/processes?process=${id}&state=active`);
+  await expect(page.getByRole("status").filter({ hasText: "1 instance" })).toBeVisible();
+  const heard = listen(page);
+  await page.getByRole("row").nth(1).getByRole("checkbox").check({ force: true });
+  await page.getByRole("button", { name: "Cancel", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: /^Cancel/ }).last().click();
+  await expect(page.getByRole("status").filter({ hasText: /^0 instances|No instances/ })).toBeVisible();
+  expect(heard.others).toContain("/v2/process-instances/search");
+});
