@@ -145,12 +145,11 @@ fn a_backup_is_complete_with_its_manifest_and_not_before() {
 fn age(directory: &Path, by: Duration) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => age(&path, by),
-            false => {
-                let file = std::fs::File::options().append(true).open(path).unwrap();
-                file.set_modified(SystemTime::now() - by).unwrap();
-            }
+        if path.is_dir() {
+            age(&path, by)
+        } else {
+            let file = std::fs::File::options().append(true).open(path).unwrap();
+            file.set_modified(SystemTime::now() - by).unwrap();
         }
     }
 }

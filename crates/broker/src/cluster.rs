@@ -542,9 +542,10 @@ impl Cluster {
     /// A node that knows nothing of this one, or nothing any more, hears what it has to know.
     fn introduce_to(&self, node: u32) {
         self.tell_status();
-        match is_gateway(node) {
-            true => self.tell_gateway(node, &self.state()),
-            false => self.tell_streams(node),
+        if is_gateway(node) {
+            self.tell_gateway(node, &self.state())
+        } else {
+            self.tell_streams(node)
         }
     }
 
@@ -656,9 +657,10 @@ impl Owner for Cluster {
 
     fn expects(&self, node: u32) -> bool {
         let state = self.state();
-        match state.is_bootstrapped() {
-            true => state.nodes.contains_key(&node),
-            false => node < self.config.layout().size,
+        if state.is_bootstrapped() {
+            state.nodes.contains_key(&node)
+        } else {
+            node < self.config.layout().size
         }
     }
 
@@ -732,9 +734,10 @@ fn wire_of(config: &BrokerConfig, cluster: &ClusterConfig) -> skep_transport::Co
     skep_transport::Config {
         node: config.node_id,
         // Gateways have nothing to say to each other.
-        size: match cluster.gateway {
-            true => FIRST_GATEWAY,
-            false => FIRST_GATEWAY + MAX_GATEWAYS,
+        size: if cluster.gateway {
+            FIRST_GATEWAY
+        } else {
+            FIRST_GATEWAY + MAX_GATEWAYS
         },
         first_gateway: FIRST_GATEWAY,
         listen: cluster.listen,

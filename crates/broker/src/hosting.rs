@@ -189,9 +189,10 @@ impl Hosting {
             }
             let looks = cluster.has_others() || cluster.state().running.is_some();
             drop(shared);
-            let next = match looks {
-                true => events.recv_timeout(steps.pause),
-                false => events.recv().map_err(RecvTimeoutError::from),
+            let next = if looks {
+                events.recv_timeout(steps.pause)
+            } else {
+                events.recv().map_err(RecvTimeoutError::from)
             };
             event = match next {
                 Ok(event) => event,
@@ -330,9 +331,10 @@ impl Hosting {
             shared.local.hosted.remove(partition);
             handle.stop();
             let generation = skep_cluster::generation(own);
-            let outcome = match state.went_on_since(partition, generation) {
-                true => self.put_aside(partition),
-                false => self.forget(partition),
+            let outcome = if state.went_on_since(partition, generation) {
+                self.put_aside(partition)
+            } else {
+                self.forget(partition)
             };
             if let Err(error) = outcome {
                 tracing::error!(code = "CLUSTER_STATE", partition, %error, "a copy that was given up cannot be removed");

@@ -196,13 +196,14 @@ impl Local {
     fn not_here(&self, partition: u32) -> Failure {
         let routing = self.known.routing();
         let partitions = routing.count();
-        match routing.has(partition) {
-            true => Failure::Unavailable(format!(
+        if routing.has(partition) {
+            Failure::Unavailable(format!(
                 "Partition {partition} is not there at the moment; nothing was done. Send the request again."
-            )),
-            false => Failure::NotFound(format!(
+            ))
+        } else {
+            Failure::NotFound(format!(
                 "Partition {partition} does not exist: this cluster has the partitions 1 to {partitions}."
-            )),
+            ))
         }
     }
 

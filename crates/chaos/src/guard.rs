@@ -85,9 +85,10 @@ impl Undo {
                 }
             }
             Self::Remove(path) => {
-                let _ = match path.is_dir() {
-                    true => std::fs::remove_dir_all(path),
-                    false => std::fs::remove_file(path),
+                let _ = if path.is_dir() {
+                    std::fs::remove_dir_all(path)
+                } else {
+                    std::fs::remove_file(path)
                 };
             }
         }

@@ -112,9 +112,10 @@ fn verdict(criterion: &Criterion, record: &Record, noisy: bool) -> Verdict {
         return Verdict::NotRun("how long a flush takes here was not measured".into());
     };
     let finding = Finding { measured, limit };
-    match finding.holds() {
-        true => Verdict::Held(finding),
-        false => Verdict::Refuted(finding),
+    if finding.holds() {
+        Verdict::Held(finding)
+    } else {
+        Verdict::Refuted(finding)
     }
 }
 

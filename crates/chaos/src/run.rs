@@ -178,12 +178,11 @@ async fn on_stage(
     let cluster = Arc::new(Mutex::new(cluster));
     wait_until_ready(&cluster, directory).await?;
     let id = format!("{}-{}", plan.name, std::process::id());
-    let maximum = match plan.needs_maximum() {
-        true => {
-            let measured = maximum(&addresses, &id, options.against.is_some()).await;
-            Some(measured.context("measuring M")?)
-        }
-        false => None,
+    let maximum = if plan.needs_maximum() {
+        let measured = maximum(&addresses, &id, options.against.is_some()).await;
+        Some(measured.context("measuring M")?)
+    } else {
+        None
     };
     let live = Live::deploy(load(&addresses), process(&id)).await?;
     live.audit(&plan.words);

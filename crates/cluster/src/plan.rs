@@ -271,9 +271,10 @@ impl State {
         };
         operations.push(Operation::StartPartitionScaleUp { partition_count });
         for (partition, replicas) in &new {
-            match self.is_begun(*partition) {
-                true => self.move_to(*partition, replicas, operations),
-                false => self.begin_partition(*partition, replicas, operations),
+            if self.is_begun(*partition) {
+                self.move_to(*partition, replicas, operations)
+            } else {
+                self.begin_partition(*partition, replicas, operations)
             }
         }
         operations.push(Operation::AwaitRedistribution { partition_count });

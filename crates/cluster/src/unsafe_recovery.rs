@@ -112,9 +112,10 @@ pub fn plan_unsafe_recovery(
         made.state.end(Outcome::Cancelled, now);
     }
     made.state.revision += if is_led { 1 } else { LEAP };
-    match is_led {
-        true => made.removes(removed),
-        false => made.restart_metadata_group(removed, &left, decides, now),
+    if is_led {
+        made.removes(removed)
+    } else {
+        made.restart_metadata_group(removed, &left, decides, now)
     }
     for partition in 1..=newest.partitions {
         match fate(newest, partition, survivors) {
@@ -236,9 +237,10 @@ impl Making {
             node.generation = self.state.revision;
             node.version += 1;
             node.updated_at = now;
-            node.state = match *id == decides {
-                true => NodeState::Active,
-                false => NodeState::Joining,
+            node.state = if *id == decides {
+                NodeState::Active
+            } else {
+                NodeState::Joining
             };
         }
         let distinct: BTreeSet<u32> = removed.iter().copied().collect();
@@ -339,9 +341,10 @@ impl Making {
         self.state.go_on(now);
         let planned = Planned {
             // That of the state which it is for: what is proposed for another one is nothing.
-            revision: match is_led {
-                true => newest.revision,
-                false => self.state.revision,
+            revision: if is_led {
+                newest.revision
+            } else {
+                self.state.revision
             },
             change: self.state.changes,
             operations: [self.completed, self.pending].concat(),

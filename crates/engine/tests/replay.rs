@@ -496,9 +496,10 @@ fn decided(limit: &str) -> String {
 fn definitions(rig: &mut Rig, random: &mut Random) {
     let state = &mut rig.engine(1).state;
     let (tenant, latest) = (TenantId::default(), random.next(2) == 0);
-    let deployed = match latest {
-        true => state.processes.definitions.latest(&tenant, "called"),
-        false => state.decisions.requirements.latest(&tenant, "decided"),
+    let deployed = if latest {
+        state.processes.definitions.latest(&tenant, "called")
+    } else {
+        state.decisions.requirements.latest(&tenant, "decided")
     };
     let command = match (random.next(4), deployed) {
         (0, Some(resource_key)) => Command::DeleteResource {

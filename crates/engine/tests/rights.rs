@@ -312,21 +312,22 @@ impl World {
             process,
         } = self.running[at];
         let cancels = random.below(3) == 0;
-        let (command, to) = match cancels {
-            true => (
+        let (command, to) = if cancels {
+            (
                 Command::CancelProcessInstance {
                     process_instance_key: key,
                 },
                 PermissionType::CancelProcessInstance,
-            ),
-            false => (
+            )
+        } else {
+            (
                 Command::SetVariables {
                     element_instance_key: key,
                     variables: Document::parse(r#"{"a":1}"#).unwrap(),
                     local: false,
                 },
                 PermissionType::UpdateProcessInstance,
-            ),
+            )
         };
         let rights = (self.belongs(user, tenant), self.may(user, process, to));
         let answer = self.by(user, "", None, command);

@@ -156,9 +156,10 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
             self.sync()?;
             return Ok(Step::Stopped);
         }
-        let rest = match stopping {
-            true => Duration::MAX,
-            false => self.exporter.maintain()?,
+        let rest = if stopping {
+            Duration::MAX
+        } else {
+            self.exporter.maintain()?
         };
         if caught_up {
             if self.until_sync().is_zero() {
@@ -229,9 +230,10 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
 
     /// Until what was flushed is to be made safe. With nothing to make safe nothing has to be done, however long that lasts.
     fn until_sync(&self) -> Duration {
-        match self.status.durable() == self.flushed {
-            true => Duration::MAX,
-            false => SYNC_EVERY.saturating_sub(self.last_sync.elapsed()),
+        if self.status.durable() == self.flushed {
+            Duration::MAX
+        } else {
+            SYNC_EVERY.saturating_sub(self.last_sync.elapsed())
         }
     }
 
@@ -346,10 +348,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
 
 /// Nobody gains from asking often for what only a person can mend.
 fn retry_after(error: &TargetError, pause: Duration) -> Duration {
-    match error.may_pass() {
-        true => pause,
-        false => MAX_RETRY,
-    }
+    if error.may_pass() { pause } else { MAX_RETRY }
 }
 
 fn now_millis() -> i64 {

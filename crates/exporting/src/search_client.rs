@@ -269,9 +269,12 @@ impl Client {
         let body = Limited::new(answer.into_body(), self.max_answer)
             .collect()
             .await;
-        let body = body.map_err(|error| match error.is::<LengthLimitError>() {
-            true => SendError::TooLarge(self.max_answer),
-            false => SendError::Unanswered(error.to_string()),
+        let body = body.map_err(|error| {
+            if error.is::<LengthLimitError>() {
+                SendError::TooLarge(self.max_answer)
+            } else {
+                SendError::Unanswered(error.to_string())
+            }
         })?;
         let body = body.to_bytes();
         self.connection = Some(connection);

@@ -80,9 +80,10 @@ impl Scheme {
     fn value(self, header: &HeaderValue) -> Result<&str, Refused> {
         let text = header.to_str().map_err(|_| Refused::Other(self))?;
         let (scheme, value) = text.split_once(' ').ok_or(Refused::Other(self))?;
-        match scheme.eq_ignore_ascii_case(self.prefix().trim_end()) {
-            true => Ok(value.trim()),
-            false => Err(Refused::Other(self)),
+        if scheme.eq_ignore_ascii_case(self.prefix().trim_end()) {
+            Ok(value.trim())
+        } else {
+            Err(Refused::Other(self))
         }
     }
 }

@@ -136,9 +136,10 @@ async fn answer(
     let Some(operation) = OPERATIONS.get(index) else {
         return Err(Problem::unknown_path(parts.uri.path()));
     };
-    let claims = match operation.is_open() {
-        true => Claims::Anonymous,
-        false => front.enter(&head(parts, visitor)).await?,
+    let claims = if operation.is_open() {
+        Claims::Anonymous
+    } else {
+        front.enter(&head(parts, visitor)).await?
     };
     if let Some(why) = front.config.security.closed(operation.tag) {
         return Err(Problem::no_access(parts.uri.path(), why));

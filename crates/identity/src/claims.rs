@@ -11,15 +11,16 @@ use crate::directory::Directory;
 /// Whether the claims of a token have what the rule asks for. A text matches by being equal, a list by holding the text; numbers, truth
 /// values, what is missing and a path that cannot be read do not match.
 pub fn matches(rule: &MappingRuleValue, token: &Value) -> bool {
-    match rule.claim_name.starts_with('$') {
-        true => JsonPath::parse(&rule.claim_name).is_ok_and(|path| {
+    if rule.claim_name.starts_with('$') {
+        JsonPath::parse(&rule.claim_name).is_ok_and(|path| {
             path.query(token)
                 .iter()
                 .any(|found| has(found, &rule.claim_value))
-        }),
-        false => token
+        })
+    } else {
+        token
             .get(&*rule.claim_name)
-            .is_some_and(|found| has(found, &rule.claim_value)),
+            .is_some_and(|found| has(found, &rule.claim_value))
     }
 }
 
@@ -64,9 +65,10 @@ impl Named {
         let named = token.iter().filter(|(name, _)| is_named(name));
         let named: Map<String, Value> =
             named.map(|(name, it)| (name.clone(), it.clone())).collect();
-        match named.is_empty() {
-            true => String::new(),
-            false => Value::Object(named).to_string(),
+        if named.is_empty() {
+            String::new()
+        } else {
+            Value::Object(named).to_string()
         }
     }
 }

@@ -197,9 +197,10 @@ fn parse_content<'x>(
         element.is_for_compensation = element::is_for_compensation(node, element_type, context);
     }
     // ... and these to the activity. All findings are wanted, also where the first alone decides.
-    let mappings = match element::has_mappings(element_type) {
-        true => zeebe::io_mapping::parse(node, context),
-        false => Some((Vec::new(), Vec::new())),
+    let mappings = if element::has_mappings(element_type) {
+        zeebe::io_mapping::parse(node, context)
+    } else {
+        Some((Vec::new(), Vec::new()))
     };
     let listeners = match element_type {
         ElementType::MultiInstanceBody => Some(Listeners::default()),

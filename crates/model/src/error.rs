@@ -72,9 +72,10 @@ impl Findings {
     pub(crate) fn since(&self, count: usize) -> String {
         let messages = self.list.iter().skip(count);
         let messages: Vec<&str> = messages.map(|finding| &*finding.message).collect();
-        match messages.is_empty() {
-            true => "it cannot be compiled".to_string(),
-            false => messages.join("; "),
+        if messages.is_empty() {
+            "it cannot be compiled".to_string()
+        } else {
+            messages.join("; ")
         }
     }
 

@@ -55,9 +55,10 @@ pub(crate) fn optional_text(
     findings: &mut Findings,
 ) -> Option<Option<TextValue>> {
     let raw = node.attribute(attribute).unwrap_or_default();
-    match raw.trim().is_empty() {
-        true => Some(None),
-        false => text_value(node, &what(node, attribute), raw, findings).map(Some),
+    if raw.trim().is_empty() {
+        Some(None)
+    } else {
+        text_value(node, &what(node, attribute), raw, findings).map(Some)
     }
 }
 
@@ -68,9 +69,10 @@ pub(crate) fn optional_expression(
     findings: &mut Findings,
 ) -> Option<Option<Expression>> {
     let raw = node.attribute(attribute).unwrap_or_default();
-    match raw.trim().is_empty() {
-        true => Some(None),
-        false => expression(node, &what(node, attribute), raw, findings).map(Some),
+    if raw.trim().is_empty() {
+        Some(None)
+    } else {
+        expression(node, &what(node, attribute), raw, findings).map(Some)
     }
 }
 

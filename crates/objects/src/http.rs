@@ -72,9 +72,10 @@ impl HttpService for Service {
         let limit = limit(request.body().content_length());
         let answer = tokio::time::timeout(limit, self.0.request(request)).await;
         let answer = answer.map_err(|_| too_slow(limit))?.map_err(|error| {
-            let kind = match error.is_connect() {
-                true => HttpErrorKind::Connect,
-                false => HttpErrorKind::Interrupted,
+            let kind = if error.is_connect() {
+                HttpErrorKind::Connect
+            } else {
+                HttpErrorKind::Interrupted
             };
             // The outer one says no more than that it failed.
             let cause = error.source().map(ToString::to_string);

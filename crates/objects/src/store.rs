@@ -35,9 +35,10 @@ impl std::fmt::Display for Location {
             Location::Directory(path) => write!(f, "{}", path.display()),
             Location::Bucket { bucket, prefix, .. } => {
                 write!(f, "s3://{}", bucket.bucket)?;
-                match prefix.is_empty() {
-                    true => Ok(()),
-                    false => write!(f, "/{prefix}"),
+                if prefix.is_empty() {
+                    Ok(())
+                } else {
+                    write!(f, "/{prefix}")
                 }
             }
         }

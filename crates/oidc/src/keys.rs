@@ -130,9 +130,10 @@ impl Keys {
             return Ok((known.keys, known.generation));
         }
         let may_ask = known.looks == 0 || self.may_ask();
-        let known = match may_ask {
-            true => self.after_another_look(known, fits).await,
-            false => known,
+        let known = if may_ask {
+            self.after_another_look(known, fits).await
+        } else {
+            known
         };
         if fits(&known) {
             return Ok((known.keys, known.generation));

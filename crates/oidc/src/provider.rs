@@ -149,9 +149,10 @@ impl Provider {
         let id = token.key_id.as_deref();
         let (keys, generation) = self.keys.with(id, token.algorithm).await?;
         let mut fitting = keys.fitting(id, token.algorithm).take(MAX_TRIED);
-        match fitting.any(|key| token.is_signed_by(key)) {
-            true => Ok(generation),
-            false => Err(wrong("its signature is not that of its issuer")),
+        if fitting.any(|key| token.is_signed_by(key)) {
+            Ok(generation)
+        } else {
+            Err(wrong("its signature is not that of its issuer"))
         }
     }
 
@@ -207,9 +208,10 @@ impl Provider {
     fn principal(&self, claims: &Map<String, Value>) -> Result<(Kind, String), Refused> {
         let user = (Kind::User, Some(&self.username));
         let client = (Kind::Client, self.client_id.as_ref());
-        let order = match self.prefers_user {
-            true => [user, client],
-            false => [client, user],
+        let order = if self.prefers_user {
+            [user, client]
+        } else {
+            [client, user]
         };
         for (kind, claim) in order {
             let Some(claim) = claim else {

@@ -138,9 +138,10 @@ impl BatchWriter {
         self.open(RecordType::Command, value_type, intent);
         self.last = None;
         let head = (RecordType::Command, value_type, intent, 1);
-        match origin.is_plain() {
-            true => record::write(&mut self.bytes, head, key, &()),
-            false => record::write(&mut self.bytes, head, key, origin),
+        if origin.is_plain() {
+            record::write(&mut self.bytes, head, key, &())
+        } else {
+            record::write(&mut self.bytes, head, key, origin)
         }
     }
 

@@ -145,9 +145,10 @@ impl<'de> Deserialize<'de> for Document {
                     let value: &'de RawValue = map.next_value()?;
                     let value = value.get();
                     let has_one_form = check::readable(&name, value).map_err(A::Error::custom)?;
-                    let value: JsonText = match has_one_form {
-                        true => value.into(),
-                        false => one_form::rewritten(value).into(),
+                    let value: JsonText = if has_one_form {
+                        value.into()
+                    } else {
+                        one_form::rewritten(value).into()
                     };
                     let name: Arc<str> = Arc::from(&*name);
                     // Few names: a scan is cheaper than a set. Many names: a scan would be quadratic.

@@ -73,9 +73,10 @@ pub(crate) fn to_wire(key: Key) -> u64 {
         return NONE;
     }
     let (partition, counter) = ((key.0 >> COUNTER_BITS) as u64, key.counter());
-    match partition < FEW {
-        true => counter << 5 | partition << 1,
-        false => counter << 13 | partition << 1 | 1,
+    if partition < FEW {
+        counter << 5 | partition << 1
+    } else {
+        counter << 13 | partition << 1 | 1
     }
 }
 

@@ -112,9 +112,10 @@ impl Tenants {
     }
 
     pub fn contains(&self, tenant: &TenantId) -> bool {
-        match self.provided.is_empty() {
-            true => tenant.is_default(),
-            false => self.provided.contains(tenant),
+        if self.provided.is_empty() {
+            tenant.is_default()
+        } else {
+            self.provided.contains(tenant)
         }
     }
 

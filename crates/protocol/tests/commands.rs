@@ -214,9 +214,10 @@ fn the_permissions_are_those_of_the_reference() {
         let permissions = resource.permissions().iter();
         let permissions = permissions.map(|(permission, since)| {
             let name = permission.name();
-            match *since == resource.since() {
-                true => name.to_string(),
-                false => format!("{name} ({since})"),
+            if *since == resource.since() {
+                name.to_string()
+            } else {
+                format!("{name} ({since})")
             }
         });
         let permissions = permissions.collect::<Vec<_>>().join(", ");

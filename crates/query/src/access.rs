@@ -268,9 +268,10 @@ fn to_grants(search: &mut Search, grants: &Grants) -> Result<Narrowed, TooManyGr
     let any: Vec<Conditions> = match access {
         Access::All(permissions) => {
             let is_granted = permissions.iter().any(|p| grants.allows_any(*p));
-            return Ok(match is_granted {
-                true => Narrowed::Whole,
-                false => Narrowed::Nothing,
+            return Ok(if is_granted {
+                Narrowed::Whole
+            } else {
+                Narrowed::Nothing
             });
         }
         Access::By(column, permissions) => match listed(grants, permissions)? {
@@ -294,12 +295,11 @@ fn to_grants(search: &mut Search, grants: &Grants) -> Result<Narrowed, TooManyGr
             None => return Ok(Narrowed::Whole),
         },
     };
-    Ok(match any.is_empty() {
-        true => Narrowed::Nothing,
-        false => {
-            search.filter.push(Condition::Any(any));
-            Narrowed::Part
-        }
+    Ok(if any.is_empty() {
+        Narrowed::Nothing
+    } else {
+        search.filter.push(Condition::Any(any));
+        Narrowed::Part
     })
 }
 

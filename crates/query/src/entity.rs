@@ -193,9 +193,10 @@ pub enum Takes {
 impl Entity {
     /// `a Process Instance`, `an Element Instance`.
     pub fn with_article(&self) -> String {
-        let article = match self.title.starts_with(['A', 'E', 'I', 'O']) {
-            true => "an",
-            false => "a",
+        let article = if self.title.starts_with(['A', 'E', 'I', 'O']) {
+            "an"
+        } else {
+            "a"
         };
         format!("{article} {}", self.title)
     }

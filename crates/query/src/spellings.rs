@@ -140,9 +140,10 @@ fn respelled(text: &str, backslash: &str, writer: &Writer) -> String {
             c if is_part => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     out.push_str(backslash);
-                    out.push_str(&match writer.upper {
-                        true => format!("u{unit:04X}"),
-                        false => format!("u{unit:04x}"),
+                    out.push_str(&if writer.upper {
+                        format!("u{unit:04X}")
+                    } else {
+                        format!("u{unit:04x}")
                     });
                 }
             }

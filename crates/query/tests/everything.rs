@@ -53,12 +53,13 @@ fn silent(entity: &Entity) -> Vec<Entry> {
     let fields = fields.map(|field| (field.name, silent_values(field.ops, field.always_there)));
     let related = entity.related.iter().filter(|one| one.name != "variables");
     let related = related.map(|one| (one.name, silent_values(one.ops, one.name == "elementId")));
-    let lists = match entity.related.is_empty() {
-        true => vec![],
-        false => vec![
+    let lists = if entity.related.is_empty() {
+        vec![]
+    } else {
+        vec![
             ("variables", vec![json!([]), Json::Null]),
             ("tags", vec![json!([]), Json::Null]),
-        ],
+        ]
     };
     let all = fields.chain(related).chain(lists);
     all.flat_map(|(name, values)| {

@@ -59,9 +59,10 @@ impl<'l> History<'l> {
                 payload: entry.content(),
             });
         }
-        match frames.is_empty() {
-            true => Ok(()),
-            false => self.log.append(&frames).map(drop),
+        if frames.is_empty() {
+            Ok(())
+        } else {
+            self.log.append(&frames).map(drop)
         }
     }
 

@@ -176,9 +176,10 @@ impl Location {
         let found = properties.filter(|(name, _)| name.starts_with(beginning));
         let found = found.map(|(name, value)| (name.to_string(), value.to_string().into()));
         let found: serde_json::Map<String, serde_json::Value> = found.collect();
-        match found.is_empty() {
-            true => Value::Null,
-            false => Value::text(&serde_json::Value::Object(found).to_string()),
+        if found.is_empty() {
+            Value::Null
+        } else {
+            Value::text(&serde_json::Value::Object(found).to_string())
         }
     }
 

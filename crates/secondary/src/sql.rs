@@ -147,9 +147,10 @@ pub fn table_script(dialect: Dialect, prefix: &str, entity: &Entity) -> String {
 /// What makes a row the same as another one: the key, or what stands for one that may be too long for an index.
 pub fn unique_key(dialect: Dialect, entity: &Entity) -> String {
     let name = column_name(entity.key().name);
-    match dialect == Dialect::Postgres && has_text_key(entity) {
-        true => format!("md5({name})"),
-        false => name,
+    if dialect == Dialect::Postgres && has_text_key(entity) {
+        format!("md5({name})")
+    } else {
+        name
     }
 }
 
@@ -176,9 +177,10 @@ fn type_of(dialect: Dialect, field: &Field) -> &'static str {
 /// What stands in an index for a column.
 fn indexed(dialect: Dialect, field: &Field) -> String {
     let name = column_name(field.name);
-    match begins(dialect, field) {
-        true => format!("left({name}, {INDEXED_CHARACTERS})"),
-        false => name,
+    if begins(dialect, field) {
+        format!("left({name}, {INDEXED_CHARACTERS})")
+    } else {
+        name
     }
 }
 

@@ -97,9 +97,10 @@ fn table<const N: usize>(rows: &[[String; N]]) -> String {
             .zip(&widths)
             .enumerate()
             .map(|(column, (cell, width))| {
-                let padded = match column + 1 == N {
-                    true => cell.clone(),
-                    false => format!("{cell:<width$}"),
+                let padded = if column + 1 == N {
+                    cell.clone()
+                } else {
+                    format!("{cell:<width$}")
                 };
                 match (coloured, number) {
                     (false, _) => padded,

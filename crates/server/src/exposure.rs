@@ -61,16 +61,13 @@ pub fn warnings(settings: &Settings, listening: &Listening) -> Vec<String> {
 }
 
 fn without_login(open: &[String], protected: bool) -> String {
-    let what = match protected {
-        true => {
-            "Whoever reaches this port sees health, metrics and settings, pauses partitions and exporters, and changes the cluster. Let \
-             a firewall decide who does, or set management.server.address to 127.0.0.1"
-        }
-        false => {
-            "Whoever reaches these ports can deploy and start processes, read and change their variables, and stop work. Have callers \
-             log in (camunda.security.authentication.method: basic), let a firewall or a proxy decide who reaches them, or listen on \
-             127.0.0.1 (--address, or server.address, camunda.api.grpc.address, management.server.address)"
-        }
+    let what = if protected {
+        "Whoever reaches this port sees health, metrics and settings, pauses partitions and exporters, and changes the cluster. Let \
+         a firewall decide who does, or set management.server.address to 127.0.0.1"
+    } else {
+        "Whoever reaches these ports can deploy and start processes, read and change their variables, and stop work. Have callers \
+         log in (camunda.security.authentication.method: basic), let a firewall or a proxy decide who reaches them, or listen on \
+         127.0.0.1 (--address, or server.address, camunda.api.grpc.address, management.server.address)"
     };
     format!(
         "open to other machines without authentication: {}. {what}",

@@ -49,13 +49,11 @@ async fn keep(
     let mut pause = LOOK;
     loop {
         tokio::time::sleep(pause).await;
-        pause = match is_there(&*broker) {
-            true => LOOK,
-            // What this node knows of it may take a while.
-            false => {
-                until_accepted(&*broker, &initial, &passwords).await;
-                (pause * 2).min(LONGEST_PAUSE)
-            }
+        pause = if is_there(&*broker) {
+            LOOK
+        } else {
+            until_accepted(&*broker, &initial, &passwords).await;
+            (pause * 2).min(LONGEST_PAUSE)
         };
     }
 }

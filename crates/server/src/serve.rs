@@ -186,9 +186,10 @@ fn say_started(
         println!("  browser     {rest_scheme}://{rest}/ui/");
     }
     println!("  REST        {rest_scheme}://{rest}/v2");
-    match settings.tls.grpc.is_on() {
-        true => println!("  gRPC        https://{grpc}"),
-        false => println!("  gRPC        {grpc}"),
+    if settings.tls.grpc.is_on() {
+        println!("  gRPC        https://{grpc}")
+    } else {
+        println!("  gRPC        {grpc}")
     }
     println!(
         "  management  {}://{management_addr}{}/health",

@@ -146,9 +146,10 @@ fn exchange(
 ) -> (u16, Value) {
     let mut stream = TcpStream::connect(address).unwrap();
     let shown = shown.map_or_else(String::new, |it| format!("authorization: {it}\r\n"));
-    let content_type = match body.starts_with(BOUNDARY) {
-        true => "multipart/form-data; boundary=xx",
-        false => "application/json",
+    let content_type = if body.starts_with(BOUNDARY) {
+        "multipart/form-data; boundary=xx"
+    } else {
+        "application/json"
     };
     let request = format!(
         "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{shown}content-type: {content_type}\r\n\

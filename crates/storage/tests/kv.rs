@@ -173,11 +173,13 @@ fn the_last_change_of_a_key_in_a_batch_counts() {
 fn on_disk(directory: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let entries = std::fs::read_dir(directory).unwrap();
-    let size = |path: &Path| match path.is_dir() {
-        true => on_disk(path),
-        false => path
-            .metadata()
-            .map_or(0, |metadata| metadata.blocks() * 512),
+    let size = |path: &Path| {
+        if path.is_dir() {
+            on_disk(path)
+        } else {
+            path.metadata()
+                .map_or(0, |metadata| metadata.blocks() * 512)
+        }
     };
     entries.map(|entry| size(&entry.unwrap().path())).sum()
 }

@@ -108,12 +108,13 @@ impl Postgres {
         let file = file.map_err(|e| e.to_string())?;
         let process = Guarded::start(&command, self.directory.path(), file);
         self.process = Some(process.map_err(|e| e.to_string())?);
-        match wait_for(START_LIMIT, || self.sql("SELECT 1").is_ok()) {
-            true => Ok(()),
-            false => Err(format!(
+        if wait_for(START_LIMIT, || self.sql("SELECT 1").is_ok()) {
+            Ok(())
+        } else {
+            Err(format!(
                 "PostgreSQL does not start: {}",
                 std::fs::read_to_string(&log).unwrap_or_default()
-            )),
+            ))
         }
     }
 
@@ -208,9 +209,10 @@ impl Postgres {
             sql,
         ]);
         let done = psql.output().map_err(|e| e.to_string())?;
-        match done.status.success() {
-            true => Ok(String::from_utf8_lossy(&done.stdout).trim().to_string()),
-            false => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
+        if done.status.success() {
+            Ok(String::from_utf8_lossy(&done.stdout).trim().to_string())
+        } else {
+            Err(String::from_utf8_lossy(&done.stderr).into_owned())
         }
     }
 
@@ -289,11 +291,12 @@ fn run(command: &[String]) -> Result<(), String> {
     };
     let done = Command::new(program).args(arguments).output();
     let done = done.map_err(|e| format!("{program}: {e}"))?;
-    match done.status.success() {
-        true => Ok(()),
-        false => Err(format!(
+    if done.status.success() {
+        Ok(())
+    } else {
+        Err(format!(
             "{program}: {}",
             String::from_utf8_lossy(&done.stderr)
-        )),
+        ))
     }
 }

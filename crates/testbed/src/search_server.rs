@@ -139,17 +139,16 @@ impl SearchServer {
             self.ask("GET", health, "")
                 .is_ok_and(|answer| !answer.contains("\"timed_out\":true"))
         };
-        match wait_for(START_LIMIT, is_ready) {
-            true => Ok(()),
-            false => {
-                let said = std::fs::read_to_string(&log).unwrap_or_default();
-                let lines: Vec<&str> = said.lines().collect();
-                let last = lines
-                    .get(lines.len().saturating_sub(20)..)
-                    .unwrap_or_default();
-                let name = self.product.name();
-                Err(format!("{name} does not start: {}", last.join("\n")))
-            }
+        if wait_for(START_LIMIT, is_ready) {
+            Ok(())
+        } else {
+            let said = std::fs::read_to_string(&log).unwrap_or_default();
+            let lines: Vec<&str> = said.lines().collect();
+            let last = lines
+                .get(lines.len().saturating_sub(20)..)
+                .unwrap_or_default();
+            let name = self.product.name();
+            Err(format!("{name} does not start: {}", last.join("\n")))
         }
     }
 
@@ -188,13 +187,14 @@ impl SearchServer {
         };
         let answer = asked().map_err(|e| e.to_string())?;
         let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-        match head
+        if head
             .split(' ')
             .nth(1)
             .is_some_and(|code| code.starts_with('2'))
         {
-            true => Ok(body.to_string()),
-            false => Err(answer),
+            Ok(body.to_string())
+        } else {
+            Err(answer)
         }
     }
 

@@ -55,9 +55,10 @@ pub fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, FileErr
     let bad = |reason: &dyn Display| FileError::new(file, "certificates in PEM format", reason);
     let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
     let read: Vec<CertificateDer<'static>> = read.map_err(|error| bad(&error))?;
-    match read.is_empty() {
-        true => Err(bad(&"it has none")),
-        false => Ok(read),
+    if read.is_empty() {
+        Err(bad(&"it has none"))
+    } else {
+        Ok(read)
     }
 }
 

@@ -239,9 +239,10 @@ fn client_check(
         roots.add(certificate).map_err(|error| unusable(&error))?;
     }
     let check = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
-    let check = match needed {
-        true => check,
-        false => check.allow_unauthenticated(),
+    let check = if needed {
+        check
+    } else {
+        check.allow_unauthenticated()
     };
     check.build().map_err(|error| unusable(&error))
 }

@@ -84,9 +84,10 @@ async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Er
     };
     let node = greeting.node;
     if let Some(peer) = shared.peers.get(node) {
-        match shared.owner.moves(node) {
-            true => peer.has_moved_to(&greeting.address),
-            false => peer.is_said_to_be_at(&greeting.address),
+        if shared.owner.moves(node) {
+            peer.has_moved_to(&greeting.address)
+        } else {
+            peer.is_said_to_be_at(&greeting.address)
         }
     }
     let welcome = Reply::Welcome(shared.greeting());

@@ -42,9 +42,10 @@ pub fn answer(name: &str, headers: &HeaderMap) -> Response<Bytes> {
         return crate::status(StatusCode::NOT_FOUND);
     };
     let packed = takes_gzip(headers);
-    let body = match packed {
-        true => Some(Bytes::from_static(file.gzip)),
-        false => unpacked(file).map(Bytes::from),
+    let body = if packed {
+        Some(Bytes::from_static(file.gzip))
+    } else {
+        unpacked(file).map(Bytes::from)
     };
     let Some(body) = body else {
         return crate::status(StatusCode::INTERNAL_SERVER_ERROR);

@@ -75,9 +75,10 @@ fn decision_filters(query: &str) -> String {
     if is("failed") && !is("evaluated") {
         kept.push("view=failed".to_string());
     }
-    match kept.is_empty() {
-        true => String::new(),
-        false => format!("?{}", kept.join("&")),
+    if kept.is_empty() {
+        String::new()
+    } else {
+        format!("?{}", kept.join("&"))
     }
 }
 
@@ -117,24 +118,26 @@ fn filters(query: &str) -> String {
     if !wanted.is_empty() {
         kept.push(format!("state={}", wanted.join(",")));
     }
-    match kept.is_empty() {
-        true => String::new(),
-        false => format!("?{}", kept.join("&")),
+    if kept.is_empty() {
+        String::new()
+    } else {
+        format!("?{}", kept.join("&"))
     }
 }
 
 /// A value of a query may only hold what cannot end it or the header that carries it.
 fn safe(value: &str) -> Cow<'_, str> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.~%+*:,@".contains(&b);
-    match value.bytes().all(plain) {
-        true => Cow::Borrowed(value),
-        false => Cow::Owned(
+    if value.bytes().all(plain) {
+        Cow::Borrowed(value)
+    } else {
+        Cow::Owned(
             value
                 .bytes()
                 .filter(|b| plain(*b))
                 .map(char::from)
                 .collect(),
-        ),
+        )
     }
 }
 

@@ -269,19 +269,18 @@ fn upload_base(
     // The files of the checkpoint may go.
     drop(checkpoint);
     let has_query = cluster.has_embedded_storage();
-    let query = match has_query {
-        false => None,
-        true => {
-            part.works("secondary storage is written to the store");
-            let (store, directory) = cluster.may_copy(partition, log_from.index)?;
-            let mut upload = Upload::new(&place, (backup, partition), "query", rate);
-            let copy = directory.join(format!("{COPY}backup-{backup}"));
-            query_copy::upload(&store, &copy, &mut upload, || {
-                pin.renew(Instant::now());
-                part.is_wanted()
-            })?;
-            Some(upload.finish())
-        }
+    let query = if !has_query {
+        None
+    } else {
+        part.works("secondary storage is written to the store");
+        let (store, directory) = cluster.may_copy(partition, log_from.index)?;
+        let mut upload = Upload::new(&place, (backup, partition), "query", rate);
+        let copy = directory.join(format!("{COPY}backup-{backup}"));
+        query_copy::upload(&store, &copy, &mut upload, || {
+            pin.renew(Instant::now());
+            part.is_wanted()
+        })?;
+        Some(upload.finish())
     };
     Ok(Uploaded {
         base: LogBase {
@@ -296,9 +295,10 @@ fn upload_base(
 }
 
 fn still_wanted(part: &Part) -> Result<(), String> {
-    match part.is_wanted() {
-        true => Ok(()),
-        false => Err("nobody waits for it any more".to_string()),
+    if part.is_wanted() {
+        Ok(())
+    } else {
+        Err("nobody waits for it any more".to_string())
     }
 }
 

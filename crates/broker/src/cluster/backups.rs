@@ -48,9 +48,10 @@ impl Cluster {
 
     /// The node that leads the partition.
     pub(crate) fn leader(&self, partition: u32) -> Option<u32> {
-        match self.local()?.leads(partition) {
-            true => Some(self.node()),
-            false => self.leader_of(partition),
+        if self.local()?.leads(partition) {
+            Some(self.node())
+        } else {
+            self.leader_of(partition)
         }
     }
 

@@ -123,9 +123,10 @@ impl Bootstrap {
                 ));
             }
             (false, true) if state.identity.formed => {
-                return match self.has_data(&state, other.node) {
-                    true => Err(without_data(other.node)),
-                    false => Ok(()),
+                return if self.has_data(&state, other.node) {
+                    Err(without_data(other.node))
+                } else {
+                    Ok(())
                 };
             }
             (true, false) if other.formed && !other.members.contains(&self.node) => {
@@ -153,9 +154,10 @@ impl Bootstrap {
         epoch: u64,
     ) -> Result<(), String> {
         if epoch < state.identity.epoch {
-            return match state.awaited.contains(&other.node) {
-                true => Ok(()),
-                false => Err(left_behind(other.node)),
+            return if state.awaited.contains(&other.node) {
+                Ok(())
+            } else {
+                Err(left_behind(other.node))
             };
         }
         if other.members.contains(&self.node) {

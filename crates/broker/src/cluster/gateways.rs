@@ -109,9 +109,10 @@ impl Cluster {
     /// The cluster that this gateway belongs to, or is to belong to. Empty: any.
     fn wanted_cluster(&self) -> String {
         let known = self.bootstrap.identity().cluster_id;
-        match known.is_empty() {
-            true => self.config.cluster_id.clone().unwrap_or_default(),
-            false => known,
+        if known.is_empty() {
+            self.config.cluster_id.clone().unwrap_or_default()
+        } else {
+            known
         }
     }
 

@@ -252,15 +252,16 @@ impl Cluster {
             }
             Parcel::GivenBack(jobs) => {
                 let back = jobs.clone();
-                let message = match forwarded {
-                    false => NodeMessage::GiveBack {
+                let message = if !forwarded {
+                    NodeMessage::GiveBack {
                         partition,
                         jobs: back,
-                    },
-                    true => NodeMessage::ForwardedGiveBack {
+                    }
+                } else {
+                    NodeMessage::ForwardedGiveBack {
                         partition,
                         jobs: back,
-                    },
+                    }
                 };
                 if self.send(leader, &message) {
                     return None;
@@ -289,9 +290,10 @@ impl Cluster {
 
     /// Handles a message from another node.
     fn came(&self, partition: u32, parcel: Parcel, forwarded: bool) {
-        let way = match forwarded {
-            true => Way::SentOn,
-            false => Way::FromAnother,
+        let way = if forwarded {
+            Way::SentOn
+        } else {
+            Way::FromAnother
         };
         self.hand_on(partition, Held { parcel, way });
     }
@@ -332,9 +334,10 @@ mod tests {
     fn commands_wait_for_a_leader_and_are_delivered_in_their_order() {
         let (commands, delivered) = (HeldCommands::default(), RefCell::new(Vec::new()));
         let has_leader = Cell::new(false);
-        let deliver = |held: Held| match has_leader.get() {
-            false => Some(held),
-            true => {
+        let deliver = |held: Held| {
+            if !has_leader.get() {
+                Some(held)
+            } else {
                 delivered.borrow_mut().push(number(&held));
                 None
             }

@@ -212,9 +212,10 @@ impl Worker {
             self.here.leader.store(leader, Ordering::Release);
             let hibernates = self.member.hibernates();
             self.hibernates.store(hibernates, Ordering::Release);
-            let told = match hibernates {
-                true => self.here.inbox.recv().map_err(RecvTimeoutError::from),
-                false => self.here.inbox.recv_deadline(next_tick),
+            let told = if hibernates {
+                self.here.inbox.recv().map_err(RecvTimeoutError::from)
+            } else {
+                self.here.inbox.recv_deadline(next_tick)
             };
             match told {
                 Ok(MetadataEvent::Message(message)) => self.member.receive(*message),

@@ -203,9 +203,10 @@ impl Cluster {
         }
         let waited = pending.since.elapsed();
         let over = waited >= self.config.election_timeout() * 2;
-        let failure = match over {
-            true => Some(self.nobody_leads_it(pending.partition)),
-            false => self.cannot_wait(pending.partition),
+        let failure = if over {
+            Some(self.nobody_leads_it(pending.partition))
+        } else {
+            self.cannot_wait(pending.partition)
         };
         let runtime = self.runtime().filter(|_| !self.is_stopped());
         let (None, Some(runtime)) = (&failure, runtime) else {
@@ -405,9 +406,10 @@ impl Cluster {
         for pending in overtaken {
             self.exchanges.requests.ended(&pending, "LOST");
             let node = pending.to.unwrap_or_default();
-            let why = match self.has_fallen_silent(node) {
-                true => "it is not heard any more",
-                false => "another node leads the partition by now",
+            let why = if self.has_fallen_silent(node) {
+                "it is not heard any more"
+            } else {
+                "another node leads the partition by now"
             };
             pending.abort(node, why);
         }

@@ -96,9 +96,10 @@ impl Shares {
                 self.waiting.remove(&(node, name));
             }
         }
-        match self.is_known(node, name) {
-            true => Ok(self.of(node)),
-            false => Err(self.deal()),
+        if self.is_known(node, name) {
+            Ok(self.of(node))
+        } else {
+            Err(self.deal())
         }
     }
 

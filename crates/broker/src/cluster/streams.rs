@@ -46,9 +46,10 @@ impl OwnStreams {
 impl Cluster {
     /// A client of this node opens a stream with this credit. Returns the share of each node.
     pub fn deal_out(&self, stream: StreamId, credit: u32) -> u32 {
-        let nodes = match self.is_gateway() {
-            true => self.state().nodes.keys().copied().collect(),
-            false => self.nodes(),
+        let nodes = if self.is_gateway() {
+            self.state().nodes.keys().copied().collect()
+        } else {
+            self.nodes()
         };
         let shares = Shares::new(credit, stream, nodes);
         let each = shares.each();

@@ -245,9 +245,10 @@ impl WriteLimit {
         let limit = self.maximum()?;
         let age = now.saturating_duration_since(self.measured.lock().started);
         let ramp_up = self.config.ramp_up;
-        let rate = match age < ramp_up {
-            true => (limit as f64 * age.as_secs_f64() / ramp_up.as_secs_f64()) as u64,
-            false => limit,
+        let rate = if age < ramp_up {
+            (limit as f64 * age.as_secs_f64() / ramp_up.as_secs_f64()) as u64
+        } else {
+            limit
         };
         let cause = "that is camunda.processing.flow-control.write.limit".to_string();
         Some((rate.max(1), cause))

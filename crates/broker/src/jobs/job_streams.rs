@@ -393,9 +393,12 @@ impl StreamHub {
 
     /// A stream, perhaps of another node's client, begins or ends.
     pub fn tell_of(&self, stream: &Arc<Stream>, opened: bool) {
-        self.tell_all(|| match opened {
-            true => Notice::StreamOpened(stream.clone()),
-            false => Notice::StreamClosed(stream.id),
+        self.tell_all(|| {
+            if opened {
+                Notice::StreamOpened(stream.clone())
+            } else {
+                Notice::StreamClosed(stream.id)
+            }
         });
     }
 

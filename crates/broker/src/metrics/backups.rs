@@ -64,9 +64,10 @@ impl Drop for Counted {
         let ended = OfResult {
             partition: self.partition,
             operation: TAKE,
-            result: match *self.completed.get_mut() {
-                true => "completed",
-                false => "failed",
+            result: if *self.completed.get_mut() {
+                "completed"
+            } else {
+                "failed"
             },
         };
         self.families.operations.of(ended).inc();

@@ -34,9 +34,10 @@ async fn a_store_that_is_damaged_is_fetched_from_another_node() {
     let files = nodes.directories[2].path().join("partitions/1");
     for whole_file in [false, true] {
         stop(rigs.pop().unwrap()).await;
-        match whole_file {
-            false => damage(&files),
-            true => std::fs::write(files.join("query.sqlite"), vec![0x5a; 100_000]).unwrap(),
+        if !whole_file {
+            damage(&files)
+        } else {
+            std::fs::write(files.join("query.sqlite"), vec![0x5a; 100_000]).unwrap()
         }
         let back = nodes.open(2).await;
         wait_until("the node to know the leaders", || knows_all_leaders(&back)).await;

@@ -154,9 +154,10 @@ async fn a_partition_that_has_lost_most_of_its_copies_goes_on_while_the_cluster_
     let empty = nodes.directories[1].path();
     for entry in std::fs::read_dir(empty).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => std::fs::remove_dir_all(path).unwrap(),
-            false => std::fs::remove_file(path).unwrap(),
+        if path.is_dir() {
+            std::fs::remove_dir_all(path).unwrap()
+        } else {
+            std::fs::remove_file(path).unwrap()
         }
     }
     let back = nodes_waiting(&nodes, &rigs, 1, scale(&[1], &[], Some(3))).await;
@@ -169,9 +170,10 @@ fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let to = to.join(path.file_name().unwrap());
-        match path.is_dir() {
-            true => copy(&path, &to),
-            false => drop(std::fs::copy(&path, &to).unwrap()),
+        if path.is_dir() {
+            copy(&path, &to)
+        } else {
+            std::fs::copy(&path, &to).unwrap();
         }
     }
 }

@@ -153,9 +153,10 @@ impl Nodes {
                 replication_factor: size,
                 listen: self.ports[node],
                 // With links nobody is there: others come by their contact points alone.
-                advertised: match self.links.is_empty() {
-                    true => self.ports[node].to_string(),
-                    false => "127.0.0.1:1".to_string(),
+                advertised: if self.links.is_empty() {
+                    self.ports[node].to_string()
+                } else {
+                    "127.0.0.1:1".to_string()
                 },
                 contact_points: (0..self.ports.len())
                     .map(|to| self.address(node, to))

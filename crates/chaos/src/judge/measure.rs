@@ -37,9 +37,10 @@ impl Measured {
             None => value,
             Some(other) => value / Measured::of(other, record)?.0,
         };
-        match value.is_finite() {
-            true => Ok(Measured(value)),
-            false => Err(Missing(format!("{} is divided by zero", measure.of))),
+        if value.is_finite() {
+            Ok(Measured(value))
+        } else {
+            Err(Missing(format!("{} is divided by zero", measure.of)))
         }
     }
 }

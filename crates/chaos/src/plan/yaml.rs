@@ -129,11 +129,10 @@ fn block(out: &mut String, value: &Value, depth: usize) {
         Value::Array(list) => {
             for value in list {
                 let _ = write!(out, "{indent}- ");
-                match is_flat(value) {
-                    true => {
-                        let _ = writeln!(out, "{}", flow(value));
-                    }
-                    false => block(out, value, depth + 1),
+                if is_flat(value) {
+                    let _ = writeln!(out, "{}", flow(value));
+                } else {
+                    block(out, value, depth + 1)
                 }
             }
         }

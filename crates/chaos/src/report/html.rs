@@ -176,18 +176,17 @@ fn class(verdict: &str) -> &'static str {
 /// Nothing where nothing was measured.
 fn plot((title, unit, divisor, series): &Panel, report: &Report) -> Option<String> {
     let nodes = 0..report.plan.nodes.count;
-    let each = series
-        .iter()
-        .flat_map(|(name, label)| match name.contains('*') {
-            false => vec![((*name).to_string(), (*label).to_string())],
-            true => {
-                let of = |text: &str, node: u32| text.replace('*', &node.to_string());
-                let nodes = nodes.clone();
-                nodes
-                    .map(|node| (of(name, node), of(label, node)))
-                    .collect()
-            }
-        });
+    let each = series.iter().flat_map(|(name, label)| {
+        if !name.contains('*') {
+            vec![((*name).to_string(), (*label).to_string())]
+        } else {
+            let of = |text: &str, node: u32| text.replace('*', &node.to_string());
+            let nodes = nodes.clone();
+            nodes
+                .map(|node| (of(name, node), of(label, node)))
+                .collect()
+        }
+    });
     let lines = each
         .zip(COLOURS.iter().cycle())
         .map(|((name, label), color)| Line {

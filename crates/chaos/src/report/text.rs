@@ -71,9 +71,10 @@ impl Report {
         }
         let _ = write!(text, "\n{}", about.command);
         if let Some(noise) = &about.noise {
-            let judged = match about.noisy_is_fine {
-                true => "speed was judged nevertheless (--noisy)",
-                false => "speed was not judged",
+            let judged = if about.noisy_is_fine {
+                "speed was judged nevertheless (--noisy)"
+            } else {
+                "speed was not judged"
             };
             let _ = write!(text, "\nNoisy: {noise}; {judged}.");
         }
@@ -161,9 +162,10 @@ pub fn side_by_side(one: &Report, two: &Report) -> String {
 fn table(rows: &[[String; 5]]) -> String {
     let cell = |text: &str, column: usize| -> String {
         let limit = if column == 0 { NAME } else { usize::MAX };
-        match text.chars().count() > limit {
-            true => text.chars().take(limit - 1).chain(['…']).collect(),
-            false => text.to_string(),
+        if text.chars().count() > limit {
+            text.chars().take(limit - 1).chain(['…']).collect()
+        } else {
+            text.to_string()
         }
     };
     let mut widths = [0; 5];

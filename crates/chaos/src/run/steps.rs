@@ -167,9 +167,12 @@ async fn ask(step: &Step, request: &Request, stage: &Arc<Stage>) -> anyhow::Resu
         let cluster = lock(&stage.cluster);
         let mut nodes = cluster.nodes().iter();
         let node = nodes.find(|node| node.number == request.node);
-        let address = node.map(|node| match request.management {
-            true => node.management.clone(),
-            false => node.rest.clone(),
+        let address = node.map(|node| {
+            if request.management {
+                node.management.clone()
+            } else {
+                node.rest.clone()
+            }
         });
         address.ok_or_else(|| anyhow::anyhow!("there is no node {}", request.node))?
     };

@@ -96,10 +96,13 @@ impl Http2Channel {
             // Failing up to here means that not all was sent: a new connection may try it.
             let answer = match sender.ready().await {
                 Ok(mut sender) => match sender.send_request(request()?, body.is_empty()) {
-                    Ok((answer, mut upload)) => match body.is_empty() {
-                        true => Ok(answer),
-                        false => upload.send_data(body.clone(), true).map(|()| answer),
-                    },
+                    Ok((answer, mut upload)) => {
+                        if body.is_empty() {
+                            Ok(answer)
+                        } else {
+                            upload.send_data(body.clone(), true).map(|()| answer)
+                        }
+                    }
                     Err(error) => Err(error),
                 },
                 Err(error) => Err(error),

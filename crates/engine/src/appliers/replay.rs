@@ -182,9 +182,10 @@ fn activating(
     if value.element != ElementIndex::PROCESS.0 && next_are(rest, rest_of_life, key) {
         return process_instance::passed_through(state, value);
     }
-    let next = match next_is(rest, Intent::ElementActivated, key) {
-        true => ElementState::Activated,
-        false => ElementState::Activating,
+    let next = if next_is(rest, Intent::ElementActivated, key) {
+        ElementState::Activated
+    } else {
+        ElementState::Activating
     };
     process_instance::activating(state, key, value, next);
 }

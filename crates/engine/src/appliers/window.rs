@@ -381,9 +381,10 @@ fn meaning(record: &HeaderView<'_>) -> Option<Meaning> {
         ValueType::ProcessInstance => {
             body.skip_number()?; // definition
             let instance = body.key()?;
-            match is_plain_life(intent) {
-                true => Meaning::Own(instance),
-                false => Meaning::More(instance),
+            if is_plain_life(intent) {
+                Meaning::Own(instance)
+            } else {
+                Meaning::More(instance)
             }
         }
         ValueType::Variable => {
@@ -396,9 +397,10 @@ fn meaning(record: &HeaderView<'_>) -> Option<Meaning> {
         ValueType::ProcessInstanceCreation => {
             body.skip_number()?; // definition
             let instance = body.key()?;
-            match intent == ProcessInstanceCreationIntent::Created.id() {
-                true => Meaning::Own(instance),
-                false => Meaning::Doubt,
+            if intent == ProcessInstanceCreationIntent::Created.id() {
+                Meaning::Own(instance)
+            } else {
+                Meaning::Doubt
             }
         }
         ValueType::JobBatch => Meaning::Handed,
@@ -430,10 +432,10 @@ fn of_job(mut body: Skim<'_>, intent: u8) -> Option<Meaning> {
     body.skip_number()?; // element instance
     body.skip_number()?; // retries
     let has_extra = body.number()? != 0;
-    Some(match !has_extra && is_plain_job(intent) {
-        true => Meaning::Own(instance),
-        // Those of listeners, for instance, change more than their element.
-        false => Meaning::More(instance),
+    Some(if !has_extra && is_plain_job(intent) {
+        Meaning::Own(instance)
+    } else {
+        Meaning::More(instance)
     })
 }
 

@@ -41,9 +41,10 @@ pub(crate) fn activate(cx: &mut Context<'_>, command: &ActivateAdHoc) -> Outcome
         ));
     }
     let activities = ad_hoc_sub_process::check(cx, &el, &command.elements).map_err(|why| {
-        let kind = match command.elements.len() > ad_hoc_sub_process::MAX_ACTIVATED {
-            true => RejectionType::InvalidArgument,
-            false => RejectionType::NotFound,
+        let kind = if command.elements.len() > ad_hoc_sub_process::MAX_ACTIVATED {
+            RejectionType::InvalidArgument
+        } else {
+            RejectionType::NotFound
         };
         let reason = format!(
             "Expected to activate elements of the ad-hoc sub-process with key '{key}', but {why}"

@@ -65,9 +65,10 @@ pub(crate) fn check(
 
 /// What the caller may do; `None`: nobody asks.
 pub(crate) fn grants_of_caller(cx: &mut Context<'_>) -> Option<Arc<Grants>> {
-    match cx.config.identity.authorizations {
-        true => resolved(cx),
-        false => None,
+    if cx.config.identity.authorizations {
+        resolved(cx)
+    } else {
+        None
     }
 }
 
@@ -91,17 +92,19 @@ pub(super) struct Asked<'a> {
 impl Asked<'_> {
     /// One of the permissions is granted for all resources of its type.
     fn any(&self, permissions: &[Permission]) -> Result<(), Rejection> {
-        match permissions.iter().any(|p| self.grants.allows_any(*p)) {
-            true => Ok(()),
-            false => Err(self.refusal(permissions, None)),
+        if permissions.iter().any(|p| self.grants.allows_any(*p)) {
+            Ok(())
+        } else {
+            Err(self.refusal(permissions, None))
         }
     }
 
     /// One of the permissions is granted on this resource.
     fn on(&self, permissions: &[Permission], id: &str) -> Result<(), Rejection> {
-        match permissions.iter().any(|p| self.grants.allows(*p, id)) {
-            true => Ok(()),
-            false => Err(self.refusal(permissions, Some(id))),
+        if permissions.iter().any(|p| self.grants.allows(*p, id)) {
+            Ok(())
+        } else {
+            Err(self.refusal(permissions, Some(id)))
         }
     }
 
@@ -225,9 +228,10 @@ fn of_task(
                 &attributes.candidate_groups,
             )
     });
-    match granted {
-        true => Ok(()),
-        false => Err(asked.refusal(&enough, Some(&process))),
+    if granted {
+        Ok(())
+    } else {
+        Err(asked.refusal(&enough, Some(&process)))
     }
 }
 

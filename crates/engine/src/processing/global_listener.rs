@@ -59,9 +59,10 @@ fn everywhere(
     answers: bool,
 ) -> Option<Response> {
     cx.event(key, event, value);
-    let answer = match answers {
-        true => Response::GlobalListener(value.clone()),
-        false => Response::Empty,
+    let answer = if answers {
+        Response::GlobalListener(value.clone())
+    } else {
+        Response::Empty
     };
     let listener = value.clone();
     let command = match event {

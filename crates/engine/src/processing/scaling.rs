@@ -237,9 +237,10 @@ type Part = (Vec<Distributed>, Option<GlobalPlace>);
 fn part(state: &mut State, after: GlobalPlace) -> Part {
     let (mut items, mut bytes) = (Vec::new(), 0);
     for kind in KINDS.into_iter().skip(usize::from(after.kind)) {
-        let behind = match kind as u8 == after.kind {
-            true => after.key,
-            false => Key::NONE,
+        let behind = if kind as u8 == after.kind {
+            after.key
+        } else {
+            Key::NONE
         };
         for key in keys(state, kind, behind) {
             let Some(item) = item(state, kind, key) else {

@@ -137,9 +137,10 @@ fn deliver(
     mut after: Key,
     last: Key,
 ) -> Option<Key> {
-    let together = match weight_of(variables) > LARGE {
-        true => 1,
-        false => TOGETHER,
+    let together = if weight_of(variables) > LARGE {
+        1
+    } else {
+        TOGETHER
     };
     let mut delivered = 0;
     while let Some(next) = cx.state.signals.next(tenant, name, after, last) {

@@ -135,8 +135,9 @@ fn check(
 
 /// What the user calls it, or what we do.
 fn action(given: &Arc<str>, default: &str) -> Arc<str> {
-    match given.is_empty() {
-        true => default.into(),
-        false => given.clone(),
+    if given.is_empty() {
+        default.into()
+    } else {
+        given.clone()
     }
 }

@@ -354,9 +354,10 @@ impl<V: Row> Table<V> {
             return None;
         }
         let recent = *self.recent.get(key.0 as usize % RECENT)?;
-        match self.cells.key(recent) == key {
-            true => Some(recent),
-            false => self.find_by_index(key),
+        if self.cells.key(recent) == key {
+            Some(recent)
+        } else {
+            self.find_by_index(key)
         }
     }
 

@@ -176,9 +176,10 @@ impl Generator<'_> {
         let listened = self.one_in(6);
         let mut branches = Vec::new();
         for _ in 0..2 + self.random.below(3) {
-            let blocks = match self.one_in(4) {
-                true => Vec::new(),
-                false => self.sequence(depth + 1, may_loop),
+            let blocks = if self.one_in(4) {
+                Vec::new()
+            } else {
+                self.sequence(depth + 1, may_loop)
             };
             let taken = gateway == Gateway::Parallel || self.one_in(2);
             branches.push(Branch {
@@ -343,9 +344,10 @@ fn write_fork(bpmn: Bpmn, fork: &Fork) -> Bpmn {
             Gateway::Inclusive => bpmn.inclusive(id),
             Gateway::Exclusive => bpmn.exclusive(id),
         };
-        match fork.listened {
-            true => bpmn.listener("start", "job"),
-            false => bpmn,
+        if fork.listened {
+            bpmn.listener("start", "job")
+        } else {
+            bpmn
         }
     };
     let mut bpmn = gateway(bpmn, &fork.fork);
@@ -370,12 +372,13 @@ fn write_scope(bpmn: Bpmn, scope: &Scope) -> Bpmn {
     let bpmn = bpmn.sub_process(id, |sub| {
         let sub = write(sub.start(format!("{id}_start")), &scope.blocks);
         let sub = sub.end(format!("{id}_end"));
-        match scope.has_event_sub_process {
-            true => sub.event_sub_process(format!("{id}_event"), |event| {
+        if scope.has_event_sub_process {
+            sub.event_sub_process(format!("{id}_event"), |event| {
                 let event = event.start_duration(format!("{id}_event_start"), NEVER);
                 event.non_interrupting().end(format!("{id}_event_end"))
-            }),
-            false => sub,
+            })
+        } else {
+            sub
         }
     });
     let bpmn = match scope.for_each {
@@ -385,9 +388,10 @@ fn write_scope(bpmn: Bpmn, scope: &Scope) -> Bpmn {
         }
         None => bpmn,
     };
-    match scope.sequential && scope.for_each.is_some() {
-        true => bpmn.sequential(),
-        false => bpmn,
+    if scope.sequential && scope.for_each.is_some() {
+        bpmn.sequential()
+    } else {
+        bpmn
     }
 }
 

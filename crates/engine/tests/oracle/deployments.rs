@@ -26,9 +26,10 @@ fn models_are_accepted_and_refused_as_by_the_reference() {
             };
             compared += 1;
             let is_newer = SINCE_8_9.iter().any(|file| is_of(&step["deploy"], file));
-            let expected = match is_newer {
-                true => "accepted",
-                false => expectation(&step["expect"]),
+            let expected = if is_newer {
+                "accepted"
+            } else {
+                expectation(&step["expect"])
             };
             let file = format!("{} {}", scenario.name, step["deploy"]["files"]);
             if !got.starts_with(expected) {

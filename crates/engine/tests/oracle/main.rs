@@ -85,9 +85,10 @@ fn judge(scenario: &Scenario) -> Verdict {
     let mut differences = played.answers;
     differences.extend(workers::differences(text, &played.activated));
     differences.extend(compare::differences(&expected, &got));
-    match differences.is_empty() {
-        true => Verdict::Equal,
-        false => Verdict::Deviates(differences),
+    if differences.is_empty() {
+        Verdict::Equal
+    } else {
+        Verdict::Deviates(differences)
     }
 }
 

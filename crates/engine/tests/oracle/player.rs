@@ -256,9 +256,10 @@ impl Player<'_> {
             Value::Object(fields) => {
                 let keep = |name: &str| name == "variables";
                 let fields = fields.iter().map(|(name, value)| {
-                    let value = match keep(name) {
-                        true => value.clone(),
-                        false => self.with_keys(value),
+                    let value = if keep(name) {
+                        value.clone()
+                    } else {
+                        self.with_keys(value)
                     };
                     (name.clone(), value)
                 });

@@ -67,8 +67,9 @@ fn number(text: &str) -> Option<Value> {
     if !begins.is_some_and(u8::is_ascii_digit) {
         return None;
     }
-    match text.contains('.') {
-        true => text.parse::<f64>().ok().map(Value::from),
-        false => text.parse::<i64>().ok().map(Value::from),
+    if text.contains('.') {
+        text.parse::<f64>().ok().map(Value::from)
+    } else {
+        text.parse::<i64>().ok().map(Value::from)
     }
 }

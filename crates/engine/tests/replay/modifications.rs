@@ -41,14 +41,12 @@ pub fn modify(rig: &mut Rig, random: &mut Random, ids: &[String]) -> bool {
     for _ in 0..random.next(3) {
         let by_id = random.next(2) == 0;
         command.terminate_instructions.push(TerminateInstruction {
-            element_instance_key: match by_id {
-                true => Key::NONE,
-                false => any(random, &inside).copied().unwrap_or(Key::NONE),
+            element_instance_key: if by_id {
+                Key::NONE
+            } else {
+                any(random, &inside).copied().unwrap_or(Key::NONE)
             },
-            element_id: match by_id {
-                true => id(random, ids),
-                false => "".into(),
-            },
+            element_id: if by_id { id(random, ids) } else { "".into() },
         });
     }
     for _ in 0..random.next(3) {
@@ -61,13 +59,11 @@ pub fn modify(rig: &mut Rig, random: &mut Random, ids: &[String]) -> bool {
 fn moved(random: &mut Random, ids: &[String], inside: &[Key]) -> MoveInstruction {
     let by_id = random.next(2) == 0;
     MoveInstruction {
-        source_element_id: match by_id {
-            true => id(random, ids),
-            false => "".into(),
-        },
-        source_element_instance_key: match by_id {
-            true => Key::NONE,
-            false => any(random, inside).copied().unwrap_or(Key::NONE),
+        source_element_id: if by_id { id(random, ids) } else { "".into() },
+        source_element_instance_key: if by_id {
+            Key::NONE
+        } else {
+            any(random, inside).copied().unwrap_or(Key::NONE)
         },
         target_element_id: id(random, ids),
         ancestor: match random.next(4) {

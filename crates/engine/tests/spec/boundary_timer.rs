@@ -104,9 +104,10 @@ fn a_reminder_of_the_same_moment_comes_before_the_end_if_it_is_later_in_the_docu
                 .end("e1")
         };
         let late = |p: Bpmn| p.boundary_duration("late", "task", "PT1M").end("e2");
-        let bpmn = match reminder_last {
-            true => remind(late(bpmn)),
-            false => late(remind(bpmn)),
+        let bpmn = if reminder_last {
+            remind(late(bpmn))
+        } else {
+            late(remind(bpmn))
         };
         let mut rig = Rig::with(bpmn);
         let instance = rig.create("p", "{}");

@@ -205,9 +205,10 @@ fn an_event_sub_process_starts_by_a_condition() {
             .end("e")
             .event_sub_process("esp", |sub| {
                 let sub = sub.start_condition("on", "=x > 5");
-                let sub = match interrupting {
-                    true => sub,
-                    false => sub.non_interrupting(),
+                let sub = if interrupting {
+                    sub
+                } else {
+                    sub.non_interrupting()
                 };
                 sub.service_task("handle", "handle").end("e2")
             });

@@ -39,9 +39,10 @@ fn the_variables_of_an_error_leave_the_boundary_event_by_its_mappings_alone() {
             })
             .end("e")
             .boundary_error("caught", "sub", "E1");
-        let bpmn = match mapped {
-            true => bpmn.output("=why", "seen"),
-            false => bpmn,
+        let bpmn = if mapped {
+            bpmn.output("=why", "seen")
+        } else {
+            bpmn
         };
         bpmn.service_task("after", "after").end("e3")
     };

@@ -295,9 +295,10 @@ fn a_multi_instance_activity_goes_on_with_the_items_that_it_has() {
     let repeated = |process: &str, task: &str, sequential| {
         let bpmn = Bpmn::process(process).start("s").service_task(task, "work");
         let bpmn = bpmn.for_each("=items", "item");
-        match sequential {
-            true => bpmn.sequential().end("e"),
-            false => bpmn.end("e"),
+        if sequential {
+            bpmn.sequential().end("e")
+        } else {
+            bpmn.end("e")
         }
     };
     for sequential in [false, true] {

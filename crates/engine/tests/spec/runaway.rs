@@ -116,9 +116,10 @@ fn a_process_instance_has_so_many_element_instances_and_goes_on_when_some_have_e
         let each = |sub: Bpmn| sub.start("s2").service_task("work", "work").end("e2");
         let process = Bpmn::process("p").start("s").sub_process("sub", each);
         let process = process.for_each("=for i in 1..30 return i", "item");
-        let process = match sequential {
-            true => process.sequential(),
-            false => process,
+        let process = if sequential {
+            process.sequential()
+        } else {
+            process
         };
         rig.deploy(process.end("e"));
         let instance = rig.create("p", "{}");

@@ -18,9 +18,10 @@ const PARTITIONS: u32 = 4;
 /// Partitions 3 and 4 are there, and nobody has told anybody.
 fn rig() -> Rig {
     Rig::with_configs(PARTITIONS, |id| EngineConfig {
-        routing: Arc::new(match id <= FOUNDING {
-            true => Routing::new(FOUNDING),
-            false => Routing::scaled(FOUNDING, FOUNDING, PARTITIONS),
+        routing: Arc::new(if id <= FOUNDING {
+            Routing::new(FOUNDING)
+        } else {
+            Routing::scaled(FOUNDING, FOUNDING, PARTITIONS)
         }),
         ..config(id, FOUNDING)
     })

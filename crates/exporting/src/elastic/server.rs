@@ -146,8 +146,9 @@ impl Server {
 
 /// A server that is overloaded or restarts refuses too, and takes the same later.
 pub fn refusal(code: StatusCode, reason: String) -> TargetError {
-    match code == StatusCode::TOO_MANY_REQUESTS || code.is_server_error() {
-        true => TargetError::Busy(reason),
-        false => TargetError::Refused(reason),
+    if code == StatusCode::TOO_MANY_REQUESTS || code.is_server_error() {
+        TargetError::Busy(reason)
+    } else {
+        TargetError::Refused(reason)
     }
 }

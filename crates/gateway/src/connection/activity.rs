@@ -148,9 +148,10 @@ impl Activity {
                 stream.stop();
             }
         }
-        match self.speaks_http2() {
-            true => self.pronounce(Verdict::Old),
-            false => self.leave(),
+        if self.speaks_http2() {
+            self.pronounce(Verdict::Old)
+        } else {
+            self.leave()
         }
     }
 
@@ -461,9 +462,12 @@ mod tests {
             let (end, _stream) = crate::stop::stop_signal();
             let end = Arc::new(end);
             connection.stream(&end);
-            let old = |connection: &Activity| match http2 {
-                true => connection.judgement.lock().verdict == Some(Verdict::Old),
-                false => connection.is_leaving(),
+            let old = |connection: &Activity| {
+                if http2 {
+                    connection.judgement.lock().verdict == Some(Verdict::Old)
+                } else {
+                    connection.is_leaving()
+                }
             };
             let mut ticks = 0;
             while !old(&connection) {

@@ -148,11 +148,12 @@ fn session(
         times: Times::begin().ok_or_else(out_of_order)?,
     };
     let cookie = cookie(providers, name, &said).ok_or_else(out_of_order)?;
-    match cookie.value.len() <= MAX_COOKIE {
-        true => Ok(cookie),
-        false => Err(Refused::Token(format!(
+    if cookie.value.len() <= MAX_COOKIE {
+        Ok(cookie)
+    } else {
+        Err(Refused::Token(format!(
             "The groups and claims of the token take more than the {MAX_COOKIE} bytes that a browser keeps. Give the user fewer groups."
-        ))),
+        )))
     }
 }
 

@@ -131,9 +131,10 @@ pub fn cookie(cookies: GetAll<'_, HeaderValue>, wanted: &str) -> Option<String> 
 /// It is over, or was never begun, or the request was not sent by its own page.
 pub fn check(cookie: &str, head: &Head<'_>, directory: &Directory) -> Result<Claims, Refused> {
     let (said, key) = opened(cookie, directory).ok_or(Refused::NoSession(Scheme::Basic))?;
-    match has_shown(head, &csrf_of(&key, &said)) {
-        true => Ok(claims_of(&said.user)),
-        false => Err(Refused::Forged),
+    if has_shown(head, &csrf_of(&key, &said)) {
+        Ok(claims_of(&said.user))
+    } else {
+        Err(Refused::Forged)
     }
 }
 

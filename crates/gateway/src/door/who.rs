@@ -43,9 +43,10 @@ pub fn me(directory: &Directory, claims: &Claims, authorizations: bool) -> Optio
         username: principal.id.clone(),
         display_name: user.and_then(|user| given(&user.name)),
         email: user.and_then(|user| given(&user.email)),
-        authorized_components: match authorizations {
-            true => grants.components(),
-            false => vec!["*".into()],
+        authorized_components: if authorizations {
+            grants.components()
+        } else {
+            vec!["*".into()]
         },
         tenants: grants
             .tenants()

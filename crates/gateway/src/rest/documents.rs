@@ -223,9 +223,10 @@ async fn create_all(
         });
         o.array("createdDocuments", &created, reference);
     });
-    let status = match failed.is_empty() {
-        true => StatusCode::CREATED,
-        false => StatusCode::MULTI_STATUS,
+    let status = if failed.is_empty() {
+        StatusCode::CREATED
+    } else {
+        StatusCode::MULTI_STATUS
     };
     Ok(with_status(status, body))
 }

@@ -35,9 +35,10 @@ mod tests {
             for (method, operation) in methods.as_object().into_iter().flatten() {
                 if operation.get("operationId").is_some() {
                     // Operations on the whole cluster, and our own ones, have paths of their own.
-                    let base = match path.starts_with("/cluster/") || path.starts_with("/skep/") {
-                        true => "",
-                        false => "/v2",
+                    let base = if path.starts_with("/cluster/") || path.starts_with("/skep/") {
+                        ""
+                    } else {
+                        "/v2"
                     };
                     found.insert(
                         (method.to_uppercase(), format!("{base}{path}")),
@@ -359,9 +360,10 @@ mod tests {
                 .into_iter()
                 .flatten()
             {
-                let shape = match LEFT_OUT.contains(&name.as_str()) {
-                    true => Shape::default(),
-                    false => Shape::of(root, property.clone()),
+                let shape = if LEFT_OUT.contains(&name.as_str()) {
+                    Shape::default()
+                } else {
+                    Shape::of(root, property.clone())
                 };
                 properties.insert(name.clone(), shape);
             }

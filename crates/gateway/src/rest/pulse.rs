@@ -19,9 +19,10 @@ pub async fn answer(front: &FrontEnd, headers: &HeaderMap) -> Result<Response<Re
     }
     let pulse = front.storage.pulse().await;
     let tag = format!("\"{:016x}\"", pulse.tag());
-    let mut response = match is_known(headers, &tag) {
-        true => encode::status(StatusCode::NOT_MODIFIED),
-        false => encode::json(body(&pulse)),
+    let mut response = if is_known(headers, &tag) {
+        encode::status(StatusCode::NOT_MODIFIED)
+    } else {
+        encode::json(body(&pulse))
     };
     let headers = response.headers_mut();
     if let Ok(tag) = HeaderValue::try_from(tag) {

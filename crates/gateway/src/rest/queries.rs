@@ -223,11 +223,12 @@ pub fn batch_operation(key: &AnyKey) -> Result<What, Problem> {
 
 /// Of operations that require a body.
 fn has_body(body: &str) -> Result<(), Problem> {
-    match body.trim_ascii().is_empty() {
-        true => Err(invalid(
+    if body.trim_ascii().is_empty() {
+        Err(invalid(
             "The request has no body. Send a JSON object, which may be empty: {}.".into(),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -316,9 +317,10 @@ pub fn may_command(
     };
     let id = text_of(entity, row, column);
     let is_granted = id.is_some_and(|id| permissions.iter().any(|p| grants.allows(*p, id)));
-    match is_granted {
-        true => Ok(()),
-        false => Err(sight::unauthorized(permissions)),
+    if is_granted {
+        Ok(())
+    } else {
+        Err(sight::unauthorized(permissions))
     }
 }
 
@@ -401,13 +403,12 @@ const APPLICATION_JSON: HeaderValue = HeaderValue::from_static("application/json
 /// A deployed text: as it is, or as the JSON string that it is.
 fn content(row: &Row, field: usize, content_type: HeaderValue) -> Response<RestBody> {
     let text = row.get(field).and_then(Value::as_text).unwrap_or_default();
-    let body = match content_type == APPLICATION_JSON {
-        true => {
-            let mut quoted = String::with_capacity(text.len() + 2);
-            write_json_string(text, &mut quoted);
-            quoted
-        }
-        false => text.to_string(),
+    let body = if content_type == APPLICATION_JSON {
+        let mut quoted = String::with_capacity(text.len() + 2);
+        write_json_string(text, &mut quoted);
+        quoted
+    } else {
+        text.to_string()
     };
     let mut response = encode::json(body);
     response.headers_mut().insert(CONTENT_TYPE, content_type);
@@ -494,9 +495,10 @@ impl Ask<'_> {
                 process_definition_key: key,
             } => {
                 let definition = "processDefinitionKey";
-                match self.sees_by(&PROCESS_INSTANCE, definition, key).await? {
-                    true => self.whole_answer(query).await,
-                    false => Ok(Answer::Rows(Vec::new())),
+                if self.sees_by(&PROCESS_INSTANCE, definition, key).await? {
+                    self.whole_answer(query).await
+                } else {
+                    Ok(Answer::Rows(Vec::new()))
                 }
             }
         }

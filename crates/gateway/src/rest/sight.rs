@@ -40,9 +40,10 @@ fn tenancy(front: &FrontEnd, claims: &Claims) -> Tenancy {
 
 /// The caller's permissions; `None`: there is nothing to check.
 pub fn grants(front: &FrontEnd, claims: &Claims) -> Option<Arc<Grants>> {
-    match front.config.security.authorizations {
-        true => front.door.sights.of(&front.broker.directory(), claims),
-        false => None,
+    if front.config.security.authorizations {
+        front.door.sights.of(&front.broker.directory(), claims)
+    } else {
+        None
     }
 }
 
@@ -56,9 +57,10 @@ pub fn may(front: &FrontEnd, claims: &Claims, operation: &Operation) -> Result<(
     };
     match operation.needs {
         Needs::Stated(Need::AnyOf(permissions, On::Any)) => {
-            match permissions.iter().any(|p| grants.allows_any(*p)) {
-                true => Ok(()),
-                false => Err(unauthorized(permissions)),
+            if permissions.iter().any(|p| grants.allows_any(*p)) {
+                Ok(())
+            } else {
+                Err(unauthorized(permissions))
             }
         }
         Needs::Stated(_) | Needs::OfCommand | Needs::NotYet => Ok(()),

@@ -266,10 +266,9 @@ async fn without_storage_every_search_has_the_same_answer() {
             if !is_asked || path.starts_with("/documents") {
                 continue;
             }
-            let parts = path.split('/').map(|part| match part.starts_with('{') {
-                true => "7",
-                false => part,
-            });
+            let parts = path
+                .split('/')
+                .map(|part| if part.starts_with('{') { "7" } else { part });
             let path = format!("/v2{}", parts.collect::<Vec<_>>().join("/"));
             let kind = (method == "post").then_some(JSON);
             let body = if method == "post" { "{}" } else { "" };

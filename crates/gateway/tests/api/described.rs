@@ -110,9 +110,12 @@ fn some(schema: &Value) -> Value {
     let object = || type_of(&merged(schema)) == Some("object");
     let candidates = values().into_iter().filter(fits);
     let found = candidates.into_iter().find(|value| !value.is_object());
-    found.unwrap_or_else(|| match object() {
-        true => smallest(schema),
-        false => panic!("no value fits {schema}"),
+    found.unwrap_or_else(|| {
+        if object() {
+            smallest(schema)
+        } else {
+            panic!("no value fits {schema}")
+        }
     })
 }
 

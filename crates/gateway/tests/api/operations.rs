@@ -295,10 +295,10 @@ async fn every_missing_operation_is_answered_with_501() {
     let gateway = start_with(|_| {}).await;
     let mut missing = 0;
     for row in OPERATIONS.iter().filter(|row| !row.is_there()) {
-        let parts = row.path.split('/').map(|part| match part.starts_with('{') {
-            true => "7",
-            false => part,
-        });
+        let parts = row
+            .path
+            .split('/')
+            .map(|part| if part.starts_with('{') { "7" } else { part });
         let path = parts.collect::<Vec<_>>().join("/");
         let answer = open(gateway.rest, row.method, &path, None, "").await;
         assert_eq!(answer.status(), 501, "{} {path}", row.method);

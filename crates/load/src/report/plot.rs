@@ -108,9 +108,10 @@ impl Plot<'_> {
         }
         let even =
             || steps(x_min, x_max, nice_step(x_max - x_min)).map(|value| (value, number(value)));
-        let ticks: Vec<_> = match self.x_ticks.is_empty() {
-            true => even().collect(),
-            false => self.x_ticks.clone(),
+        let ticks: Vec<_> = if self.x_ticks.is_empty() {
+            even().collect()
+        } else {
+            self.x_ticks.clone()
         };
         for (value, label) in ticks {
             write!(
@@ -209,9 +210,10 @@ fn number(value: f64) -> String {
     } else {
         format!("{value:.3}")
     };
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 

@@ -125,9 +125,10 @@ impl Bpmn {
             skep_xml::escape(condition)
         );
         let item = self.last();
-        match item.multi_instance.attributes.is_empty() {
-            true => item.content.push(xml),
-            false => item.multi_instance.condition = xml,
+        if item.multi_instance.attributes.is_empty() {
+            item.content.push(xml)
+        } else {
+            item.multi_instance.condition = xml
         }
         self
     }

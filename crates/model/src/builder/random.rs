@@ -218,9 +218,10 @@ impl Generator {
         let terminates = self.next(4) == 0;
         let bpmn = bpmn.sub_process(&id, |sub| {
             let sub = self.sequence(sub.start(start), depth + 1);
-            let sub = match terminates {
-                true => sub.end_terminate(end),
-                false => sub.end(end),
+            let sub = if terminates {
+                sub.end_terminate(end)
+            } else {
+                sub.end(end)
             };
             self.event_sub_process(sub)
         });
@@ -247,9 +248,10 @@ impl Generator {
                 _ => sub.start_cycle(start, "R3/PT1M"),
             };
             // Errors always interrupt, and cycles never do.
-            let sub = match kind == 0 || (interrupting && kind != 6) {
-                true => sub,
-                false => sub.non_interrupting(),
+            let sub = if kind == 0 || (interrupting && kind != 6) {
+                sub
+            } else {
+                sub.non_interrupting()
             };
             sub.service_task(task, "job").end(end)
         })
@@ -315,9 +317,10 @@ impl Generator {
             })
         });
         let bpmn = bpmn.active_elements(active);
-        let bpmn = match condition {
-            true => bpmn.until("=b >= 1"),
-            false => bpmn,
+        let bpmn = if condition {
+            bpmn.until("=b >= 1")
+        } else {
+            bpmn
         };
         self.boundary(bpmn, &id)
     }
@@ -341,9 +344,10 @@ impl Generator {
             4 | 5 => bpmn.boundary_condition(id, activity, "=b = 3"),
             _ => bpmn.boundary_message(id, activity, "other-message", "=\"key\""),
         };
-        let bpmn = match kind > 2 && self.next(2) == 0 {
-            true => bpmn.non_interrupting(),
-            false => bpmn,
+        let bpmn = if kind > 2 && self.next(2) == 0 {
+            bpmn.non_interrupting()
+        } else {
+            bpmn
         };
         bpmn.service_task(task, "job").end(end).from(activity)
     }

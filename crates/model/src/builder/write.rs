@@ -187,9 +187,12 @@ fn line(out: &mut String, text: &str) {
 
 /// The type of element that a tag stands for, as far as it tells.
 pub(super) fn element_type(tag: &str) -> ElementType {
-    let upper = |c: char| match c.is_ascii_uppercase() {
-        true => format!("_{c}"),
-        false => c.to_ascii_uppercase().to_string(),
+    let upper = |c: char| {
+        if c.is_ascii_uppercase() {
+            format!("_{c}")
+        } else {
+            c.to_ascii_uppercase().to_string()
+        }
     };
     let name: String = tag.chars().map(upper).collect();
     let mut types = ElementType::ALL.iter().copied();

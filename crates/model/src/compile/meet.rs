@@ -79,9 +79,10 @@ fn enter<'x>(
     element_type: Option<ElementType>,
 ) -> Option<Scope> {
     let is_event_sub_process = element_type == Some(ElementType::EventSubProcess);
-    let mut parent = match is_event_sub_process {
-        true => scope.event_sub_processes,
-        false => scope.parent,
+    let mut parent = if is_event_sub_process {
+        scope.event_sub_processes
+    } else {
+        scope.parent
     };
     let mut add = |id: Cow<'x, str>, parent, element_type| {
         met.push(Met {

@@ -11,14 +11,16 @@ pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option
     let headers = task_headers::parse(node, context);
     let assignment = user_task::assignment(node, context);
     let schedule = user_task::schedule(node, context);
-    let form_name = match is_native {
-        true => "externalReference",
-        false => "formKey",
+    let form_name = if is_native {
+        "externalReference"
+    } else {
+        "formKey"
     };
     let form = form_definition::parse(node, form_name, context);
-    let native = match is_native {
-        true => native(node, context).map(Some),
-        false => Some(None),
+    let native = if is_native {
+        native(node, context).map(Some)
+    } else {
+        Some(None)
     };
     let (headers, assignment, schedule) = (headers?, assignment?, schedule?);
     let headers_json = task_headers::to_json(&headers);

@@ -35,9 +35,10 @@ pub(crate) fn optional<'x>(
     of: &str,
     context: &mut Context<'_, 'x>,
 ) -> Option<Option<JobDefinition>> {
-    match has_definition(node) {
-        true => required(node, of, context).map(Some),
-        false => Some(None),
+    if has_definition(node) {
+        required(node, of, context).map(Some)
+    } else {
+        Some(None)
     }
 }
 

@@ -172,9 +172,12 @@ fn a_plain_user_task_has_the_default_priority_or_is_a_job() {
 fn a_form_has_one_name() {
     let form = |attributes: &str, native: bool| {
         let form = format!("<zeebe:formDefinition {attributes}/>");
-        around(|p| match native {
-            true => p.user_task("x").extension(&form),
-            false => p.user_task_job("x").extension(&form),
+        around(|p| {
+            if native {
+                p.user_task("x").extension(&form)
+            } else {
+                p.user_task_job("x").extension(&form)
+            }
         })
     };
     accepted(form("formId='f'", true));

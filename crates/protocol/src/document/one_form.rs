@@ -14,9 +14,10 @@ pub fn in_one_form(json: &str) -> Cow<'_, str> {
         return Cow::Borrowed(json);
     }
     let text = rewritten(json);
-    match text == json {
-        true => Cow::Borrowed(json),
-        false => Cow::Owned(text),
+    if text == json {
+        Cow::Borrowed(json)
+    } else {
+        Cow::Owned(text)
     }
 }
 
@@ -53,9 +54,10 @@ pub(super) fn rewritten(json: &str) -> String {
             }
         };
         let part = json.get(at..end).unwrap_or_default();
-        let text: Option<Cow<'_, str>> = match *byte == b'"' && part.contains('\\') {
-            true => serde_json::from_str(part).ok().map(Cow::Owned),
-            false => None,
+        let text: Option<Cow<'_, str>> = if *byte == b'"' && part.contains('\\') {
+            serde_json::from_str(part).ok().map(Cow::Owned)
+        } else {
+            None
         };
         match text {
             Some(text) => write_json_string(&text, &mut out),

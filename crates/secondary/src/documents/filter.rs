@@ -17,16 +17,18 @@ pub fn everything() -> Json {
 }
 
 pub fn all_of(conditions: Vec<Json>) -> Json {
-    match conditions.is_empty() {
-        true => everything(),
-        false => json!({"bool": {"filter": conditions}}),
+    if conditions.is_empty() {
+        everything()
+    } else {
+        json!({"bool": {"filter": conditions}})
     }
 }
 
 pub fn one_of(alternatives: Vec<Json>) -> Json {
-    match alternatives.is_empty() {
-        true => nothing(),
-        false => json!({"bool": {"should": alternatives, "minimum_should_match": 1}}),
+    if alternatives.is_empty() {
+        nothing()
+    } else {
+        json!({"bool": {"should": alternatives, "minimum_should_match": 1}})
     }
 }
 
@@ -167,9 +169,10 @@ pub fn order(search: &Search, reversed: bool) -> Json {
     let missing = if reversed { "_first" } else { "_last" };
     let by = sorts(search).map(|sort| {
         let field = search.entity.field(sort.field);
-        let order = match sort.descending != reversed {
-            true => "desc",
-            false => "asc",
+        let order = if sort.descending != reversed {
+            "desc"
+        } else {
+            "asc"
         };
         named(field.name, json!({"order": order, "missing": missing}))
     });
@@ -200,9 +203,10 @@ pub fn beyond(search: &Search, cursor: &Cursor, before: bool) -> Json {
                     "lt"
                 };
                 let differs = range(name(sort), comparison, value);
-                match before {
-                    true => differs,
-                    false => one_of(vec![differs, none_of(exists(name(sort)))]),
+                if before {
+                    differs
+                } else {
+                    one_of(vec![differs, none_of(exists(name(sort)))])
                 }
             }
         });

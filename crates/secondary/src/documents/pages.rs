@@ -117,9 +117,10 @@ fn listed(search: &Search) -> Json {
             continue;
         }
         let is_preview = (entity.table, field.name) == ("variable", "value");
-        let long = match is_preview && !search.whole_texts && !is_sorted(at) {
-            true => BRIEF,
-            false => WHOLE,
+        let long = if is_preview && !search.whole_texts && !is_sorted(at) {
+            BRIEF
+        } else {
+            WHOLE
         };
         names.push(field.name.to_string());
         if document::is_text(field) {

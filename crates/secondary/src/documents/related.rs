@@ -132,17 +132,16 @@ impl<'a> Resolver<'a> {
                 .filter_map(|row| own.and_then(|at| row.get(at)).cloned());
             query.push(among(related.link, &owners.collect::<Vec<Value>>()));
         }
-        let keys = match of_others {
-            true => None,
-            false => {
-                // Of a chunk there are no more than it has rows.
-                let limit = match self.chunk {
-                    Some(_) => usize::MAX,
-                    None => self.server.documents.settings.joined_keys,
-                };
-                let link = (related.entity, related.link);
-                keys(self.server, link, &all_of(query), limit)?
-            }
+        let keys = if of_others {
+            None
+        } else {
+            // Of a chunk there are no more than it has rows.
+            let limit = match self.chunk {
+                Some(_) => usize::MAX,
+                None => self.server.documents.settings.joined_keys,
+            };
+            let link = (related.entity, related.link);
+            keys(self.server, link, &all_of(query), limit)?
         };
         match self.chunk {
             Some(_) if keys.is_none() => Err(too_many(self.server)),
@@ -193,9 +192,10 @@ fn implied(entity: &Entity, related: &Related) -> Json {
     };
     let is_active = asks("state", Value::text("ACTIVE"));
     let of_elements = std::ptr::eq(related.entity, &ELEMENT_INSTANCE);
-    let has_incident = match of_elements {
-        true => asks("hasIncident", Value::from(true)),
-        false => is_active && std::ptr::eq(related.entity, &INCIDENT),
+    let has_incident = if of_elements {
+        asks("hasIncident", Value::from(true))
+    } else {
+        is_active && std::ptr::eq(related.entity, &INCIDENT)
     };
     if has_incident {
         field("hasIncident", &Op::Eq(Value::from(true)))

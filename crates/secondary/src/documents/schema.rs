@@ -298,13 +298,10 @@ pub fn put_progress(
         progress_id(partition)
     );
     let written = server.ask(Method::PUT, &path, &document_of(progress));
-    let written = written.map_err(|failure| match failure.is(StatusCode::CONFLICT) {
-        true => Failure::new(
-            FailureKind::Overtaken,
-            "somebody else has written this partition meanwhile, or its position was changed by hand",
-        ),
-        false => failure,
-    })?;
+    let written = written.map_err(|failure| if failure.is(StatusCode::CONFLICT) { Failure::new(
+        FailureKind::Overtaken,
+        "somebody else has written this partition meanwhile, or its position was changed by hand",
+    ) } else { failure })?;
     Ok(Progress {
         sequence: sequence(&written)?,
         ..*progress

@@ -193,9 +193,10 @@ impl Server {
             _ => String::new(),
         };
         let path = path.split('?').next().unwrap_or_default();
-        let kind = match code == StatusCode::BAD_REQUEST && text.contains(TOO_COMPLEX) {
-            true => FailureKind::TooComplex,
-            false => FailureKind::Refused(code.as_u16()),
+        let kind = if code == StatusCode::BAD_REQUEST && text.contains(TOO_COMPLEX) {
+            FailureKind::TooComplex
+        } else {
+            FailureKind::Refused(code.as_u16())
         };
         Failure::new(
             kind,

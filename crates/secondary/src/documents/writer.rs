@@ -346,9 +346,10 @@ impl<'a> Bulk<'a> {
     }
 
     fn send_if_large(&mut self) -> Result<(), Failure> {
-        match self.body.len() >= MAX_REQUEST {
-            true => self.send(),
-            false => Ok(()),
+        if self.body.len() >= MAX_REQUEST {
+            self.send()
+        } else {
+            Ok(())
         }
     }
 

@@ -112,12 +112,13 @@ pub fn purge(
         client.batch_execute("ROLLBACK").await?;
         Ok::<_, tokio_postgres::Error>(found.first().map_or(number, |row| row.get(0)))
     })?;
-    match done == number {
-        true => Ok(()),
-        false => Err(Failure::new(
+    if done == number {
+        Ok(())
+    } else {
+        Err(Failure::new(
             FailureKind::Overtaken,
             purged_since(done.cast_unsigned()),
-        )),
+        ))
     }
 }
 

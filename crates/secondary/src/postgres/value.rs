@@ -12,9 +12,10 @@ const NULL_PICTURE: &str = "\u{2400}";
 
 /// A text as it can be stored.
 pub fn storable(text: &str) -> Cow<'_, str> {
-    match text.contains('\0') {
-        true => Cow::Owned(text.replace('\0', NULL_PICTURE)),
-        false => Cow::Borrowed(text),
+    if text.contains('\0') {
+        Cow::Owned(text.replace('\0', NULL_PICTURE))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

@@ -109,9 +109,10 @@ pub fn condition(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Dec
         ConditionalSubscriptionIntent::Created => {
             let at = (value.process_definition_key, value.catch_event);
             begins(to, record, at, value.element_instance_key);
-            let events = match value.variable_events.is_empty() {
-                true => json_list(&["create", "update"]),
-                false => json_list(&value.variable_events),
+            let events = if value.variable_events.is_empty() {
+                json_list(&["create", "update"])
+            } else {
+                json_list(&value.variable_events)
             };
             set!(to.changes, EVENT_WAIT, record.key, {
                 "kind": word("CONDITION"),

@@ -16,25 +16,26 @@ pub fn lifecycle(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Dec
         Intent::ElementActivating => {
             let value = value_of(record)?;
             // The process itself is a process instance, not an element instance.
-            match is_process(record, &value) {
-                true => activating(to, record, &value),
-                false => element_instance::activating(to, record, &value),
+            if is_process(record, &value) {
+                activating(to, record, &value)
+            } else {
+                element_instance::activating(to, record, &value)
             }
         }
         Intent::ElementCompleted | Intent::ElementTerminated => {
             let value = value_of(record)?;
-            match is_process(record, &value) {
-                true => ended(to, record, intent),
-                false => element_instance::ended(to, record, &value, intent),
+            if is_process(record, &value) {
+                ended(to, record, intent)
+            } else {
+                element_instance::ended(to, record, &value, intent)
             }
         }
         Intent::ElementMigrated => {
             let value = record.value()?;
-            match is_process(record, &value) {
-                true => of_definition(to, record, &value),
-                false => {
-                    element_instance::of_definition(to, record, &value);
-                }
+            if is_process(record, &value) {
+                of_definition(to, record, &value)
+            } else {
+                element_instance::of_definition(to, record, &value);
             }
         }
         Intent::SequenceFlowTaken => element_instance::flow_taken(to, &value_of(record)?),

@@ -62,9 +62,10 @@ pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetEr
     });
     for (key, one) in counted {
         let count = (one.before + one.delta).max(0);
-        let (entity, number, has): (&'static Entity, _, _) = match one.is_element {
-            true => (&ELEMENT_INSTANCE, COUNT, HAS),
-            false => (&PROCESS_INSTANCE, COUNT_OF_PROCESS, HAS_OF_PROCESS),
+        let (entity, number, has): (&'static Entity, _, _) = if one.is_element {
+            (&ELEMENT_INSTANCE, COUNT, HAS)
+        } else {
+            (&PROCESS_INSTANCE, COUNT_OF_PROCESS, HAS_OF_PROCESS)
         };
         changes.put(entity, Key(key), number, Value::Int(count));
         changes.put(entity, Key(key), has, Value::from(count > 0));
@@ -105,9 +106,10 @@ fn meet(
 fn mark(changes: &mut Changes, deltas: &[IncidentDelta], is_known: impl Fn(i64) -> bool) {
     for delta in deltas {
         if is_known(delta.element_instance_key.0) {
-            let own = match delta.delta > 0 {
-                true => Value::Int(delta.incident_key.0),
-                false => Value::Null,
+            let own = if delta.delta > 0 {
+                Value::Int(delta.incident_key.0)
+            } else {
+                Value::Null
             };
             changes.put(&ELEMENT_INSTANCE, delta.element_instance_key, OWN, own);
         }

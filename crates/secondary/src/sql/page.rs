@@ -172,14 +172,16 @@ fn order(sql: &mut Sql<'_>, search: &Search, part: Part) {
     let mut terms = Vec::new();
     for (at, sort) in sorts(search).iter().enumerate() {
         let column = name(search.entity, sort);
-        let direction = match sort.descending != reversed {
-            true => "DESC",
-            false => "ASC",
+        let direction = if sort.descending != reversed {
+            "DESC"
+        } else {
+            "ASC"
         };
         // What is absent comes last; in a reversed page that is first.
-        let nulls = match reversed {
-            true => " NULLS FIRST",
-            false => " NULLS LAST",
+        let nulls = if reversed {
+            " NULLS FIRST"
+        } else {
+            " NULLS LAST"
         };
         match (at, part) {
             (0, Part::Absent) => {}

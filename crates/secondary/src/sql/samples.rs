@@ -49,14 +49,16 @@ pub fn searches(filters: &[&str], fields: &[&str]) -> Vec<Search> {
         .flat_map(|f| fields.iter().map(move |s| (f, s)))
     {
         for order in ["ASC", "DESC"] {
-            let cursor = match field.is_empty() {
-                true => vec![Value::Int(150)],
-                false => vec![Value::Int(25), Value::Int(150)],
+            let cursor = if field.is_empty() {
+                vec![Value::Int(150)]
+            } else {
+                vec![Value::Int(25), Value::Int(150)]
             };
             let cursor = Cursor(cursor).encode(&PROCESS_INSTANCE);
-            let sort = match field.is_empty() {
-                true => String::new(),
-                false => format!(r#"{{"field": "{field}", "order": "{order}"}}"#),
+            let sort = if field.is_empty() {
+                String::new()
+            } else {
+                format!(r#"{{"field": "{field}", "order": "{order}"}}"#)
             };
             for page in [
                 r#""limit": 5"#.to_string(),

@@ -29,9 +29,10 @@ pub fn statement(
         .map(|(_, field)| column_name(field.name))
         .map(|name| format!("{name} = excluded.{name}"))
         .collect();
-    let otherwise = match updates.is_empty() {
-        true => "DO NOTHING".to_string(),
-        false => format!("DO UPDATE SET {}", updates.join(", ")),
+    let otherwise = if updates.is_empty() {
+        "DO NOTHING".to_string()
+    } else {
+        format!("DO UPDATE SET {}", updates.join(", "))
     };
     format!(
         "INSERT INTO {} ({}) {rows} ON CONFLICT ({}) {otherwise}",

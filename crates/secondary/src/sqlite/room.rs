@@ -70,9 +70,10 @@ pub fn make_anew(connection: &Connection) -> rusqlite::Result<()> {
 /// Moves the write-ahead file of so many bytes into the file. Whether all of it was moved.
 pub fn move_log(connection: &Connection, bytes: u64) -> rusqlite::Result<bool> {
     let done = checkpoint(connection, "PASSIVE")?;
-    match bytes > MOST_LOG_BYTES {
-        true => wait_for_readers(connection, "RESTART"),
-        false => Ok(done),
+    if bytes > MOST_LOG_BYTES {
+        wait_for_readers(connection, "RESTART")
+    } else {
+        Ok(done)
     }
 }
 

@@ -123,10 +123,13 @@ impl Target for Writer {
         // What is left of the turn goes to the room that deletions have left: a page for an instance.
         let forgotten = forgotten.and_then(|count| match limit.saturating_sub(count) {
             0 => Ok(count),
-            rest => match room::give_back(&self.connection, rest)? {
-                true => Ok(limit),
-                false => Ok(count),
-            },
+            rest => {
+                if room::give_back(&self.connection, rest)? {
+                    Ok(limit)
+                } else {
+                    Ok(count)
+                }
+            }
         });
         forgotten.map_err(|e| database.error(e).into_target_error())
     }

@@ -49,9 +49,10 @@ struct Queues {
 
 impl Queues {
     fn add(&mut self, job: Job, is_costly: bool) -> Result<(), (Job, QueryError)> {
-        let (queue, most) = match is_costly {
-            true => (&mut self.costly, MAX_COSTLY),
-            false => (&mut self.ordinary, MAX_WAITING),
+        let (queue, most) = if is_costly {
+            (&mut self.costly, MAX_COSTLY)
+        } else {
+            (&mut self.ordinary, MAX_WAITING)
         };
         if self.stops {
             return Err((job, stopping()));

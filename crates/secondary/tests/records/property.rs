@@ -103,15 +103,17 @@ impl Expected {
 
     fn lifecycle(&mut self, record: &Seen, intent: &str, key: String) {
         let is_process = record.key == record.instance();
-        let rows = match is_process {
-            true => &mut self.process_instances,
-            false => &mut self.element_instances,
+        let rows = if is_process {
+            &mut self.process_instances
+        } else {
+            &mut self.element_instances
         };
         match intent {
             "ELEMENT_ACTIVATING" => {
-                let name = match is_process {
-                    true => record.text("bpmnProcessId"),
-                    false => record.text("elementId"),
+                let name = if is_process {
+                    record.text("bpmnProcessId")
+                } else {
+                    record.text("elementId")
                 };
                 rows.insert(key, vec!["ACTIVE".to_string(), name.to_string()]);
             }

@@ -71,9 +71,10 @@ fn every_operator_of_every_field() {
         for field in entity.fields.iter().filter(|field| !field.ops.is_none()) {
             for filter in filters(field) {
                 // A list is asked for its items, by each operator.
-                let filter = match is_list(field) {
-                    true => format!("[{}]", filter.replace(r#"a'b\"c;--"#, "creating")),
-                    false => filter,
+                let filter = if is_list(field) {
+                    format!("[{}]", filter.replace(r#"a'b\"c;--"#, "creating"))
+                } else {
+                    filter
                 };
                 let body = format!(r#"{{"filter": {{"{}": {filter}}}}}"#, field.name);
                 finds_nothing(&store, entity, &body);

@@ -61,9 +61,10 @@ fn usage(name: &str, args: &[&Arg], command: &Command) -> String {
             ""
         };
         let value = value(arg);
-        line.push_str(&match arg.is_required_set() {
-            true => format!(" {value}{dots}"),
-            false => format!(" [{value}]{dots}"),
+        line.push_str(&if arg.is_required_set() {
+            format!(" {value}{dots}")
+        } else {
+            format!(" [{value}]{dots}")
         });
     }
     if args.iter().any(|arg| !arg.is_positional()) {

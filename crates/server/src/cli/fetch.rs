@@ -128,19 +128,17 @@ pub async fn one_of(addresses: &str, default_port: u16) -> anyhow::Result<String
 }
 
 fn uri_of(address: &str) -> anyhow::Result<Uri> {
-    let uri = match address.contains("://") {
-        true => address.parse(),
-        false => format!("http://{address}").parse(),
+    let uri = if address.contains("://") {
+        address.parse()
+    } else {
+        format!("http://{address}").parse()
     };
     uri.with_context(|| format!("'{address}' is not an address"))
 }
 
 /// The port of REST, or of the management.
 fn default_port(path: &str) -> u16 {
-    match path.starts_with("/v2/") {
-        true => 8080,
-        false => 9600,
-    }
+    if path.starts_with("/v2/") { 8080 } else { 9600 }
 }
 
 async fn send(
@@ -162,9 +160,10 @@ async fn send(
         _ => bail!("'{base}': give http://host:port or https://host:port"),
     };
     // The management port asks nobody, and is told nothing.
-    let login = match path.starts_with("/v2/") {
-        true => login::at(base)?,
-        false => None,
+    let login = if path.starts_with("/v2/") {
+        login::at(base)?
+    } else {
+        None
     };
     let host = uri.host().context("the address has no host")?;
     let port = uri.port_u16().unwrap_or(default_port(path));
@@ -188,12 +187,9 @@ async fn send(
         }
         let request = request.body(Full::new(body))?;
         let answer = sender.send_request(request).await;
-        let answer = answer.map_err(|error| match error.is_parse() {
-            true => anyhow::anyhow!(
-                "what it answers is not HTTP ({error}); a server with TLS is asked with https://"
-            ),
-            false => error.into(),
-        })?;
+        let answer = answer.map_err(|error| if error.is_parse() { anyhow::anyhow!(
+            "what it answers is not HTTP ({error}); a server with TLS is asked with https://"
+        ) } else { error.into() })?;
         let status = answer.status();
         let behind = behind(answer.headers());
         let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;

@@ -31,14 +31,15 @@ pub async fn explain(
     let Some((what, command, found)) = owner(rest, key).await else {
         return error;
     };
-    let text = match wanted.contains(what) {
-        true => format!(
+    let text = if wanted.contains(what) {
+        format!(
             "{key} is the key of {what}, and it is {} already",
             word(&found, "state")
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "{key} is the key of {what}, and this command takes that of {wanted}: see `{command} {key}`"
-        ),
+        )
     };
     Coded::new("NOT_FOUND", text).into()
 }

@@ -73,9 +73,10 @@ impl ListArgs {
         let mut shown = None;
         loop {
             let found = find().await?;
-            let page = match self.search.rest.json {
-                true => format!("{found:#}\n"),
-                false => text(&found),
+            let page = if self.search.rest.json {
+                format!("{found:#}\n")
+            } else {
+                text(&found)
             };
             if shown.as_ref() != Some(&page) {
                 let clear = self.watch && std::io::stdout().is_terminal();

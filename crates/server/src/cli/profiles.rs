@@ -135,9 +135,10 @@ fn read(file: &Path, wanted: Option<&str>) -> Result<Profile, Usage> {
         }
     }
     if profile.is_empty() && !names.contains(&name.as_str()) {
-        let known = match names.is_empty() {
-            true => "none".to_string(),
-            false => names.join(", "),
+        let known = if names.is_empty() {
+            "none".to_string()
+        } else {
+            names.join(", ")
         };
         return Err(Usage(format!(
             "there is no profile '{name}' in {}; there are: {known}",

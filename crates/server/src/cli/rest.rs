@@ -56,9 +56,10 @@ impl RestArgs {
         let path = format!("/v2/{what}");
         let body = body.text()?;
         let (status, body) = fetch::request(method, &self.address, &path, body, TIMEOUT).await?;
-        match status.is_success() && body.is_empty() {
-            true => Ok(Value::Null),
-            false => read((status, body)),
+        if status.is_success() && body.is_empty() {
+            Ok(Value::Null)
+        } else {
+            read((status, body))
         }
     }
 
@@ -78,17 +79,19 @@ impl RestArgs {
             .as_deref()
             .or(profiles::address())
             .unwrap_or(DEFAULT_ADDRESS);
-        match self.address == known {
-            true => String::new(),
-            false => format!(" --address {}", self.address),
+        if self.address == known {
+            String::new()
+        } else {
+            format!(" --address {}", self.address)
         }
     }
 
     /// Prints what was done: a sentence, or JSON.
     pub fn say(&self, sentence: &str, done: &Value) -> anyhow::Result<()> {
-        match self.json {
-            true => super::print(&format!("{done:#}\n")),
-            false => super::print(&format!("{sentence}\n")),
+        if self.json {
+            super::print(&format!("{done:#}\n"))
+        } else {
+            super::print(&format!("{sentence}\n"))
         }
     }
 }

@@ -110,9 +110,10 @@ impl Backup {
         if text.is_empty() || text.eq_ignore_ascii_case("none") {
             return Ok(None);
         }
-        match text.starts_with('P') {
-            true => Cycle::parse(&format!("R/{text}")),
-            false => Cycle::parse(text),
+        if text.starts_with('P') {
+            Cycle::parse(&format!("R/{text}"))
+        } else {
+            Cycle::parse(text)
         }
         .map(Some)
     }

@@ -49,10 +49,7 @@ args! {
         Ok(())
     };
         "How long an answer may take; the request is sent again then."
-    "includeEnabledRecords" Kind::Flag, "true", |_draft, all: Flag| match all {
-        true => Ok(()),
-        false => Err("Skep exports every kind of record that index.* leaves in; leave kinds out there".to_string()),
-    };
+    "includeEnabledRecords" Kind::Flag, "true", |_draft, all: Flag| if all { Ok(()) } else { Err("Skep exports every kind of record that index.* leaves in; leave kinds out there".to_string()) };
         "Cannot be false: every kind of record that is enabled below is exported."
     "index.prefix" Kind::Text, "zeebe-record", |draft, prefix: Text| draft.set_prefix(prefix);
         "What the names of all indices begin with."
@@ -391,9 +388,10 @@ fn set(draft: &mut Draft, rest: &str, given: &Given) -> Result<bool, String> {
     };
     if let Some(value_type) = value_type {
         let without = &mut draft.settings.index.without;
-        match wanted {
-            true => without.remove(&(*value_type as u8)),
-            false => without.insert(*value_type as u8),
+        if wanted {
+            without.remove(&(*value_type as u8))
+        } else {
+            without.insert(*value_type as u8)
         };
     }
     Ok(true)

@@ -31,12 +31,13 @@ pub fn fill(given: &mut [Given], variable: &dyn Fn(&str) -> Option<String>) -> V
 /// Its text, unless nobody is to read it.
 fn shown(given: &Given) -> &str {
     let name = given.name.to_ascii_lowercase();
-    match ["password", "secret", "token"]
+    if ["password", "secret", "token"]
         .iter()
         .any(|word| name.contains(word))
     {
-        true => "***",
-        false => &given.text,
+        "***"
+    } else {
+        &given.text
     }
 }
 

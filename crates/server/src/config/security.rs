@@ -96,9 +96,10 @@ impl Security {
             login: self.login(),
             providers: self.providers.clone(),
             authorizations: self.authorizations(),
-            tenancy: match self.tenant_checks {
-                true => skep_gateway::Tenancy::On,
-                false => skep_gateway::Tenancy::Off,
+            tenancy: if self.tenant_checks {
+                skep_gateway::Tenancy::On
+            } else {
+                skep_gateway::Tenancy::Off
             },
             tenants_api: self.tenants_api,
             users_api: identity.manages_users,

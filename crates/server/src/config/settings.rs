@@ -115,18 +115,20 @@ impl SearchServer {
     /// `key` begins the names of these settings.
     fn settings(&self, key: &'static str) -> DocumentsSettings {
         DocumentsSettings {
-            urls: match self.urls.is_empty() {
-                true => vec![self.url.clone()],
-                false => self.urls.clone(),
+            urls: if self.urls.is_empty() {
+                vec![self.url.clone()]
+            } else {
+                self.urls.clone()
             },
             username: self.username.clone().unwrap_or_default(),
             password: self.password.clone().unwrap_or_default(),
             trust: Trust {
                 certificates: (!self.certificates.is_empty())
                     .then(|| self.certificates.clone().into()),
-                verify: match self.verify_hostname {
-                    true => Verify::ChainAndName,
-                    false => Verify::Chain,
+                verify: if self.verify_hostname {
+                    Verify::ChainAndName
+                } else {
+                    Verify::Chain
                 },
                 identity: None,
             },

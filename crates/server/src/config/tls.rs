@@ -61,12 +61,15 @@ impl PortTls {
 
     fn files(&self, key: &str) -> Result<ServerFiles, String> {
         let certificate = self.certificate(key)?;
-        let trust = || match self.trust.is_empty() {
-            true => Err(format!(
-                "{key}.client-auth asks for the certificates of clients, but {key}.trust-certificate, which says who may have signed \
-                 them, is not set"
-            )),
-            false => Ok(path(&self.trust)),
+        let trust = || {
+            if self.trust.is_empty() {
+                Err(format!(
+                    "{key}.client-auth asks for the certificates of clients, but {key}.trust-certificate, which says who may have signed \
+             them, is not set"
+                ))
+            } else {
+                Ok(path(&self.trust))
+            }
         };
         Ok(ServerFiles {
             certificate,
@@ -172,9 +175,10 @@ impl Ports {
             grpc: open(grpc, "camunda.api.grpc.ssl", &["h2"]),
             management: open(management, "management.server.ssl", &["http/1.1"]),
         };
-        match wrong.is_empty() {
-            true => Ok(ports),
-            false => Err(wrong),
+        if wrong.is_empty() {
+            Ok(ports)
+        } else {
+            Err(wrong)
         }
     }
 }

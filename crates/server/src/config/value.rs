@@ -201,9 +201,10 @@ fn without_password(url: &str) -> String {
         _ => parameter.to_string(),
     };
     let parameters: Vec<String> = parameters.split('&').map(hidden).collect();
-    match url.contains('?') {
-        true => format!("{shown}?{}", parameters.join("&")),
-        false => shown,
+    if url.contains('?') {
+        format!("{shown}?{}", parameters.join("&"))
+    } else {
+        shown
     }
 }
 

@@ -61,9 +61,10 @@ fn masked(report: &str) -> String {
             .split(' ')
             .map(|word| {
                 let digits = word.chars().filter(char::is_ascii_digit).count();
-                match digits >= 16 {
-                    true => word.replace(|c: char| c.is_ascii_digit(), "").to_string() + "KEY",
-                    false => word.to_string(),
+                if digits >= 16 {
+                    word.replace(|c: char| c.is_ascii_digit(), "").to_string() + "KEY"
+                } else {
+                    word.to_string()
                 }
             })
             .collect();

@@ -67,9 +67,10 @@ impl Caller {
         match answer {
             Ok((200, closes, _)) => {
                 seen.answered.fetch_add(1, Ordering::Relaxed);
-                match closes {
-                    true => self.at += 1,
-                    false => self.connection = Some(connection),
+                if closes {
+                    self.at += 1
+                } else {
+                    self.connection = Some(connection)
                 }
             }
             Ok((status, _, body)) => seen.trouble(format!("node {node}: {status} {body}")),

@@ -296,9 +296,10 @@ impl Blocks<'_> {
 
     fn branches(&mut self, bpmn: Bpmn, depth: u64, parallel: bool) -> Bpmn {
         let (fork, join) = (self.id("fork"), self.id("join"));
-        let mut bpmn = match parallel {
-            true => bpmn.parallel(&fork),
-            false => bpmn.exclusive(&fork),
+        let mut bpmn = if parallel {
+            bpmn.parallel(&fork)
+        } else {
+            bpmn.exclusive(&fork)
         };
         let branches = 2 + self.dice.below(3);
         for branch in 0..branches {

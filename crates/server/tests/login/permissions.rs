@@ -34,9 +34,12 @@ const OTHER: [&str; 5] = [
 
 /// A request with a token, or with a whole header.
 fn send(server: &Server, (method, path): (&str, &str), body: &str, token: Option<&str>) -> Answer {
-    let shown = token.map(|token| match token.contains(' ') {
-        true => token.to_string(),
-        false => format!("Bearer {token}"),
+    let shown = token.map(|token| {
+        if token.contains(' ') {
+            token.to_string()
+        } else {
+            format!("Bearer {token}")
+        }
     });
     let path = format!("/v2{path}");
     exchange(&server.rest, (method, &path), shown.as_deref(), body)

@@ -90,10 +90,7 @@ fn settings(rows: &[Row]) -> String {
 }
 
 fn on(need: &str) -> &'static str {
-    match has_ids(need) {
-        true => "thing",
-        false => "all",
-    }
+    if has_ids(need) { "thing" } else { "all" }
 }
 
 #[test]

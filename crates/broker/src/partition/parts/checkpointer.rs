@@ -292,9 +292,10 @@ impl Checkpointer {
 
     /// If nothing else happens: how long it may take until one is due.
     pub fn until_due(&self, core: &PartitionCore, env: &Environment, now: Instant) -> Duration {
-        match has_unsaved(core, env) {
-            true => (env.config.snapshot_period).saturating_sub(self.since_last(now)),
-            false => Duration::MAX,
+        if has_unsaved(core, env) {
+            (env.config.snapshot_period).saturating_sub(self.since_last(now))
+        } else {
+            Duration::MAX
         }
     }
 

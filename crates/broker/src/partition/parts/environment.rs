@@ -51,9 +51,10 @@ impl Environment {
     /// Below this many free bytes the node accepts no entries from other replicas.
     pub fn stays_free(&self) -> u64 {
         let disk = &self.config.disk;
-        match disk.monitoring_enabled {
-            true => disk.replication,
-            false => 0,
+        if disk.monitoring_enabled {
+            disk.replication
+        } else {
+            0
         }
     }
 

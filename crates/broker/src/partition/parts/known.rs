@@ -38,9 +38,10 @@ pub(super) fn elements(state: &State) -> Arc<[(Key, Ancestor)]> {
             element: row.element,
             definition: row.process_definition_key,
             scope: row.flow_scope_key,
-            caller: match is_process {
-                true => row.parent_element_instance_key(),
-                false => Key::NONE,
+            caller: if is_process {
+                row.parent_element_instance_key()
+            } else {
+                Key::NONE
             },
             root: row.root_process_instance_key(),
             started: started.filter(|started| is_process && *started != Started::default()),

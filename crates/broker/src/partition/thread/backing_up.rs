@@ -34,9 +34,10 @@ impl Partition {
     /// `Err`: there is none at the moment, for this reason.
     pub(super) fn base(&mut self) -> Result<Base, String> {
         // What a checkpoint says that is not stored yet may never be so.
-        let view = match self.checkpointer.is_idle() {
-            true => self.checkpointer.view(),
-            false => None,
+        let view = if self.checkpointer.is_idle() {
+            self.checkpointer.view()
+        } else {
+            None
         };
         let view = view.ok_or("a checkpoint is being stored")?;
         let meta = CheckpointMeta::read(view.meta()).map_err(|error| error.to_string())?;

@@ -158,9 +158,10 @@ impl Connection {
 
     /// Like [`fill`](Self::fill), where the answer cannot have ended.
     async fn must_fill(&mut self) -> Result<(), Error> {
-        match self.fill().await? {
-            true => Ok(()),
-            false => Err(Error::broken("the connection ended before the answer did")),
+        if self.fill().await? {
+            Ok(())
+        } else {
+            Err(Error::broken("the connection ended before the answer did"))
         }
     }
 
@@ -195,9 +196,10 @@ impl Connection {
     }
 
     fn check(&self, length: usize) -> Result<(), Error> {
-        match length > self.limit {
-            true => Err(too_large(self.limit)),
-            false => Ok(()),
+        if length > self.limit {
+            Err(too_large(self.limit))
+        } else {
+            Ok(())
         }
     }
 

@@ -47,9 +47,10 @@ impl Apply<BatchOperationCreationValue> for State {
             progress: BatchProgress::default(),
             announced: Key::NONE,
             error: None,
-            parts: match sums_up {
-                true => value.partition_ids.iter().map(part).collect(),
-                false => Default::default(),
+            parts: if sums_up {
+                value.partition_ids.iter().map(part).collect()
+            } else {
+                Default::default()
             },
         };
         self.batch_operations.insert(key, row);

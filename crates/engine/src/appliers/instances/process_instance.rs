@@ -146,9 +146,10 @@ pub(in crate::appliers) fn towards(state: &State, value: &ProcessInstanceValue) 
     if graph.element(target).joins() {
         return Towards::Join(target.0);
     }
-    match graph.element(flow.parent).inclusive_joins.is_empty() {
-        true => Towards::Anything,
-        false => Towards::Element(target.0),
+    if graph.element(flow.parent).inclusive_joins.is_empty() {
+        Towards::Anything
+    } else {
+        Towards::Element(target.0)
     }
 }
 

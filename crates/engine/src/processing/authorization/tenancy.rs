@@ -77,9 +77,10 @@ fn seen_by_caller(cx: &mut Context<'_>) -> Seen {
     match cx.origin.claims {
         Claims::Internal => Seen::All,
         Claims::Anonymous | Claims::User(_) | Claims::Client(_) => {
-            match cx.state.knows_other_tenants() {
-                true => Seen::Default,
-                false => Seen::All,
+            if cx.state.knows_other_tenants() {
+                Seen::Default
+            } else {
+                Seen::All
             }
         }
     }

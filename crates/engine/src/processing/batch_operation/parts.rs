@@ -90,9 +90,10 @@ fn end(cx: &mut Context<'_>, key: Key) {
     };
     let errors = row.parts.values().filter_map(|part| part.error.clone());
     let errors: Vec<BatchOperationError> = errors.collect();
-    let event = match errors.len() == row.parts.len() {
-        true => Intent::Failed,
-        false => Intent::Completed,
+    let event = if errors.len() == row.parts.len() {
+        Intent::Failed
+    } else {
+        Intent::Completed
     };
     managed(cx, key, event, &errors);
     let command = Distributed::ManageBatchOperation {

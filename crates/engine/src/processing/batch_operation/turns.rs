@@ -17,18 +17,20 @@ impl Turns {
     pub fn next(&self, operations: &BatchOperations) -> Option<Key> {
         let cancellation = operations.next_cancellation_after(self.cancellation);
         let other = operations.next_other_after(self.other);
-        match self.was_cancellation {
-            true => other.or(cancellation),
-            false => cancellation.or(other),
+        if self.was_cancellation {
+            other.or(cancellation)
+        } else {
+            cancellation.or(other)
         }
     }
 
     /// It has its turn.
     pub fn begins(&mut self, key: Key, operations: &BatchOperations) {
         self.was_cancellation = operations.is_cancellation(key);
-        match self.was_cancellation {
-            true => self.cancellation = key,
-            false => self.other = key,
+        if self.was_cancellation {
+            self.cancellation = key
+        } else {
+            self.other = key
         }
     }
 }

@@ -52,9 +52,10 @@ pub(super) fn timers(
             }
         }
     }
-    match invalid.is_empty() {
-        true => Ok(timers),
-        false => Err(Rejection::of_deployment("CREATE", invalid)),
+    if invalid.is_empty() {
+        Ok(timers)
+    } else {
+        Err(Rejection::of_deployment("CREATE", invalid))
     }
 }
 

@@ -111,9 +111,10 @@ fn go_through(
     evaluation: &mut StartsEvaluation,
     mut after: Key,
 ) -> Option<Key> {
-    let together = match weight_of(&evaluation.variables) > LARGE {
-        true => 1,
-        false => TOGETHER,
+    let together = if weight_of(&evaluation.variables) > LARGE {
+        1
+    } else {
+        TOGETHER
     };
     let variables = expression::given(cx, &evaluation.variables, &evaluation.tenant);
     let mut evaluated = 0;

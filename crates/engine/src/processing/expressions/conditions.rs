@@ -162,9 +162,10 @@ fn concerns(cx: &mut Context<'_>, key: Key, scope: Key, changes: &[(Arc<str>, bo
 
 /// The filter of a condition.
 fn passes(condition: &Condition, name: &Arc<str>, is_new: bool) -> bool {
-    let counts = match is_new {
-        true => condition.on_create,
-        false => condition.on_update,
+    let counts = if is_new {
+        condition.on_create
+    } else {
+        condition.on_update
     };
     let names = &condition.variable_names;
     counts && (names.is_empty() || names.contains(name))

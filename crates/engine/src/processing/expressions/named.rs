@@ -55,9 +55,10 @@ impl Named {
     }
 
     fn place(&self, name: &str) -> Option<usize> {
-        match self.index.is_empty() {
-            true => self.list.iter().position(|(n, _)| &**n == name),
-            false => self.index.get(name).copied(),
+        if self.index.is_empty() {
+            self.list.iter().position(|(n, _)| &**n == name)
+        } else {
+            self.index.get(name).copied()
         }
     }
 

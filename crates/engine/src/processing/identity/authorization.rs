@@ -156,9 +156,10 @@ fn owner_exists(
         OwnerType::Role => known.parent_of(ParentType::Role, id).is_some(),
         OwnerType::MappingRule => known.rule(id).is_some(),
     };
-    match is_there {
-        true => Ok(()),
-        false => Err(reject(
+    if is_there {
+        Ok(())
+    } else {
+        Err(reject(
             RejectionType::NotFound,
             intent,
             format!(
@@ -166,7 +167,7 @@ fn owner_exists(
                 on(value),
                 owner(value)
             ),
-        )),
+        ))
     }
 }
 

@@ -204,12 +204,13 @@ impl IdentityEvent {
 }
 
 fn without_key(value: ParentValue, of_member: bool) -> ParentValue {
-    match of_member {
-        true => ParentValue {
+    if of_member {
+        ParentValue {
             key: Key::NONE,
             ..value
-        },
-        false => value,
+        }
+    } else {
+        value
     }
 }
 

@@ -240,9 +240,10 @@ fn is_changeable(
         ParentType::Role => defaults::is_role(id),
         ParentType::Tenant => id == DEFAULT_TENANT,
     };
-    match is_default {
-        false => Ok(()),
-        true => Err(reject(
+    if !is_default {
+        Ok(())
+    } else {
+        Err(reject(
             RejectionType::Forbidden,
             intent,
             format!(
@@ -250,7 +251,7 @@ fn is_changeable(
                 described(kind, id),
                 noun(kind)
             ),
-        )),
+        ))
     }
 }
 

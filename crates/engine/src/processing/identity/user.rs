@@ -68,9 +68,10 @@ pub(super) fn update(cx: &mut Context<'_>, update: &UpdateUser) -> Outcome {
         username: old.username.clone(),
         name: update.name.as_ref().unwrap_or(&old.name).clone(),
         email: update.email.as_ref().unwrap_or(&old.email).clone(),
-        password: match update.password.is_empty() {
-            true => old.password.clone(),
-            false => update.password.clone(),
+        password: if update.password.is_empty() {
+            old.password.clone()
+        } else {
+            update.password.clone()
         },
     };
     let mut decided = Decided::default();

@@ -267,10 +267,7 @@ fn offer(
         + user_task.as_ref().map_or(0, |task| task.text_bytes())
         + tenant.weight();
     if size > max_batch_bytes(cx) {
-        return match refuse_too_large(cx, key, job.element_instance_key, size) {
-            true => Offer::Refused,
-            false => Offer::Unreadable,
-        };
+        return refuse_too_large(cx, key, job.element_instance_key, size);
     }
     let mut variables = String::with_capacity(variables_bytes);
     write_json_object(found.iter().map(|(n, v)| (&**n, &**v)), &mut variables);
@@ -315,15 +312,15 @@ fn names_of(cx: &mut Context<'_>, process_instance: Key) -> (Arc<[String]>, Opti
     })
 }
 
-/// Raises the incident of a job that no message can hold. `false` when its element cannot be read.
+/// Raises the incident of a job that no message can hold.
 fn refuse_too_large(
     cx: &mut Context<'_>,
     key: Key,
     element_instance_key: Key,
     size: usize,
-) -> bool {
+) -> Offer {
     let Some(el) = Subject::load(cx, element_instance_key) else {
-        return false;
+        return Offer::Unreadable;
     };
     let message = format!(
         "Expected to activate job with key '{key}', but with the variables that its worker fetches it has {size} bytes, \
@@ -333,5 +330,5 @@ fn refuse_too_large(
     );
     let problem = Problem::new(ErrorType::MessageSizeExceeded, message);
     incidents::raise_for_job(cx, &el, problem, key);
-    true
+    Offer::Refused
 }

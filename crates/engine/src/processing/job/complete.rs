@@ -72,10 +72,7 @@ fn activities_of(cx: &mut Context<'_>, job: &JobValue) -> Result<Vec<ElementInde
         return Ok(Vec::new());
     };
     ad_hoc_sub_process::check(cx, &el, elements).map_err(|why| {
-        let kind = match elements.len() > ad_hoc_sub_process::MAX_ACTIVATED {
-            true => RejectionType::InvalidArgument,
-            false => RejectionType::NotFound,
-        };
+        let kind = if elements.len() > ad_hoc_sub_process::MAX_ACTIVATED { RejectionType::InvalidArgument } else { RejectionType::NotFound };
         let reason = format!(
             "Expected to complete the job of the ad-hoc sub-process '{}' and to activate elements, but {why}",
             el.element().id

@@ -11,9 +11,10 @@ use crate::processing::{Context, Outcome, reject};
 pub(crate) fn process(cx: &mut Context<'_>, command: &AssignUserTask) -> Outcome {
     let key = command.user_task_key;
     let (intent, verb) = words_of(command);
-    let event = match command.claim {
-        true => UserTaskIntent::Claiming,
-        false => UserTaskIntent::Assigning,
+    let event = if command.claim {
+        UserTaskIntent::Claiming
+    } else {
+        UserTaskIntent::Assigning
     };
     let (el, mut value) = waiting(cx, intent, verb, key)?;
     let owner = &value.attributes.assignee;
@@ -44,8 +45,9 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &AssignUserTask) -> Outcome
 
 /// The intent and the verb of its texts.
 pub(crate) fn words_of(command: &AssignUserTask) -> (&'static str, &'static str) {
-    match command.claim {
-        true => ("CLAIM", "claim"),
-        false => ("ASSIGN", "assign"),
+    if command.claim {
+        ("CLAIM", "claim")
+    } else {
+        ("ASSIGN", "assign")
     }
 }

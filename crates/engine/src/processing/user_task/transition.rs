@@ -175,9 +175,10 @@ pub(crate) fn cancel(cx: &mut Context<'_>, el: &Subject, key: Key) -> Ending {
     };
     // Nobody gets the jobs of a banned instance any more.
     let banned = cx.state.banned.contains(el.value.process_instance_key);
-    let next = match banned {
-        true => Ok(None),
-        false => listener::next(cx, el, key),
+    let next = if banned {
+        Ok(None)
+    } else {
+        listener::next(cx, el, key)
     };
     match next {
         Ok(Some(next)) => {

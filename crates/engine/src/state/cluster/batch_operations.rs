@@ -121,9 +121,10 @@ impl Ready {
     }
 
     fn insert(&mut self, key: Key, cancels: bool) {
-        match cancels {
-            true => self.cancellations.insert(key),
-            false => self.others.insert(key),
+        if cancels {
+            self.cancellations.insert(key)
+        } else {
+            self.others.insert(key)
         };
     }
 

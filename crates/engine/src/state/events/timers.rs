@@ -61,9 +61,10 @@ impl Timer {
 
     /// The instance that waits for it.
     pub fn instance(&self) -> Key {
-        match self.is_of_definition() {
-            true => Key::NONE,
-            false => self.process_instance_key,
+        if self.is_of_definition() {
+            Key::NONE
+        } else {
+            self.process_instance_key
         }
     }
 }

@@ -630,9 +630,10 @@ impl ElementInstances {
                 hidden.extend(found.iter().skip(known).map(|(name, _)| name.clone()));
             }
             for variable in instance.variables.select(names) {
-                let hides = match inner > FEW {
-                    true => hidden.contains(&variable.name),
-                    false => found.iter().take(inner).any(|(n, _)| *n == variable.name),
+                let hides = if inner > FEW {
+                    hidden.contains(&variable.name)
+                } else {
+                    found.iter().take(inner).any(|(n, _)| *n == variable.name)
                 };
                 if !hides {
                     found.push((variable.name.clone(), variable.value().clone()));

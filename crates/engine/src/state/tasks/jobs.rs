@@ -174,16 +174,18 @@ impl Waiting {
     }
 
     fn of(&self, tenant: &TenantId) -> Option<&Queue> {
-        match tenant.is_default() {
-            true => Some(&self.own),
-            false => self.others.get(tenant),
+        if tenant.is_default() {
+            Some(&self.own)
+        } else {
+            self.others.get(tenant)
         }
     }
 
     fn insert(&mut self, entry: IndexEntry, key: Key) {
-        let queue = match entry.tenant.is_default() {
-            true => &mut self.own,
-            false => self.others.entry(entry.tenant).or_default(),
+        let queue = if entry.tenant.is_default() {
+            &mut self.own
+        } else {
+            self.others.entry(entry.tenant).or_default()
         };
         queue.insert(key, entry.definition);
     }

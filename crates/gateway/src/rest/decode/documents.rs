@@ -33,9 +33,10 @@ pub fn metadata(place: &str, json: &[u8]) -> Result<Vec<Given>, Failure> {
     let Ok(text) = std::str::from_utf8(json) else {
         return invalid(format!("'{place}' is not UTF-8. Send UTF-8."));
     };
-    let read = match text.trim_ascii_start().starts_with('[') {
-        true => parse::<Vec<Object<Metadata>>>(text),
-        false => parse::<Object<Metadata>>(text).map(|one| vec![one]),
+    let read = if text.trim_ascii_start().starts_with('[') {
+        parse::<Vec<Object<Metadata>>>(text)
+    } else {
+        parse::<Object<Metadata>>(text).map(|one| vec![one])
     };
     let read = read.or_else(|failure| match failure {
         Failure::InvalidArgument(text) => invalid(format!("In '{place}': {text}")),

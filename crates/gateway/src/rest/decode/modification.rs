@@ -212,9 +212,10 @@ fn source_of(source: Source<'_>) -> Result<(Key, Arc<str>), Failure> {
             &*kind
         ));
     }
-    let (wanted, other, is_other) = match is_by_id {
-        true => (ID, KEY, key.is_some()),
-        false => (KEY, ID, id.is_some()),
+    let (wanted, other, is_other) = if is_by_id {
+        (ID, KEY, key.is_some())
+    } else {
+        (KEY, ID, id.is_some())
     };
     if is_other {
         return invalid(format!(

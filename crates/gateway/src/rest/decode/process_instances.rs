@@ -109,9 +109,10 @@ pub fn create(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
             tenant: tenant.clone(),
             ..command.into()
         },
-        timeout: match await_completion {
-            true => front.await_timeout(body.request_timeout.unwrap_or(0)),
-            false => front.config.request_timeout,
+        timeout: if await_completion {
+            front.await_timeout(body.request_timeout.unwrap_or(0))
+        } else {
+            front.config.request_timeout
         },
         waits: await_completion,
         echo: Echo::Tenant(tenant),

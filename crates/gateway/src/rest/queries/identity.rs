@@ -100,9 +100,10 @@ pub fn authorizations(body: &str, parts: &Parts) -> Result<Search, Problem> {
             }
         }
     }
-    let body = match conditions.is_empty() {
-        true => body.to_string(),
-        false => Json::Object(asked).to_string(),
+    let body = if conditions.is_empty() {
+        body.to_string()
+    } else {
+        Json::Object(asked).to_string()
     };
     let mut search = all(&AUTHORIZATION, &body, parts)?;
     search.filter.append(&mut conditions);
@@ -222,9 +223,10 @@ impl Ask<'_> {
         match row {
             Some(row) => Ok(answer::row(entity, &row)),
             None => {
-                let by = match std::ptr::eq(entity, &AUTHORIZATION) {
-                    true => "key",
-                    false => "id",
+                let by = if std::ptr::eq(entity, &AUTHORIZATION) {
+                    "key"
+                } else {
+                    "id"
                 };
                 let text = format!("{} with {by} '{}' not found", entity.title, asked.id);
                 Err(Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", text))

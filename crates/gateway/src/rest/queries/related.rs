@@ -203,9 +203,10 @@ impl Ask<'_> {
         match self.only(search).await? {
             Some(row) => Ok(answer::row(entity, &row)),
             None => {
-                let text = match std::ptr::eq(entity, &CLUSTER_VARIABLE) {
-                    true => "There is no cluster variable of this name in this scope",
-                    false => "There is no global task listener with this id",
+                let text = if std::ptr::eq(entity, &CLUSTER_VARIABLE) {
+                    "There is no cluster variable of this name in this scope"
+                } else {
+                    "There is no global task listener with this id"
                 };
                 Err(Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", text))
             }

@@ -15,8 +15,8 @@ use skep_query::{Answer, BoxFuture, Consistency, Found, Query, QueryError, Stora
 use super::Stored;
 use crate::fake::{Running, start_over, start_with};
 use crate::login::{self, ask, basic, directory};
-use skep_testkit::stores::{Backend, Filled};
 use skep_testkit::rig::Rig;
+use skep_testkit::stores::{Backend, Filled};
 
 const PULSE: (&str, &str) = ("GET", "/skep/v1/pulse");
 const DEADLINE: Duration = Duration::from_secs(60);

@@ -22,9 +22,10 @@ pub struct DeleteArgs {
 pub async fn run(args: DeleteArgs) -> anyhow::Result<()> {
     let rest = &args.rest;
     for key in args.keys {
-        let resource = match args.history {
-            true => Body::default().with("deleteHistory", true),
-            false => Body::default(),
+        let resource = if args.history {
+            Body::default().with("deleteHistory", true)
+        } else {
+            Body::default()
         };
         match rest
             .post(&format!("resources/{key}/deletion"), resource)

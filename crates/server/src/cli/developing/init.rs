@@ -51,9 +51,10 @@ fn write(path: &Path, content: &str) -> anyhow::Result<()> {
 }
 
 fn next(directory: &Path) -> String {
-    let cd = match directory == Path::new(".") {
-        true => String::new(),
-        false => format!("  cd {}\n", directory.display()),
+    let cd = if directory == Path::new(".") {
+        String::new()
+    } else {
+        format!("  cd {}\n", directory.display())
     };
     format!(
         "Wrote a process (order.bpmn), a worker (charge-card.sh) and how to go on (README.md).\n\n\

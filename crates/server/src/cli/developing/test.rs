@@ -86,12 +86,13 @@ pub async fn run(args: TestArgs) -> anyhow::Result<()> {
     let mut outcomes = Vec::new();
     run_all(&args, &files, &mut outcomes).await?;
     let (passed, failed) = report::counts(&outcomes);
-    match args.json {
-        true => crate::cli::print(&format!("{:#}\n", report::json(&outcomes)))?,
-        false => crate::cli::print(&format!(
+    if args.json {
+        crate::cli::print(&format!("{:#}\n", report::json(&outcomes)))?
+    } else {
+        crate::cli::print(&format!(
             "{passed} passed, {failed} failed ({:.2} s)\n",
             began.elapsed().as_secs_f64()
-        ))?,
+        ))?
     }
     match failed {
         0 => Ok(()),

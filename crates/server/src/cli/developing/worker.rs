@@ -112,12 +112,13 @@ impl WorkerObserver for Said {
             .handled
             .duration_since(finished.received)
             .as_millis();
-        let line = match self.json {
-            true => format!(
+        let line = if self.json {
+            format!(
                 "{}\n",
                 serde_json::json!({"jobKey": job.to_string(), "processInstanceKey": instance.to_string(), "outcome": what, "millis": millis as u64})
-            ),
-            false => format!("Job {job} of instance {instance}: {what}, {millis} ms\n"),
+            )
+        } else {
+            format!("Job {job} of instance {instance}: {what}, {millis} ms\n")
         };
         // Who reads this may have gone; the jobs go on.
         let _ = crate::cli::print(&line);

@@ -151,9 +151,10 @@ fn list(as_json: bool) -> anyhow::Result<ExitCode> {
             "here": here,
         }));
     }
-    match as_json {
-        true => crate::cli::print(&format!("{:#}\n", json!({ "experiments": all })))?,
-        false => crate::cli::print(&crate::cli::table(&rows))?,
+    if as_json {
+        crate::cli::print(&format!("{:#}\n", json!({ "experiments": all })))?
+    } else {
+        crate::cli::print(&crate::cli::table(&rows))?
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -161,9 +162,10 @@ fn list(as_json: bool) -> anyhow::Result<ExitCode> {
 /// Without any waiting; starting and measuring the machine take some seconds more.
 fn minutes(plan: &Plan) -> String {
     let seconds = plan.lengths().1;
-    match seconds < 90.0 {
-        true => format!("{seconds:.0} s"),
-        false => format!("{:.0} min", seconds / 60.0),
+    if seconds < 90.0 {
+        format!("{seconds:.0} s")
+    } else {
+        format!("{:.0} min", seconds / 60.0)
     }
 }
 

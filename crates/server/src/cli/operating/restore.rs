@@ -26,9 +26,10 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let config = loaded.settings.broker_config();
     let failed = |error: &dyn std::fmt::Display| Coded::new("BACKUP_FAILED", error.to_string());
     let reader = Reader::open(&place, args.backup).map_err(|error| failed(&error))?;
-    let outcome = match args.dry_run {
-        true => restore::plan(&config, &reader),
-        false => restore::run(&config, &reader, &mut |what| eprintln!("restoring {what}")),
+    let outcome = if args.dry_run {
+        restore::plan(&config, &reader)
+    } else {
+        restore::run(&config, &reader, &mut |what| eprintln!("restoring {what}"))
     };
     let plan = match outcome {
         Ok(plan) => plan,
@@ -36,10 +37,7 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
         Err(RestoreError::Directory(error)) => return Err(error.into()),
         Err(error) => return Err(failed(&error).into()),
     };
-    let did = match args.dry_run {
-        true => "would get",
-        false => "has",
-    };
+    let did = if args.dry_run { "would get" } else { "has" };
     let directory = config.directory.display();
     let mut text = format!("{directory} {did} {}.\n", what(&plan, &reader));
     if !args.dry_run {

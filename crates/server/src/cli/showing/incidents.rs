@@ -76,9 +76,10 @@ fn text(answer: &Value, flag: &str) -> String {
         let message = word(item, "errorMessage").replace('\n', "\n  ");
         text.push_str(&format!("\n{key}: {message}\n"));
     }
-    text.push_str(&match answer["hasMore"] == true {
-        true => "\nThere are more: see --limit.\n".to_string(),
-        false => more(answer),
+    text.push_str(&if answer["hasMore"] == true {
+        "\nThere are more: see --limit.\n".to_string()
+    } else {
+        more(answer)
     });
     let key = word(first, "incidentKey");
     text.push_str(&format!(

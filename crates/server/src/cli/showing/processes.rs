@@ -75,9 +75,10 @@ fn text(found: &Value, running: &Value, versions: bool) -> String {
         ]
         .map(String::from),
     ];
-    let same = match versions {
-        true => &["processDefinitionKey"][..],
-        false => &["processDefinitionId", "tenantId"],
+    let same = if versions {
+        &["processDefinitionKey"][..]
+    } else {
+        &["processDefinitionId", "tenantId"]
     };
     for process in items(found) {
         let counted =

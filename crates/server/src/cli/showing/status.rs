@@ -55,9 +55,10 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
     let nodes = nodes(&args.management).await;
     let change = change(&args.management).await;
     let problems = problems::problems(&topology, &nodes);
-    let text = match args.json {
-        true => format!("{:#}\n", json(&topology, &nodes, &change, &problems)),
-        false => page(&topology, &nodes, &change, &problems),
+    let text = if args.json {
+        format!("{:#}\n", json(&topology, &nodes, &change, &problems))
+    } else {
+        page(&topology, &nodes, &change, &problems)
     };
     crate::cli::print(&text)?;
     if problems.is_empty() {

@@ -33,9 +33,10 @@ pub fn answer(given: &Given, all: &[Given]) -> Option<Answer> {
     // An environment says "not set" by an empty text; who chose to have no login may still say which one it would be.
     let fine =
         given.text.is_empty() || (open && area.starts_with("camunda.security.authentication"));
-    Some(match fine {
-        true => Answer::Fine,
-        false => Answer::Refused(format!("{} ({}): {UNKNOWN}", given.name, given.source)),
+    Some(if fine {
+        Answer::Fine
+    } else {
+        Answer::Refused(format!("{} ({}): {UNKNOWN}", given.name, given.source))
     })
 }
 

@@ -178,9 +178,10 @@ impl<'g> Providers<'g> {
                 "{} ({}) has no effect: the method of authentication is not oidc (camunda.security.authentication.method)",
                 said.name, said.source
             );
-            match security.method.is_some() || security.unprotected_api == Some(true) {
-                true => warnings.push(text),
-                false => problems.push(text),
+            if security.method.is_some() || security.unprotected_api == Some(true) {
+                warnings.push(text)
+            } else {
+                problems.push(text)
             }
             return Vec::new();
         }
@@ -280,9 +281,10 @@ impl Draft {
         problems: &mut Vec<String>,
     ) -> ProviderSettings {
         let of = format!("the identity provider {}", self.provider.name);
-        let proof = match self.by_key {
-            true => self.key(&of, problems),
-            false => self.secret(&of, warnings),
+        let proof = if self.by_key {
+            self.key(&of, problems)
+        } else {
+            self.secret(&of, warnings)
         };
         match (self.client_id, proof) {
             (Some(client_id), Some(proof)) => {

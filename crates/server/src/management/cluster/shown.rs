@@ -32,14 +32,15 @@ pub fn topology(broker: &Broker, state: &State) -> Value {
 fn routing(state: &State) -> Value {
     let (active, all) = (state.active_partitions(), state.partitions);
     let new: Vec<u32> = (active + 1..=all).collect();
-    let requests = match state.is_scaling_up() {
-        false => json!({ "strategy": "AllPartitions", "partitionCount": all }),
-        true => json!({
+    let requests = if !state.is_scaling_up() {
+        json!({ "strategy": "AllPartitions", "partitionCount": all })
+    } else {
+        json!({
             "strategy": "ActivePartitions",
             "basePartitionCount": active,
             "additionalActivePartitions": [],
             "inactivePartitions": new,
-        }),
+        })
     };
     let founding = state.routing().founding();
     json!({

@@ -384,8 +384,9 @@ fn empty_name(what: &str) -> Problem {
 }
 
 fn checked_name(what: &str, name: Arc<str>) -> Result<Arc<str>, Problem> {
-    match name.trim_ascii().is_empty() {
-        true => Err(empty_name(what)),
-        false => Ok(name),
+    if name.trim_ascii().is_empty() {
+        Err(empty_name(what))
+    } else {
+        Ok(name)
     }
 }

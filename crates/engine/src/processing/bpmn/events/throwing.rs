@@ -115,8 +115,9 @@ fn escalation(cx: &mut Context<'_>, el: &Subject, code: &TextValue) -> Result<Ne
     let key = cx.next_key();
     cx.event(key, EscalationIntent::Escalated, &value);
     // What interrupts ends this event too.
-    Ok(match triggers::interrupts(element, event) {
-        true => Next::Wait,
-        false => Next::Complete,
+    Ok(if triggers::interrupts(element, event) {
+        Next::Wait
+    } else {
+        Next::Complete
     })
 }

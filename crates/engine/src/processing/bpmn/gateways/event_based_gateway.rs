@@ -29,9 +29,10 @@ impl ElementBehavior for EventBasedGateway {
         let mut is_first = !container::is_terminating(cx, el.flow_scope());
         for (key, trigger) in happened(cx, el) {
             // What has happened before its completion came is too late.
-            match std::mem::replace(&mut is_first, false) {
-                true => step::activate_triggered(cx, key),
-                false => triggers::used(cx, key, &trigger),
+            if std::mem::replace(&mut is_first, false) {
+                step::activate_triggered(cx, key)
+            } else {
+                triggers::used(cx, key, &trigger)
             }
         }
     }

@@ -49,9 +49,10 @@ fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Flows, Problem> {
     if chosen.is_empty() {
         chosen.extend(*default);
     }
-    match chosen.is_empty() && !element.outgoing.is_empty() {
-        true => Err(exclusive_gateway::no_way()),
-        false => Ok(chosen),
+    if chosen.is_empty() && !element.outgoing.is_empty() {
+        Err(exclusive_gateway::no_way())
+    } else {
+        Ok(chosen)
     }
 }
 

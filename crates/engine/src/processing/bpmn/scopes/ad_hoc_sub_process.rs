@@ -110,9 +110,10 @@ impl Container for AdHocSubProcess {
         };
         let row = cx.state.elements.get(child.flow_scope());
         let is_last = row.is_some_and(|row| row.active_children == 1);
-        match holds && (definition.cancel_remaining_instances || is_last) {
-            true => Ok(Verdict::Fulfilled),
-            false => Ok(Verdict::GoOn),
+        if holds && (definition.cancel_remaining_instances || is_last) {
+            Ok(Verdict::Fulfilled)
+        } else {
+            Ok(Verdict::GoOn)
         }
     }
 
@@ -134,9 +135,10 @@ impl Container for AdHocSubProcess {
         };
         let somebody_decides =
             definition.job.is_some() || definition.completion_condition.is_some();
-        match somebody_decides && !is_fulfilled(cx, scope.key) {
-            true => Rest::Waits,
-            false => Rest::Done,
+        if somebody_decides && !is_fulfilled(cx, scope.key) {
+            Rest::Waits
+        } else {
+            Rest::Done
         }
     }
 }

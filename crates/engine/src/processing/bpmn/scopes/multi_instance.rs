@@ -117,9 +117,10 @@ impl Container for MultiInstanceBody {
         let repeats = repeats(cx, scope.key);
         let row = cx.state.elements.get(scope.key);
         let is_ending = row.is_some_and(|row| row.is_ending());
-        match is_ending || repeats.begun >= repeats.instances {
-            true => Rest::Done,
-            false => Rest::Waits,
+        if is_ending || repeats.begun >= repeats.instances {
+            Rest::Done
+        } else {
+            Rest::Waits
         }
     }
 }

@@ -93,12 +93,13 @@ impl Planner<'_> {
     fn has_room_for(&self, more: usize) -> Result<(), Rejection> {
         let all = self.activate.len().max(self.terminate.len());
         let count = all.saturating_add(more);
-        match count <= MAX_INSTRUCTIONS {
-            true => Ok(()),
-            false => Err(self.refused(format_args!(
-                "its instructions come to {count} or more element instances, and at most {MAX_INSTRUCTIONS} can be activated \
-                 or terminated at a time. Modify it in several steps, or terminate the scope around them"
-            ))),
+        if count <= MAX_INSTRUCTIONS {
+            Ok(())
+        } else {
+            Err(self.refused(format_args!(
+            "its instructions come to {count} or more element instances, and at most {MAX_INSTRUCTIONS} can be activated \
+             or terminated at a time. Modify it in several steps, or terminate the scope around them"
+        )))
         }
     }
 
@@ -126,9 +127,10 @@ impl Planner<'_> {
         let path = start_instructions::path(self.graph(), ElementIndex::PROCESS, target);
         self.scopes += path.len() + 1;
         self.check_variables(target, &path, &instruction.variable_instructions)?;
-        let scope = match instruction.has_ancestor() {
-            true => self.chosen(cx, id, &path, instruction.ancestor_scope_key)?,
-            false => self.found(cx, id, &path)?,
+        let scope = if instruction.has_ancestor() {
+            self.chosen(cx, id, &path, instruction.ancestor_scope_key)?
+        } else {
+            self.found(cx, id, &path)?
         };
         self.activate.push(ActivateInstruction {
             ancestor_scope_keys: vec![scope],

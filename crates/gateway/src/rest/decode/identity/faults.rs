@@ -28,9 +28,10 @@ impl<'p> Faults<'p> {
 
     /// Fails if something was wrong.
     pub fn none(self) -> Result<(), Failure> {
-        match self.told.is_empty() {
-            true => Ok(()),
-            false => invalid(format!("{}.", self.told.join(". "))),
+        if self.told.is_empty() {
+            Ok(())
+        } else {
+            invalid(format!("{}.", self.told.join(". ")))
         }
     }
 

@@ -176,9 +176,10 @@ pub async fn run(act: Act) -> anyhow::Result<()> {
             (act, deed)
         }
     };
-    match args.dry_run {
-        true => would(&args, &deed).await,
-        false => create(&args, deed).await,
+    if args.dry_run {
+        would(&args, &deed).await
+    } else {
+        create(&args, deed).await
     }
 }
 

@@ -138,9 +138,10 @@ fn element(record: &Value, what: &str) -> Option<String> {
 const MOST: usize = 100;
 
 fn short(text: &str) -> String {
-    match text.chars().count() > MOST {
-        true => text.chars().take(MOST).chain(['…']).collect(),
-        false => text.to_string(),
+    if text.chars().count() > MOST {
+        text.chars().take(MOST).chain(['…']).collect()
+    } else {
+        text.to_string()
     }
 }
 

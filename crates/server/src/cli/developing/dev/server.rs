@@ -132,8 +132,9 @@ fn place() -> PathBuf {
     let memory = Path::new(MEMORY);
     let has_room = rustix::fs::statvfs(memory)
         .is_ok_and(|found| found.f_bavail.saturating_mul(found.f_frsize) >= ROOM);
-    match has_room {
-        true => memory.to_path_buf(),
-        false => std::env::temp_dir(),
+    if has_room {
+        memory.to_path_buf()
+    } else {
+        std::env::temp_dir()
     }
 }

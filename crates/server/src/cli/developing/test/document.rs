@@ -68,12 +68,13 @@ pub fn read(path: &Path, text: &str) -> Result<TestFile, Vec<String>> {
             Err(found) => findings.extend(found),
         }
     }
-    match findings.is_empty() {
-        true => Ok(TestFile {
+    if findings.is_empty() {
+        Ok(TestFile {
             path: path.to_path_buf(),
             cases,
-        }),
-        false => Err(findings),
+        })
+    } else {
+        Err(findings)
     }
 }
 
@@ -116,12 +117,13 @@ fn case(place: &Place<'_>, text: &str) -> Result<TestCase, Vec<String>> {
             }
         }
     }
-    match findings.is_empty() {
-        true => Ok(TestCase {
+    if findings.is_empty() {
+        Ok(TestCase {
             name: case.name,
             instructions,
-        }),
-        false => Err(findings),
+        })
+    } else {
+        Err(findings)
     }
 }
 

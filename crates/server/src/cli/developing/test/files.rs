@@ -23,9 +23,10 @@ const RESOURCES: [&str; 4] = ["bpmn", "dmn", "form", "rpa"];
 pub fn test_files(named: &[PathBuf]) -> anyhow::Result<Vec<TestFile>> {
     let mut paths = Vec::new();
     for path in named {
-        match path.is_dir() {
-            true => below(path, &["json"], MAX_DEPTH, &mut paths)?,
-            false => paths.push(path.clone()),
+        if path.is_dir() {
+            below(path, &["json"], MAX_DEPTH, &mut paths)?
+        } else {
+            paths.push(path.clone())
         }
     }
     each_once(&mut paths);
@@ -55,11 +56,12 @@ pub fn test_files(named: &[PathBuf]) -> anyhow::Result<Vec<TestFile>> {
 }
 
 fn limit(what: &str, count: usize, most: usize) -> Result<(), Usage> {
-    match count > most {
-        true => Err(Usage(format!(
+    if count > most {
+        Err(Usage(format!(
             "there are {count} {what}, the limit is {most}"
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 
@@ -85,9 +87,10 @@ pub fn resources(file: &Path, others: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>
     };
     below(beside, &RESOURCES, 1, &mut found)?;
     for other in others {
-        match other.is_dir() {
-            true => below(other, &RESOURCES, MAX_DEPTH, &mut found)?,
-            false => found.push(other.clone()),
+        if other.is_dir() {
+            below(other, &RESOURCES, MAX_DEPTH, &mut found)?
+        } else {
+            found.push(other.clone())
         }
     }
     each_once(&mut found);

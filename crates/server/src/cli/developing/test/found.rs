@@ -68,9 +68,10 @@ async fn describe_one(search: &Search, instance: &Value, text: &mut String) -> a
         }
     }
     for (scope, found) in variables::of(search, &key).await? {
-        let of = match scope == key {
-            true => String::new(),
-            false => format!(" of scope {scope}"),
+        let of = if scope == key {
+            String::new()
+        } else {
+            format!(" of scope {scope}")
         };
         let each = found
             .iter()

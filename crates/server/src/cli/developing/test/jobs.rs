@@ -42,15 +42,14 @@ async fn job(world: &World, selector: &JobSelector, kind: Option<&str>) -> Resul
             return Ok(Look::Holds(job));
         }
         let others = open(&search, Map::new()).await?;
-        Ok(Look::NotYet(match others.is_empty() {
-            true => "no job waits".into(),
-            false => {
-                let others = others.iter().map(|job| {
-                    format!("type '{}' of {}", word(job, "type"), word(job, "elementId"))
-                });
-                let others: Vec<String> = others.collect();
-                format!("jobs that wait: {}", others.join(", "))
-            }
+        Ok(Look::NotYet(if others.is_empty() {
+            "no job waits".into()
+        } else {
+            let others = others
+                .iter()
+                .map(|job| format!("type '{}' of {}", word(job, "type"), word(job, "elementId")));
+            let others: Vec<String> = others.collect();
+            format!("jobs that wait: {}", others.join(", "))
         }))
     })
     .await
@@ -147,9 +146,10 @@ pub async fn complete_user_task(world: &mut World, of: &CompleteUserTask) -> Res
             return answer.map(|_| Look::Holds(()));
         }
         let task = &search.rest.get(&format!("user-tasks/{key}")).await?;
-        Ok(match task["state"] == "COMPLETING" {
-            true => Look::Holds(()),
-            false => Look::NotYet(format!("it is {}", word(task, "state"))),
+        Ok(if task["state"] == "COMPLETING" {
+            Look::Holds(())
+        } else {
+            Look::NotYet(format!("it is {}", word(task, "state")))
         })
     })
     .await

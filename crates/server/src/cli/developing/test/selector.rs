@@ -73,9 +73,10 @@ fn fields(
     }
     // As they are named here, not by the alphabet.
     fields.sort_by_key(|(name, _)| known.iter().position(|known| known == name));
-    match fields.iter().any(|(name, _)| needed.contains(name)) {
-        true => Ok(fields),
-        false => Err(format!("missing field {}", any_of(needed))),
+    if fields.iter().any(|(name, _)| needed.contains(name)) {
+        Ok(fields)
+    } else {
+        Err(format!("missing field {}", any_of(needed)))
     }
 }
 

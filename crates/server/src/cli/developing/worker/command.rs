@@ -69,9 +69,10 @@ fn outcome(line: &str, job: &Job, limit: Duration) -> Outcome {
             let code = code.map_or("a signal".to_string(), |code| {
                 format!("the exit code {code}")
             });
-            Outcome::fail(match last.is_empty() {
-                true => format!("the command ended with {code}"),
-                false => last,
+            Outcome::fail(if last.is_empty() {
+                format!("the command ended with {code}")
+            } else {
+                last
             })
         }
         Err(why) => Outcome::fail(why),

@@ -112,9 +112,10 @@ async fn step(args: &ApplyArgs, wish: Wish) -> anyhow::Result<Step> {
         Err(error) => return Ok(Step::Wait(format!("{error:#}"))),
     };
     if status.is_success() {
-        return Ok(match args.wait {
-            true => Step::Wait("the cluster has begun with the change".to_string()),
-            false => Step::Done("The cluster has begun with the change.".to_string()),
+        return Ok(if args.wait {
+            Step::Wait("the cluster has begun with the change".to_string())
+        } else {
+            Step::Done("The cluster has begun with the change.".to_string())
         });
     }
     let why = refused(management, status, &body);

@@ -83,9 +83,10 @@ impl Wish {
         let wishes = wishes.filter_map(|(name, wish)| Some((name.to_string(), json!(wish?))));
         let partitions: Map<String, Value> = wishes.collect();
         let brokers = json!({ "count": self.size });
-        match partitions.is_empty() {
-            true => json!({ "brokers": brokers }),
-            false => json!({ "brokers": brokers, "partitions": partitions }),
+        if partitions.is_empty() {
+            json!({ "brokers": brokers })
+        } else {
+            json!({ "brokers": brokers, "partitions": partitions })
         }
     }
 }

@@ -49,9 +49,10 @@ fn size_of_files(directory: &Path) -> std::io::Result<u64> {
     let mut size = 0;
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
-        size += match entry.file_type()?.is_dir() {
-            true => size_of_files(&entry.path())?,
-            false => entry.metadata()?.len(),
+        size += if entry.file_type()?.is_dir() {
+            size_of_files(&entry.path())?
+        } else {
+            entry.metadata()?.len()
         };
     }
     Ok(size)

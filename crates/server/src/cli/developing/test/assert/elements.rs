@@ -155,9 +155,10 @@ mod tests {
 
     fn selectors(ids: &[&str]) -> Vec<ElementSelector> {
         let read = |id: &&str| {
-            let field = match id.chars().all(char::is_uppercase) {
-                true => "elementName",
-                false => "elementId",
+            let field = if id.chars().all(char::is_uppercase) {
+                "elementName"
+            } else {
+                "elementId"
             };
             serde_json::from_value(json!({field: id})).unwrap()
         };

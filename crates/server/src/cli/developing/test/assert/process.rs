@@ -54,9 +54,10 @@ pub async fn assert(world: &World, of: &AssertProcessInstance) -> Result<(), Wro
         .await?;
     }
     if let Some(wanted) = of.has_active_incidents {
-        let expected = match wanted {
-            true => format!("{selector} has an active incident"),
-            false => format!("{selector} has no active incident"),
+        let expected = if wanted {
+            format!("{selector} has an active incident")
+        } else {
+            format!("{selector} has no active incident")
         };
         until(world.timeout, &expected, async || {
             let Some(instance) = first(&search, selector).await? else {

@@ -49,9 +49,12 @@ pub async fn assert(world: &World, of: &AssertSubscription) -> Result<(), Wrong>
                 )
             })
             .collect();
-        Ok(Look::at(false, ended(&instance), || match all.is_empty() {
-            true => "it has waited for no message".into(),
-            false => format!("message subscriptions: {}", all.join(", ")),
+        Ok(Look::at(false, ended(&instance), || {
+            if all.is_empty() {
+                "it has waited for no message".into()
+            } else {
+                format!("message subscriptions: {}", all.join(", "))
+            }
         }))
     })
     .await

@@ -16,9 +16,10 @@ pub async fn assert(world: &World, of: &AssertUserTask) -> Result<(), Wrong> {
         .iter()
         .map(|(name, value)| format!("{name} {}", shown(value)))
         .collect();
-    let expected = match said.is_empty() {
-        true => format!("there is a {selector}"),
-        false => format!("{selector}: {}", said.join(", ")),
+    let expected = if said.is_empty() {
+        format!("there is a {selector}")
+    } else {
+        format!("{selector}: {}", said.join(", "))
     };
     let search = world.search();
     until(world.timeout, &expected, async || {

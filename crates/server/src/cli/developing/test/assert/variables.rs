@@ -109,8 +109,9 @@ fn shown(name: &str, value: &Option<Value>) -> String {
 /// A text that may be long.
 pub fn short(text: &str) -> String {
     const MOST: usize = 200;
-    match text.chars().count() > MOST {
-        true => format!("{}…", text.chars().take(MOST).collect::<String>()),
-        false => text.to_string(),
+    if text.chars().count() > MOST {
+        format!("{}…", text.chars().take(MOST).collect::<String>())
+    } else {
+        text.to_string()
     }
 }
