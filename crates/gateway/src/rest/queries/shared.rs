@@ -174,14 +174,21 @@ impl SharedAnswers {
         if let Some(response) = fresh(Instant::now()) {
             return Ok(response);
         }
-        let _asking = slot.asking.lock().await;
+        let last = || {
+            let now = Instant::now();
+            let last = slot.within(KEPT, now).map(|given| given.response(now));
+            last.ok_or_else(|| Problem::from(exhausted()))
+        };
+        // Failures are not shared: without a limit, everyone in the queue would wait for all failures before.
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let Ok(_asking) = tokio::time::timeout_at(deadline, slot.asking.lock()).await else {
+            return last();
+        };
         if let Some(response) = fresh(Instant::now()) {
             return Ok(response);
         }
-        let Some(turn) = self.turn(&slot).await else {
-            let now = Instant::now();
-            let last = slot.within(KEPT, now).map(|given| given.response(now));
-            return last.ok_or_else(|| exhausted().into());
+        let Some(turn) = self.turn(&slot, deadline).await else {
+            return last();
         };
         let asked = Instant::now();
         let response = ask(self.spending(turn)).await?;
@@ -210,8 +217,11 @@ impl SharedAnswers {
     }
 
     /// The turn to ask the stores. `None`: there is none now, and either an answer that is not fresh, or the time is over.
-    async fn turn(&self, slot: &Slot) -> Option<OwnedSemaphorePermit> {
-        let deadline = tokio::time::Instant::now() + PATIENCE;
+    async fn turn(
+        &self,
+        slot: &Slot,
+        deadline: tokio::time::Instant,
+    ) -> Option<OwnedSemaphorePermit> {
         let wait = self.budget.lock().wait(Instant::now());
         if !wait.is_zero() && slot.within(KEPT, Instant::now()).is_some() {
             return None;

@@ -240,6 +240,29 @@ async fn who_wants_a_newer_one_gets_a_newer_one() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_all_failures_of_others() {
+    let shared = SharedAnswers::new(1);
+    let directory = Arc::new(Directory::default());
+    let slow = || {
+        shared.answer(question("/a", None), FRESH, &directory, |_| async {
+            tokio::time::sleep(Duration::from_secs(4)).await;
+            Err(Problem::from(Failure::Unavailable("away".to_string())))
+        })
+    };
+    let began = tokio::time::Instant::now();
+    let status = |answered: Result<Response<RestBody>, Problem>| answered.err().unwrap().status;
+    let all = tokio::join!(slow(), slow(), slow(), slow());
+    assert!(
+        began.elapsed() < Duration::from_secs(9),
+        "{:?}",
+        began.elapsed()
+    );
+    for answered in [all.0, all.1, all.2, all.3] {
+        assert_eq!(status(answered), StatusCode::SERVICE_UNAVAILABLE);
+    }
+}
+
 #[tokio::test]
 async fn a_failure_is_not_shared() {
     let shared = SharedAnswers::new(1);
