@@ -9,7 +9,7 @@ pub enum TargetError {
     /// The target says no, or the settings lead nowhere: settings, rights or a record have to change.
     #[error("{0}")]
     Refused(String),
-    /// What is stored, in the target or in our own log, cannot be read.
+    /// Stored data is unreadable, in the target or in our own log.
     #[error("{0}")]
     Corrupt(String),
     /// The target holds data of another cluster, or of a later version of Skep.

@@ -24,7 +24,7 @@ impl<'r> Page<'r> {
         }
     }
 
-    /// Asks for the pulse, and for the instances if they have moved. What is there is enough: nothing is waited for.
+    /// Fetches the pulse, and the instances if their version has changed. Does not wait for the store to catch up.
     async fn look(&mut self) {
         let pulse = self.rig.broker.pulse().await;
         let version = Some(version(&pulse, "processInstance"));

@@ -22,7 +22,7 @@ pub struct Freshness {
     abandoned: AtomicBool,
     /// Of the exporter that fills the store.
     status: Arc<Status>,
-    /// What has changed of it.
+    /// Counts of row changes, by kind.
     pub moves: Moves,
 }
 
