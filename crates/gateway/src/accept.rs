@@ -1,7 +1,7 @@
 //! Accepts connections and distributes them over threads.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, TcpStream as StdStream};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -93,21 +93,7 @@ impl Door<'_> {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
-        // Who has not heard yet that the node stops is answered too, as long as others are.
-        let mut last = std::pin::pin!(tokio::time::sleep(self.patience / LAST_ANSWER));
-        while !connections.is_empty() {
-            let accepted = tokio::select! {
-                accepted = accept_one(&self.listener.sockets, &self.room) => accepted,
-                Some(_) = connections.join_next() => continue,
-                () = last.as_mut() => break,
-            };
-            let handed_over = accepted.and_then(|(stream, peer, permit)| {
-                self.hand_over((stream, peer), permit, &mut connections, &connect)
-            });
-            if handed_over.is_err() {
-                break;
-            }
-        }
+        self.serve_the_last(&mut connections, &connect).await;
         drop(self.listener);
         let all_ended = async { while connections.join_next().await.is_some() {} };
         if tokio::time::timeout(self.patience, all_ended)
@@ -122,17 +108,52 @@ impl Door<'_> {
         connections.shutdown().await;
     }
 
+    /// Serves clients that have not heard of the stop yet, until none is left or comes. The end of the listener resets what
+    /// nobody has accepted, and leaves a client that has sent its request in doubt: so all that the kernel has are accepted.
+    async fn serve_the_last(
+        &self,
+        connections: &mut JoinSet<()>,
+        connect: impl Fn(Accepted) -> Connection,
+    ) {
+        let sockets = &self.listener.sockets;
+        let mut over = std::pin::pin!(tokio::time::sleep(self.patience / LAST_ANSWER));
+        loop {
+            let accepted = tokio::select! {
+                accepted = tokio::time::timeout(QUIET, accept_one(sockets, &self.room)) => accepted,
+                Some(_) = connections.join_next() => continue,
+                () = over.as_mut() => break,
+            };
+            let handed_over = match accepted {
+                Ok(Ok((stream, peer, permit))) => {
+                    self.hand_over((stream, peer), permit, connections, &connect)
+                }
+                Ok(Err(error)) => Err(error),
+                Err(_) if connections.is_empty() => break,
+                Err(_) => continue,
+            };
+            if handed_over.is_err() {
+                break;
+            }
+        }
+        refuse_handshakes(sockets);
+        while let Ok(permit) = Arc::clone(&self.room).try_acquire_owned()
+            && let Ok((stream, peer)) = accept_at_once(sockets)
+        {
+            // An error is one of this connection alone, which is closed.
+            let _ = self.hand_over((stream, peer), permit, connections, &connect);
+        }
+    }
+
     /// Gives the connection to the worker whose turn it is.
     fn hand_over(
         &self,
-        (stream, peer): (TcpStream, IpAddr),
+        (stream, peer): (StdStream, IpAddr),
         permit: OwnedSemaphorePermit,
         connections: &mut JoinSet<()>,
         connect: impl Fn(Accepted) -> Connection,
     ) -> io::Result<()> {
         let worker = self.workers.next().ok_or(io::ErrorKind::NotConnected)?;
         prepare(&stream);
-        let stream = stream.into_std()?;
         // The socket is the worker's from here on: its runtime hears of its events.
         let _here = worker.enter();
         let connection = connect(Accepted {
@@ -153,19 +174,57 @@ impl Door<'_> {
 async fn accept_one(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, IpAddr, OwnedSemaphorePermit)> {
+) -> io::Result<(StdStream, IpAddr, OwnedSemaphorePermit)> {
     let permit = Arc::clone(room)
         .acquire_owned()
         .await
         .map_err(io::Error::other)?;
     let (stream, peer) = listener.accept().await?;
-    Ok((stream, peer.ip(), permit))
+    Ok((stream.into_std()?, peer.ip(), permit))
 }
+
+/// Accepts a connection that the kernel has, also one that the runtime has not heard of.
+fn accept_at_once(listener: &TcpListener) -> io::Result<(StdStream, IpAddr)> {
+    let (socket, _) = SockRef::from(listener).accept()?;
+    socket.set_nonblocking(true)?;
+    let stream = StdStream::from(socket);
+    let peer = stream.peer_addr()?;
+    Ok((stream, peer.ip()))
+}
+
+/// A stop ends the listener once no connection is open and none came for this long.
+const QUIET: Duration = Duration::from_millis(20);
+
+/// Makes the kernel drop the first packet of further handshakes. A client sends it again after a second, and is refused then:
+/// by that time nobody listens.
+#[cfg(target_os = "linux")]
+fn refuse_handshakes(listener: &TcpListener) {
+    use socket2::SockFilter;
+
+    /// Where the flags stand in a TCP header, and the one that asks for a connection.
+    const FLAGS: u32 = 13;
+    const SYN: u32 = 2;
+    // Classic BPF: load a byte, jump by its bits, return how much of the packet is kept.
+    let filter = [
+        SockFilter::new(0x30, 0, 0, FLAGS),
+        SockFilter::new(0x45, 0, 1, SYN),
+        SockFilter::new(0x06, 0, 0, 0),
+        SockFilter::new(0x06, 0, 0, u32::MAX),
+    ];
+    if let Err(error) = SockRef::from(listener).attach_filter(&filter) {
+        // A client that connects in the last microseconds is reset then.
+        tracing::debug!(%error, "handshakes are not refused before the end");
+    }
+}
+
+/// Elsewhere a client that connects in the last microseconds is reset.
+#[cfg(not(target_os = "linux"))]
+fn refuse_handshakes(_: &TcpListener) {}
 
 /// Bytes that a socket takes and has not sent yet. Without it a client that does not read gets megabytes of jobs.
 const UNSENT_BYTES: u32 = 128 << 10;
 
-fn prepare(stream: &TcpStream) {
+fn prepare(stream: &StdStream) {
     let socket = SockRef::from(stream);
     let keep_alive = TcpKeepalive::new()
         .with_time(Duration::from_secs(60))
@@ -175,4 +234,29 @@ fn prepare(stream: &TcpStream) {
     let _ = socket.set_tcp_keepalive(&keep_alive);
     #[cfg(target_os = "linux")]
     let _ = socket.set_tcp_notsent_lowat(UNSENT_BYTES);
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::future::{Future, poll_fn};
+    use std::pin::pin;
+    use std::task::Poll;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_handshake_that_comes_after_the_filter_is_refused_and_one_before_is_served() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let _early = TcpStream::connect(address).await.unwrap();
+        refuse_handshakes(&listener);
+        let mut late = pin!(TcpStream::connect(address));
+        // The first packet is out.
+        let begun = poll_fn(|cx| Poll::Ready(late.as_mut().poll(cx))).await;
+        assert!(begun.is_pending());
+        listener.accept().await.unwrap();
+        drop(listener);
+        let refused = late.await.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+    }
 }

@@ -121,3 +121,39 @@ async fn what_does_not_finish_is_cut_after_the_grace() {
     gateway.stopped().await;
     assert!(stuck.await.is_err(), "the client got an answer");
 }
+
+/// Clients that connect again for each request, over and over, until they are refused. A reset would leave them in doubt.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_client_that_connects_at_the_stop_is_answered_or_refused() {
+    async fn ask(mut socket: TcpStream) -> std::io::Result<Vec<u8>> {
+        let request = b"GET /v2/topology HTTP/1.1\r\nHost: skep\r\nConnection: close\r\n\r\n";
+        socket.write_all(request).await?;
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).await?;
+        Ok(answer)
+    }
+    for _ in 0..3 {
+        let mut gateway =
+            start_with(|config| config.shutdown_grace = Duration::from_millis(500)).await;
+        let rest = gateway.rest;
+        let clients: Vec<_> = (0..16)
+            .map(|_| {
+                tokio::spawn(async move {
+                    let mut answered = 0;
+                    while let Ok(socket) = TcpStream::connect(rest).await {
+                        let answer = ask(socket).await.expect("a connection is not reset");
+                        assert!(answer.starts_with(b"HTTP/1.1 200"), "{answer:?}");
+                        answered += 1;
+                    }
+                    answered
+                })
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        gateway.stop();
+        for client in clients {
+            assert!(client.await.expect("no reset") > 0);
+        }
+        gateway.stopped().await;
+    }
+}
