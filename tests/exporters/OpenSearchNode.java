@@ -1,4 +1,3 @@
-import java.net.ServerSocket;
 import java.util.concurrent.CountDownLatch;
 import org.codelibs.opensearch.runner.OpenSearchRunner;
 
@@ -6,17 +5,13 @@ import org.codelibs.opensearch.runner.OpenSearchRunner;
 public final class OpenSearchNode {
   public static void main(String[] args) throws Exception {
     int port = Integer.parseInt(args[1]);
-    String transport;
-    try (ServerSocket free = new ServerSocket(0)) {
-      transport = Integer.toString(free.getLocalPort());
-    }
     OpenSearchRunner runner = new OpenSearchRunner();
     runner.setMaxHttpPort(65536);
     runner.onBuild((number, settings) -> {
       settings.put("network.host", "127.0.0.1");
       settings.put("http.port", args[1]);
       // Several servers on one machine keep out of each other's way.
-      settings.put("transport.port", transport);
+      settings.put("transport.port", "0");
       settings.put("cluster.routing.allocation.disk.threshold_enabled", false);
       // Each test has indices of its own.
       settings.put("cluster.max_shards_per_node", 10000);

@@ -50,11 +50,19 @@ export async function startServer(settings = []) {
   return { url, pid, stop };
 }
 
-/** Ports that were free a moment ago. */
+/** Ports that were free a moment ago, below those that the kernel gives to outgoing connections. */
 async function freePorts(count) {
-  const held = await Promise.all(Array.from({ length: count }, () => new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => resolve(server));
-  })));
+  const [first, end] = [10_000, 32_768];
+  const held = [];
+  while (held.length < count) {
+    const port = first + Math.floor(Math.random() * (end - first));
+    const server = createServer();
+    const listens = await new Promise((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => resolve(true));
+    });
+    if (listens) held.push(server);
+  }
   const ports = held.map((server) => server.address().port);
   await Promise.all(held.map((server) => new Promise((resolve) => server.close(resolve))));
   return ports;

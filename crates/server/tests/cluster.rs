@@ -32,13 +32,13 @@ mod scaling;
 mod secured;
 mod support;
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use skep_client::{ActivateJobs, Client, Code, CreateInstance};
+use skep_testbed::free_ports;
 use support::ledger::{self, Shared};
 use support::{FREE_PORTS, Server, Start, eventually, leader_of};
 
@@ -54,16 +54,10 @@ struct Nodes {
 
 impl Nodes {
     fn new(partitions: u32) -> Nodes {
-        // One more may come later.
-        let held: Vec<TcpListener> = (0..=SIZE)
-            .map(|_| TcpListener::bind(("127.0.0.1", 0)).unwrap())
-            .collect();
         Nodes {
             data: tempfile::tempdir().unwrap(),
-            ports: held
-                .iter()
-                .map(|l| l.local_addr().unwrap().port())
-                .collect(),
+            // One more may come later.
+            ports: free_ports(SIZE + 1).unwrap(),
             partitions,
             more: Vec::new(),
         }

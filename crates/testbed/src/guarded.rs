@@ -1,7 +1,6 @@
 //! A process that ends with the test, however that ends.
 
 use std::io;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -48,11 +47,6 @@ impl Drop for Guarded {
     fn drop(&mut self) {
         self.end("KILL");
     }
-}
-
-/// A port that nobody listens on.
-pub fn free_port() -> io::Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
 /// Waits until it holds. False: it did not within the time.

@@ -6,6 +6,7 @@
 
 mod guarded;
 pub mod issuer;
+mod ports;
 mod postgres;
 mod proxy;
 mod s3;
@@ -13,6 +14,7 @@ mod search_server;
 
 use std::io::Write;
 
+pub use ports::{free_port, free_ports};
 pub use postgres::{Postgres, shared_postgres};
 pub use proxy::Proxy;
 pub use s3::S3Server;

@@ -7,8 +7,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::guarded::{Guarded, free_port, wait_for};
+use super::guarded::{Guarded, wait_for};
 use super::not_run;
+use super::ports::free_port;
 
 const START_LIMIT: Duration = Duration::from_secs(180);
 

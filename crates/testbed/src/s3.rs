@@ -6,8 +6,9 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::guarded::{Guarded, free_port, wait_for};
+use super::guarded::{Guarded, wait_for};
 use super::not_run;
+use super::ports::free_port;
 
 const START_LIMIT: Duration = Duration::from_secs(180);
 const PROGRAM: &str = "versitygw";

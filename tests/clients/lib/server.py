@@ -1,6 +1,7 @@
 """Starts a real `skep serve` for one suite and stops it again."""
 
 import os
+import random
 import shutil
 import signal
 import socket
@@ -37,14 +38,23 @@ def skep_binary() -> Path:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nothing listens on. All are held until all are known, so that they differ."""
-    sockets = [socket.socket() for _ in range(count)]
+    """Ports that nothing listens on, below those that the kernel gives to outgoing connections: one of these may be gone by the
+    time that a server which starts slowly binds it. All are held until all are known, so that they differ."""
+    outgoing = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    held: list[socket.socket] = []
     try:
-        for s in sockets:
-            s.bind(("127.0.0.1", 0))
-        return [s.getsockname()[1] for s in sockets]
+        for port in random.sample(range(10_000, outgoing), outgoing - 10_000):
+            if len(held) == count:
+                break
+            s = socket.socket()
+            try:
+                s.bind(("127.0.0.1", port))
+                held.append(s)
+            except OSError:
+                s.close()
+        return [s.getsockname()[1] for s in held]
     finally:
-        for s in sockets:
+        for s in held:
             s.close()
 
 

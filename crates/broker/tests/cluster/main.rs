@@ -20,7 +20,7 @@ mod support;
 
 use skep_protocol::origin::Claims;
 use std::collections::{BTreeMap, HashSet};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -98,11 +98,13 @@ fn in_indices(nodes: &Nodes) -> skep_secondary::Config {
 
 impl Nodes {
     fn new(size: usize, partitions: u32) -> Nodes {
-        let any = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let held: Vec<TcpListener> = (0..size).map(|_| any()).collect();
+        let ports = skep_testbed::free_ports(size).unwrap();
         Nodes {
-            ports: held.iter().map(|l| l.local_addr().unwrap()).collect(),
-            directories: held
+            ports: ports
+                .iter()
+                .map(|port| (Ipv4Addr::LOCALHOST, *port).into())
+                .collect(),
+            directories: ports
                 .iter()
                 .map(|_| Arc::new(tempfile::tempdir().unwrap()))
                 .collect(),

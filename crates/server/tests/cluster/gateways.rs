@@ -19,9 +19,7 @@ impl Nodes {
             "camunda.cluster.initial-contact-points={}",
             points.join(",")
         );
-        let held = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let port = held.local_addr().unwrap().port();
-        drop(held);
+        let port = skep_testbed::free_port().unwrap();
         let (id, port) = (
             format!("camunda.cluster.node-id={number}"),
             format!("camunda.cluster.network.internal-api.port={port}"),

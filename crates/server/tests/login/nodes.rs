@@ -1,6 +1,5 @@
 //! Three nodes whose callers log in: what one node has taken away is gone on all of them once that node has answered.
 
-use std::net::TcpListener;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -31,9 +30,12 @@ fn nodes(here: &Path) -> Vec<Server> {
     let file = here.join("nodes.yaml");
     std::fs::write(&file, CONFIGURATION).unwrap();
     let file = &*file.display().to_string();
-    let held = [(); 3].map(|()| TcpListener::bind(("127.0.0.1", 0)).unwrap());
-    let ports = held.map(|listener| listener.local_addr().unwrap().port());
-    let points = ports.map(|port| format!("127.0.0.1:{port}")).join(",");
+    let ports = skep_testbed::free_ports(3).unwrap();
+    let points: Vec<String> = ports
+        .iter()
+        .map(|port| format!("127.0.0.1:{port}"))
+        .collect();
+    let points = points.join(",");
     std::thread::scope(|scope| {
         // A new cluster waits for all of its nodes.
         let starting = ports.iter().enumerate().map(|(node, port)| {
