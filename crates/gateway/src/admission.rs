@@ -40,14 +40,19 @@ impl Gate {
         }
     }
 
+    /// Takes a slot if there is one.
+    pub fn enter_at_once(&self) -> Option<Slot> {
+        Arc::clone(&self.slots).try_acquire_owned().ok().map(Slot)
+    }
+
     /// Takes a slot, or waits for one, first come, first served, at most the time that an answer may take. `finishing`
     /// requests wait however long the queue is.
     ///
     /// # Errors
     /// `ResourceExhausted` when the queue is full or no slot came in time.
     pub async fn enter(&self, finishing: bool) -> Result<Slot, Failure> {
-        if let Ok(permit) = Arc::clone(&self.slots).try_acquire_owned() {
-            return Ok(Slot(permit));
+        if let Some(slot) = self.enter_at_once() {
+            return Ok(slot);
         }
         let (_waiting, ahead) = Waiting::enter(&self.waiting);
         if self.policy == OverloadPolicy::Abort && !finishing && ahead >= self.queue_capacity {

@@ -1,15 +1,19 @@
 //! The path of a request that both front ends share: to the broker and back, with its time accounted for.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use http::HeaderMap;
+use pin_project_lite::pin_project;
 use skep_documents::Stores;
 use skep_protocol::command::{ActivateJobs, Request};
 use skep_protocol::origin::Claims;
 use skep_protocol::{ActivatedJob, Failure, Response};
 use skep_query::Storage;
-use skep_service::{Broker, JobReceiver, Timings};
+use skep_service::{Broker, JobReceiver, Reply, Timings};
+use tokio::time::Timeout;
 
 use crate::admission::Gate;
 use crate::config::GatewayConfig;
@@ -36,6 +40,46 @@ pub struct FrontEnd {
     /// What pages are answered with more than once.
     pub shared: SharedAnswers,
     pub stop: Stop,
+}
+
+pin_project! {
+    /// A request that the broker has, and its answer to come. It does not hold the request, which would make the future of each
+    /// call larger.
+    pub struct Sent {
+        kind: RequestKind,
+        at: Instant,
+        timeout: Duration,
+        #[pin]
+        reply: Timeout<Reply>,
+    }
+}
+
+impl Future for Sent {
+    type Output = BrokerAnswer;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<BrokerAnswer> {
+        let this = self.project();
+        let (result, timings) = match ready!(this.reply.poll(cx)) {
+            Ok(answer) => (answer.result, answer.timings),
+            Err(_) => (Err(no_answer(*this.timeout)), Timings::default()),
+        };
+        Poll::Ready(BrokerAnswer {
+            kind: *this.kind,
+            took: ns(this.at.elapsed()),
+            result,
+            timings,
+        })
+    }
+}
+
+/// What came of a request, for [`FrontEnd::answered`].
+#[must_use]
+pub struct BrokerAnswer {
+    kind: RequestKind,
+    /// In nanoseconds.
+    took: u64,
+    result: Result<Response, Failure>,
+    timings: Timings,
 }
 
 /// Where a request spends its time in the gateway.
@@ -135,22 +179,33 @@ impl FrontEnd {
         self.metrics.refused(self.protocol, refused);
     }
 
-    /// Hands the request to the broker and waits for its answer, at most `timeout`.
-    pub async fn execute(
+    /// Hands the request to the broker. The answer comes within `timeout`, or is a failure.
+    pub fn send(&self, request: Request, timeout: Duration) -> Sent {
+        let kind = RequestKind::of(&request.command);
+        let at = Instant::now();
+        let reply = tokio::time::timeout(timeout, self.broker.execute(request));
+        Sent {
+            kind,
+            at,
+            timeout,
+            reply,
+        }
+    }
+
+    /// Books the answer to a request that was sent.
+    pub fn answered(
         &self,
-        request: Request,
-        timeout: Duration,
+        answer: BrokerAnswer,
         watch: &Stopwatch,
     ) -> (Result<Response, Failure>, Timings) {
-        let kind = RequestKind::of(&request.command);
-        let sent = Instant::now();
-        let reply = self.broker.execute(request);
-        let (result, timings) = match tokio::time::timeout(timeout, reply).await {
-            Ok(answer) => (answer.result, answer.timings),
-            Err(_) => (Err(no_answer(timeout)), Timings::default()),
-        };
+        let BrokerAnswer {
+            kind,
+            took,
+            result,
+            timings,
+        } = answer;
         let metrics = &self.metrics.broker_requests;
-        metrics.observe(kind, &result, ns(sent.elapsed()));
+        metrics.observe(kind, &result, took);
         if let Some(listener) = &self.config.spans {
             let failure = result.as_ref().err().map(broker_requests::error_name);
             listener.answered(&watch.span(self.protocol, kind, &timings, failure));
@@ -158,8 +213,8 @@ impl FrontEnd {
         (result, timings)
     }
 
-    /// Like [`FrontEnd::execute`], for a request that waits longer than for its commit: it is also answered when the
-    /// gateway stops.
+    /// Sends a request that waits longer than for its commit, and books its answer: it is also answered when the gateway
+    /// stops.
     pub async fn execute_waiting(
         &self,
         request: Request,
@@ -168,9 +223,10 @@ impl FrontEnd {
     ) -> (Result<Response, Failure>, Timings) {
         let kind = RequestKind::of(&request.command);
         let sent = Instant::now();
+        let reply = self.send(request, timeout);
         tokio::select! {
             biased;
-            answered = self.execute(request, timeout, watch) => answered,
+            answer = reply => self.answered(answer, watch),
             () = self.stop.clone().stopped() => {
                 let result = Err(Failure::Unavailable(STOPPING.to_string()));
                 let metrics = &self.metrics.broker_requests;
@@ -273,7 +329,7 @@ pub struct JobStream {
     end: Arc<Stopper>,
     receiver: Box<dyn JobReceiver>,
     metrics: Arc<GatewayMetrics>,
-    stopped: std::pin::Pin<Box<dyn Future<Output = ()> + Send>>,
+    stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 impl JobStream {
@@ -283,11 +339,7 @@ impl JobStream {
     }
 
     /// Takes the next job; only called when the connection has room for it, as taking it asks for another.
-    pub fn poll_next(
-        &mut self,
-        cx: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<ActivatedJob>> {
-        use std::task::Poll;
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<ActivatedJob>> {
         match self.receiver.poll_recv(cx) {
             Poll::Pending => self.stopped.as_mut().poll(cx).map(|()| None),
             Poll::Ready(Some(job)) => {

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-pub use self::activity::{Activity, LastingBody, Verdict, Watch};
+pub use self::activity::{Activity, LastingBody, UnderWay, Verdict, Watch};
 use self::frames::{DATA, Frames, GOAWAY, HEADERS, PREFACE};
 use self::linger::Linger;
 use self::pings::Pings;

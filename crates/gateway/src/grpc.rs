@@ -124,48 +124,66 @@ impl GrpcServices {
             Some(Some(_)) => MessageBody::of_call(body, Arc::clone(&front), Arc::clone(&context)),
             _ => MessageBody::of_stream(body, Arc::clone(&front)),
         };
+        // Boxed, here and below: what few requests need must not make the future of each larger.
         let call = match rpc {
             Some(Some(_)) => {
                 parts.extensions.insert(Arc::clone(&context));
                 Ok(self.gateway.clone().call(Request::from_parts(parts, body)))
             }
-            Some(None) => Err((None, Request::from_parts(parts, body))),
+            Some(None) => Err(Box::new((None, Request::from_parts(parts, body)))),
             None => {
-                let path = parts.uri.path();
-                let known = self
-                    .others
-                    .iter()
-                    .find(|(prefix, _)| path.starts_with(prefix));
-                let service = known.map(|(_, service)| service.clone());
-                Err((service, Request::from_parts(parts, body)))
+                let service = self.other(parts.uri.path());
+                Err(Box::new((service, Request::from_parts(parts, body))))
             }
         };
+        let unknown_caller = match shown {
+            Shown::Enough(claims) => {
+                context.is_of(claims);
+                None
+            }
+            Shown::Refused(_) | Shown::ToCheck(_) => Some(Box::new(shown)),
+        };
         async move {
-            match shown.enter(&front).await {
-                Ok(claims) => context.is_of(claims),
-                Err(refused) => return Ok(not_let_in(refused)),
+            if let Some(shown) = unknown_caller {
+                match Box::pin(shown.enter(&front)).await {
+                    Ok(claims) => context.is_of(claims),
+                    Err(refused) => return Ok(not_let_in(refused)),
+                }
             }
             let call = match call {
                 Ok(call) => call,
-                Err((Some(service), request)) => return service.oneshot(request).await,
-                Err((None, request)) => return Ok(unknown(request.uri().path())),
+                Err(other) => {
+                    return match *other {
+                        (Some(service), request) => Box::pin(service.oneshot(request)).await,
+                        (None, request) => Ok(unknown(request.uri().path())),
+                    };
+                }
             };
             let response = call.await?;
             if let Some(Some(rpc)) = rpc {
-                let code =
-                    Status::from_header_map(response.headers()).map_or(0, |s| s.code() as i32);
-                let streaming = rpcs::RPCS.get(rpc).is_some_and(|rpc| rpc.streaming);
-                // A job stream is booked when it ends, and counts its messages itself.
-                if code != 0 || rpc != rpcs::STREAM_ACTIVATED_JOBS {
-                    let sent = u64::from(code == 0 && !streaming);
-                    front
-                        .metrics
-                        .grpc
-                        .observe(rpc, code, context.watch.total_ns(), sent);
-                }
+                book(&front, rpc, &response, &context);
             }
             Ok(response)
         }
+    }
+
+    /// The service besides the gateway's that answers at this path.
+    fn other(&self, path: &str) -> Option<Other> {
+        let mut others = self.others.iter();
+        let (_, service) = others.find(|(prefix, _)| path.starts_with(prefix))?;
+        Some(service.clone())
+    }
+}
+
+/// Counts an answered call of the gateway's service.
+fn book(front: &FrontEnd, rpc: usize, response: &GrpcResponse, context: &CallContext) {
+    let code = Status::from_header_map(response.headers()).map_or(0, |s| s.code() as i32);
+    let streaming = rpcs::RPCS.get(rpc).is_some_and(|rpc| rpc.streaming);
+    // A job stream is booked when it ends, and counts its messages itself.
+    if code != 0 || rpc != rpcs::STREAM_ACTIVATED_JOBS {
+        let sent = u64::from(code == 0 && !streaming);
+        let took = context.watch.total_ns();
+        front.metrics.grpc.observe(rpc, code, took, sent);
     }
 }
 
@@ -248,4 +266,21 @@ fn unknown(path: &str) -> GrpcResponse {
         None => format!("There is no service at '{path}'."),
     };
     Status::unimplemented(status::header_text(&text)).into_http()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn future_size<F: Future>(
+        _: impl Fn(&GrpcServices, &Arc<Visitor>, Request<Incoming>) -> F,
+    ) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn a_call_under_way_is_small() {
+        let bytes = future_size(GrpcServices::handle);
+        assert!(bytes <= 128, "{bytes} bytes to move with each call");
+    }
 }

@@ -218,11 +218,11 @@ impl Drop for UnderWay {
 #[derive(Debug)]
 pub struct LastingBody<B> {
     body: B,
-    _request: UnderWay,
+    _request: Option<UnderWay>,
 }
 
 impl<B> LastingBody<B> {
-    pub fn new(body: B, request: UnderWay) -> LastingBody<B> {
+    pub fn new(body: B, request: Option<UnderWay>) -> LastingBody<B> {
         LastingBody {
             body,
             _request: request,

@@ -4,7 +4,7 @@ use std::future::{Future, poll_fn};
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,9 +14,10 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
+use pin_project_lite::pin_project;
 use skep_tls::Socket;
 
-use super::{Activity, LastingBody, Verdict, Watched};
+use super::{Activity, LastingBody, UnderWay, Verdict, Watched};
 use crate::stop::Stopper;
 
 pub type Connection = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -61,18 +62,11 @@ where
         if can_leave {
             seen.partial(false, false);
         }
-        let answer = service(request);
-        let seen = Arc::clone(&seen);
-        async move {
-            let mut response = answer.await?;
-            if can_leave && seen.is_leaving() {
-                let headers = response.headers_mut();
-                headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-            }
-            if let Some(end) = response.extensions_mut().remove::<Arc<Stopper>>() {
-                seen.stream(&end);
-            }
-            Ok::<_, E>(response.map(|body| LastingBody::new(body, under_way)))
+        Served {
+            answer: service(request),
+            under_way: Some(under_way),
+            activity: Arc::clone(&seen),
+            can_leave,
         }
     });
     let io = Watched::new(socket, Arc::clone(&activity), ping_interval);
@@ -86,6 +80,39 @@ where
             tracing::debug!(%error, "a connection broke off");
         }
     })
+}
+
+pin_project! {
+    /// The answer to a request. An async block would hold the future that makes it twice, and each request would pay for
+    /// moving it.
+    struct Served<F> {
+        #[pin]
+        answer: F,
+        under_way: Option<UnderWay>,
+        activity: Arc<Activity>,
+        can_leave: bool,
+    }
+}
+
+impl<F, B, E> Future for Served<F>
+where
+    F: Future<Output = Result<Response<B>, E>>,
+{
+    type Output = Result<Response<LastingBody<B>>, E>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let mut response = ready!(this.answer.poll(cx))?;
+        if *this.can_leave && this.activity.is_leaving() {
+            let headers = response.headers_mut();
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        if let Some(end) = response.extensions_mut().remove::<Arc<Stopper>>() {
+            this.activity.stream(&end);
+        }
+        let under_way = this.under_way.take();
+        Poll::Ready(Ok(response.map(|body| LastingBody::new(body, under_way))))
+    }
 }
 
 /// Serves a connection until it ends, or a verdict ends it; `None`: it was cut.

@@ -9,6 +9,7 @@ use skep_proto::gateway_protocol::gateway_server::Gateway;
 use skep_protocol::command::{Draft, Held};
 use skep_protocol::origin::Claims;
 use skep_protocol::{Failure, Response as Answer};
+use skep_query::BoxFuture;
 use tonic::{Request, Response, Status};
 
 use super::body::CallContext;
@@ -16,8 +17,9 @@ use super::rpcs::ACTIVATE_JOBS;
 use super::status::status;
 use super::stream::GrpcJobStream;
 use super::{decode, encode, modification};
+use crate::admission::Slot;
 use crate::budget::Share;
-use crate::call::{FrontEnd, Stopwatch};
+use crate::call::{FrontEnd, Sent, Stopwatch};
 use crate::check::Tenancy;
 use crate::undelivered::ActivationStream;
 
@@ -57,6 +59,62 @@ impl<T: Message> Call<T> {
     }
 }
 
+/// A call whose message says what to ask of the broker.
+struct Decoded {
+    request: skep_protocol::command::Request,
+    watch: Stopwatch,
+    share: Share,
+}
+
+fn decoded<T: Message>(
+    request: Request<T>,
+    decode: impl FnOnce(T) -> Result<Draft, Failure>,
+) -> Result<Decoded, Status> {
+    let Call {
+        message,
+        mut watch,
+        share,
+        claims,
+    } = Call::of(request);
+    let request = decode(message).map_err(status)?.by(claims);
+    watch.decoded();
+    Ok(Decoded {
+        request,
+        watch,
+        share,
+    })
+}
+
+/// A command that the broker has, and what it holds of the gateway's room.
+type UnderWay = (Sent, Stopwatch, Held);
+
+/// How far a command has come when its future is made.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are sent, and a box for each would cost more than the room"
+)]
+enum Way<'a> {
+    Sent(UnderWay),
+    /// There is no slot.
+    Waits(BoxFuture<'a, Result<UnderWay, Status>>),
+    Refused(Box<Status>),
+}
+
+impl Decoded {
+    fn send(self, front: &FrontEnd, slot: Slot) -> UnderWay {
+        let Decoded {
+            mut request,
+            mut watch,
+            share,
+        } = self;
+        watch.queued();
+        let held = Held::new((slot, share));
+        request.held = held.clone();
+        let sent = front.send(request, front.config.request_timeout);
+        (sent, watch, held)
+    }
+}
+
 impl GatewayService {
     pub fn new(front: Arc<FrontEnd>) -> GatewayService {
         GatewayService { front }
@@ -67,42 +125,55 @@ impl GatewayService {
         self.front.config.security.tenancy
     }
 
-    /// The way of a command: a slot, the broker, the answer.
-    async fn command<T: Message>(
+    /// The path of a command: a slot, the broker, the answer.
+    fn command<T: Message>(
         &self,
         request: Request<T>,
         decode: impl FnOnce(T) -> Result<Draft, Failure>,
-    ) -> Result<Answer, Status> {
-        let Call {
-            message,
-            mut watch,
-            share,
-            claims,
-        } = Call::of(request);
-        let front = &self.front;
-        let mut decoded = decode(message).map_err(status)?.by(claims);
-        watch.decoded();
-        let finishing = decoded.command.class().is_finishing();
-        let slot = front.gate.enter(finishing).await.map_err(status)?;
-        watch.queued();
-        let held = Held::new((slot, share));
-        decoded.held = held.clone();
-        let (result, timings) = front
-            .execute(decoded, front.config.request_timeout, &watch)
-            .await;
-        drop(held);
-        front.book(&watch, &timings);
-        result.map_err(status)
+    ) -> impl Future<Output = Result<Answer, Status>> + Send {
+        self.carry_out(request, decode, Ok)
     }
 
     /// A command whose answer says no more than that it was carried out.
-    async fn done<T: Message, A: Default>(
+    fn done<T: Message, A: Default>(
         &self,
         request: Request<T>,
         decode: impl FnOnce(T) -> Result<Draft, Failure>,
-    ) -> Reply<A> {
-        self.command(request, decode).await?;
-        Ok(Response::new(A::default()))
+    ) -> impl Future<Output = Reply<A>> + Send {
+        self.carry_out(request, decode, |_| Ok(Response::new(A::default())))
+    }
+
+    /// Where there is a slot, the broker has the command before the future is made, which therefore holds neither the message
+    /// nor the request.
+    fn carry_out<T: Message, A>(
+        &self,
+        request: Request<T>,
+        decode: impl FnOnce(T) -> Result<Draft, Failure>,
+        encode: fn(Answer) -> Result<A, Status>,
+    ) -> impl Future<Output = Result<A, Status>> + Send {
+        let front = &self.front;
+        let way = match decoded(request, decode) {
+            Ok(decoded) => match front.gate.enter_at_once() {
+                Some(slot) => Way::Sent(decoded.send(front, slot)),
+                None => Way::Waits(Box::pin(async move {
+                    let finishing = decoded.request.command.class().is_finishing();
+                    let slot = front.gate.enter(finishing).await.map_err(status)?;
+                    Ok(decoded.send(front, slot))
+                })),
+            },
+            Err(refused) => Way::Refused(Box::new(refused)),
+        };
+        async move {
+            let (sent, watch, held) = match way {
+                Way::Sent(under_way) => under_way,
+                Way::Waits(slot) => slot.await?,
+                Way::Refused(refused) => return Err(*refused),
+            };
+            let (result, timings) = front.answered(sent.await, &watch);
+            drop(held);
+            front.book(&watch, &timings);
+            result.map_err(status).and_then(encode)
+        }
     }
 
     /// A command whose client asked to wait for more than its commit: it waits without a slot.
@@ -112,19 +183,16 @@ impl GatewayService {
         decode: impl FnOnce(T) -> Result<Draft, Failure>,
         timeout: Duration,
     ) -> Result<Answer, Status> {
-        let Call {
-            message,
+        let front = &self.front;
+        let Decoded {
+            mut request,
             mut watch,
             share,
-            claims,
-        } = Call::of(request);
-        let front = &self.front;
-        let mut decoded = decode(message).map_err(status)?.by(claims);
-        watch.decoded();
+        } = decoded(request, decode)?;
         let slot = front.gate.enter(false).await.map_err(status)?;
         watch.queued();
-        decoded.held = Held::new((slot, share));
-        let (result, _) = front.execute_waiting(decoded, timeout, &watch).await;
+        request.held = Held::new((slot, share));
+        let (result, _) = front.execute_waiting(request, timeout, &watch).await;
         result.map_err(status)
     }
 }

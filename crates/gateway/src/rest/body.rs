@@ -2,7 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use skep_documents::Content;
 use super::problem::Problem;
 use super::stream::JobLines;
 use crate::body::{Broken, IncomingBody};
-use crate::budget::{Budget, Share};
+use crate::budget::{Budget, FREE_BODY_BYTES, Share};
 use crate::call::FrontEnd;
 use crate::undelivered::Undelivered;
 
@@ -103,24 +103,45 @@ pub struct Received {
     pub share: Share,
 }
 
-/// Reads a body of at most `limit` bytes, with room of `budget`.
+/// Reads a body that is whole already and needs no room, as nearly all are and do. `None`: it is not; what has come of it is in
+/// `first`.
+pub fn read_at_once(
+    body: &mut Incoming,
+    limit: usize,
+    first: &mut Bytes,
+) -> Option<Result<Received, Problem>> {
+    let small = limit.min(FREE_BODY_BYTES) as u64;
+    let announced = body.size_hint().exact();
+    if announced.is_some_and(|size| 0 < size && size <= small) {
+        // Nobody is woken: a body that is not whole is asked again.
+        let mut cx = Context::from_waker(Waker::noop());
+        match Pin::new(&mut *body).poll_frame(&mut cx) {
+            Poll::Ready(Some(Ok(frame))) => *first = frame.into_data().unwrap_or_default(),
+            Poll::Ready(Some(Err(error))) => return Some(Err(Broken::BrokeOff(error).into())),
+            Poll::Ready(None) | Poll::Pending => {}
+        }
+    }
+    body.is_end_stream().then(|| {
+        Ok(Received {
+            bytes: std::mem::take(first),
+            share: Share::default(),
+        })
+    })
+}
+
+/// Reads a body of at most `limit` bytes, with room of `budget`. `first` has been read already.
 pub async fn read(
     body: &mut Incoming,
+    first: Bytes,
     limit: usize,
     front: &FrontEnd,
     budget: &Budget,
 ) -> Result<Received, Problem> {
-    if body.is_end_stream() {
-        return Ok(Received {
-            bytes: Bytes::new(),
-            share: Share::default(),
-        });
-    }
     let announced = body.size_hint().exact();
-    if announced.is_some_and(|n| n > limit as u64) {
+    if announced.is_some_and(|n| n > limit.saturating_sub(first.len()) as u64) {
         return Err(Problem::too_large(limit));
     }
-    let mut incoming = IncomingBody::new(budget, &front.config, Bytes::new());
+    let mut incoming = IncomingBody::new(budget, &front.config, first);
     incoming.fill(body, usize::MAX, limit).await?;
     let (bytes, share) = incoming.finish();
     Ok(Received { bytes, share })

@@ -54,7 +54,8 @@ async fn log_in(
         front.refused(&Refused::Forged);
         return Err(Problem::from(Refused::Forged));
     }
-    let Received { bytes, .. } = body::read(&mut body, MAX_FORM, front, &front.gate.budget).await?;
+    let Received { bytes, .. } =
+        body::read(&mut body, Bytes::new(), MAX_FORM, front, &front.gate.budget).await?;
     let (name, password) = form(&bytes);
     let directory = front.broker.directory();
     let door = &front.door;
