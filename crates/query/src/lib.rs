@@ -14,6 +14,7 @@ pub mod entities;
 mod entity;
 mod everything;
 pub mod groups;
+mod latest;
 pub mod merge;
 mod parse;
 pub mod pulse;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value as Json};
 use crate::cursor::Cursor;
 use crate::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE, USER_TASK};
 use crate::entity::{Entity, Field, Kind, Ops, RelatedFilter, Takes};
+use crate::latest;
 use crate::search::{
     Condition, Conditions, MAX_LIMIT, MAX_WINDOW, Op, Page, Related, Search, Sort, Start,
 };
@@ -98,10 +99,16 @@ pub fn search(entity: &'static Entity, body: &str) -> Result<Search> {
             _ => known(name)?,
         }
     }
+    let latest = latest::sort(&search);
+    let is_latest = latest.is_some();
+    search.sort = latest.unwrap_or(search.sort);
     if let Some(value) = body.get("page").filter(|value| !value.is_null()) {
         let by = search.sort.iter().map(|sort| sort.field).chain([0]);
         let kinds: Vec<Kind> = by.map(|field| entity.field(field).kind).collect();
         search.page = page(value, entity, &kinds)?;
+    }
+    if is_latest {
+        search.page.start = latest::beside_all_versions(search.page.start);
     }
     Ok(search)
 }

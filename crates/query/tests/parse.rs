@@ -1,7 +1,7 @@
 //! What a search may ask for, and what is refused.
 
 use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_DEFINITION, PROCESS_INSTANCE, VARIABLE};
-use skep_query::{Condition, Op, Search, Start, Value, search};
+use skep_query::{Condition, Cursor, Op, Search, Start, Value, search};
 
 fn parsed(body: &str) -> Search {
     search(&PROCESS_INSTANCE, body).unwrap_or_else(|error| panic!("{body}: {error}"))
@@ -227,7 +227,7 @@ fn a_sort_is_bounded() {
 
 #[test]
 fn a_cursor_belongs_to_the_sort_that_it_came_of() {
-    let one = skep_query::Cursor(vec![Value::Int(1)]).encode(&PROCESS_DEFINITION);
+    let one = Cursor(vec![Value::Int(1)]).encode(&PROCESS_DEFINITION);
     assert!(
         search(
             &PROCESS_DEFINITION,
@@ -241,7 +241,7 @@ fn a_cursor_belongs_to_the_sort_that_it_came_of() {
 
 #[test]
 fn a_cursor_belongs_to_the_rows_that_it_came_of() {
-    let one = skep_query::Cursor(vec![Value::Int(1)]);
+    let one = Cursor(vec![Value::Int(1)]);
     for entity in skep_query::entities::ALL {
         let body = format!(
             r#"{{"page": {{"after": "{}"}}}}"#,
@@ -255,6 +255,41 @@ fn a_cursor_belongs_to_the_rows_that_it_came_of() {
             entity.table
         );
     }
+}
+
+#[test]
+fn latest_versions_come_by_id_and_a_page_goes_on_behind_all_versions() {
+    let latest = r#""filter": {"isLatestVersion": true}"#;
+    let asked = |body: &str| search(&PROCESS_DEFINITION, body).unwrap();
+    let fields = |search: &Search| -> Vec<&str> {
+        let fields = search.sort.iter();
+        fields
+            .map(|sort| search.entity.field(sort.field).name)
+            .collect()
+    };
+    let first = asked(&format!("{{{latest}}}"));
+    assert_eq!(fields(&first), ["processDefinitionId", "tenantId"]);
+    let place = |key| Cursor(vec![Value::text("p"), Value::text("t"), Value::Int(key)]);
+    let text = place(7).encode(&PROCESS_DEFINITION);
+    for (direction, start) in [
+        ("after", Start::After(place(i64::MAX))),
+        ("before", Start::Before(place(i64::MIN))),
+    ] {
+        let next = asked(&format!(
+            r#"{{"page": {{"{direction}": "{text}"}}, {latest}}}"#
+        ));
+        assert_eq!(next.page.start, start);
+    }
+    // A sort of one's own is taken as it is, and so are other searches.
+    let own = asked(&format!(
+        r#"{{"sort": [{{"field": "version"}}], {latest}}}"#
+    ));
+    assert_eq!(fields(&own), ["version"]);
+    assert!(
+        asked(r#"{"filter": {"isLatestVersion": false}}"#)
+            .sort
+            .is_empty()
+    );
 }
 
 #[test]

@@ -14,7 +14,9 @@ use skep_query::entities::{
     DECISION_REQUIREMENTS, ELEMENT_INSTANCE, EVENT_WAIT, FORM, GLOBAL_TASK_LISTENER, INCIDENT, JOB,
     MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE, USER_TASK, VARIABLE,
 };
-use skep_query::{Answer, Condition, Groups, Measure, Op, Query, Related, Search, Value};
+use skep_query::{
+    Answer, Condition, Groups, Measure, Op, Query, Related, Search, Value, merge, search,
+};
 
 use skep_testkit::rig::{Rig, decision, decisions};
 use skep_testkit::scenario::Scenario;
@@ -52,6 +54,44 @@ fn decisions_have_the_names_of_their_files_and_know_the_latest() {
     follow(&mut rig, &store);
     let latest = store.one(&DECISION_DEFINITION, r#"{"isLatestVersion": true}"#);
     assert_eq!(latest["version"], 1);
+}
+
+/// What the connectors runtime does again and again: all latest versions, page by page.
+#[test]
+fn a_version_that_comes_between_two_pages_is_not_a_second_latest_one() {
+    let (mut rig, store) = rig(super::BACKEND);
+    let deploy = |rig: &mut Rig, id: &str, version: u32| {
+        let process = Bpmn::process(id)
+            .start("s")
+            .task(format!("t{version}"))
+            .end("e");
+        rig.deployed(vec![("p.bpmn", process.xml())]);
+    };
+    for id in ["b", "a"] {
+        deploy(&mut rig, id, 1);
+    }
+    let page = |after: &str| {
+        let body = format!(r#"{{"filter": {{"isLatestVersion": true}}, "page": {{{after}}}}}"#);
+        let search = search(&PROCESS_DEFINITION, &body).unwrap();
+        let Answer::Found(found) = store.ask(Query::Search(search.clone())) else {
+            panic!("{body}");
+        };
+        let cursor = found
+            .rows
+            .last()
+            .map(|row| merge::cursor_of(&search, row).encode(&PROCESS_DEFINITION));
+        (found.rows.len(), cursor)
+    };
+    follow(&mut rig, &store);
+    let (found, cursor) = page("");
+    let cursor = cursor.expect("a row");
+    for id in ["b", "a"] {
+        deploy(&mut rig, id, 2);
+    }
+    follow(&mut rig, &store);
+    assert_eq!((found, page(&format!(r#""after": "{cursor}""#)).0), (2, 0));
+    assert_eq!(page(&format!(r#""before": "{cursor}""#)).0, 1);
+    assert_eq!(store.find(&PROCESS_DEFINITION, "{}").len(), 4);
 }
 
 #[test]
