@@ -13,6 +13,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
+from java import newest_java
 from server import ServerFailed, free_ports
 
 START_TIMEOUT = 240.0  # 16 s on a quiet machine
@@ -20,13 +21,8 @@ START_TIMEOUT = 240.0  # 16 s on a quiet machine
 
 def java_home() -> dict[str, str]:
     """Keycloak needs Java 21 or newer; the machine's first one may be older."""
-    for home in sorted(Path("/usr/lib/jvm").glob("*"), reverse=True):
-        release = home / "release"
-        if release.is_file():
-            version = next((line for line in release.read_text().splitlines() if line.startswith("JAVA_VERSION=")), "")
-            if int(version.split('"')[1].split(".")[0] or 0) >= 21:
-                return {"JAVA_HOME": str(home)}
-    return {}
+    home = newest_java(21)
+    return {"JAVA_HOME": str(home)} if home else {}
 
 
 class Keycloak:
