@@ -1,8 +1,8 @@
-//! The order of searches for latest versions, and where their pages go on.
+//! The order of searches for latest versions, and where their pages continue.
 //!
 //! Between two pages a newer version may be deployed. In the order of the keys it would come on a later page than the version that was
-//! the latest before, and whoever joins the pages would have both. By id and tenant both have the same place, and a page that goes
-//! on behind one of them goes on behind the other.
+//! the latest before, and a client that joins the pages would have both. By id and tenant both have the same place, and a page that
+//! continues after one of them continues after the other.
 
 use crate::cursor::Cursor;
 use crate::entities::{DECISION_DEFINITION, PROCESS_DEFINITION};
