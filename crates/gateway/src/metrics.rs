@@ -15,7 +15,9 @@ use prometheus_client::encoding::EncodeLabelValue;
 use skep_metrics::{Counter, Declared, Gauge, Histogram, Registry};
 use skep_service::{Broker, Timings};
 
-use families::{GatewayFamilies, LoginFamilies, PushLabels, StageLabels};
+use families::{GatewayFamilies, LoginFamilies, PushLabels, ResultLabels, StageLabels};
+
+use crate::rest::SharedCounts;
 
 pub use broker_requests::BrokerRequests;
 pub use long_polling::{LongPolls, QueuedPoll};
@@ -125,6 +127,17 @@ impl GatewayMetrics {
     /// Whose topology the metrics tell. The first one counts.
     pub fn read_topology_from(&self, broker: &Arc<dyn Broker>) {
         topology::read_from(&self.families, broker);
+    }
+
+    /// What shared searches count.
+    pub fn shared_searches(&self) -> SharedCounts {
+        let of = |result| self.families.shared.of(ResultLabels { result });
+        SharedCounts {
+            asked: of("asked"),
+            fresh: of("fresh"),
+            kept: of("kept"),
+            refused: of("refused"),
+        }
     }
 
     /// Makes the metrics part of what the registry exposes.

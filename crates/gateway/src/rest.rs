@@ -19,7 +19,7 @@ mod sight;
 mod stream;
 
 pub use self::decode::identity::Faults;
-pub use self::queries::shared::SharedAnswers;
+pub use self::queries::shared::{SharedAnswers, SharedCounts};
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -81,7 +81,7 @@ impl Gateway {
                 door: Arc::clone(&door),
                 metrics: Arc::clone(&metrics),
                 gate: Gate::new(&config),
-                shared: rest::SharedAnswers::new(partitions),
+                shared: rest::SharedAnswers::new(partitions, metrics.shared_searches()),
                 stop: stop.clone(),
             })
         };

@@ -54,7 +54,7 @@ labels! {
     pub(super) struct ProviderLabels {
         pub(super) provider: String,
     }
-    pub(super) struct LookLabels {
+    pub(super) struct ResultLabels {
         pub(super) result: &'static str,
     }
     pub(super) struct RoleLabels {
@@ -80,6 +80,7 @@ metrics! {
         pub(super) stream_clients: Gauge = "zeebe_gateway_job_stream_clients", "Open job streams of clients";
         pub(super) streams: Gauge = "zeebe_gateway_job_stream_streams", "Open job streams";
         pub(super) pushes: Family<PushLabels, Counter> = "zeebe_gateway_job_stream_push", "Jobs handed to the connections of clients";
+        pub(super) shared: Family<ResultLabels, Counter> = "skep_shared_searches", "Searches whose answers are shared, by where the answer came from";
         pub(super) servers: Computed<Unlabelled> = "zeebe_gateway_job_stream_servers", "Nodes known";
         pub(super) roles: Computed<RoleLabels> = "zeebe_gateway_topology_partition_roles", "Role of each node for each partition: 3 leader, 0 follower";
     }
@@ -89,7 +90,7 @@ metrics! {
     /// Metrics of authentication.
     pub struct LoginFamilies {
         pub(super) refused: Family<RefusedLabels, Counter> = "skep_authentication_failures", "Requests whose caller did not come in";
-        pub(super) looked_up: Family<LookLabels, Counter> = "skep_authentication_lookups", "Headers of callers, by whether they were checked before";
+        pub(super) looked_up: Family<ResultLabels, Counter> = "skep_authentication_lookups", "Headers of callers, by whether they were checked before";
         pub(super) keys_given: Computed<ProviderLabels> = "skep_identity_provider_up", "1 if the identity provider gave its keys when it was asked last";
         pub(super) keys_age: Computed<ProviderLabels> = "skep_identity_provider_keys_age_seconds", "Time since the keys of an identity provider were fetched";
     }

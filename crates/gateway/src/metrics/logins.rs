@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::families::{LoginFamilies, LookLabels, ProviderLabels, RefusedLabels};
+use super::families::{LoginFamilies, ProviderLabels, RefusedLabels, ResultLabels};
 use super::{GatewayMetrics, Protocol};
 use crate::door::{Door, Looks, Refused};
 
@@ -25,7 +25,7 @@ impl GatewayMetrics {
 
     /// What the door counts.
     pub fn looks(&self) -> Looks {
-        let of = |result| self.logins.looked_up.of(LookLabels { result });
+        let of = |result| self.logins.looked_up.of(ResultLabels { result });
         Looks {
             remembered: of("remembered"),
             unknown: of("unknown"),

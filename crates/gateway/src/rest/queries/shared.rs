@@ -17,6 +17,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use skep_identity::Directory;
+use skep_metrics::Counter;
 use skep_protocol::Failure;
 use skep_protocol::origin::Claims;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -133,6 +134,19 @@ impl Slot {
     }
 }
 
+/// Searches by where their answer came from.
+#[derive(Clone, Debug, Default)]
+pub struct SharedCounts {
+    /// The stores were asked.
+    pub asked: Counter,
+    /// Another caller had asked within the accepted age, or was asking.
+    pub fresh: Counter,
+    /// It was older: shared searches had taken their part of the machine.
+    pub kept: Counter,
+    /// There was none.
+    pub refused: Counter,
+}
+
 /// See the [module](self).
 pub struct SharedAnswers {
     slots: Mutex<FxHashMap<Question, Arc<Slot>>>,
@@ -140,11 +154,12 @@ pub struct SharedAnswers {
     budget: Arc<Mutex<Budget>>,
     /// How many threads a question may keep busy.
     parallel: u32,
+    counts: SharedCounts,
 }
 
 impl SharedAnswers {
     /// For stores of so many partitions, which are asked side by side.
-    pub fn new(partitions: u32) -> SharedAnswers {
+    pub fn new(partitions: u32, counts: SharedCounts) -> SharedAnswers {
         let cores = std::thread::available_parallelism().map_or(1, |it| it.get());
         let cores = u32::try_from(cores).unwrap_or(u32::MAX);
         SharedAnswers {
@@ -152,6 +167,7 @@ impl SharedAnswers {
             turns: Arc::new(Semaphore::new(AT_A_TIME)),
             budget: Arc::new(Mutex::new(Budget::new(Instant::now()))),
             parallel: partitions.clamp(1, cores),
+            counts,
         }
     }
 
@@ -170,14 +186,22 @@ impl SharedAnswers {
         F: Future<Output = Result<Response<RestBody>, Problem>>,
     {
         let slot = self.slot(&question, directory);
-        let fresh = |now| Some(slot.within(accepted, now)?.response(now));
+        let fresh = |now| {
+            let given = slot.within(accepted, now)?;
+            self.counts.fresh.inc();
+            Some(given.response(now))
+        };
         if let Some(response) = fresh(Instant::now()) {
             return Ok(response);
         }
         let last = || {
             let now = Instant::now();
-            let last = slot.within(KEPT, now).map(|given| given.response(now));
-            last.ok_or_else(|| Problem::from(exhausted()))
+            let Some(given) = slot.within(KEPT, now) else {
+                self.counts.refused.inc();
+                return Err(Problem::from(exhausted()));
+            };
+            self.counts.kept.inc();
+            Ok(given.response(now))
         };
         // Failures are not shared: without a limit, everyone in the queue would wait for all failures before.
         let deadline = tokio::time::Instant::now() + PATIENCE;
@@ -190,6 +214,7 @@ impl SharedAnswers {
         let Some(turn) = self.turn(&slot, deadline).await else {
             return last();
         };
+        self.counts.asked.inc();
         let asked = Instant::now();
         let response = ask(self.spending(turn)).await?;
         self.keep(&slot, &question, asked, &response);

@@ -45,13 +45,24 @@ async fn asks(
     text(answered.ok().unwrap())
 }
 
+/// Searches: asked, fresh, kept, refused.
+fn counts(shared: &SharedAnswers) -> [u64; 4] {
+    let SharedCounts {
+        asked,
+        fresh,
+        kept,
+        refused,
+    } = &shared.counts;
+    [asked, fresh, kept, refused].map(Counter::get)
+}
+
 fn is(text: &str, is_shared: bool) -> (String, bool) {
     (text.to_string(), is_shared)
 }
 
 #[tokio::test]
 async fn equal_questions_of_equal_rights_have_one_answer() {
-    let shared = SharedAnswers::new(1);
+    let shared = SharedAnswers::new(1, SharedCounts::default());
     let directory = Arc::new(Directory::default());
     let one = || question("/a", None);
     assert_eq!(asks(&shared, one(), &directory, "1").await, is("1", false));
@@ -78,7 +89,7 @@ async fn equal_questions_of_equal_rights_have_one_answer() {
 
 #[tokio::test]
 async fn an_answer_under_other_rights_is_nobodys() {
-    let shared = SharedAnswers::new(1);
+    let shared = SharedAnswers::new(1, SharedCounts::default());
     let before = Arc::new(Directory::default());
     let one = || question("/a", Some("anna"));
     asks(&shared, one(), &before, "1").await;
@@ -96,17 +107,18 @@ async fn an_answer_under_other_rights_is_nobodys() {
 
 #[tokio::test]
 async fn those_who_ask_at_the_same_time_wait_for_one_answer() {
-    let shared = SharedAnswers::new(1);
+    let shared = SharedAnswers::new(1, SharedCounts::default());
     let directory = Arc::new(Directory::default());
     let answers = ["1", "2", "3"].map(|says| asks(&shared, question("/a", None), &directory, says));
     let [first, second, third] = answers;
     let answers = tokio::join!(first, second, third);
     assert_eq!(answers, (is("1", false), is("1", true), is("1", true)));
+    assert_eq!(counts(&shared), [1, 2, 0, 0]);
 }
 
 #[tokio::test]
 async fn who_goes_away_while_he_asks_leaves_the_question_to_the_next() {
-    let shared = SharedAnswers::new(1);
+    let shared = SharedAnswers::new(1, SharedCounts::default());
     let directory = Arc::new(Directory::default());
     let never = shared.answer(
         question("/a", None),
@@ -128,7 +140,7 @@ async fn who_goes_away_while_he_asks_leaves_the_question_to_the_next() {
 
 #[tokio::test]
 async fn beyond_the_budget_the_last_answer_is_given_or_none() {
-    let shared = SharedAnswers::new(1);
+    let shared = SharedAnswers::new(1, SharedCounts::default());
     let directory = Arc::new(Directory::default());
     asks(&shared, question("/a", None), &directory, "1").await;
     // It is not fresh any more, and the part of the machine is taken.
@@ -156,11 +168,12 @@ async fn beyond_the_budget_the_last_answer_is_given_or_none() {
     shared.budget.lock().left = 1;
     let answer = asks(&shared, question("/a", None), &directory, "2").await;
     assert_eq!(answer, is("2", false));
+    assert_eq!(counts(&shared), [2, 0, 1, 1]);
 }
 
 #[tokio::test]
 async fn a_short_wait_is_waited_for() {
-    let shared = SharedAnswers::new(1);
+    let shared = SharedAnswers::new(1, SharedCounts::default());
     let directory = Arc::new(Directory::default());
     shared.budget.lock().left = -10_000_000;
     let began = Instant::now();
@@ -171,7 +184,7 @@ async fn a_short_wait_is_waited_for() {
 
 #[tokio::test]
 async fn what_is_kept_is_bounded() {
-    let shared = SharedAnswers::new(1);
+    let shared = SharedAnswers::new(1, SharedCounts::default());
     let directory = Arc::new(Directory::default());
     for n in 0..MAX_QUESTIONS * 2 {
         let one = question(&format!("/{n}"), None);
@@ -207,7 +220,7 @@ async fn what_is_kept_is_bounded() {
 
 #[tokio::test]
 async fn who_wants_a_newer_one_gets_a_newer_one() {
-    let shared = SharedAnswers::new(1);
+    let shared = SharedAnswers::new(1, SharedCounts::default());
     let directory = Arc::new(Directory::default());
     asks(&shared, question("/a", None), &directory, "1").await;
     let newer = shared.answer(
@@ -242,7 +255,7 @@ async fn who_wants_a_newer_one_gets_a_newer_one() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_waits_for_all_failures_of_others() {
-    let shared = SharedAnswers::new(1);
+    let shared = SharedAnswers::new(1, SharedCounts::default());
     let directory = Arc::new(Directory::default());
     let slow = || {
         shared.answer(question("/a", None), FRESH, &directory, |_| async {
@@ -265,7 +278,7 @@ async fn nobody_waits_for_all_failures_of_others() {
 
 #[tokio::test]
 async fn a_failure_is_not_shared() {
-    let shared = SharedAnswers::new(1);
+    let shared = SharedAnswers::new(1, SharedCounts::default());
     let directory = Arc::new(Directory::default());
     let failed = shared
         .answer(question("/a", None), FRESH, &directory, |_| async {
