@@ -119,6 +119,30 @@ fn the_report_says_why_a_test_case_failed() {
 }
 
 #[test]
+fn a_mocked_worker_that_cannot_go_on_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let model = r#"<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="t"
+        xmlns:zeebe="http://camunda.org/schema/zeebe/1.0"><process id="p" isExecutable="true">
+        <startEvent id="s"/><sequenceFlow id="f" sourceRef="s" targetRef="count"/>
+        <serviceTask id="count"><extensionElements><zeebe:taskDefinition type="count"/><zeebe:properties>
+        <zeebe:property name="camundaModeler:exampleOutputJson" value="[1]"/></zeebe:properties>
+        </extensionElements></serviceTask></process></definitions>"#;
+    std::fs::write(here.join("p.bpmn"), model).unwrap();
+    let text = r#"{"testCases": [{"name": "counted", "instructions": [
+        {"type": "MOCK_JOB_WORKER_COMPLETE_JOB", "jobType": "count", "useExampleData": true},
+        {"type": "CREATE_PROCESS_INSTANCE", "processDefinitionSelector": {"processDefinitionId": "p"}},
+        {"type": "ASSERT_PROCESS_INSTANCE", "processInstanceSelector": {"processDefinitionId": "p"},
+            "state": "IS_COMPLETED"}]}]}"#;
+    std::fs::write(here.join("p.json"), text).unwrap();
+    let done = test(here, &["p.json", "--timeout", "3s"]);
+    let said = stdout(&done);
+    assert_eq!(done.status.code(), Some(1), "{said}{}", stderr(&done));
+    let why = "the mocked worker of 'count': the example data of element 'count' is no JSON object";
+    assert!(said.contains(why), "{said}");
+}
+
+#[test]
 fn some_test_cases_are_run_and_reported_as_json() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();

@@ -164,7 +164,7 @@ async fn run_case(
     // Who interrupts it finds a server that others use as it was.
     let done = tokio::select! {
         () = end => None,
-        failure = run_instructions(&mut world, case) => Some(failure),
+        failure = run_instructions(&mut world, case, CASE) => Some(failure),
     };
     match &mut own {
         Some(server) if done.is_some() => server.still_runs()?,
@@ -181,15 +181,16 @@ async fn run_case(
     })
 }
 
-async fn run_instructions(world: &mut World, case: &TestCase) -> Option<Failure> {
-    let end = tokio::time::Instant::now() + CASE;
+/// `None`: all was as the case expects. It takes no longer than `limit`.
+async fn run_instructions(world: &mut World, case: &TestCase, limit: Duration) -> Option<Failure> {
+    let end = tokio::time::Instant::now() + limit;
     for (index, placed) in case.instructions.iter().enumerate() {
         let done = step::carry_out(world, &placed.instruction);
         let mut result = match tokio::time::timeout_at(end, done).await {
             Ok(result) => result,
             Err(_) => Err(Wrong::Refused(format!(
                 "the test case has taken longer than {} s",
-                CASE.as_secs()
+                limit.as_secs()
             ))),
         };
         // What a mocked worker could not do is nothing that the test case has asked for.
@@ -209,4 +210,33 @@ async fn run_instructions(world: &mut World, case: &TestCase) -> Option<Failure>
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_test_case_does_not_wait_beyond_its_limit() {
+        // Takes connections, and answers nothing.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let rest = RestArgs {
+            json: false,
+            address: format!("http://{}", silent.local_addr().unwrap()),
+        };
+        let mut world = World::new(rest, Duration::from_secs(3600), Clock::Pinned(None));
+        let text = r#"{"testCases": [{"name": "slow", "instructions": [
+            {"type": "PUBLISH_MESSAGE", "name": "paid", "correlationKey": "1"}]}]}"#;
+        let file = document::read(Path::new("slow.json"), text).unwrap();
+        let limit = Duration::from_secs(1);
+        let failure = run_instructions(&mut world, &file.cases[0], limit).await;
+        match failure.map(|failure| failure.wrong) {
+            Some(Wrong::Refused(why)) => {
+                assert_eq!(why, "the test case has taken longer than 1 s");
+            }
+            other => panic!("{}", other.is_none()),
+        }
+    }
 }
