@@ -185,11 +185,11 @@ async fn accept_one(
 
 /// Accepts a connection that the kernel has, also one that the runtime has not heard of.
 fn accept_at_once(listener: &TcpListener) -> io::Result<(StdStream, IpAddr)> {
-    let (socket, _) = SockRef::from(listener).accept()?;
+    let (socket, peer) = SockRef::from(listener).accept()?;
     socket.set_nonblocking(true)?;
-    let stream = StdStream::from(socket);
-    let peer = stream.peer_addr()?;
-    Ok((stream, peer.ip()))
+    // Not asked of the socket: a client that has gone meanwhile must not end the loop over those who wait behind it.
+    let peer = peer.as_socket().ok_or(io::ErrorKind::InvalidData)?;
+    Ok((StdStream::from(socket), peer.ip()))
 }
 
 /// A stop ends the listener once no connection is open and none came for this long.
