@@ -136,9 +136,13 @@ impl Door<'_> {
             }
         }
         refuse_handshakes(sockets);
-        while let Ok(permit) = Arc::clone(&self.room).try_acquire_owned()
-            && let Ok((stream, peer)) = accept_at_once(sockets)
-        {
+        for _ in 0..QUEUED {
+            let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() else {
+                break;
+            };
+            let Ok((stream, peer)) = accept_at_once(sockets) else {
+                break;
+            };
             // An error is one of this connection alone, which is closed.
             let _ = self.hand_over((stream, peer), permit, connections, &connect);
         }
@@ -194,6 +198,10 @@ fn accept_at_once(listener: &TcpListener) -> io::Result<(StdStream, IpAddr)> {
 
 /// A stop ends the listener once no connection is open and none came for this long.
 const QUIET: Duration = Duration::from_millis(20);
+
+/// More connections than the kernel queues for a listener (128 and one). Where further handshakes are not refused, the loop over
+/// the queue ends all the same.
+const QUEUED: usize = 256;
 
 /// Makes the kernel drop the first packet of further handshakes. A client sends it again after a second, and is refused then:
 /// by that time nobody listens.
