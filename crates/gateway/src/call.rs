@@ -221,16 +221,15 @@ impl FrontEnd {
         timeout: Duration,
         watch: &Stopwatch,
     ) -> (Result<Response, Failure>, Timings) {
-        let kind = RequestKind::of(&request.command);
-        let sent = Instant::now();
-        let reply = self.send(request, timeout);
+        let sent = self.send(request, timeout);
+        let (kind, at) = (sent.kind, sent.at);
         tokio::select! {
             biased;
-            answer = reply => self.answered(answer, watch),
+            answer = sent => self.answered(answer, watch),
             () = self.stop.clone().stopped() => {
                 let result = Err(Failure::Unavailable(STOPPING.to_string()));
                 let metrics = &self.metrics.broker_requests;
-                metrics.observe(kind, &result, ns(sent.elapsed()));
+                metrics.observe(kind, &result, ns(at.elapsed()));
                 (result, Timings::default())
             }
         }
