@@ -290,7 +290,7 @@ impl Broker {
 
     /// Creations go round the partitions that can accept them; if none can, the first one in turn gives the reason.
     fn submit_anywhere(&self, request: Request, started: Instant) -> Result<Reply, Failure> {
-        let partitions = self.routing().count() as usize;
+        let partitions = self.routing().accepting() as usize;
         let first = self.next_creation.fetch_add(1, Ordering::Relaxed);
         let in_turn = |offset: usize| ((first + offset) % partitions) as u32 + 1;
         let free = (0..partitions)

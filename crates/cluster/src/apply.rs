@@ -261,7 +261,9 @@ impl State {
             Operation::StartPartitionScaleUp { partition_count } => {
                 self.begin_scaling(*partition_count);
             }
-            Operation::UpdateRoutingState { .. } => self.end_scaling(),
+            Operation::UpdateRoutingState { partition_count } => {
+                self.update_routing(*partition_count);
+            }
             Operation::UpdateIncarnationNumber => self.begin_incarnation(),
             Operation::PartitionBootstrap {
                 broker_id,

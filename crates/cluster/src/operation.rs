@@ -44,7 +44,7 @@ pub enum Operation {
     StartPartitionScaleUp { partition_count: u32 },
     /// The new partitions get what every partition has.
     AwaitRedistribution { partition_count: u32 },
-    /// The new partitions take part.
+    /// So many partitions get new instances. New ones of them take part from now on; those above are drained.
     UpdateRoutingState { partition_count: u32 },
     PartitionReconfigurePriority {
         broker_id: u32,

@@ -213,8 +213,7 @@ impl State {
         partitions: Option<u32>,
     ) -> Result<Vec<Operation>, Refusal> {
         self.check_brokers(brokers)?;
-        // What was given up half-way goes on.
-        let partitions = partitions.unwrap_or(self.partitions);
+        let partitions = partitions.unwrap_or_else(|| self.wanted_partitions());
         self.check_partitions(partitions)?;
         let copies = copies.unwrap_or_else(|| self.replication_factor());
         if copies == 0 || copies as usize > brokers.len() {
@@ -227,7 +226,8 @@ impl State {
         let wanted = Layout {
             nodes: brokers.iter().copied().collect(),
             copies,
-            partitions,
+            // Those that are drained have their copies too.
+            partitions: partitions.max(self.partitions),
         };
         let add = brokers.iter().filter(|broker| !self.is_ready(**broker));
         let mut operations: Vec<Operation> = add
@@ -235,6 +235,11 @@ impl State {
             .collect();
         let (old, new): (Vec<_>, Vec<_>) = (wanted.replicas().into_iter())
             .partition(|(partition, _)| *partition <= self.active_partitions());
+        if new.is_empty() && partitions != self.accepting_partitions() {
+            operations.push(Operation::UpdateRoutingState {
+                partition_count: partitions,
+            });
+        }
         self.scale_up(new, &mut operations);
         for (partition, replicas) in old {
             self.move_to(partition, &replicas, &mut operations);
@@ -244,16 +249,27 @@ impl State {
         Ok(operations)
     }
 
+    /// As many as get new instances, or as were to get them when scaling up was given up half-way.
+    fn wanted_partitions(&self) -> u32 {
+        if self.is_scaling_up() {
+            self.partitions
+        } else {
+            self.accepting_partitions()
+        }
+    }
+
     fn check_partitions(&self, partitions: u32) -> Result<(), Refusal> {
         let there = self.partitions;
+        let founding = self.routing().founding();
         if partitions < there && self.is_scaling_up() {
             return invalid(format!(
                 "the cluster was to have {there} partitions, and that was given up half-way: it goes on when you ask for {there} again"
             ));
         }
-        if partitions < there {
+        if partitions < founding {
             return invalid(format!(
-                "the cluster has {there} partitions, and would have {partitions}: they can become more, but not fewer"
+                "the cluster would have {partitions} partitions, and it began with {founding}: over these correlation keys are spread, so that \
+                 it needs them. Ask for {founding} or more"
             ));
         }
         if partitions > MAX_PARTITIONS {

@@ -54,6 +54,7 @@ mod tests {
             scaled: Some(Scaled {
                 founding: 1,
                 active: 2,
+                accepting: None,
             }),
             ..cluster(&[0, 1, 2], 3, 2)
         };

@@ -58,6 +58,9 @@ pub struct Scaled {
     /// Correlation keys are spread over these.
     pub founding: u32,
     pub active: u32,
+    /// Those above are drained: they get no new instances. None: all that take part get some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepting: Option<u32>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -132,20 +135,31 @@ pub enum Outcome {
 impl State {
     /// Where keys live.
     pub fn routing(&self) -> Routing {
-        let Scaled { founding, active } = self.scaling();
-        Routing::scaled(founding, active, self.partitions).at_version(self.routing_version)
+        let Scaled {
+            founding, active, ..
+        } = self.scaling();
+        Routing::scaled(founding, active, self.partitions)
+            .accepting_only(self.accepting_partitions())
+            .at_version(self.routing_version)
     }
 
     fn scaling(&self) -> Scaled {
         self.scaled.unwrap_or(Scaled {
             founding: self.partitions,
             active: self.partitions,
+            accepting: None,
         })
     }
 
     /// The first ones take part; the others have just come about.
     pub fn active_partitions(&self) -> u32 {
         self.scaling().active
+    }
+
+    /// Of those that take part the first ones get new instances; the others are drained.
+    pub fn accepting_partitions(&self) -> u32 {
+        let scaling = self.scaling();
+        scaling.accepting.unwrap_or(scaling.active)
     }
 
     /// Partitions exist that do not take part yet.
@@ -162,12 +176,17 @@ impl State {
         }
     }
 
-    /// All of them take part.
-    pub(crate) fn end_scaling(&mut self) {
-        if let Some(scaled) = &mut self.scaled
-            && scaled.active < self.partitions
-        {
-            scaled.active = self.partitions;
+    /// The first `partitions` get new instances from now on. Those of them that have just come about take part.
+    pub(crate) fn update_routing(&mut self, partitions: u32) {
+        let before = self.scaling();
+        let active = before.active.max(partitions.min(self.partitions));
+        let after = Scaled {
+            founding: before.founding,
+            active,
+            accepting: Some(partitions.max(before.founding)).filter(|first| *first < active),
+        };
+        if after != before {
+            self.scaled = Some(after);
             self.routing_version += 1;
         }
     }

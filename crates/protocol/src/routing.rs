@@ -14,6 +14,8 @@ pub struct Routing {
     partitions: u32,
     /// Those that take part: the first ones.
     active: u32,
+    /// Those that get new instances: the first ones. The others that take part are drained.
+    accepting: u32,
     /// Those over which correlation keys are spread: the first ones.
     founding: u32,
     /// The partition of each slot of correlation keys. Their number is a multiple of the partitions with which the cluster began,
@@ -39,9 +41,17 @@ impl Routing {
             version: 1,
             partitions: partitions.max(active),
             active,
+            accepting: active,
             founding,
             slots: (0..slots).map(|slot| slot % founding + 1).collect(),
         }
+    }
+
+    /// Only so many partitions get new instances; those above are drained.
+    #[must_use]
+    pub fn accepting_only(self, partitions: u32) -> Routing {
+        let accepting = partitions.clamp(self.founding, self.active);
+        Routing { accepting, ..self }
     }
 
     /// As the cluster numbers its changes.
@@ -61,6 +71,11 @@ impl Routing {
     /// How many take part.
     pub fn count(&self) -> u32 {
         self.active
+    }
+
+    /// How many get new instances: the first ones.
+    pub fn accepting(&self) -> u32 {
+        self.accepting
     }
 
     /// The partitions with which the cluster began. Correlation keys are spread over them.
@@ -149,5 +164,16 @@ mod tests {
         assert_eq!(routing.partitions().collect::<Vec<_>>(), [1, 2, 3, 4]);
         assert_eq!(routing.home(Key::new(6, 1)), Some(6));
         assert_eq!(routing.home(Key::new(7, 1)), None);
+    }
+
+    #[test]
+    fn a_partition_that_is_drained_takes_part_and_gets_no_new_instances() {
+        let routing = Routing::scaled(3, 6, 6).accepting_only(4);
+        assert_eq!((routing.accepting(), routing.count()), (4, 6));
+        assert_eq!(routing.home(Key::new(6, 1)), Some(6));
+        assert_eq!(Routing::new(3).accepting(), 3);
+        // Correlation keys are spread over the founding ones, which can start instances themselves.
+        assert_eq!(Routing::scaled(3, 6, 6).accepting_only(1).accepting(), 3);
+        assert_eq!(Routing::scaled(3, 4, 6).accepting_only(6).accepting(), 4);
     }
 }

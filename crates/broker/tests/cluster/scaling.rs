@@ -27,6 +27,14 @@ fn waits() -> Bpmn {
         .end("e")
 }
 
+fn waits_then_works() -> Bpmn {
+    Bpmn::process("waits-then-works")
+        .start("s")
+        .catch_message("m", "paid", "=order")
+        .service_task("t", "work")
+        .end("e")
+}
+
 /// Creates instances until each of the partitions has got one.
 async fn work_on_all(rig: &Rig, partitions: u32) -> HashSet<Key> {
     let mut created = HashSet::new();
@@ -107,9 +115,80 @@ async fn a_node_that_is_alone_gets_more_partitions() {
     rig.deploy(&waits()).await;
     work_on_all(&rig, 4).await;
     expect_messages_everywhere(&rig, 4).await;
-    let fewer = ask(&rig, to(3), false).await;
+    let fewer = ask(&rig, to(0), false).await;
     assert!(matches!(fewer, Err(Refusal::Invalid(_))), "{fewer:?}");
     stop(rig).await;
+}
+
+/// The search knows of the instance.
+async fn is_found(rig: &Rig, key: Key) -> bool {
+    let query = Query::Get {
+        entity: &PROCESS_INSTANCE,
+        key,
+    };
+    let found = rig.broker.query(query, Consistency::ReadYourWrites).await;
+    matches!(found, Ok((Answer::Row(Some(_)), 0)))
+}
+
+/// The partitions that get the next instances.
+async fn partitions_of_new_work(rig: &Rig) -> HashSet<u32> {
+    let mut seen = HashSet::new();
+    for _ in 0..12 {
+        seen.extend(create_one(rig).await.partition());
+    }
+    seen
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_that_is_drained_ends_what_it_has_and_gets_nothing_new() {
+    let nodes = Nodes::new(3, 1);
+    let mut rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    rigs[0].deploy(&waits_then_works()).await;
+    change(&rigs.iter().collect::<Vec<_>>(), to(3)).await;
+    let mut under_way = work_on_all(&rigs[1], 3).await;
+    let mut waiting = HashSet::new();
+    let mut orders = Vec::new();
+    while waiting.len() < 3 {
+        let order = format!("order-{}", orders.len());
+        let variables = format!(r#"{{"order":"{order}"}}"#);
+        let new = insist(&rigs[0], create("waits-then-works", &variables, None)).await;
+        let Ok(Response::ProcessInstanceCreated(new)) = new else {
+            panic!("{new:?}");
+        };
+        waiting.extend(new.process_instance_key.partition());
+        under_way.insert(new.process_instance_key);
+        orders.push(order);
+    }
+    change(&rigs.iter().collect::<Vec<_>>(), to(1)).await;
+    // A node that was away learns of it.
+    stop(rigs.pop().unwrap()).await;
+    rigs.push(nodes.open(2).await);
+    for rig in &rigs {
+        wait_until("the routing", || rig.broker.routing().accepting() == 1).await;
+        assert_eq!(partitions_of_new_work(rig).await, [1].into());
+    }
+    for order in orders {
+        insist(&rigs[2], publish("paid", &order, "{}"))
+            .await
+            .unwrap();
+    }
+    all_are_there(&rigs[0], under_way.clone()).await;
+    for key in &under_way {
+        let found = is_found(&rigs[1], *key).await;
+        assert!(found, "{key} cannot be found");
+    }
+    // They are taken back one after the other, with what was deployed meanwhile.
+    rigs[1]
+        .deploy(&Bpmn::process("late").start("s").end("e"))
+        .await;
+    change(&rigs.iter().collect::<Vec<_>>(), to(2)).await;
+    assert_eq!(partitions_of_new_work(&rigs[0]).await, [1, 2].into());
+    change(&rigs.iter().collect::<Vec<_>>(), to(4)).await;
+    work_on_all(&rigs[0], 4).await;
+    for _ in 0..8 {
+        insist(&rigs[2], create("late", "{}", None)).await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

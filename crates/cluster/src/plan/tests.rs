@@ -320,16 +320,119 @@ fn scaling_that_was_given_up_goes_on_with_the_next_change() {
     assert!(reason.contains("ask for 4 again"), "{reason}");
 }
 
-#[test]
-fn partitions_do_not_become_fewer_nor_too_many() {
-    let state = cluster(&[0], 1, 3);
-    for count in [0, 2, 1025] {
-        assert!(matches!(
-            refused(&state, &partitions(count)),
-            Refusal::Invalid(_)
-        ));
+/// Two partitions became four.
+fn scaled() -> State {
+    let mut state = cluster(&[0, 1], 1, 2);
+    carried_out(&mut state, &partitions(4));
+    state
+}
+
+/// The request is planned, and all its operations are done.
+fn carried_out(state: &mut State, request: &Request) {
+    let planned = state.plan(request, 0).unwrap();
+    state.apply(Entry::Begin {
+        revision: state.revision,
+        operations: planned.operations,
+        now: 0,
+    });
+    while state.running.is_some() {
+        done(state);
     }
+    assert_eq!(state.routing(), planned.expected.routing());
+    assert_eq!(state.nodes.len(), planned.expected.nodes.len());
+}
+
+fn routed(state: &State) -> (u32, u32, u32) {
+    let routing = state.routing();
+    (routing.founding(), routing.accepting(), routing.count())
+}
+
+#[test]
+fn partitions_become_fewer_by_being_drained() {
+    let mut state = scaled();
+    assert_eq!(routed(&state), (2, 4, 4));
+    assert_eq!(
+        names(&state, &partitions(3)),
+        ["UpdateRoutingState { partition_count: 3 }"]
+    );
+    let version = state.routing_version;
+    carried_out(&mut state, &partitions(3));
+    assert_eq!(
+        routed(&state),
+        (2, 3, 4),
+        "what runs on the fourth goes on there"
+    );
+    assert_eq!(state.routing_version, version + 1);
     assert_eq!(names(&state, &partitions(3)), [""; 0]);
+    let decoded = State::decode(&state.encode()).unwrap();
+    assert_eq!(decoded, state);
+    // Changes that are about something else leave it as it is.
+    carried_out(&mut state, &scale(&[2], &[], Some(2)));
+    assert_eq!(routed(&state), (2, 3, 4));
+    assert_eq!(state.replicas(4).len(), 2, "it has copies as all have");
+}
+
+#[test]
+fn a_partition_that_is_drained_is_taken_back_before_new_ones_come() {
+    let mut state = scaled();
+    carried_out(&mut state, &partitions(2));
+    assert_eq!(routed(&state), (2, 2, 4));
+    assert_eq!(
+        names(&state, &partitions(3)),
+        ["UpdateRoutingState { partition_count: 3 }"]
+    );
+    assert_eq!(
+        names(&state, &partitions(5)),
+        [
+            "StartPartitionScaleUp { partition_count: 5 }",
+            "5 begins on 0 with 1",
+            "AwaitRedistribution { partition_count: 5 }",
+            "UpdateRoutingState { partition_count: 5 }",
+        ]
+    );
+    carried_out(&mut state, &partitions(5));
+    assert_eq!(routed(&state), (2, 5, 5));
+}
+
+#[test]
+fn partitions_get_no_new_instances_before_their_nodes_go() {
+    let mut state = cluster(&[0, 1], 1, 1);
+    carried_out(&mut state, &partitions(2));
+    let request = Request::Scale {
+        add: Vec::new(),
+        remove: vec![1],
+        count: None,
+        partitions: Some(1),
+        replication_factor: None,
+    };
+    assert_eq!(
+        names(&state, &request),
+        [
+            "UpdateRoutingState { partition_count: 1 }",
+            "0 joins 2 with 1",
+            "1 leaves 2",
+            "remove 1",
+        ]
+    );
+    carried_out(&mut state, &request);
+    assert_eq!(routed(&state), (1, 1, 2));
+}
+
+#[test]
+fn there_are_not_fewer_partitions_than_the_cluster_began_with_nor_too_many() {
+    let state = scaled();
+    for (count, reason) in [
+        (0, "began with 2"),
+        (1, "began with 2"),
+        (1025, "1024 at most"),
+    ] {
+        let refusal = refused(&state, &partitions(count));
+        assert!(
+            matches!(&refusal, Refusal::Invalid(text) if text.contains(reason)),
+            "{refusal}"
+        );
+    }
+    assert_eq!(names(&state, &partitions(4)), [""; 0]);
 }
 
 #[test]

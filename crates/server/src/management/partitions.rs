@@ -60,6 +60,8 @@ fn one(broker: &Broker, handle: &PartitionHandle) -> Value {
         "exportedPosition": exported.map_or(json!(-1), |position| json!(position)),
         "exporters": super::exporters::of_partition(handle),
         "busiestInstances": busiest(status),
+        "isDraining": status.partition > broker.routing().accepting(),
+        "liveElementInstances": status.live_element_instances.load(Ordering::Relaxed),
         "bannedInstances": status.banned_instances.load(Ordering::Relaxed),
         "clock": clock(broker, status),
         "health": tree(status),

@@ -265,6 +265,7 @@ async fn partitions_have_the_documented_shape() {
         "processedPositionInSnapshot",
         "exportedPosition",
         "busiestInstances",
+        "liveElementInstances",
     ] {
         assert!(one.get(field).is_some(), "{field} not in {one}");
     }

@@ -89,9 +89,6 @@
 {{- $there := lookup "v1" "ConfigMap" .Release.Namespace (printf "%s-cluster" (include "skep.fullname" .)) -}}
 {{- if $there -}}
 {{- $was := index (index $there.data "cluster.yaml" | fromYaml) "camunda.cluster" -}}
-{{- if gt (index $was "partition-count" | int) (.Values.orchestration.partitionCount | int) -}}
-{{- include "skep.refuse" (printf "orchestration.partitionCount is %v, and the cluster has %v partitions: they can become more, but not fewer (docs/scaling.md)" .Values.orchestration.partitionCount (index $was "partition-count")) -}}
-{{- end -}}
 {{- if and (eq (index $was "size" | int) 1) (gt (include "skep.size" . | int) 1) -}}
 {{- include "skep.refuse" (printf "orchestration.clusterSize is %s, and the release is a node alone: it would have to start again before others can come, and Kubernetes would wait for these first. Install with two nodes or more, and move (docs/how-to/move-from-camunda.md)" (include "skep.size" .)) -}}
 {{- end -}}

@@ -1,5 +1,6 @@
 //! `skep status`.
 
+mod draining;
 mod problems;
 mod ready;
 
@@ -126,6 +127,7 @@ fn page(topology: &Topology, nodes: &Value, change: &Value, problems: &[String])
         }
     }
     text.push_str(&crate::cli::table(&rows));
+    text.push_str(&draining::lines(nodes));
     text.push_str(&exporters(nodes));
     text.push_str(&busiest(nodes));
     for (n, problem) in problems.iter().enumerate() {

@@ -28,18 +28,18 @@ pub fn topology(broker: &Broker, state: &State) -> Value {
     Value::Object(shown)
 }
 
-/// Which partitions take requests, and over which correlation keys are spread.
+/// Which partitions get new instances, and over which correlation keys are spread. The others are new, or drained.
 fn routing(state: &State) -> Value {
-    let (active, all) = (state.active_partitions(), state.partitions);
-    let new: Vec<u32> = (active + 1..=all).collect();
-    let requests = if !state.is_scaling_up() {
+    let (accepting, all) = (state.accepting_partitions(), state.partitions);
+    let others: Vec<u32> = (accepting + 1..=all).collect();
+    let requests = if others.is_empty() {
         json!({ "strategy": "AllPartitions", "partitionCount": all })
     } else {
         json!({
             "strategy": "ActivePartitions",
-            "basePartitionCount": active,
+            "basePartitionCount": accepting,
             "additionalActivePartitions": [],
-            "inactivePartitions": new,
+            "inactivePartitions": others,
         })
     };
     let founding = state.routing().founding();

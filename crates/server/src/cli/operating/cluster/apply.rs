@@ -25,7 +25,7 @@ pub struct ApplyArgs {
     /// Copies that each partition is to have [default: as many as it has].
     #[arg(long, value_name = "COPIES", value_parser = clap::value_parser!(u64).range(1..=7))]
     replication_factor: Option<u64>,
-    /// Partitions that the cluster is to have; they can become more, not fewer [default: as many as it has].
+    /// Partitions that the cluster is to have; if there are more, the others are drained [default: as many as it has].
     #[arg(long, value_name = "PARTITIONS", value_parser = clap::value_parser!(u64).range(1..=1024))]
     partitions: Option<u64>,
     /// Do nothing but take nodes away: what comes before pods are removed.
