@@ -38,9 +38,15 @@
 {{- if ($o.upgrade | default dict).prepare -}}
 {{- include "skep.refuse" "orchestration.upgrade.prepare is true: this version of the chart knows no prepared upgrade. Versions that follow each other roll (docs/how-to/upgrade.md)" -}}
 {{- end -}}
-{{- range $where, $backup := dict "orchestration.backup" $o.backup "orchestration.data.backup" $o.data.backup "orchestration.data.primaryStorage.backup" ($o.data.primaryStorage | default dict).backup -}}
-{{- if $backup -}}
-{{- include "skep.refuse" (printf "%s is set: there is no backup of a running node in this version. Remove it; a copy of the claims of a stopped release is one" $where) -}}
+{{- if $o.backup -}}
+{{- include "skep.refuse" "orchestration.backup is set: backups are set up at orchestration.data.primaryStorage.backup, with the names below camunda.data.primary-storage.backup (docs/backup.md)" -}}
+{{- end -}}
+{{- $backup := include "skep.backup" . | fromYaml -}}
+{{- range $kind, $keys := dict "s3" (list "accessKey" "secretKey" "ssecKey") "azure" (list "accountKey" "connectionString" "sasToken") -}}
+{{- range $given, $_ := index $backup $kind | default dict -}}
+{{- if has (camelcase (kebabcase $given | replace "-" "_") | untitle) $keys -}}
+{{- include "skep.refuse" (printf "orchestration.data.primaryStorage.backup.%s.%s is a secret, and would stand in a ConfigMap: give it by orchestration.env, as CAMUNDA_DATA_PRIMARYSTORAGE_BACKUP_%s_%s with a secretKeyRef" $kind $given (upper $kind) (kebabcase $given | replace "-" "" | upper)) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 

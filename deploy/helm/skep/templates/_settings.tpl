@@ -95,6 +95,14 @@ user-{{ $n }}-password: {{ . | b64enc | quote }}
 {{- end }}
 {{- end -}}
 
+{{/* Settings below camunda.data.primary-storage.backup, as the values name them. */}}
+{{- define "skep.backup" -}}
+{{- $o := .Values.orchestration -}}
+{{- with ($o.data.primaryStorage | default dict).backup | default $o.data.backup }}
+{{- toYaml . }}
+{{- end }}
+{{- end -}}
+
 {{/* application.yaml, as the chart makes it. */}}
 {{- define "skep.application" -}}
 {{- $o := .Values.orchestration -}}
@@ -125,6 +133,10 @@ camunda:
     {{- end }}
     {{- with $o.data.disk.freeSpace.replication }}
     primary-storage.disk.free-space.replication: {{ . }}
+    {{- end }}
+    {{- with include "skep.backup" . | fromYaml }}
+    primary-storage.backup:
+      {{- toYaml . | nindent 6 }}
     {{- end }}
     secondary-storage:
       type: {{ $storage }}
