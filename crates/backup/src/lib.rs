@@ -30,7 +30,7 @@ pub use manifest::{Cut, FORMAT, LogPart, Manifest, PartitionManifest, StoredObje
 pub use object::{PIECE, pack, unpack};
 pub use place::Place;
 pub use read::Reader;
-pub use skep_objects::{Location, ObjectError, S3};
+pub use skep_objects::{Azure, BadConnectionString, Gcs, Location, ObjectError, S3};
 pub use upload::Upload;
 pub use verify::{Verified, verify};
 

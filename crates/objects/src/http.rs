@@ -43,7 +43,7 @@ impl HttpConnector for HyperConnector {
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(CONNECT_LIMIT));
         let failed = |error: std::io::Error| object_store::Error::Generic {
-            store: "S3",
+            store: "objects",
             source: format!("the certificates of this machine cannot be read: {error}").into(),
         };
         let https = HttpsConnectorBuilder::new()

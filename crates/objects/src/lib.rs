@@ -1,4 +1,4 @@
-//! Object stores: a bucket of S3 or of a service with its API, or a directory.
+//! Object stores: a bucket of S3 or of a service with its API, a bucket of Google's, a container of Azure's, or a directory.
 //!
 //! [`s3_builder`] joins the settings of a bucket with those of its environment and with our own HTTP client. [`Objects`] is a store of
 //! whole objects below one prefix, for backups.
@@ -12,12 +12,18 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod azure;
+mod errors;
+mod gcs;
 mod http;
 mod s3;
 mod store;
 
+pub use azure::{Azure, BadConnectionString};
+pub use errors::one_line;
+pub use gcs::Gcs;
 pub use http::HyperConnector;
-pub use s3::{S3, one_line, s3_builder};
+pub use s3::{S3, s3_builder};
 pub use store::{Listed, Location, MAX_LISTED, ObjectError, Objects};
 
 use std::time::Duration;

@@ -56,10 +56,3 @@ pub fn s3_builder(bucket: &S3, retry_for: Duration) -> AmazonS3Builder {
     }
     builder
 }
-
-/// An error of the service in one line of at most 500 characters.
-pub fn one_line(error: &object_store::Error) -> String {
-    let text = error.to_string();
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").chars().take(500).collect()
-}

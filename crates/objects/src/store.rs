@@ -6,11 +6,15 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
+use object_store::azure::MicrosoftAzure;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 
-use crate::s3::{S3, one_line, s3_builder};
+use crate::azure::{Azure, azure_builder, make_container};
+use crate::errors::one_line;
+use crate::gcs::{Gcs, gcs_builder};
+use crate::s3::{S3, s3_builder};
 
 /// Names in one list. A backup of 20 GiB has about 5,000 objects.
 pub const MAX_LISTED: usize = 1 << 20;
@@ -20,28 +24,34 @@ pub const MAX_LISTED: usize = 1 << 20;
 pub enum Location {
     /// A directory, which all nodes that use it have mounted.
     Directory(PathBuf),
-    Bucket {
+    S3 {
         bucket: S3,
         /// In front of all names; may be empty.
         prefix: String,
         /// One request with its retries.
         limit: Duration,
     },
+    Gcs {
+        bucket: Gcs,
+        prefix: String,
+        limit: Duration,
+    },
+    Azure {
+        container: Azure,
+        limit: Duration,
+    },
 }
 
 impl std::fmt::Display for Location {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Location::Directory(path) => write!(f, "{}", path.display()),
-            Location::Bucket { bucket, prefix, .. } => {
-                write!(f, "s3://{}", bucket.bucket)?;
-                if prefix.is_empty() {
-                    Ok(())
-                } else {
-                    write!(f, "/{prefix}")
-                }
-            }
-        }
+        let (scheme, bucket, prefix) = match self {
+            Location::Directory(path) => return write!(f, "{}", path.display()),
+            Location::S3 { bucket, prefix, .. } => ("s3", &bucket.bucket, prefix.as_str()),
+            Location::Gcs { bucket, prefix, .. } => ("gs", &bucket.bucket, prefix.as_str()),
+            Location::Azure { container, .. } => ("azure", &container.container, ""),
+        };
+        let slash = if prefix.is_empty() { "" } else { "/" };
+        write!(f, "{scheme}://{bucket}{slash}{prefix}")
     }
 }
 
@@ -65,11 +75,19 @@ pub struct Listed {
     pub modified: SystemTime,
 }
 
+/// The service says that there is nothing in which an object could be.
+fn is_no_bucket(error: &Error) -> bool {
+    let text = error.to_string();
+    text.contains("NoSuchBucket") || text.contains("ContainerNotFound")
+}
+
 #[derive(Clone, Debug)]
 pub struct Objects {
     store: Arc<dyn ObjectStore>,
     prefix: Path,
     shown: String,
+    /// The container, if it is to be made when it is missing.
+    makes: Option<Arc<(MicrosoftAzure, Azure)>>,
 }
 
 impl Objects {
@@ -83,6 +101,7 @@ impl Objects {
             store: shown.clone(),
             reason,
         };
+        let mut makes = None;
         let (store, prefix): (Arc<dyn ObjectStore>, Path) = match location {
             Location::Directory(path) => {
                 std::fs::create_dir_all(path).map_err(|error| unavailable(error.to_string()))?;
@@ -92,7 +111,7 @@ impl Objects {
                     .with_automatic_cleanup(true);
                 (Arc::new(store), Path::default())
             }
-            Location::Bucket {
+            Location::S3 {
                 bucket,
                 prefix,
                 limit,
@@ -101,11 +120,29 @@ impl Objects {
                 let store = store.map_err(|error| unavailable(one_line(&error)))?;
                 (Arc::new(store), Path::from(prefix.as_str()))
             }
+            Location::Gcs {
+                bucket,
+                prefix,
+                limit,
+            } => {
+                let store = gcs_builder(bucket, *limit).build();
+                let store = store.map_err(|error| unavailable(one_line(&error)))?;
+                (Arc::new(store), Path::from(prefix.as_str()))
+            }
+            Location::Azure { container, limit } => {
+                let store = azure_builder(container, *limit).build();
+                let store = store.map_err(|error| unavailable(one_line(&error)))?;
+                if container.create {
+                    makes = Some(Arc::new((store.clone(), container.clone())));
+                }
+                (Arc::new(store), Path::default())
+            }
         };
         Ok(Objects {
             store,
             prefix,
             shown,
+            makes,
         })
     }
 
@@ -119,15 +156,20 @@ impl Objects {
         parts.fold(self.prefix.clone(), |path, part| path.join(part))
     }
 
+    /// The container will be made with its first object, so it has none.
+    fn is_not_made_yet(&self, error: &Error) -> bool {
+        self.makes.is_some() && is_no_bucket(error)
+    }
+
     fn failed(&self, name: &str, error: &Error) -> ObjectError {
         let (store, name) = (self.shown.clone(), name.to_string());
+        if is_no_bucket(error) && self.makes.is_none() {
+            return ObjectError::Unavailable {
+                store,
+                reason: "there is no such bucket".to_string(),
+            };
+        }
         match error {
-            Error::NotFound { source, .. } if source.to_string().contains("NoSuchBucket") => {
-                ObjectError::Unavailable {
-                    store,
-                    reason: "there is no such bucket".to_string(),
-                }
-            }
             Error::NotFound { .. } => ObjectError::NotFound { store, name },
             Error::AlreadyExists { .. } | Error::Precondition { .. } => {
                 ObjectError::Exists { store, name }
@@ -161,8 +203,20 @@ impl Objects {
             ..PutOptions::default()
         };
         let path = self.path(name);
-        let put = self.store.put_opts(&path, content.into(), options).await;
-        put.map_err(|error| self.failed(name, &error))?;
+        let put = || (self.store).put_opts(&path, content.clone().into(), options.clone());
+        let mut written = put().await;
+        if let Err(error) = &written
+            && let Some(making) = self.makes.as_deref().filter(|_| is_no_bucket(error))
+        {
+            let (store, container) = making;
+            let made = make_container(store, container).await;
+            made.map_err(|reason| ObjectError::Unavailable {
+                store: self.shown.clone(),
+                reason: format!("the container cannot be made: {reason}"),
+            })?;
+            written = put().await;
+        }
+        written.map_err(|error| self.failed(name, &error))?;
         Ok(())
     }
 
@@ -183,7 +237,13 @@ impl Objects {
         let path = self.path(directory);
         let mut found = self.store.list(Some(&path));
         let mut listed = Vec::new();
-        while let Some(object) = found.try_next().await.map_err(failed)? {
+        loop {
+            let object = match found.try_next().await {
+                Ok(Some(object)) => object,
+                Ok(None) => break,
+                Err(error) if self.is_not_made_yet(&error) => break,
+                Err(error) => return Err(failed(error)),
+            };
             if listed.len() >= MAX_LISTED {
                 return Err(ObjectError::Unavailable {
                     store: self.shown.clone(),
@@ -210,8 +270,11 @@ impl Objects {
     /// The store cannot be used.
     pub async fn directories(&self, directory: &str) -> Result<Vec<String>, ObjectError> {
         let path = self.path(directory);
-        let found = self.store.list_with_delimiter(Some(&path)).await;
-        let found = found.map_err(|error| self.failed(directory, &error))?;
+        let found = match self.store.list_with_delimiter(Some(&path)).await {
+            Ok(found) => found,
+            Err(error) if self.is_not_made_yet(&error) => return Ok(Vec::new()),
+            Err(error) => return Err(self.failed(directory, &error)),
+        };
         let names = found.common_prefixes.iter();
         Ok(names
             .filter_map(|path| Some(path.parts().next_back()?.as_ref().to_string()))

@@ -1,10 +1,14 @@
-//! A directory and a bucket behave alike.
+//! A directory, buckets and containers behave alike.
 
 use std::time::Duration;
 
 use bytes::Bytes;
-use skep_objects::{Location, ObjectError, Objects, RETRY_FOR, S3};
-use skep_testbed::S3Server;
+use skep_objects::{Azure, Gcs, Location, ObjectError, Objects, RETRY_FOR, S3};
+use skep_testbed::{Azurite, S3Server};
+
+mod google;
+
+use google::Google;
 
 async fn holds_what_a_store_promises(objects: &Objects) {
     let text = |text: &'static str| Bytes::from_static(text.as_bytes());
@@ -53,7 +57,7 @@ async fn a_directory_is_a_store() {
 }
 
 fn bucket(server: &S3Server, name: &str) -> Location {
-    Location::Bucket {
+    Location::S3 {
         bucket: S3 {
             bucket: name.to_string(),
             endpoint: Some(server.endpoint()),
@@ -82,7 +86,7 @@ async fn a_bucket_is_a_store() {
 
 #[tokio::test]
 async fn nobody_at_the_address_is_said_within_the_limit() {
-    let location = Location::Bucket {
+    let location = Location::S3 {
         bucket: S3 {
             bucket: "objects".to_string(),
             // A port at which nobody listens.
@@ -97,4 +101,80 @@ async fn nobody_at_the_address_is_said_within_the_limit() {
     let objects = Objects::open(&location).unwrap();
     let error = objects.get("x").await.unwrap_err();
     assert!(matches!(error, ObjectError::Unavailable { .. }), "{error}");
+}
+
+fn container(server: &Azurite) -> Azure {
+    Azure {
+        container: "backups".to_string(),
+        endpoint: Some(server.endpoint()),
+        key: Some(Azurite::KEY.to_string()),
+        ..Azure::default()
+    }
+}
+
+#[tokio::test]
+async fn a_container_is_a_store_and_is_made_if_that_is_wished() {
+    let Some(server) = Azurite::start_new() else {
+        return;
+    };
+    let open = |container: Azure| {
+        let limit = RETRY_FOR;
+        Objects::open(&Location::Azure { container, limit }).unwrap()
+    };
+    let as_it_is = open(container(&server));
+    for error in [
+        as_it_is.put("x", Bytes::new()).await.unwrap_err(),
+        as_it_is.list("a").await.unwrap_err(),
+        as_it_is.directories("a").await.unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("no such bucket"), "{error}");
+    }
+    let objects = open(Azure {
+        create: true,
+        ..container(&server)
+    });
+    assert_eq!(objects.shown(), "azure://backups");
+    assert!(objects.list("a").await.unwrap().is_empty());
+    assert!(objects.directories("a").await.unwrap().is_empty());
+    let error = objects.get("x").await.unwrap_err();
+    assert!(matches!(error, ObjectError::NotFound { .. }), "{error}");
+    holds_what_a_store_promises(&objects).await;
+    as_it_is.put("x", Bytes::new()).await.unwrap();
+    let stranger = open(Azure {
+        key: Some("c29tZWJvZHkgZWxzZQ==".to_string()),
+        ..container(&server)
+    });
+    let error = stranger.get("x").await.unwrap_err();
+    assert!(matches!(error, ObjectError::Unavailable { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_bucket_of_google_is_asked_as_its_api_says() {
+    let server = Google::start().await;
+    let bucket = |name: &str| Location::Gcs {
+        bucket: Gcs {
+            bucket: name.to_string(),
+            host: Some(server.address()),
+            anonymous: true,
+        },
+        prefix: "some/where".to_string(),
+        limit: RETRY_FOR,
+    };
+    let objects = Objects::open(&bucket("backups")).unwrap();
+    assert_eq!(objects.shown(), "gs://backups/some/where");
+    holds_what_a_store_promises(&objects).await;
+    let none = Objects::open(&bucket("none")).unwrap();
+    let error = none.get("x").await.unwrap_err();
+    assert!(error.to_string().contains("no such bucket"), "{error}");
+    let mut seen = server.requests();
+    seen.truncate(6);
+    let golden = [
+        "PUT /backups/some%2Fwhere%2Fa%2F1%2Fx x-goog-if-generation-match: 0",
+        "PUT /backups/some%2Fwhere%2Fa%2F1%2Fx x-goog-if-generation-match: 0",
+        "GET /backups/some%2Fwhere%2Fa%2F1%2Fx",
+        "PUT /backups/some%2Fwhere%2Fa%2F1%2Fx",
+        "PUT /backups/some%2Fwhere%2Fa%2F2%2Fy%2Fz",
+        "GET /backups/some%2Fwhere%2Fa%2F1%2Fx",
+    ];
+    assert_eq!(seen, golden);
 }

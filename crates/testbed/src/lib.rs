@@ -4,6 +4,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod azurite;
 mod guarded;
 pub mod issuer;
 mod ports;
@@ -14,6 +15,7 @@ mod search_server;
 
 use std::io::Write;
 
+pub use azurite::Azurite;
 pub use ports::{free_port, free_ports};
 pub use postgres::{Postgres, shared_postgres};
 pub use proxy::Proxy;

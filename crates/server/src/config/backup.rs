@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use skep_backup::{Location, S3};
+use skep_backup::{Azure, BadConnectionString, Gcs, Location, S3};
 use skep_broker::backup::BackupConfig;
 use skep_broker::backup::schedule::Schedule;
 use skep_model::timer_value::{Cycle, InvalidTimerValue};
@@ -24,6 +24,8 @@ pub struct Backup {
     pub store: BackupStore,
     pub directory: String,
     pub s3: Bucket,
+    pub gcs: GcsBucket,
+    pub azure: AzureContainer,
     pub max_rate: u64,
     pub continuous: bool,
     pub required: bool,
@@ -46,6 +48,65 @@ pub struct Bucket {
     pub call_timeout: Duration,
 }
 
+/// `…backup.gcs`.
+#[derive(Clone, Debug, Default)]
+pub struct GcsBucket {
+    pub name: String,
+    pub base_path: String,
+    pub host: Option<String>,
+    pub auth: GcsAuth,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GcsAuth {
+    #[default]
+    Auto,
+    None,
+}
+
+/// `…backup.azure`.
+#[derive(Clone, Debug)]
+pub struct AzureContainer {
+    pub endpoint: Option<String>,
+    pub account: String,
+    pub key: Option<String>,
+    pub connection_string: String,
+    pub sas: Option<String>,
+    pub container: String,
+    pub create: bool,
+}
+
+impl Default for AzureContainer {
+    fn default() -> AzureContainer {
+        AzureContainer {
+            endpoint: None,
+            account: String::new(),
+            key: None,
+            connection_string: String::new(),
+            sas: None,
+            container: String::new(),
+            create: true,
+        }
+    }
+}
+
+impl AzureContainer {
+    fn location(&self) -> Result<Azure, BadConnectionString> {
+        let set = Azure {
+            container: self.container.clone(),
+            account: self.account.clone(),
+            endpoint: self.endpoint.clone(),
+            key: self.key.clone(),
+            sas: self.sas.clone(),
+            create: self.create,
+        };
+        match self.connection_string.trim() {
+            "" => Ok(set),
+            text => set.connect(text),
+        }
+    }
+}
+
 impl Default for Backup {
     fn default() -> Backup {
         Backup {
@@ -59,8 +120,10 @@ impl Default for Backup {
                 access_key: None,
                 secret_key: None,
                 ssec_key: String::new(),
-                call_timeout: Duration::from_secs(180),
+                call_timeout: CALL_LIMIT,
             },
+            gcs: GcsBucket::default(),
+            azure: AzureContainer::default(),
             max_rate: 32 << 20,
             continuous: false,
             required: false,
@@ -72,6 +135,8 @@ impl Default for Backup {
     }
 }
 
+/// A request that fails is tried again for this long.
+const CALL_LIMIT: Duration = Duration::from_secs(180);
 const KEY: &str = "camunda.data.primary-storage.backup";
 
 impl Backup {
@@ -79,7 +144,7 @@ impl Backup {
     pub fn config(&self) -> Option<BackupConfig> {
         let location = match self.store {
             BackupStore::Filesystem => Location::Directory(PathBuf::from(&self.directory)),
-            BackupStore::S3 => Location::Bucket {
+            BackupStore::S3 => Location::S3 {
                 bucket: S3 {
                     bucket: self.s3.name.clone(),
                     endpoint: self.s3.endpoint.clone(),
@@ -90,7 +155,21 @@ impl Backup {
                 prefix: self.s3.base_path.clone(),
                 limit: self.s3.call_timeout,
             },
-            BackupStore::None | BackupStore::Gcs | BackupStore::Azure => return None,
+            BackupStore::Gcs => Location::Gcs {
+                bucket: Gcs {
+                    bucket: self.gcs.name.clone(),
+                    host: self.gcs.host.clone(),
+                    anonymous: self.gcs.auth == GcsAuth::None,
+                },
+                prefix: self.gcs.base_path.clone(),
+                limit: CALL_LIMIT,
+            },
+            BackupStore::Azure => Location::Azure {
+                // One that cannot be read has stopped the start.
+                container: self.azure.location().ok()?,
+                limit: CALL_LIMIT,
+            },
+            BackupStore::None => return None,
         };
         Some(BackupConfig {
             location,
@@ -118,6 +197,23 @@ impl Backup {
         .map(Some)
     }
 
+    fn check_azure(&self, found: &mut Vec<String>) {
+        if self.azure.container.is_empty() {
+            found.push(format!(
+                "{KEY}.store is AZURE, but {KEY}.azure.base-path, the name of the container, is not set"
+            ));
+        }
+        match self.azure.location() {
+            Err(error) => found.push(format!("{KEY}.azure.connection-string: {error}")),
+            Ok(azure) if azure.account.is_empty() && azure.endpoint.is_none() => {
+                found.push(format!(
+                    "{KEY}.store is AZURE, but none of {KEY}.azure.account-name, .endpoint and .connection-string is set"
+                ))
+            }
+            Ok(_) => {}
+        }
+    }
+
     /// What cannot be, each with the keys.
     pub fn contradictions(&self) -> Vec<String> {
         let mut found = Vec::new();
@@ -128,10 +224,11 @@ impl Backup {
             BackupStore::S3 if self.s3.name.is_empty() => found.push(format!(
                 "{KEY}.store is S3, but {KEY}.s3.bucket-name is not set"
             )),
-            BackupStore::Gcs | BackupStore::Azure => found.push(format!(
-                "{KEY}.store: this version writes backups to a FILESYSTEM or to S3"
+            BackupStore::Gcs if self.gcs.name.is_empty() => found.push(format!(
+                "{KEY}.store is GCS, but {KEY}.gcs.bucket-name is not set"
             )),
-            _ => {}
+            BackupStore::Azure => self.check_azure(&mut found),
+            BackupStore::None | BackupStore::Filesystem | BackupStore::S3 | BackupStore::Gcs => {}
         }
         // To take these without doing them would promise backups that nobody makes.
         let text = |text: &str| !text.is_empty() && text != "none";
@@ -193,13 +290,31 @@ mod tests {
         expect_refused(&backup, "backup.checkpoint-interval");
         let mut backup = filesystem();
         backup.store = BackupStore::Gcs;
-        expect_refused(&backup, "FILESYSTEM or to S3");
+        expect_refused(&backup, "gcs.bucket-name");
         let mut backup = filesystem();
         backup.directory.clear();
         expect_refused(&backup, "filesystem.base-path");
         let mut backup = filesystem();
         backup.store = BackupStore::S3;
         expect_refused(&backup, "s3.bucket-name");
+    }
+
+    #[test]
+    fn a_container_needs_its_name_and_its_account() {
+        let mut backup = Backup {
+            store: BackupStore::Azure,
+            ..Backup::default()
+        };
+        expect_refused(&backup, "azure.base-path");
+        expect_refused(&backup, "azure.account-name");
+        backup.azure.container = "backups".to_string();
+        backup.azure.connection_string = "AccountKey=secret".to_string();
+        expect_refused(&backup, "azure.connection-string: it has neither");
+        assert!(!backup.contradictions().join("").contains("secret"));
+        backup.azure.connection_string = "AccountName=bees;AccountKey=secret".to_string();
+        assert_eq!(backup.contradictions(), [""; 0]);
+        let location = backup.config().unwrap().location;
+        assert_eq!(location.to_string(), "azure://backups");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use skep_gateway::{GatewayConfig, OverloadPolicy};
 use skep_secondary::{Documents, DocumentsSettings, Rdbms, StoreLocation};
 use skep_tls::Password;
 
-use super::backup::{Backup, BackupStore};
+use super::backup::{Backup, BackupStore, GcsAuth};
 use super::documents;
 use super::security::{Method, Security};
 use super::tls::{ClientAuth, PortTls, Ports};
@@ -694,6 +694,7 @@ texts! {
     OverloadPolicy: |text| one_of(POLICIES, text), |policy| word_of(POLICIES, policy);
     SecondaryStorage: |text| one_of(STORAGES, text), |storage| word_of(STORAGES, storage);
     BackupStore: |text| one_of(BACKUP_STORES, text), |store| word_of(BACKUP_STORES, store);
+    GcsAuth: |text| one_of(GCS_AUTHS, text), |auth| word_of(GCS_AUTHS, auth);
     Algorithm: |text| one_of(ALGORITHMS, text), |algorithm| word_of(ALGORITHMS, algorithm);
 }
 
@@ -723,6 +724,7 @@ const BACKUP_STORES: &[(&str, BackupStore)] = &[
     ("gcs", BackupStore::Gcs),
     ("azure", BackupStore::Azure),
 ];
+const GCS_AUTHS: &[(&str, GcsAuth)] = &[("auto", GcsAuth::Auto), ("none", GcsAuth::None)];
 const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("aimd", Algorithm::Aimd),
     ("fixed", Algorithm::Fixed),

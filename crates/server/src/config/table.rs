@@ -257,7 +257,7 @@ keys! {
     "camunda.data.export.distribution-interval" ["zeebe.broker.exporting.distributionInterval"] [] Kind::Time(10) => broker.export_interval;
         "How far the exporters of records have got is written down this often; after a crash what came later is exported again."
     "camunda.data.primary-storage.backup.store" ["camunda.data.backup.store", "zeebe.broker.data.backup.store"] [] Kind::Choice(&["none", "filesystem", "s3", "gcs", "azure"]) => backup.store;
-        "Where backups go: `filesystem` or `s3`; the same on all nodes. `gcs` and `azure` are refused. See [backup.md](backup.md)."
+        "Where backups go, the same on all nodes. See [backup.md](backup.md)."
     "camunda.data.primary-storage.backup.filesystem.base-path" ["camunda.data.backup.filesystem.base-path", "zeebe.broker.data.backup.filesystem.base-path"] [] Kind::Text => backup.directory;
         "With `filesystem`: a directory that all nodes have mounted."
     "camunda.data.primary-storage.backup.s3.bucket-name" ["camunda.data.backup.s3.bucket-name", "zeebe.broker.data.backup.s3.bucket-name"] [] Kind::Text => backup.s3.name;
@@ -276,6 +276,28 @@ keys! {
         "A request that fails is tried again for this long."
     "camunda.data.primary-storage.backup.s3.ssec-key" [] [] Kind::Secret => backup.s3.ssec_key;
         "Refused: this version does not encrypt objects with keys of its own."
+    "camunda.data.primary-storage.backup.gcs.bucket-name" ["camunda.data.backup.gcs.bucket-name", "zeebe.broker.data.backup.gcs.bucket-name"] [] Kind::Text => backup.gcs.name;
+        "With `gcs`: the bucket. Credentials come from the environment (`GOOGLE_APPLICATION_CREDENTIALS`) or the machine."
+    "camunda.data.primary-storage.backup.gcs.base-path" ["camunda.data.backup.gcs.base-path", "zeebe.broker.data.backup.gcs.base-path"] [] Kind::Text => backup.gcs.base_path;
+        "In front of the names of all objects."
+    "camunda.data.primary-storage.backup.gcs.host" ["camunda.data.backup.gcs.host", "zeebe.broker.data.backup.gcs.host"] [] Kind::Url => backup.gcs.host;
+        "Address of a service other than Google's."
+    "camunda.data.primary-storage.backup.gcs.auth" ["camunda.data.backup.gcs.auth", "zeebe.broker.data.backup.gcs.auth"] [] Kind::Choice(&["auto", "none"]) => backup.gcs.auth;
+        "`none`: requests carry no credentials."
+    "camunda.data.primary-storage.backup.azure.base-path" ["camunda.data.backup.azure.base-path", "zeebe.broker.data.backup.azure.base-path"] [] Kind::Text => backup.azure.container;
+        "With `azure`: the container."
+    "camunda.data.primary-storage.backup.azure.account-name" ["camunda.data.backup.azure.account-name", "zeebe.broker.data.backup.azure.account-name"] [] Kind::Text => backup.azure.account;
+        "The storage account."
+    "camunda.data.primary-storage.backup.azure.account-key" ["camunda.data.backup.azure.account-key", "zeebe.broker.data.backup.azure.account-key"] [] Kind::Secret => backup.azure.key;
+        "Its key. Without key and token credentials come from the environment (`AZURE_…`) or the machine."
+    "camunda.data.primary-storage.backup.azure.sas-token.value" ["camunda.data.backup.azure.sas-token.value", "zeebe.broker.data.backup.azure.sas-token.value"] [] Kind::Secret => backup.azure.sas;
+        "A shared access signature instead of a key."
+    "camunda.data.primary-storage.backup.azure.connection-string" ["camunda.data.backup.azure.connection-string", "zeebe.broker.data.backup.azure.connection-string"] [] Kind::Secret => backup.azure.connection_string;
+        "Account, key or signature, and address in one text. What is set beside it counts more."
+    "camunda.data.primary-storage.backup.azure.endpoint" ["camunda.data.backup.azure.endpoint", "zeebe.broker.data.backup.azure.endpoint"] [] Kind::Url => backup.azure.endpoint;
+        "Address of the account, where it is not `https://ACCOUNT.blob.core.windows.net`."
+    "camunda.data.primary-storage.backup.azure.create-container" ["camunda.data.backup.azure.create-container", "zeebe.broker.data.backup.azure.create-container"] [] Kind::Flag => backup.azure.create;
+        "Make the container with the first object if it is missing."
     "camunda.data.primary-storage.backup.continuous" [] [] Kind::Flag => backup.continuous;
         "Refused when `true`: this version does not ship the log all the time."
     "camunda.data.primary-storage.backup.required" [] [] Kind::Flag => backup.required;
