@@ -1,6 +1,8 @@
 //! Every operation of the API, asked by callers who have the permission that it needs in each way in which one can have it, by callers who
 //! have every other one, and by callers without a name. `permissions.tsv` says what is expected; it was made from the API's documentation.
 
+#[path = "rpcs.rs"]
+mod rpcs;
 #[path = "strangers.rs"]
 mod strangers;
 #[path = "things.rs"]
@@ -308,10 +310,23 @@ impl Row {
     }
 }
 
-/// What is asked about one operation, and everything that was answered otherwise than it must be.
+/// Asks as a caller with this token, who may do it or not; `None`: who has no name. Gives an answer that is otherwise than it must be.
+type How<'h> = &'h dyn Fn(&Row, &Things<'_>, Option<&str>, Option<bool>) -> Option<String>;
+
 fn ask(row: &Row, things: &mut Things<'_>, issuer: &Issuer, wrong: &mut Vec<String>) {
+    ask_by(&Row::wrong, row, things, issuer, wrong);
+}
+
+/// What is asked about one operation, and everything that was answered otherwise than it must be.
+fn ask_by(
+    how: How<'_>,
+    row: &Row,
+    things: &mut Things<'_>,
+    issuer: &Issuer,
+    wrong: &mut Vec<String>,
+) {
     let mut asked = |things: &Things<'_>, who: &str, token: Option<&str>, may: Option<bool>| {
-        if let Some(answer) = row.wrong(things, token, may) {
+        if let Some(answer) = how(row, things, token, may) {
             wrong.push(format!("{} by {who} ({may:?}): {answer}", row.operation));
         }
     };

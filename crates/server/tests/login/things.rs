@@ -39,9 +39,14 @@ const TAKE_A_TENANT: [&str; 7] = [
 
 const HEAD: &str = "--xx\r\nContent-Disposition: form-data; name=";
 
+/// The process under another name.
+pub fn process(name: &str) -> String {
+    PROCESS.replace("NAME", name)
+}
+
 /// The body of a deployment of another version of the process, and of a decision and a form.
 pub fn deployment(name: &str) -> String {
-    let process = PROCESS.replace("NAME", name);
+    let process = process(name);
     let form = json!({"id": "thing", "components": []}).to_string();
     let script = json!({"id": "thing", "script": name}).to_string();
     let files = [
