@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 use crate::FileError;
 
 const WHAT: &str = "a PKCS#12 key store";
+const TRUST: &str = "a PKCS#12 trust store";
 /// Bytes of a file at most.
 const MAX_SIZE: u64 = 1 << 20;
 /// Certificates between a server and its authority at most.
@@ -137,6 +138,35 @@ impl KeyStore {
             )),
         }
     }
+}
+
+/// The certificates that a store of trust has: those that are marked as trusted, as Java marks them, or all where it has no key.
+///
+/// # Errors
+/// The file cannot be read or opened, or has none.
+pub fn trusted(
+    path: &Path,
+    password: &Password,
+) -> Result<Vec<CertificateDer<'static>>, FileError> {
+    let bad = |reason: &dyn fmt::Display| FileError::new(path, TRUST, reason);
+    let bytes = Zeroizing::new(bytes(path).map_err(|reason| bad(&reason))?);
+    let opened = Pkcs12Archive::from_pkcs12(&bytes, &password.0);
+    let archive = opened.map_err(|error| bad(&reason(&error, &bytes, path)))?;
+    let is_marked = archive.certs.iter().any(|bag| bag.trusted);
+    if !is_marked && !archive.keys.is_empty() {
+        return Err(bad(
+            &"it has certificates of its own keys, and none that is trusted",
+        ));
+    }
+    let bags = archive.certs.iter();
+    let bags = bags.filter(|bag| bag.trusted || !is_marked);
+    let found: Vec<_> = bags
+        .map(|bag| CertificateDer::from(bag.cert.as_der().to_vec()))
+        .collect();
+    if found.is_empty() {
+        return Err(bad(&"it has no certificate"));
+    }
+    Ok(found)
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, String> {

@@ -17,7 +17,7 @@ use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::rustls::version::{TLS12, TLS13};
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
-use crate::{FileError, KeyStore, Socket, certificates};
+use crate::{FileError, KeyStore, Password, Socket, certificates, key_store};
 
 /// How often the files are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
@@ -64,10 +64,36 @@ impl Certificate {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Clients {
     NotAsked,
-    /// Who shows one must show a good one, signed by an authority in this file.
-    Wanted(PathBuf),
+    /// Who shows one must show a good one, signed by one of these.
+    Wanted(Authorities),
     /// Who shows none is refused.
-    Needed(PathBuf),
+    Needed(Authorities),
+}
+
+/// The file with the authorities that may have signed the certificates of clients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Authorities {
+    Pem(PathBuf),
+    /// In PKCS#12 format.
+    TrustStore {
+        path: PathBuf,
+        password: Password,
+    },
+}
+
+impl Authorities {
+    fn path(&self) -> &Path {
+        match self {
+            Authorities::Pem(path) | Authorities::TrustStore { path, .. } => path,
+        }
+    }
+
+    fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, FileError> {
+        match self {
+            Authorities::Pem(path) => certificates(path),
+            Authorities::TrustStore { path, password } => key_store::trusted(path, password),
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -233,9 +259,9 @@ fn client_check(
         Clients::Wanted(authority) => (authority, false),
         Clients::Needed(authority) => (authority, true),
     };
-    let unusable = |error: &dyn Display| ServerTlsError::unusable(authority, error);
+    let unusable = |error: &dyn Display| ServerTlsError::unusable(authority.path(), error);
     let mut roots = RootCertStore::empty();
-    for certificate in certificates(authority)? {
+    for certificate in authority.certificates()? {
         roots.add(certificate).map_err(|error| unusable(&error))?;
     }
     let check = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));

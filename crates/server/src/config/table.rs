@@ -63,6 +63,12 @@ keys! {
         "`need`: who shows no certificate is refused; `want`: one that is shown must be good. A certificate says who may connect, not who somebody is."
     "server.ssl.trust-certificate" [] [] Kind::Text => tls.rest.trust;
         "File with the authorities that may have signed the certificates of clients; PEM."
+    "server.ssl.trust-store" [] [] Kind::Text => tls.rest.trust_store.path;
+        "File with these authorities in PKCS#12 format, instead of the PEM file."
+    "server.ssl.trust-store-password" [] [] Kind::Secret => tls.rest.trust_store.password;
+        "What opens it."
+    "server.ssl.trust-store-type" [] [] Kind::Text => tls.rest.trust_store.kind;
+        "`PKCS12`. Others are refused."
     "server.ssl.key-store" [] [] Kind::Text => tls.rest.key_store.path;
         "File with certificate and key in PKCS#12 format, instead of the two; a changed file is read again. Key stores of Java (JKS) are refused with the command that converts them."
     "server.ssl.key-store-password" [] [] Kind::Secret => tls.rest.key_store.password;
@@ -113,6 +119,12 @@ keys! {
         "`need`: who shows no certificate is refused; `want`: one that is shown must be good. A certificate says who may connect, not who somebody is."
     "management.server.ssl.trust-certificate" [] [] Kind::Text => tls.management.trust;
         "File with the authorities that may have signed the certificates of clients; PEM."
+    "management.server.ssl.trust-store" [] [] Kind::Text => tls.management.trust_store.path;
+        "File with these authorities in PKCS#12 format, instead of the PEM file."
+    "management.server.ssl.trust-store-password" [] [] Kind::Secret => tls.management.trust_store.password;
+        "What opens it."
+    "management.server.ssl.trust-store-type" [] [] Kind::Text => tls.management.trust_store.kind;
+        "`PKCS12`. Others are refused."
     "management.server.ssl.key-store" [] [] Kind::Text => tls.management.key_store.path;
         "File with certificate and key in PKCS#12 format, instead of the two; a changed file is read again. Key stores of Java (JKS) are refused with the command that converts them."
     "management.server.ssl.key-store-password" [] [] Kind::Secret => tls.management.key_store.password;

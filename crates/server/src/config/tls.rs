@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use skep_tls::{Certificate, Clients, KeyStore, Password, ServerFiles, ServerTls};
+use skep_tls::{Authorities, Certificate, Clients, KeyStore, Password, ServerFiles, ServerTls};
 
 use super::value::squeeze;
 
@@ -24,6 +24,7 @@ pub struct PortTls {
     pub private_key: String,
     /// Whoever may have signed the certificates of clients.
     pub trust: String,
+    pub trust_store: TrustSettings,
     pub client_auth: ClientAuth,
     pub key_store: StoreSettings,
 }
@@ -35,6 +36,15 @@ pub struct StoreSettings {
     pub password: Password,
     pub alias: String,
     pub key_password: Password,
+    /// `PKCS12`, or one that is refused.
+    pub kind: String,
+}
+
+/// A trust store, instead of the file of authorities.
+#[derive(Clone, Debug, Default)]
+pub struct TrustSettings {
+    pub path: String,
+    pub password: Password,
     /// `PKCS12`, or one that is refused.
     pub kind: String,
 }
@@ -61,28 +71,40 @@ impl PortTls {
 
     fn files(&self, key: &str) -> Result<ServerFiles, String> {
         let certificate = self.certificate(key)?;
-        let trust = || {
-            if self.trust.is_empty() {
-                Err(format!(
-                    "{key}.client-auth asks for the certificates of clients, but {key}.trust-certificate, which says who may have signed \
-             them, is not set"
-                ))
-            } else {
-                Ok(path(&self.trust))
-            }
-        };
+        let authorities = || self.authorities(key).map_err(|it| it.to_string());
         Ok(ServerFiles {
             certificate,
             clients: match self.client_auth {
                 ClientAuth::None => Clients::NotAsked,
-                ClientAuth::Want => Clients::Wanted(trust()?),
-                ClientAuth::Need => Clients::Needed(trust()?),
+                ClientAuth::Want => Clients::Wanted(authorities()?),
+                ClientAuth::Need => Clients::Needed(authorities()?),
             },
         })
     }
 }
 
 impl PortTls {
+    fn authorities(&self, key: &str) -> Result<Authorities, Refused> {
+        let key = key.to_string();
+        match (self.trust.is_empty(), self.trust_store.path.is_empty()) {
+            (true, true) => Err(Refused::NoAuthorities { key }),
+            (false, false) => Err(Refused::TwiceAuthorities { key }),
+            (false, true) => Ok(Authorities::Pem(path(&self.trust))),
+            (true, false) => {
+                let TrustSettings {
+                    path: file,
+                    password,
+                    kind,
+                } = &self.trust_store;
+                is_pkcs12(format!("{key}.trust-store-type"), kind, file)?;
+                Ok(Authorities::TrustStore {
+                    path: path(file),
+                    password: password.clone(),
+                })
+            }
+        }
+    }
+
     /// From the key store, or from the two files in PEM format.
     fn certificate(&self, key: &str) -> Result<Certificate, String> {
         let is_pem = !self.certificate.is_empty() || !self.private_key.is_empty();
@@ -90,7 +112,12 @@ impl PortTls {
             (false, true) => Err(format!(
                 "{key} names a key store ({key}.key-store) and files in PEM format ({key}.certificate): give one of the two"
             )),
-            (false, false) => self.key_store.store(key).map(Certificate::KeyStore),
+            (false, false) => {
+                let store = self.key_store.store(key);
+                store
+                    .map(Certificate::KeyStore)
+                    .map_err(|it| it.to_string())
+            }
             _ if self.certificate.is_empty() || self.private_key.is_empty() => Err(format!(
                 "{key} is on, but neither {key}.key-store nor both of {key}.certificate and {key}.certificate-private-key are set"
             )),
@@ -103,16 +130,8 @@ impl PortTls {
 }
 
 impl StoreSettings {
-    fn store(&self, key: &str) -> Result<KeyStore, String> {
-        let kind = squeeze(&self.kind);
-        if !["", "pkcs12", "p12", "pfx"].contains(&&*kind) {
-            return Err(format!(
-                "{key}.key-store-type = '{}': key stores are read in PKCS12 format only. `keytool -importkeystore -srckeystore {path} \
-                 -destkeystore {path}.p12 -deststoretype PKCS12` converts one of Java",
-                self.kind,
-                path = self.path
-            ));
-        }
+    fn store(&self, key: &str) -> Result<KeyStore, Refused> {
+        is_pkcs12(format!("{key}.key-store-type"), &self.kind, &self.path)?;
         Ok(self.named())
     }
 
@@ -127,6 +146,41 @@ impl StoreSettings {
             key_password: key_password.cloned(),
         }
     }
+}
+
+/// Settings that cannot be.
+#[derive(Debug, thiserror::Error)]
+enum Refused {
+    #[error(
+        "{key}.client-auth asks for the certificates of clients, but neither {key}.trust-certificate nor {key}.trust-store, which say who may \
+         have signed them, is set"
+    )]
+    NoAuthorities { key: String },
+    #[error(
+        "{key} names a trust store ({key}.trust-store) and a file in PEM format ({key}.trust-certificate): give one of the two"
+    )]
+    TwiceAuthorities { key: String },
+    #[error(
+        "{key} = '{kind}': key stores are read in PKCS12 format only. `keytool -importkeystore -srckeystore {path} -destkeystore {path}.p12 \
+         -deststoretype PKCS12` converts one of Java"
+    )]
+    OtherFormat {
+        key: String,
+        kind: String,
+        path: String,
+    },
+}
+
+/// Refuses a store of another format.
+fn is_pkcs12(key: String, kind: &str, path: &str) -> Result<(), Refused> {
+    if ["", "pkcs12", "p12", "pfx"].contains(&&*squeeze(kind)) {
+        return Ok(());
+    }
+    Err(Refused::OtherFormat {
+        key,
+        kind: kind.to_string(),
+        path: path.to_string(),
+    })
 }
 
 /// Files may be written as URLs.
@@ -259,7 +313,29 @@ mod tests {
             client_auth: ClientAuth::Need,
             ..named()
         };
-        assert!(refused(unsigned).contains("server.ssl.trust-certificate"));
+        let text = refused(unsigned.clone());
+        assert!(
+            text.contains("neither server.ssl.trust-certificate"),
+            "{text}"
+        );
+        let trust = |kind: &str| PortTls {
+            trust_store: TrustSettings {
+                path: "/nowhere/trust".into(),
+                kind: kind.into(),
+                ..TrustSettings::default()
+            },
+            ..unsigned.clone()
+        };
+        let text = refused(trust("JKS"));
+        assert!(
+            text.starts_with("server.ssl.trust-store-type = 'JKS'"),
+            "{text}"
+        );
+        let both = PortTls {
+            trust: "authority.pem".into(),
+            ..trust("")
+        };
+        assert!(refused(both).contains("give one of the two"));
         assert!(
             refused(named()).starts_with("server.ssl: /etc/skep/certificate.pem cannot be read")
         );

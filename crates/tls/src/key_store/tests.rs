@@ -145,3 +145,28 @@ fn no_part_of_a_store_is_taken_for_one() {
         assert!(read(&store(path.clone(), "hush")).is_err(), "{length}");
     }
 }
+
+#[test]
+fn a_trust_store_has_authorities_and_no_keys() {
+    let found = |name: &str, password: &str| {
+        trusted(&written(name), &Password::new(password)).map_err(|error| error.to_string())
+    };
+    let authority = crate::certificates(&written("authority.pem")).unwrap();
+    // Java marks what is trusted, openssl does not.
+    for (name, password) in [("certificates.p12", "hush-hush"), ("nokeys.p12", "hush")] {
+        assert_eq!(found(name, password).unwrap(), authority, "{name}");
+    }
+    for (name, password, why) in [
+        ("keytool.p12", "hush-hush", "none that is trusted"),
+        ("certificates.p12", "wrong", "its password is another one"),
+        ("store.jks", "hush", "-importkeystore"),
+        (
+            "none.p12",
+            "hush",
+            "cannot be read as a PKCS#12 trust store",
+        ),
+    ] {
+        let error = found(name, password).unwrap_err();
+        assert!(error.contains(why), "{name}: {error}");
+    }
+}

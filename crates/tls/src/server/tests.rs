@@ -188,12 +188,16 @@ async fn a_client_without_a_good_certificate_is_refused_where_one_is_needed() {
     let bad = with_certificate(&files.path("authority"), &bad, &key);
     let none = believes(&files.path("authority"));
 
-    let needed = files.open(Clients::Needed(of_clients.path("authority")));
+    let needed = files.open(Clients::Needed(Authorities::Pem(
+        of_clients.path("authority"),
+    )));
     shows(&needed, &good).await.unwrap();
     assert!(shows(&needed, &bad).await.is_err());
     assert!(echo(&needed, &none, "localhost").await.is_err());
 
-    let wanted = files.open(Clients::Wanted(of_clients.path("authority")));
+    let wanted = files.open(Clients::Wanted(Authorities::Pem(
+        of_clients.path("authority"),
+    )));
     shows(&wanted, &good).await.unwrap();
     assert!(shows(&wanted, &bad).await.is_err());
     echo(&wanted, &none, "localhost").await.unwrap();
@@ -276,7 +280,7 @@ fn files_that_cannot_be_used_are_named_with_the_reason() {
         "{text}"
     );
     files.issue("localhost");
-    let text = refused(Clients::Needed(files.path("nowhere")));
+    let text = refused(Clients::Needed(Authorities::Pem(files.path("nowhere"))));
     assert!(
         text.contains("nowhere cannot be read as certificates"),
         "{text}"
