@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -47,12 +46,9 @@ enum State {
 
 /// Nodes with ports that are free now; their data is below `nodes` in the directory, their logs are beside it.
 pub(super) fn with_ports(plan: &Nodes, program: &Path, directory: &Path) -> io::Result<Vec<Node>> {
-    let mut held = Vec::new();
-    for _ in 0..plan.count * 4 {
-        held.push(TcpListener::bind(("127.0.0.1", 0))?);
-    }
-    let ports: io::Result<Vec<u16>> = held.iter().map(|it| Ok(it.local_addr()?.port())).collect();
-    let ports = ports?;
+    let count = usize::try_from(plan.count).map_err(io::Error::other)? * 4;
+    // A node that is down for a while finds them free: no outgoing connection gets one of these.
+    let ports = skep_testbed::free_ports(count)?;
     let each = ports.chunks_exact(4).filter_map(|ports| match ports {
         [rest, grpc, management, internal] => Some([*rest, *grpc, *management, *internal]),
         _ => None,
