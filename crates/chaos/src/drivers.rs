@@ -1,9 +1,12 @@
 //! Where the nodes of a run come from. Processes of this machine are the only driver yet; a cluster of somebody else is only looked at.
 
 mod changes;
+mod cores;
 mod disk;
 mod node;
+mod store;
 mod topology;
+mod ways;
 
 use std::io;
 use std::path::PathBuf;
@@ -11,11 +14,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::guard::{Guard, Undo};
-use crate::plan::{Nodes, Who};
+use crate::plan::{Nodes, StoreKind, StoreState, Way, Who};
 pub use changes::have_partitions;
-pub use disk::mounts_are_permitted;
+pub(crate) use cores::Confined;
+use disk::mounts_are_permitted;
 pub use node::Node;
+use store::Store;
 pub use topology::Topology;
+use ways::Ways;
 
 /// How long an answer of a node is awaited.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -39,6 +45,8 @@ impl SharedGuard {
 #[derive(Debug)]
 pub struct Cluster {
     nodes: Vec<Node>,
+    ways: Ways,
+    store: Option<Store>,
     guard: Option<SharedGuard>,
 }
 
@@ -56,8 +64,16 @@ impl Cluster {
         let data = directory.join("nodes");
         std::fs::create_dir_all(&data)?;
         guard.with(|guard| guard.push(Undo::Remove(data.clone())))?;
+        let mut plan = plan.clone();
+        let store = match plan.store {
+            None => None,
+            Some(StoreKind::Postgres) => Some(Store::new(&guard)?),
+        };
+        plan.settings.extend(store.iter().flat_map(Store::settings));
         let mut cluster = Self {
-            nodes: node::with_ports(plan, &program, &directory)?,
+            nodes: node::with_ports(&plan, &program, &directory)?,
+            ways: Ways::default(),
+            store,
             guard: Some(guard.clone()),
         };
         for node in &mut cluster.nodes {
@@ -70,6 +86,8 @@ impl Cluster {
     pub fn of_others(host: &str) -> Self {
         Self {
             nodes: vec![Node::of_others(host)],
+            ways: Ways::default(),
+            store: None,
             guard: None,
         }
     }
@@ -209,6 +227,39 @@ impl Cluster {
         disk::free(&self.nodes)
     }
 
+    /// From now on workers reach the nodes on ways that can become long.
+    ///
+    /// # Errors
+    /// A port that cannot be had.
+    pub fn make_ways(&mut self) -> io::Result<()> {
+        self.ways = Ways::of_workers(&self.nodes)?;
+        Ok(())
+    }
+
+    /// The database of the nodes is there, or away in some manner.
+    ///
+    /// # Errors
+    /// The nodes have none, or it cannot be started.
+    pub fn set_store(&mut self, state: StoreState) -> io::Result<()> {
+        let store = self.store.as_mut();
+        let store =
+            store.ok_or_else(|| io::Error::other("the nodes have no store of their own"))?;
+        store.set(state)
+    }
+
+    /// What is said on this way arrives so much later.
+    ///
+    /// # Errors
+    /// There is no such way.
+    pub fn slow(&self, way: Way, delay: Duration) -> io::Result<()> {
+        self.ways.slow(way, delay)
+    }
+
+    /// All ways are as they were in the beginning.
+    pub fn heal(&self) {
+        self.ways.heal();
+    }
+
     /// How many nodes have ended since the last call, though nobody ended them.
     pub fn died(&mut self) -> u32 {
         let died = self.nodes.iter_mut().map(Node::has_died);
@@ -233,6 +284,24 @@ impl Cluster {
     /// Addresses of the REST API of all nodes.
     pub fn rest_addresses(&self) -> Vec<String> {
         self.nodes.iter().map(|node| node.rest.clone()).collect()
+    }
+
+    /// Where workers reach the REST API of all nodes.
+    pub fn worker_addresses(&self) -> Vec<String> {
+        self.ways.worker_addresses(&self.nodes)
+    }
+}
+
+/// What these nodes need and this machine does not have.
+pub fn missing(nodes: &Nodes) -> Option<&'static str> {
+    if nodes.disk_mib.is_some() && !mounts_are_permitted() {
+        Some("this machine does not let a file system be mounted (`unshare --mount`)")
+    } else if nodes.store.is_some() && !skep_testbed::Postgres::is_installed() {
+        Some("PostgreSQL is not installed (apt-get install postgresql)")
+    } else if !cores::suffice(nodes) {
+        Some("the nodes and their clients need more cores than this machine lets them have")
+    } else {
+        None
     }
 }
 

@@ -1,8 +1,11 @@
 //! The experiments that come with the program. Each is a plan, made for a quick or a full run.
 
 mod broker_loss;
+mod cold_start;
 mod disk_full;
+mod overload;
 mod scale_up;
+mod slow_completion;
 mod worker_outage;
 
 use std::collections::BTreeMap;
@@ -20,10 +23,13 @@ pub struct Experiment {
 }
 
 /// All of them.
-pub const ALL: [Experiment; 4] = [
+pub const ALL: [Experiment; 7] = [
     broker_loss::EXPERIMENT,
+    cold_start::EXPERIMENT,
     disk_full::EXPERIMENT,
+    overload::EXPERIMENT,
     scale_up::EXPERIMENT,
+    slow_completion::EXPERIMENT,
     worker_outage::EXPERIMENT,
 ];
 

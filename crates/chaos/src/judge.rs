@@ -142,7 +142,10 @@ pub fn outcome(judged: &[Judged], record: &Record) -> Outcome {
     }
     let unbitten = record.events.iter().find(|it| it.kind == Kind::Unbitten);
     if let Some(event) = unbitten {
-        return Outcome::NotRun(format!("step {}: {}", event.step, event.text));
+        return Outcome::NotRun(match event.step.as_str() {
+            "" => event.text.clone(),
+            step => format!("step {step}: {}", event.text),
+        });
     }
     let missing = judged.iter().find_map(|it| match &it.verdict {
         Verdict::NotRun(why) if !it.criterion.optional => Some((it, why)),

@@ -48,6 +48,19 @@ pub struct Nodes {
     /// Each has a disk of its own of so many MiB, in memory; it goes with the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_mib: Option<u64>,
+    /// Each runs on so many cores that nobody else of the run uses, the first ones of the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<usize>,
+    /// They keep what can be searched in a server of this kind. It is away until a step says otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub store: Option<StoreKind>,
+}
+
+/// What secondary storage is kept in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoreKind {
+    Postgres,
 }
 
 impl Default for Nodes {
@@ -57,6 +70,8 @@ impl Default for Nodes {
             partitions: 1,
             settings: BTreeMap::new(),
             disk_mib: None,
+            cores: None,
+            store: None,
         }
     }
 }
@@ -84,6 +99,9 @@ pub struct Step {
 pub enum Action {
     /// Process instances are started at this rate, whatever the cluster does.
     Load(Rate),
+    /// The same, but what is refused is not sent again, and the time that an answer takes counts from when it was asked for:
+    /// more than the cluster can do.
+    Flood(Rate),
     /// No more are started.
     StopLoad,
     /// Workers work, or are away.
@@ -104,6 +122,12 @@ pub enum Action {
     Fill { node: u32, leave_mib: u64 },
     /// They are deleted.
     Free,
+    /// What is said on a way through the network arrives so much later.
+    Slow { way: Way, delay_ms: f64 },
+    /// All ways are as they were in the beginning.
+    Heal,
+    /// The server that the nodes keep secondary storage in is there, or away.
+    Store(StoreState),
     /// The cluster is to have so many partitions; done when it has begun with it.
     Scale { partitions: u32 },
     /// A question to a node; `STEP.right` is 1 where the answer has the status that it has to have, `STEP.ms` how long it took.
@@ -133,6 +157,34 @@ pub enum Who {
     Follower,
 }
 
+/// A way through the network, in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Way {
+    /// From the nodes to the workers: jobs, and the answers to what workers ask.
+    ToWorkers,
+}
+
+/// How the server of secondary storage is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    rename_all = "kebab-case",
+    rename_all_fields = "kebab-case",
+    deny_unknown_fields
+)]
+pub enum StoreState {
+    /// As it should be.
+    Serves,
+    /// Nobody listens on its port.
+    Stopped,
+    /// Connections are taken, and nothing is answered.
+    Silent,
+    /// All that it hears and says is so late.
+    Slow { delay_ms: u64 },
+    /// It lets the nodes not log in.
+    WrongPassword,
+}
+
 /// A question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -147,10 +199,13 @@ pub struct Request {
     pub body: String,
     /// The status that the answer has to have.
     pub status: u16,
+    /// A text that it has to have.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub says: String,
 }
 
 /// What is waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Until {
     /// Every node answers, every partition has a leader, and no node leads two more than another.
@@ -162,8 +217,12 @@ pub enum Until {
     Partitions(u32),
     /// So many creations were acknowledged since the step began.
     Created(u64),
+    /// The answer is the one that it has to be.
+    Answer(Request),
     /// In a second, this share of the rate was acknowledged.
     RateIs(f64),
+    /// In a second, as many instances as this share of the rate completed.
+    CompletionIs(f64),
 }
 
 impl fmt::Display for Rate {
@@ -185,6 +244,32 @@ impl fmt::Display for Who {
     }
 }
 
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ToWorkers => f.write_str("to workers"),
+        }
+    }
+}
+
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} of node {}", self.method, self.path, self.node)
+    }
+}
+
+impl fmt::Display for StoreState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Serves => f.write_str("serves"),
+            Self::Stopped => f.write_str("is stopped"),
+            Self::Silent => f.write_str("takes connections and answers nothing"),
+            Self::Slow { delay_ms } => write!(f, "is {delay_ms} ms late"),
+            Self::WrongPassword => f.write_str("does not know the nodes' password"),
+        }
+    }
+}
+
 impl fmt::Display for Until {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -192,7 +277,15 @@ impl fmt::Display for Until {
             Self::OpenAtMost(open) => write!(f, "at most {open} instances are under way"),
             Self::Partitions(count) => write!(f, "{count} partitions take part"),
             Self::Created(count) => write!(f, "{count} creations are acknowledged"),
+            Self::Answer(request) => {
+                write!(f, "{request} is {}", request.status)?;
+                match request.says.as_str() {
+                    "" => Ok(()),
+                    says => write!(f, " and says {says:?}"),
+                }
+            }
             Self::RateIs(share) => write!(f, "{share} of the rate is acknowledged"),
+            Self::CompletionIs(share) => write!(f, "{share} of the rate is completed"),
         }
     }
 }
@@ -201,6 +294,7 @@ impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Load(rate) => write!(f, "load of {rate}"),
+            Self::Flood(rate) => write!(f, "load of {rate}, refused or not"),
             Self::StopLoad => f.write_str("no load"),
             Self::Workers(true) => f.write_str("workers work"),
             Self::Workers(false) => f.write_str("workers are away"),
@@ -217,12 +311,11 @@ impl fmt::Display for Action {
                 )
             }
             Self::Free => f.write_str("room on the disks again"),
+            Self::Slow { way, delay_ms } => write!(f, "what is said {way} is {delay_ms} ms late"),
+            Self::Store(state) => write!(f, "the database {state}"),
+            Self::Heal => f.write_str("the network is as before"),
             Self::Scale { partitions } => write!(f, "{partitions} partitions are asked for"),
-            Self::Request(request) => write!(
-                f,
-                "{} {} of node {}",
-                request.method, request.path, request.node
-            ),
+            Self::Request(request) => request.fmt(f),
             Self::Wait { until, limit_s } => write!(f, "wait until {until}, at most {limit_s} s"),
         }
     }
@@ -240,8 +333,12 @@ impl Action {
             | Self::Replace(_)
             | Self::Fill { .. }
             | Self::Free
+            | Self::Slow { .. }
+            | Self::Heal
+            | Self::Store(_)
             | Self::Scale { .. } => true,
             Self::Load(_)
+            | Self::Flood(_)
             | Self::StopLoad
             | Self::Workers(_)
             | Self::Request(_)
@@ -271,8 +368,19 @@ impl Plan {
     /// Whether M has to be measured.
     pub fn needs_maximum(&self) -> bool {
         let loads = self.steps.iter().map(|step| &step.action);
-        let mut shares = loads.filter(|it| matches!(it, Action::Load(Rate::OfMaximum(_))));
+        let mut shares = loads.filter(|it| {
+            matches!(
+                it,
+                Action::Load(Rate::OfMaximum(_)) | Action::Flood(Rate::OfMaximum(_))
+            )
+        });
         shares.next().is_some()
+    }
+
+    /// Whether workers reach the nodes on ways that can become long.
+    pub fn needs_ways(&self) -> bool {
+        let mut actions = self.steps.iter().map(|step| &step.action);
+        actions.any(|it| matches!(it, Action::Slow { .. }))
     }
 
     /// How long it takes at most, and how long without any waiting, in seconds.

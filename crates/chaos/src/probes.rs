@@ -5,7 +5,7 @@ mod machine;
 mod nodes;
 
 pub use clients::Clients;
-pub use machine::{Calibration, Machine, calibrate};
+pub use machine::{Calibration, Machine, calibrate, own_memory};
 pub use nodes::{Nodes, Seen};
 
 /// Counts are far below 2^53.

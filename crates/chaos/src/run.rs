@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use skep_load::args::{HttpArg, JobsArg};
 use skep_load::process::{Process, named};
-use skep_load::{Live, LoadArgs};
+use skep_load::{Live, LoadArgs, Running};
 
-use crate::drivers::{Cluster, SharedGuard, are_even};
+use crate::drivers::{Cluster, Confined, SharedGuard, are_even, missing};
 use crate::guard::Guard;
 use crate::judge::{FLUSH_MS, NOISY};
 use crate::plan::{Plan, Step};
@@ -27,6 +27,9 @@ const READY: Duration = Duration::from_secs(120);
 /// How long M is measured, after the warm-up.
 const MAXIMUM: Duration = Duration::from_secs(6);
 const WARM_UP: Duration = Duration::from_secs(3);
+
+/// Instances under way meanwhile: with fewer, a slow flush is what is measured.
+const SATURATED: u32 = 256;
 
 /// How a plan is run.
 #[derive(Clone, Debug)]
@@ -87,6 +90,12 @@ impl Stage {
         lock(&self.record).events.push(event);
     }
 
+    /// Workers, on their ways to the nodes.
+    fn work(&self) -> anyhow::Result<Running> {
+        let addresses = lock(&self.cluster).worker_addresses().join(",");
+        self.live.work(addresses)
+    }
+
     fn rate(&self) -> Option<f64> {
         *lock(&self.rate)
     }
@@ -103,12 +112,19 @@ pub async fn run(
     tell: &(dyn Fn(&Event) + Sync),
 ) -> anyhow::Result<Report> {
     let directory = prepare(&plan, &options)?;
+    if let Some(why) = missing(&plan.nodes) {
+        let report = not_run(plan, &options, why);
+        report.write(&directory)?;
+        return Ok(report);
+    }
+    let confined = Confined::beside(&plan.nodes).context("cores of the clients")?;
     let calibration = calibrate(&directory).context("measuring the machine")?;
     let guard = start_guard(&plan, &options)?;
     let guarded = guard.clone();
     let ran = on_stage(&plan, &options, &directory, guard, calibration, tell).await;
     // Also when it failed, and before anybody is told of that.
     tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
+    drop(confined);
     let (mut record, maximum) = ran?;
     let noise = calibration.noise();
     let values = BTreeMap::from([
@@ -121,6 +137,22 @@ pub async fn run(
     let report = Report::new(plan, record, about);
     report.write(&directory)?;
     Ok(report)
+}
+
+/// Nothing of it was done.
+fn not_run(plan: Plan, options: &Options, why: &str) -> Report {
+    let event = Event {
+        at: 0.0,
+        kind: Kind::Unbitten,
+        step: String::new(),
+        text: why.into(),
+    };
+    let record = Record {
+        events: vec![event],
+        ..Record::default()
+    };
+    let about = About::new(&options.command, None, options.noisy, None);
+    Report::new(plan, record, about)
 }
 
 fn prepare(plan: &Plan, options: &Options) -> anyhow::Result<PathBuf> {
@@ -164,7 +196,7 @@ async fn on_stage(
     calibration: Calibration,
     tell: &(dyn Fn(&Event) + Sync),
 ) -> anyhow::Result<(Record, Option<f64>)> {
-    let cluster = match &options.against {
+    let mut cluster = match &options.against {
         Some(host) => Cluster::of_others(host),
         None => Cluster::start(
             &plan.nodes,
@@ -174,6 +206,9 @@ async fn on_stage(
         )
         .context("starting the nodes")?,
     };
+    if plan.needs_ways() {
+        cluster.make_ways().context("ways through the network")?;
+    }
     let addresses = cluster.rest_addresses().join(",");
     let cluster = Arc::new(Mutex::new(cluster));
     wait_until_ready(&cluster, directory).await?;
@@ -243,7 +278,11 @@ fn load(addresses: &str) -> LoadArgs {
 
 /// Instances per second in a closed loop.
 async fn maximum(addresses: &str, id: &str, of_others: bool) -> anyhow::Result<f64> {
-    let live = Live::deploy(load(addresses), process(&format!("{id}-maximum"))).await?;
+    let args = LoadArgs {
+        concurrency: SATURATED,
+        ..load(addresses)
+    };
+    let live = Live::deploy(args, process(&format!("{id}-maximum"))).await?;
     let running = live.saturate()?;
     tokio::time::sleep(WARM_UP).await;
     let (before, begin) = (live.ledger().totals.1, Instant::now());

@@ -1,6 +1,6 @@
-//! Real servers that tests start beside the engine.
+//! Real servers, ways and ports that tests and `skep chaos` start beside the engine.
 //!
-//! Where one cannot be started, the test says `NOT RUN` and why; with `CI=true` that is a failure (`.ci/test`).
+//! Where a server cannot be started, the test says `NOT RUN` and why; with `CI=true` that is a failure (`.ci/test`).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
@@ -18,7 +18,7 @@ use std::io::Write;
 pub use azurite::Azurite;
 pub use ports::{free_port, free_ports};
 pub use postgres::{Postgres, shared_postgres};
-pub use proxy::Proxy;
+pub use proxy::{Direction, Proxy};
 pub use s3::S3Server;
 pub use search_server::{Product, SearchServer, shared_search_server};
 

@@ -47,7 +47,16 @@ impl Postgres {
         }
     }
 
-    fn make() -> Result<Postgres, String> {
+    /// Whether there are its programs on this machine.
+    pub fn is_installed() -> bool {
+        programs().is_some()
+    }
+
+    /// A server that does not run yet.
+    ///
+    /// # Errors
+    /// It cannot be had on this machine, and why.
+    pub fn make() -> Result<Postgres, String> {
         let programs =
             programs().ok_or("PostgreSQL is not installed (apt-get install postgresql)")?;
         let directory = tempfile::tempdir().map_err(|e| e.to_string())?;
@@ -224,6 +233,18 @@ impl Postgres {
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Its own directory, which goes with it.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Its process, while it runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.process.as_ref()?;
+        let pid = std::fs::read_to_string(self.directory.path().join("data/postmaster.pid"));
+        pid.ok()?.lines().next()?.parse().ok()
     }
 
     /// A prefix of tables that nobody else has.

@@ -1,18 +1,40 @@
-//! A long way to a server: a proxy that passes everything on later.
+//! A long way to a server: a proxy that passes everything on later, or nothing at all.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Pieces of at most [`PIECE`] bytes that are on their way at once, in one direction of a connection.
+const PIECES: usize = 64;
+const PIECE: usize = 64 << 10;
 
 /// It ends when it goes out of scope; its connections end with one of their sides.
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,
     over: Arc<AtomicBool>,
-    held: Arc<AtomicBool>,
+    forth: Arc<Way>,
+    back: Arc<Way>,
     open: Arc<Open>,
+}
+
+/// One of both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From who connected to the server.
+    Forth,
+    /// From the server.
+    Back,
+}
+
+/// What happens to everything that is said in one direction.
+#[derive(Debug, Default)]
+struct Way {
+    delay_micros: AtomicU64,
+    held: AtomicBool,
 }
 
 /// The near sides of connections, by number.
@@ -26,20 +48,35 @@ impl Open {
 }
 
 impl Proxy {
-    /// Listens on this machine, and passes on to a port of it. What is read at a time is passed on after `delay`.
+    /// Listens on this machine, and passes on to a port of it: each piece as much later as `delay` says.
     ///
     /// # Errors
     /// No port can be had.
     pub fn start(to: u16, delay: Duration) -> std::io::Result<Proxy> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let port = listener.local_addr()?.port();
-        let over = Arc::new(AtomicBool::new(false));
-        let held = Arc::new(AtomicBool::new(false));
-        let open = Arc::new(Open::default());
-        let (ends, holds, opens) = (over.clone(), held.clone(), open.clone());
+        let proxy = Proxy::start_on(0, to)?;
+        proxy.delay(Direction::Forth, delay);
+        proxy.delay(Direction::Back, delay);
+        Ok(proxy)
+    }
+
+    /// The same on a port that is known before.
+    ///
+    /// # Errors
+    /// The port cannot be had.
+    pub fn start_on(port: u16, to: u16) -> std::io::Result<Proxy> {
+        let listener = TcpListener::bind(("127.0.0.1", port))?;
+        let proxy = Proxy {
+            port: listener.local_addr()?.port(),
+            over: Arc::default(),
+            forth: Arc::default(),
+            back: Arc::default(),
+            open: Arc::default(),
+        };
+        let over = proxy.over.clone();
+        let (forth, back, open) = (proxy.forth.clone(), proxy.back.clone(), proxy.open.clone());
         std::thread::spawn(move || {
             for (number, near) in listener.incoming().enumerate() {
-                if ends.load(Ordering::Relaxed) {
+                if over.load(Ordering::Relaxed) {
                     return;
                 }
                 let Ok((near, far)) =
@@ -47,25 +84,29 @@ impl Proxy {
                 else {
                     continue;
                 };
-                if let (Ok(known), Ok(back), Ok(forth)) =
+                // Small messages are not to wait for each other.
+                let _ = (near.set_nodelay(true), far.set_nodelay(true));
+                if let (Ok(known), Ok(near_end), Ok(far_end)) =
                     (near.try_clone(), near.try_clone(), far.try_clone())
                 {
-                    opens.with(|open| open.push((number, known)));
-                    let (there, here, opens) = (holds.clone(), holds.clone(), opens.clone());
+                    open.with(|open| open.push((number, known)));
+                    let (forth, back, open) = (forth.clone(), back.clone(), open.clone());
                     std::thread::spawn(move || {
-                        pass(near, forth, delay, &there);
-                        opens.with(|open| open.retain(|(other, _)| *other != number));
+                        pass(near, far_end, &forth);
+                        open.with(|open| open.retain(|(other, _)| *other != number));
                     });
-                    std::thread::spawn(move || pass(far, back, delay, &here));
+                    std::thread::spawn(move || pass(far, near_end, &back));
                 }
             }
         });
-        Ok(Proxy {
-            port,
-            over,
-            held,
-            open,
-        })
+        Ok(proxy)
+    }
+
+    fn way(&self, direction: Direction) -> &Way {
+        match direction {
+            Direction::Forth => &self.forth,
+            Direction::Back => &self.back,
+        }
     }
 
     /// How many connections there are.
@@ -84,7 +125,20 @@ impl Proxy {
 
     /// Nothing is passed on any more, and nothing ends: what is sent is held up until this is over.
     pub fn hold(&self, held: bool) {
-        self.held.store(held, Ordering::Relaxed);
+        self.hold_way(Direction::Forth, held);
+        self.hold_way(Direction::Back, held);
+    }
+
+    /// The same of one direction.
+    pub fn hold_way(&self, direction: Direction, held: bool) {
+        self.way(direction).held.store(held, Ordering::Relaxed);
+    }
+
+    /// From now on what is said in this direction arrives so much later; what is under way already is not quicker than it was.
+    pub fn delay(&self, direction: Direction, delay: Duration) {
+        let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
+        let way = self.way(direction);
+        way.delay_micros.store(micros, Ordering::Relaxed);
     }
 
     pub fn port(&self) -> u16 {
@@ -102,19 +156,93 @@ impl Drop for Proxy {
 /// Between two looks whether what is held up may go on.
 const HELD: Duration = Duration::from_millis(5);
 
-fn pass(mut from: TcpStream, mut to: TcpStream, delay: Duration, held: &AtomicBool) {
-    let mut buffer = vec![0; 64 << 10];
+/// Reads in one thread and writes in another, so that what comes later need not wait until what came before is passed on.
+fn pass(mut from: TcpStream, to: TcpStream, way: &Arc<Way>) {
+    let (sender, pieces) = sync_channel(PIECES);
+    let late = Arc::clone(way);
+    let writer = std::thread::spawn(move || write(&pieces, to, &late));
+    let mut buffer = vec![0; PIECE];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
-        std::thread::sleep(delay);
-        while held.load(Ordering::Relaxed) {
+        let delay = Duration::from_micros(way.delay_micros.load(Ordering::Relaxed));
+        let piece = buffer.get(..count).map(<[u8]>::to_vec);
+        if sender
+            .send((Instant::now() + delay, piece.unwrap_or_default()))
+            .is_err()
+        {
+            break;
+        }
+    }
+    drop(sender);
+    let _ = writer.join();
+}
+
+fn write(pieces: &Receiver<(Instant, Vec<u8>)>, mut to: TcpStream, way: &Way) {
+    while let Ok((due, piece)) = pieces.recv() {
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        while way.held.load(Ordering::Relaxed) {
             std::thread::sleep(HELD);
         }
-        let Some(bytes) = buffer.get(..count) else {
-            break;
-        };
-        if to.write_all(bytes).is_err() {
+        if to.write_all(&piece).is_err() {
             break;
         }
     }
     let _ = to.shutdown(std::net::Shutdown::Both);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both ends of a connection through a proxy.
+    fn connected() -> (Proxy, TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let proxy = Proxy::start(port, Duration::ZERO).unwrap();
+        let near = TcpStream::connect(("127.0.0.1", proxy.port())).unwrap();
+        let far = listener.accept().unwrap().0;
+        (proxy, near, far)
+    }
+
+    fn hears(stream: &mut TcpStream, word: &[u8]) {
+        let mut heard = vec![0; word.len()];
+        stream.read_exact(&mut heard).unwrap();
+        assert_eq!(heard, word);
+    }
+
+    #[test]
+    fn one_direction_is_late_and_what_comes_after_does_not_wait_for_it_twice() {
+        let (proxy, mut near, mut far) = connected();
+        let delay = Duration::from_millis(200);
+        proxy.delay(Direction::Back, delay);
+        let begin = Instant::now();
+        for word in [b"a", b"b", b"c"] {
+            far.write_all(word).unwrap();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        hears(&mut near, b"abc");
+        assert!(begin.elapsed() >= delay);
+        near.write_all(b"d").unwrap();
+        hears(&mut far, b"d");
+        proxy.delay(Direction::Back, Duration::ZERO);
+        far.write_all(b"e").unwrap();
+        hears(&mut near, b"e");
+    }
+
+    #[test]
+    fn what_is_held_in_one_direction_arrives_when_that_is_over() {
+        let (proxy, mut near, mut far) = connected();
+        proxy.hold_way(Direction::Forth, true);
+        near.write_all(b"held").unwrap();
+        far.write_all(b"goes").unwrap();
+        hears(&mut near, b"goes");
+        far.set_read_timeout(Some(Duration::from_millis(50)))
+            .unwrap();
+        assert!(far.read(&mut [0; 1]).is_err(), "nothing arrives");
+        far.set_read_timeout(None).unwrap();
+        proxy.hold_way(Direction::Forth, false);
+        hears(&mut far, b"held");
+        assert_eq!(proxy.connections(), 1);
+        proxy.cut();
+        assert_eq!(near.read(&mut [0; 1]).unwrap(), 0);
+    }
 }

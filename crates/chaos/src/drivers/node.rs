@@ -20,8 +20,9 @@ const END: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct Node {
     pub number: u32,
-    /// Where its REST API, its management port listen.
+    /// Where its REST API, its gRPC API and its management port listen.
     pub rest: String,
+    pub grpc: String,
     pub management: String,
     /// Its data, and below this a disk of its own if it has one.
     pub(super) data: PathBuf,
@@ -62,7 +63,8 @@ pub(super) fn with_ports(plan: &Nodes, program: &Path, directory: &Path) -> io::
     let nodes = (0..plan.count).zip(each).map(|(number, ports)| {
         let [rest, grpc, management, _] = ports;
         let data = directory.join("nodes").join(number.to_string());
-        let mut command = vec![program.display().to_string()];
+        let mut command = cores(plan, number);
+        command.push(program.display().to_string());
         let add = |command: &mut Vec<String>, words: &[&str]| {
             command.extend(words.iter().map(ToString::to_string));
         };
@@ -81,6 +83,7 @@ pub(super) fn with_ports(plan: &Nodes, program: &Path, directory: &Path) -> io::
         Node {
             number,
             rest: format!("127.0.0.1:{rest}"),
+            grpc: format!("127.0.0.1:{grpc}"),
             management: format!("127.0.0.1:{management}"),
             log: directory.join(format!("node-{number}.log")),
             data,
@@ -91,6 +94,16 @@ pub(super) fn with_ports(plan: &Nodes, program: &Path, directory: &Path) -> io::
         }
     });
     Ok(nodes.collect())
+}
+
+/// The words before a program that let a node run on cores of its own only.
+fn cores(plan: &Nodes, number: u32) -> Vec<String> {
+    let Some(cores) = plan.cores else {
+        return Vec::new();
+    };
+    let first = usize::try_from(number).unwrap_or(0) * cores;
+    let list = format!("{first}-{}", first + cores - 1);
+    vec!["taskset".into(), "--cpu-list".into(), list]
 }
 
 fn settings(
@@ -119,6 +132,7 @@ impl Node {
         Self {
             number: 0,
             rest: format!("{host}:8080"),
+            grpc: format!("{host}:26500"),
             management: format!("{host}:9600"),
             data: PathBuf::new(),
             disk_mib: None,

@@ -23,6 +23,7 @@ fn plan(full: bool) -> Plan {
             path: path.into(),
             body: body.into(),
             status,
+            says: String::new(),
         };
         step(name, 0.0, Action::Request(request))
     };

@@ -2,17 +2,15 @@
 
 use serde_json::Value;
 
-use super::{Action, Plan, Who};
+use super::{Action, Plan, Until, Who};
 
 /// Actions of the design that do not exist yet, and what they would do.
-const NOT_BUILT: [(&str, &str); 7] = [
+const NOT_BUILT: [(&str, &str); 5] = [
     ("limit", "limits of CPU and memory"),
     ("cut", "cut connections"),
-    ("slow", "slow connections"),
     ("disk", "disks that are slow or fail"),
     ("backup", "backups"),
     ("restore", "restoring"),
-    ("store", "faults of a database, a search server or S3"),
 ];
 
 /// What could be meant by a plan and cannot be done is refused by its name.
@@ -55,6 +53,9 @@ impl Plan {
         if !(1..=9).contains(&nodes) || self.nodes.partitions == 0 {
             return Err("nodes: a cluster has 1 to 9 nodes and at least one partition".into());
         }
+        if self.nodes.cores == Some(0) {
+            return Err("nodes: cores: a node needs at least one".into());
+        }
         for step in &self.steps {
             self.check_step(&step.action)
                 .map_err(|why| format!("step {}: {why}", step.name))?;
@@ -84,12 +85,23 @@ impl Plan {
                 Some(*node)
             }
             Action::Request(request) => Some(request.node),
+            Action::Wait {
+                until: Until::Answer(request),
+                ..
+            } => Some(request.node),
+            Action::Store(_) if self.nodes.store.is_none() => {
+                return Err("there is no database: set nodes.store to postgres".into());
+            }
             Action::Load(_)
+            | Action::Flood(_)
             | Action::StopLoad
             | Action::Workers(_)
             | Action::Resume
             | Action::Start
             | Action::Free
+            | Action::Slow { .. }
+            | Action::Heal
+            | Action::Store(_)
             | Action::Scale { .. }
             | Action::Wait { .. } => None,
         };
@@ -150,6 +162,7 @@ mod tests {
             ("{explode: 1}", "unknown variant `explode`"),
             ("{kill: {node: 1}}", "step f: there is no node 1"),
             ("{fill: {node: 0, leave-mib: 1}}", "set nodes.disk-mib"),
+            ("{store: stopped}", "set nodes.store to postgres"),
         ] {
             let error = Plan::from_yaml(&PLAN.replace("FAULT", fault)).unwrap_err();
             assert!(error.contains(said), "{error}");

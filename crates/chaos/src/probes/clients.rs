@@ -68,6 +68,8 @@ impl Clients {
         if let Some(audit) = &mut ledger.audit {
             set("in-doubt", float(audit.in_doubt));
             set("jobs-overtaken", float(audit.overtaken));
+            let refusals = audit.refusals.values().sum();
+            set("refused-total", float(refusals));
             set("refusals-odd", float(audit.odd_refusals()));
             set("refusals-without-cause", float(audit.without_cause));
             for (word, count) in &audit.words {

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use skep_load::server::usage;
+
 use super::float;
 
 /// Below this share of idle CPU before the run there is other work.
@@ -46,7 +48,12 @@ pub fn calibrate(directory: &Path) -> io::Result<Calibration> {
 impl Calibration {
     /// Why speed cannot be judged, if so. Looks at the machine once more, after the run.
     pub fn noise(&self) -> Option<String> {
-        noise(self.idle, self.spin, spin())
+        self.noise_with(self.idle)
+    }
+
+    /// The same, with a share of idle CPU time that was seen elsewhere.
+    pub fn noise_with(&self, idle: f64) -> Option<String> {
+        noise(idle, self.spin, spin())
     }
 }
 
@@ -101,9 +108,19 @@ fn spin() -> f64 {
 #[derive(Debug, Default)]
 pub struct Machine {
     before: Option<(u64, u64)>,
+    own: Option<(Instant, f64)>,
 }
 
 impl Machine {
+    /// Cores that this program itself used since the last look; `None` the first time.
+    pub fn own_cores(&mut self) -> Option<f64> {
+        let used = usage("self")?.cpu_seconds;
+        let now = Instant::now();
+        let (at, before) = self.own.replace((now, used))?;
+        let seconds = now.saturating_duration_since(at).as_secs_f64().max(1e-9);
+        Some((used - before) / seconds)
+    }
+
     /// Share of CPU time that nobody used; `None` the first time, and where `/proc` does not tell.
     pub fn idle(&mut self) -> Option<f64> {
         let text = std::fs::read_to_string("/proc/stat").ok()?;
@@ -112,6 +129,18 @@ impl Machine {
         let all = all.checked_sub(all_before).filter(|all| *all > 0)?;
         Some(float(idle.saturating_sub(idle_before)) / float(all))
     }
+}
+
+/// Bytes that this program itself has made, without its code: what a limit of memory kills it for.
+pub fn own_memory() -> Option<u64> {
+    anonymous(&std::fs::read_to_string("/proc/self/status").ok()?)
+}
+
+fn anonymous(status: &str) -> Option<u64> {
+    let mut lines = status.lines();
+    let line = lines.find_map(|line| line.strip_prefix("RssAnon:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
 }
 
 /// Idle and all CPU time.
@@ -137,5 +166,12 @@ mod tests {
         let stat = "cpu  10 0 20 60 10 0 0 0 5 0\ncpu0 1\n";
         assert_eq!(times(stat), Some((70, 100)));
         assert_eq!(times("intr 1"), None);
+    }
+
+    #[test]
+    fn memory_is_that_which_the_program_has_made() {
+        let status = "VmRSS:\t  9000 kB\nRssAnon:\t  2048 kB\nRssFile:\t 6952 kB\n";
+        assert_eq!(anonymous(status), Some(2 << 20));
+        assert_eq!(anonymous("VmRSS: 1 kB"), None);
     }
 }

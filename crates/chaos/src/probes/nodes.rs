@@ -10,16 +10,21 @@ use crate::drivers::Node;
 use crate::http;
 
 /// Metric families that are kept; both this engine and the reference have those that begin with `zeebe_`.
-const FAMILIES: [&str; 8] = [
+const FAMILIES: [&str; 9] = [
     "skep_disk_free_bytes",
     "skep_disk_needed_bytes",
     "zeebe_backpressure_inflight_requests_count",
     "zeebe_backpressure_requests_limit",
+    "zeebe_broker_jobs_push_fail_count_total",
     "zeebe_dropped_request_count_total",
     "zeebe_exporter_last_exported_position",
     "zeebe_log_appender_last_committed_position",
     "zeebe_pending_incidents",
 ];
+
+/// Series of what has one label of a family.
+const LABELLED: [(&str, &str, &str); 1] =
+    [("jobs-failed", "zeebe_job_events_total", "action=\"failed\"")];
 
 /// A node that does not answer in this time tells nothing this second.
 const LIMIT: Duration = Duration::from_millis(800);
@@ -100,19 +105,24 @@ fn metrics(address: &str) -> Option<String> {
     (status == 200).then_some(text)
 }
 
-/// The families that are kept, each summed over its labels.
+/// The families that are kept, each summed over its labels, and the labels that are series of their own.
 fn families(text: &str) -> BTreeMap<&'static str, f64> {
     let mut found = BTreeMap::new();
     for line in text.lines() {
         let name = line.split(['{', ' ']).next().unwrap_or_default();
-        let Some(known) = FAMILIES.iter().find(|known| **known == name) else {
-            continue;
+        let whole = FAMILIES.iter().find(|known| **known == name);
+        let part = LABELLED.iter().find(|(_, family, _)| *family == name);
+        let (series, counts) = match (whole, part) {
+            (Some(family), _) => (*family, true),
+            // What never happened has no line, and is zero where the family is there.
+            (None, Some((series, _, label))) => (*series, line.contains(label)),
+            (None, None) => continue,
         };
         let value = line.rsplit('}').next().unwrap_or(line);
         let value = value.strip_prefix(name).unwrap_or(value);
         let number = value.split_whitespace().next();
         if let Some(number) = number.and_then(|number| number.parse::<f64>().ok()) {
-            *found.entry(*known).or_default() += number;
+            *found.entry(series).or_default() += if counts { number } else { 0.0 };
         }
     }
     found
@@ -125,10 +135,14 @@ mod tests {
     #[test]
     fn families_are_summed_over_their_labels() {
         let text = "# HELP zeebe_pending_incidents x\nzeebe_pending_incidents{partition=\"1\"} 2\n\
-            zeebe_pending_incidents{partition=\"2\"} 3 1700000000\nskep_disk_free_bytes 7e6\nzeebe_other 1\n";
+            zeebe_pending_incidents{partition=\"2\"} 3 1700000000\nskep_disk_free_bytes 7e6\nzeebe_other 1\n\
+            zeebe_job_events_total{action=\"failed\"} 4\nzeebe_job_events_total{action=\"completed\"} 9\n";
+        let none = families("zeebe_job_events_total{action=\"completed\"} 9\n");
+        assert_eq!(none.get("jobs-failed"), Some(&0.0));
         let found = families(text);
         assert_eq!(found.get("zeebe_pending_incidents"), Some(&5.0));
         assert_eq!(found.get("skep_disk_free_bytes"), Some(&7e6));
-        assert_eq!(found.len(), 2);
+        assert_eq!(found.get("jobs-failed"), Some(&4.0));
+        assert_eq!(found.len(), 3);
     }
 }

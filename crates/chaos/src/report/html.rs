@@ -68,8 +68,18 @@ const PANELS: [Panel; 10] = [
         1.0,
         &[("open", "under way")],
     ),
-    ("CPU", "cores", 1.0, &[("node*.cores", "node *")]),
-    ("Memory", "MiB", 1.0, &[("node*.rss-mib", "node *")]),
+    (
+        "CPU",
+        "cores",
+        1.0,
+        &[("node*.cores", "node *"), ("tool-cores", "clients")],
+    ),
+    (
+        "Memory",
+        "MiB",
+        1.0,
+        &[("node*.rss-mib", "node *"), ("tool-memory-mib", "clients")],
+    ),
     (
         "Requests within the server",
         "requests",

@@ -8,10 +8,11 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::{Stage, lock};
-use crate::probes::{Clients, Machine, Nodes, float};
+use crate::probes::{Clients, Machine, Nodes, float, own_memory};
 use crate::record::Sample;
 
 const STEP: Duration = Duration::from_secs(1);
+const MIB: f64 = 1_048_576.0;
 
 /// The task that takes samples.
 pub(super) struct Sampler {
@@ -86,6 +87,12 @@ impl Probes {
         values.insert("nodes-died".into(), f64::from(self.died));
         if let Some(idle) = self.machine.idle() {
             values.insert("machine.idle".into(), idle);
+        }
+        if let Some(cores) = self.machine.own_cores() {
+            values.insert("tool-cores".into(), cores);
+        }
+        if let Some(own) = own_memory() {
+            values.insert("tool-memory-mib".into(), float(own) / MIB);
         }
         self.nodes.look(&seen, &mut values);
         lock(&stage.record).samples.push(Sample { at, values });

@@ -1,6 +1,6 @@
 //! The steps of a plan, one after another by the clock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,6 +19,10 @@ use crate::record::{Event, Kind, Record};
 const LOOK: Duration = Duration::from_millis(10);
 /// How long the answer to a request of a plan is awaited.
 const ANSWER: Duration = Duration::from_secs(20);
+/// Rates are those of so long a time.
+const SECOND: Duration = Duration::from_secs(1);
+/// Creations that are under way at once while there are too many: more than a partition takes.
+const FLOOD: u32 = 2048;
 const MIB: u64 = 1 << 20;
 
 /// Load that is there now.
@@ -50,7 +54,7 @@ pub(super) async fn carry_out(
         starters.end().await?;
     }
     if loads.workers.is_none() {
-        loads.workers = Some(stage.live.work()?);
+        loads.workers = Some(stage.work()?);
     }
     audit::drain(&stage, process_id, Duration::from_secs_f64(plan.drain_s)).await?;
     if let Some(workers) = loads.workers.take() {
@@ -66,9 +70,13 @@ pub(super) async fn carry_out(
 async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Result<String> {
     let said = String::new();
     match &step.action {
-        Action::Load(rate) => {
+        Action::Load(rate) | Action::Flood(rate) => {
             let rate = per_second(*rate, stage)?;
-            if let Some(before) = loads.starters.replace(stage.live.start(rate)?) {
+            let starters = match step.action {
+                Action::Flood(_) => stage.live.flood(rate, FLOOD)?,
+                _ => stage.live.start(rate)?,
+            };
+            if let Some(before) = loads.starters.replace(starters) {
                 before.end().await?;
             }
             *lock(&stage.rate) = Some(rate);
@@ -81,7 +89,7 @@ async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Resu
             }
         }
         Action::Workers(true) if loads.workers.is_none() => {
-            loads.workers = Some(stage.live.work()?);
+            loads.workers = Some(stage.work()?);
         }
         Action::Workers(true) => {}
         Action::Workers(false) => {
@@ -90,7 +98,7 @@ async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Resu
             }
         }
         Action::Request(request) => return ask(step, request, stage).await,
-        Action::Wait { until, limit_s } => return wait(step, *until, *limit_s, stage).await,
+        Action::Wait { until, limit_s } => return wait(step, until, *limit_s, stage).await,
         fault => {
             let fault = fault.clone();
             return on_cluster(stage, move |cluster| break_it(&fault, cluster)).await;
@@ -121,9 +129,12 @@ async fn on_cluster<T: Send + 'static>(
 }
 
 fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
-    let some = |count: usize, what: &str| match count {
-        0 => Err(io::Error::other(format!("there is none that is {what}"))),
-        count => Ok(format!("{count}")),
+    let some = |count: usize, noun: &str, what: &str| match count {
+        0 => Err(io::Error::other(format!(
+            "there is no {noun} that is {what}"
+        ))),
+        1 => Ok(format!("1 {noun}")),
+        count => Ok(format!("{count} {noun}s")),
     };
     let node = match fault {
         Action::Kill(who) | Action::Stop(who) => {
@@ -149,10 +160,23 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
             cluster.scale(*partitions)?;
             return Ok(String::new());
         }
-        Action::Resume => return some(cluster.resume()?, "paused"),
-        Action::Start => return some(cluster.start_again()?, "down"),
-        Action::Free => return some(cluster.free()?, "filled"),
+        Action::Slow { way, delay_ms } => {
+            cluster.slow(*way, Duration::from_secs_f64(delay_ms / 1e3))?;
+            return Ok(String::new());
+        }
+        Action::Store(state) => {
+            cluster.set_store(*state)?;
+            return Ok(String::new());
+        }
+        Action::Heal => {
+            cluster.heal();
+            return Ok(String::new());
+        }
+        Action::Resume => return some(cluster.resume()?, "node", "paused"),
+        Action::Start => return some(cluster.start_again()?, "node", "down"),
+        Action::Free => return some(cluster.free()?, "disk", "filled"),
         Action::Load(_)
+        | Action::Flood(_)
         | Action::StopLoad
         | Action::Workers(_)
         | Action::Request(_)
@@ -162,45 +186,63 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
 }
 
 async fn ask(step: &Step, request: &Request, stage: &Arc<Stage>) -> anyhow::Result<String> {
-    let (request, begin, wanted) = (request.clone(), Instant::now(), request.status);
-    let address = {
-        let cluster = lock(&stage.cluster);
-        let mut nodes = cluster.nodes().iter();
-        let node = nodes.find(|node| node.number == request.node);
-        let address = node.map(|node| {
-            if request.management {
-                node.management.clone()
-            } else {
-                node.rest.clone()
-            }
-        });
-        address.ok_or_else(|| anyhow::anyhow!("there is no node {}", request.node))?
-    };
-    let (status, _) = tokio::task::spawn_blocking(move || {
-        http::ask(
-            &address,
-            &request.method,
-            &request.path,
-            &request.body,
-            ANSWER,
-        )
-    })
-    .await??;
+    let begin = Instant::now();
+    let answer = answer(request, stage).await??;
     let millis = begin.elapsed().as_secs_f64() * 1e3;
     let name = &step.name;
     stage.note_values(BTreeMap::from([
         (
             format!("{name}.right"),
-            f64::from(u8::from(status == wanted)),
+            f64::from(u8::from(answer.is_right(request))),
         ),
         (format!("{name}.ms"), millis),
     ]));
-    Ok(format!("{status} after {millis:.0} ms"))
+    let without = match answer.says(request) {
+        true => String::new(),
+        false => format!(" and does not say {:?}", request.says),
+    };
+    Ok(format!("{}{without} after {millis:.0} ms", answer.status))
+}
+
+/// What a node answered.
+struct Answer {
+    status: u16,
+    body: String,
+}
+
+impl Answer {
+    fn says(&self, request: &Request) -> bool {
+        self.body.contains(&request.says)
+    }
+
+    fn is_right(&self, request: &Request) -> bool {
+        self.status == request.status && self.says(request)
+    }
+}
+
+async fn answer(request: &Request, stage: &Arc<Stage>) -> anyhow::Result<io::Result<Answer>> {
+    let address = {
+        let cluster = lock(&stage.cluster);
+        let mut nodes = cluster.nodes().iter();
+        let node = nodes.find(|node| node.number == request.node);
+        let address = node.map(|node| match request.management {
+            true => node.management.clone(),
+            false => node.rest.clone(),
+        });
+        address.ok_or_else(|| anyhow::anyhow!("there is no node {}", request.node))?
+    };
+    let request = request.clone();
+    let asked = tokio::task::spawn_blocking(move || {
+        let (method, path) = (&request.method, &request.path);
+        let (status, body) = http::ask(&address, method, path, &request.body, ANSWER)?;
+        Ok(Answer { status, body })
+    });
+    Ok(asked.await?)
 }
 
 async fn wait(
     step: &Step,
-    until: Until,
+    until: &Until,
     limit_s: f64,
     stage: &Arc<Stage>,
 ) -> anyhow::Result<String> {
@@ -237,40 +279,62 @@ fn note_backlog(name: &str, stage: &Stage, backlog: f64) {
 struct Watched {
     created: u64,
     open: f64,
-    /// A second that is looked at for its rate.
-    second: (Instant, u64),
+    /// Looks of the last second, each with what was created and completed then.
+    second: VecDeque<(Instant, u64, u64)>,
 }
 
 impl Watched {
     fn begin(stage: &Stage) -> Self {
         let ledger = stage.live.ledger();
-        let created = ledger.totals.0;
+        let (created, completed) = ledger.totals;
         Self {
             created,
             open: float(u64::try_from(ledger.open()).unwrap_or(u64::MAX)),
-            second: (Instant::now(), created),
+            second: VecDeque::from([(Instant::now(), created, completed)]),
         }
     }
 
-    async fn holds(&mut self, until: Until, stage: &Arc<Stage>) -> anyhow::Result<bool> {
-        let (created, open) = {
+    /// What was created and completed in the last second; nothing before it is over.
+    fn per_second(&mut self, now: (Instant, u64, u64)) -> Option<(f64, f64)> {
+        let mut over = None;
+        while let Some(look) = self.second.front() {
+            if now.0.saturating_duration_since(look.0) < SECOND {
+                break;
+            }
+            over = self.second.pop_front();
+        }
+        self.second.push_back(now);
+        let (at, created, completed) = over?;
+        self.second.push_front((at, created, completed));
+        let seconds = now.0.saturating_duration_since(at).as_secs_f64();
+        Some((
+            float(now.1 - created) / seconds,
+            float(now.2 - completed) / seconds,
+        ))
+    }
+
+    async fn holds(&mut self, until: &Until, stage: &Arc<Stage>) -> anyhow::Result<bool> {
+        let ((created, completed), open) = {
             let ledger = stage.live.ledger();
-            (ledger.totals.0, ledger.open())
+            (ledger.totals, ledger.open())
         };
         Ok(match until {
-            Until::Created(count) => created - self.created >= count,
-            Until::OpenAtMost(most) => float(u64::try_from(open).unwrap_or(u64::MAX)) <= most,
-            Until::RateIs(share) => {
-                let seconds = self.second.0.elapsed().as_secs_f64();
-                if seconds < 1.0 {
-                    return Ok(false);
-                }
+            Until::Created(count) => created - self.created >= *count,
+            Until::OpenAtMost(most) => float(u64::try_from(open).unwrap_or(u64::MAX)) <= *most,
+            Until::RateIs(share) | Until::CompletionIs(share) => {
                 let wanted = stage.rate().unwrap_or(0.0) * share;
-                let done = float(created - self.second.1) / seconds >= wanted;
-                self.second = (Instant::now(), created);
-                done
+                let rates = self.per_second((Instant::now(), created, completed));
+                rates.is_some_and(|(creations, completions)| match until {
+                    Until::RateIs(_) => creations >= wanted,
+                    _ => completions >= wanted,
+                })
+            }
+            Until::Answer(request) => {
+                let answer = answer(request, stage).await?;
+                answer.is_ok_and(|answer| answer.is_right(request))
             }
             Until::Partitions(count) => {
+                let count = *count;
                 let addresses = lock(&stage.cluster).management_addresses();
                 tokio::task::spawn_blocking(move || have_partitions(&addresses, count)).await?
             }

@@ -26,6 +26,7 @@ pub(super) async fn run(shared: Arc<Shared>, clients: Vec<Client>, lane: u32) {
     while shared.starting.load(Ordering::Relaxed) {
         let due = match &shared.pacer {
             Some(pacer) => match pacer.next().await {
+                Some(_) if shared.plan.args.gives_up => Instant::now(),
                 Some(due) => due,
                 None => return,
             },
@@ -40,6 +41,9 @@ pub(super) async fn run(shared: Arc<Shared>, clients: Vec<Client>, lane: u32) {
             };
             if !shared.starting.load(Ordering::Relaxed) {
                 return;
+            }
+            if shared.plan.args.gives_up {
+                break;
             }
             // Another node may do what this one cannot; back-pressure is that of all.
             if error.code() != Some(Code::ResourceExhausted) {

@@ -15,6 +15,9 @@ use crate::{
 /// How often answers that are awaited are looked for.
 const STEP: Duration = Duration::from_millis(20);
 
+/// A connection has no more requests under way than the server lets it have.
+const FLOOD_CONNECTIONS: u32 = 4;
+
 /// A process that is deployed, and what is known of its instances.
 pub struct Live {
     plan: Arc<Plan>,
@@ -74,12 +77,30 @@ impl Live {
         })
     }
 
-    /// Works the jobs.
+    /// The same, but what is refused is given up, latency counts from when a start was sent, and so many may be under way.
     ///
     /// # Errors
     /// Threads that cannot be started.
-    pub fn work(&self) -> anyhow::Result<Running> {
+    pub fn flood(&self, rate: f64, in_flight: u32) -> anyhow::Result<Running> {
+        if let Some(audit) = &mut self.ledger().audit {
+            audit.begin_gaps();
+        }
         self.run(|args| {
+            args.rate = Some(rate);
+            args.workers = 0;
+            args.max_in_flight = in_flight;
+            args.connections = FLOOD_CONNECTIONS;
+            args.gives_up = true;
+        })
+    }
+
+    /// Works the jobs of the nodes at these addresses of REST.
+    ///
+    /// # Errors
+    /// Threads that cannot be started.
+    pub fn work(&self, addresses: String) -> anyhow::Result<Running> {
+        self.run(|args| {
+            args.rest_address = Some(addresses);
             args.rate = None;
             args.concurrency = 0;
         })

@@ -32,6 +32,11 @@ const KILLED: &str = "{kill: {node: 0}}}
 - {name: start, do: start}
 - {name: again, do: {wait: {until: {created: 10}, limit-s: 120}}";
 const ERASED: &str = "{replace: {node: 0}}";
+const RECONNECTED: &str = "{store: stopped}}
+- {name: away, do: {wait: {until: {created: 10}, limit-s: 120}}}
+- {name: serves, do: {store: serves}}
+- {name: search, do: {wait: {until: {answer: {node: 0, method: POST, path: /v2/process-instances/search, body: '{}', status: 200}}, limit-s: 120}}";
+const DATABASE: &str = "nodes:\n  store: postgres\n";
 const PAUSED: &str = "{pause: {node: 0}}}
 - {name: long, after-s: 600, do: resume";
 
@@ -125,6 +130,78 @@ fn a_run_that_is_killed_leaves_nothing_behind() {
     eventually("its data is gone", || !here.join("report/nodes").exists());
 }
 
+/// A plan whose nodes keep secondary storage in PostgreSQL.
+fn plan_with_database(here: &Path, fault: &str) {
+    let plan = PLAN.replace("FAULT", fault).replace("nodes:\n", DATABASE);
+    std::fs::write(here.join("plan.yaml"), plan).unwrap();
+}
+
+/// The numbers of all processes that this one has started, and those that they have.
+fn descendants(of: u32) -> Vec<u32> {
+    let parents = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let entry = entry.ok()?;
+        let number: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+        let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?;
+        Some((number, parent.parse().ok()?))
+    });
+    let parents: Vec<(u32, u32)> = parents.collect();
+    let mut found = vec![of];
+    let mut next = 0;
+    while let Some(parent) = found.get(next).copied() {
+        let children = parents.iter().filter(|(_, its)| *its == parent);
+        found.extend(children.map(|(number, _)| *number));
+        next += 1;
+    }
+    found.split_off(1)
+}
+
+fn is_database(number: &u32) -> bool {
+    let line = std::fs::read_to_string(format!("/proc/{number}/cmdline"));
+    line.is_ok_and(|line| line.contains("postgres\0-D"))
+}
+
+#[test]
+fn a_database_comes_when_the_plan_says_so_and_goes_with_a_run_that_is_killed() {
+    let directory = workplace();
+    let here = directory.path();
+    plan_with_database(here, RECONNECTED);
+    let ran = run(here, &["chaos", "plan.yaml", "--report", "report"]);
+    let said = format!("{}{}", stdout(&ran), stderr(&ran));
+    if said.contains("PostgreSQL is not installed") {
+        // Without it nothing is done, and that is no success.
+        assert_eq!(ran.status.code(), Some(3), "{said}");
+        assert!(!here.join("report/nodes").exists());
+        return;
+    }
+    assert_eq!(ran.status.code(), Some(0), "{said}");
+    let log = std::fs::read_to_string(here.join("report/node-0.log")).unwrap();
+    assert!(log.contains("PostgreSQL at 127.0.0.1"), "{log}");
+
+    let paused = format!("{{store: serves}}}}\n- {{name: fault, do: {PAUSED}");
+    plan_with_database(here, &paused);
+    let mut chaos = skep(here)
+        .args(["chaos", "plan.yaml", "--report", "killed"])
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(here.join("said")).unwrap())
+        .spawn()
+        .unwrap();
+    eventually("the node is paused", || {
+        let said = std::fs::read_to_string(here.join("said")).unwrap();
+        assert!(chaos.try_wait().unwrap().is_none(), "{said}");
+        said.contains("fault      done: node 0")
+    });
+    let databases = descendants(chaos.id());
+    let databases: Vec<u32> = databases.into_iter().filter(is_database).collect();
+    assert!(!databases.is_empty());
+    chaos.kill().unwrap();
+    chaos.wait().unwrap();
+    eventually("the database is gone", || {
+        !databases.iter().any(is_database)
+    });
+    eventually("the node is gone", || processes_of(here).is_empty());
+}
+
 #[test]
 fn what_cannot_be_done_is_refused_by_name() {
     let directory = workplace();
@@ -144,7 +221,7 @@ fn what_cannot_be_done_is_refused_by_name() {
         (
             &["none"],
             2,
-            "there are broker-loss, disk-full, scale-up, worker-outage",
+            "there are broker-loss, cold-start, disk-full, overload",
         ),
         (
             &["cut.yaml"],

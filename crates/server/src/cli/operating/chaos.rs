@@ -125,20 +125,24 @@ fn unknown(name: &str) -> Usage {
 }
 
 fn list(as_json: bool) -> anyhow::Result<ExitCode> {
-    let mounts = skep_chaos::drivers::mounts_are_permitted();
     let mut rows =
         vec![["NAME", "QUICK", "FULL", "NODES", "HERE", "WHAT IS DONE"].map(String::from)];
     let mut all = Vec::new();
     for experiment in experiments::ALL {
         let (quick, full) = ((experiment.plan)(false), (experiment.plan)(true));
-        let needs_mounts = quick.nodes.disk_mib.is_some();
-        let here = !needs_mounts || mounts;
+        let missing = skep_chaos::drivers::missing(&quick.nodes);
+        let mounts = quick.nodes.disk_mib.map(|_| "mounts");
+        let postgres = quick.nodes.store.map(|_| "postgres");
+        let needs: Vec<&str> = mounts.into_iter().chain(postgres).collect();
         rows.push([
             experiment.name.into(),
             minutes(&quick),
             minutes(&full),
             quick.nodes.count.to_string(),
-            if here { "yes" } else { "no: needs mounts" }.into(),
+            match missing {
+                None => "yes".into(),
+                Some(_) => format!("no: needs {}", needs.join(", ")),
+            },
             experiment.about.into(),
         ]);
         all.push(json!({
@@ -147,8 +151,9 @@ fn list(as_json: bool) -> anyhow::Result<ExitCode> {
             "quickSeconds": quick.lengths().1,
             "fullSeconds": full.lengths().1,
             "nodes": quick.nodes.count,
-            "needs": if needs_mounts { vec!["mounts"] } else { Vec::new() },
-            "here": here,
+            "needs": needs,
+            "here": missing.is_none(),
+            "why": missing,
         }));
     }
     if as_json {
