@@ -3,6 +3,7 @@
 mod changes;
 mod cores;
 mod disk;
+mod links;
 mod node;
 mod store;
 mod topology;
@@ -21,6 +22,7 @@ use disk::mounts_are_permitted;
 pub use node::Node;
 use store::Store;
 pub use topology::Topology;
+pub use ways::Change;
 use ways::Ways;
 
 /// How long an answer of a node is awaited.
@@ -41,6 +43,15 @@ impl SharedGuard {
     }
 }
 
+/// Which ways of a run are such that they can be changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Network {
+    /// Those from workers to nodes.
+    pub workers: bool,
+    /// Those between nodes.
+    pub nodes: bool,
+}
+
 /// The nodes of a run.
 #[derive(Debug)]
 pub struct Cluster {
@@ -57,6 +68,7 @@ impl Cluster {
     /// A port that cannot be had, a program that cannot be started.
     pub fn start(
         plan: &Nodes,
+        network: Network,
         program: PathBuf,
         directory: PathBuf,
         guard: SharedGuard,
@@ -70,15 +82,20 @@ impl Cluster {
             Some(StoreKind::Postgres) => Some(Store::new(&guard)?),
         };
         plan.settings.extend(store.iter().flat_map(Store::settings));
+        let (nodes, links) = node::with_ports(&plan, network.nodes, &program, &directory)?;
         let mut cluster = Self {
-            nodes: node::with_ports(&plan, &program, &directory)?,
-            ways: Ways::default(),
+            nodes,
+            ways: Ways::between(links),
             store,
             guard: Some(guard.clone()),
         };
+        if network.workers {
+            cluster.ways.add_workers(&cluster.nodes)?;
+        }
         for node in &mut cluster.nodes {
             node.start(&guard)?;
         }
+        cluster.ways.links().note(&cluster.nodes);
         Ok(cluster)
     }
 
@@ -193,6 +210,7 @@ impl Cluster {
             node.start(&guard)?;
             count += 1;
         }
+        self.ways.links().note(&self.nodes);
         Ok(count)
     }
 
@@ -205,7 +223,9 @@ impl Cluster {
         let node = self.node(number)?;
         node.end(false, &guard)?;
         std::fs::remove_dir_all(&node.data)?;
-        node.start(&guard)
+        node.start(&guard)?;
+        self.ways.links().note(&self.nodes);
+        Ok(())
     }
 
     /// Takes room on the disk of a node until so many bytes are left.
@@ -227,15 +247,6 @@ impl Cluster {
         disk::free(&self.nodes)
     }
 
-    /// From now on workers reach the nodes on ways that can become long.
-    ///
-    /// # Errors
-    /// A port that cannot be had.
-    pub fn make_ways(&mut self) -> io::Result<()> {
-        self.ways = Ways::of_workers(&self.nodes)?;
-        Ok(())
-    }
-
     /// The database of the nodes is there, or away in some manner.
     ///
     /// # Errors
@@ -247,12 +258,17 @@ impl Cluster {
         store.set(state)
     }
 
-    /// What is said on this way arrives so much later.
+    /// Changes a way. Returns the node that it is about, if it is about one.
     ///
     /// # Errors
-    /// There is no such way.
-    pub fn slow(&self, way: Way, delay: Duration) -> io::Result<()> {
-        self.ways.slow(way, delay)
+    /// There is no such way, or no such node.
+    pub fn change_way(&self, way: Way, change: Change) -> io::Result<Option<u32>> {
+        let node = match way {
+            Way::ToWorkers => None,
+            Way::Into(who) | Way::OutOf(who) | Way::Around(who) => Some(self.find(who)?),
+        };
+        self.ways.change(way, node, change)?;
+        Ok(node)
     }
 
     /// All ways are as they were in the beginning.

@@ -3,6 +3,7 @@
 mod broker_loss;
 mod cold_start;
 mod disk_full;
+mod network_cut;
 mod overload;
 mod scale_up;
 mod slow_completion;
@@ -23,10 +24,11 @@ pub struct Experiment {
 }
 
 /// All of them.
-pub const ALL: [Experiment; 7] = [
+pub const ALL: [Experiment; 8] = [
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
     disk_full::EXPERIMENT,
+    network_cut::EXPERIMENT,
     overload::EXPERIMENT,
     scale_up::EXPERIMENT,
     slow_completion::EXPERIMENT,

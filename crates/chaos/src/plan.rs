@@ -9,6 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::drivers::Network;
 pub use criterion::{Criterion, Limit, Measure, Take, Window};
 
 /// An experiment.
@@ -124,6 +125,8 @@ pub enum Action {
     Free,
     /// What is said on a way through the network arrives so much later.
     Slow { way: Way, delay_ms: f64 },
+    /// Nothing that is said on it arrives, and no connection ends.
+    Cut(Way),
     /// All ways are as they were in the beginning.
     Heal,
     /// The server that the nodes keep secondary storage in is there, or away.
@@ -163,6 +166,12 @@ pub enum Who {
 pub enum Way {
     /// From the nodes to the workers: jobs, and the answers to what workers ask.
     ToWorkers,
+    /// From all other nodes to this one.
+    Into(Who),
+    /// From this node to all others.
+    OutOf(Who),
+    /// Both.
+    Around(Who),
 }
 
 /// How the server of secondary storage is.
@@ -248,6 +257,9 @@ impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ToWorkers => f.write_str("to workers"),
+            Self::Into(who) => write!(f, "to {who} by other nodes"),
+            Self::OutOf(who) => write!(f, "by {who} to other nodes"),
+            Self::Around(who) => write!(f, "between {who} and other nodes"),
         }
     }
 }
@@ -313,6 +325,7 @@ impl fmt::Display for Action {
             Self::Free => f.write_str("room on the disks again"),
             Self::Slow { way, delay_ms } => write!(f, "what is said {way} is {delay_ms} ms late"),
             Self::Store(state) => write!(f, "the database {state}"),
+            Self::Cut(way) => write!(f, "what is said {way} is held up"),
             Self::Heal => f.write_str("the network is as before"),
             Self::Scale { partitions } => write!(f, "{partitions} partitions are asked for"),
             Self::Request(request) => request.fmt(f),
@@ -334,6 +347,7 @@ impl Action {
             | Self::Fill { .. }
             | Self::Free
             | Self::Slow { .. }
+            | Self::Cut(_)
             | Self::Heal
             | Self::Store(_)
             | Self::Scale { .. } => true,
@@ -377,10 +391,17 @@ impl Plan {
         shares.next().is_some()
     }
 
-    /// Whether workers reach the nodes on ways that can become long.
-    pub fn needs_ways(&self) -> bool {
-        let mut actions = self.steps.iter().map(|step| &step.action);
-        actions.any(|it| matches!(it, Action::Slow { .. }))
+    /// The ways that its steps change.
+    pub fn network(&self) -> Network {
+        let ways = self.steps.iter().filter_map(|step| match step.action {
+            Action::Slow { way, .. } | Action::Cut(way) => Some(way),
+            _ => None,
+        });
+        let (workers, nodes): (Vec<Way>, Vec<Way>) = ways.partition(|way| *way == Way::ToWorkers);
+        Network {
+            workers: !workers.is_empty(),
+            nodes: !nodes.is_empty(),
+        }
     }
 
     /// How long it takes at most, and how long without any waiting, in seconds.

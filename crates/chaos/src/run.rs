@@ -196,19 +196,17 @@ async fn on_stage(
     calibration: Calibration,
     tell: &(dyn Fn(&Event) + Sync),
 ) -> anyhow::Result<(Record, Option<f64>)> {
-    let mut cluster = match &options.against {
+    let cluster = match &options.against {
         Some(host) => Cluster::of_others(host),
         None => Cluster::start(
             &plan.nodes,
+            plan.network(),
             options.program.clone(),
             directory.into(),
             guard,
         )
         .context("starting the nodes")?,
     };
-    if plan.needs_ways() {
-        cluster.make_ways().context("ways through the network")?;
-    }
     let addresses = cluster.rest_addresses().join(",");
     let cluster = Arc::new(Mutex::new(cluster));
     wait_until_ready(&cluster, directory).await?;

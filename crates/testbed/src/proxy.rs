@@ -1,7 +1,7 @@
 //! A long way to a server: a proxy that passes everything on later, or nothing at all.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,9 +16,15 @@ const PIECE: usize = 64 << 10;
 pub struct Proxy {
     port: u16,
     over: Arc<AtomicBool>,
+    link: Arc<Link>,
+    open: Arc<Open>,
+}
+
+/// Both directions of connections. Several proxies may have one, and one proxy several.
+#[derive(Debug, Default)]
+pub struct Link {
     forth: Arc<Way>,
     back: Arc<Way>,
-    open: Arc<Open>,
 }
 
 /// One of both directions.
@@ -47,6 +53,31 @@ impl Open {
     }
 }
 
+impl Link {
+    fn way(&self, direction: Direction) -> &Way {
+        match direction {
+            Direction::Forth => &self.forth,
+            Direction::Back => &self.back,
+        }
+    }
+
+    /// Nothing is passed on in this direction any more, and nothing ends: what is sent is held up until this is over.
+    pub fn hold(&self, direction: Direction, held: bool) {
+        self.way(direction).held.store(held, Ordering::Relaxed);
+    }
+
+    pub fn is_held(&self, direction: Direction) -> bool {
+        self.way(direction).held.load(Ordering::Relaxed)
+    }
+
+    /// From now on what is said in this direction arrives so much later; what is under way already is not quicker than it was.
+    pub fn delay(&self, direction: Direction, delay: Duration) {
+        let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
+        let way = self.way(direction);
+        way.delay_micros.store(micros, Ordering::Relaxed);
+    }
+}
+
 impl Proxy {
     /// Listens on this machine, and passes on to a port of it: each piece as much later as `delay` says.
     ///
@@ -64,16 +95,36 @@ impl Proxy {
     /// # Errors
     /// The port cannot be had.
     pub fn start_on(port: u16, to: u16) -> std::io::Result<Proxy> {
+        let link = Arc::<Link>::default();
+        let same = link.clone();
+        Self::listen(port, to, link, move |_| Some(same.clone()))
+    }
+
+    /// The same, where the address of who connects decides on the link that its connection is on. Without one it ends.
+    ///
+    /// # Errors
+    /// No port can be had.
+    pub fn start_for(
+        to: u16,
+        choose: impl Fn(SocketAddr) -> Option<Arc<Link>> + Send + 'static,
+    ) -> std::io::Result<Proxy> {
+        Self::listen(0, to, Arc::default(), choose)
+    }
+
+    fn listen(
+        port: u16,
+        to: u16,
+        link: Arc<Link>,
+        choose: impl Fn(SocketAddr) -> Option<Arc<Link>> + Send + 'static,
+    ) -> std::io::Result<Proxy> {
         let listener = TcpListener::bind(("127.0.0.1", port))?;
         let proxy = Proxy {
             port: listener.local_addr()?.port(),
             over: Arc::default(),
-            forth: Arc::default(),
-            back: Arc::default(),
+            link,
             open: Arc::default(),
         };
-        let over = proxy.over.clone();
-        let (forth, back, open) = (proxy.forth.clone(), proxy.back.clone(), proxy.open.clone());
+        let (over, open) = (proxy.over.clone(), proxy.open.clone());
         std::thread::spawn(move || {
             for (number, near) in listener.incoming().enumerate() {
                 if over.load(Ordering::Relaxed) {
@@ -84,13 +135,17 @@ impl Proxy {
                 else {
                     continue;
                 };
+                let Some(link) = near.peer_addr().ok().and_then(&choose) else {
+                    continue;
+                };
                 // Small messages are not to wait for each other.
                 let _ = (near.set_nodelay(true), far.set_nodelay(true));
                 if let (Ok(known), Ok(near_end), Ok(far_end)) =
                     (near.try_clone(), near.try_clone(), far.try_clone())
                 {
                     open.with(|open| open.push((number, known)));
-                    let (forth, back, open) = (forth.clone(), back.clone(), open.clone());
+                    let (forth, back) = (link.forth.clone(), link.back.clone());
+                    let open = open.clone();
                     std::thread::spawn(move || {
                         pass(near, far_end, &forth);
                         open.with(|open| open.retain(|(other, _)| *other != number));
@@ -100,13 +155,6 @@ impl Proxy {
             }
         });
         Ok(proxy)
-    }
-
-    fn way(&self, direction: Direction) -> &Way {
-        match direction {
-            Direction::Forth => &self.forth,
-            Direction::Back => &self.back,
-        }
     }
 
     /// How many connections there are.
@@ -131,14 +179,12 @@ impl Proxy {
 
     /// The same of one direction.
     pub fn hold_way(&self, direction: Direction, held: bool) {
-        self.way(direction).held.store(held, Ordering::Relaxed);
+        self.link.hold(direction, held);
     }
 
-    /// From now on what is said in this direction arrives so much later; what is under way already is not quicker than it was.
+    /// See [`Link::delay`].
     pub fn delay(&self, direction: Direction, delay: Duration) {
-        let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
-        let way = self.way(direction);
-        way.delay_micros.store(micros, Ordering::Relaxed);
+        self.link.delay(direction, delay);
     }
 
     pub fn port(&self) -> u16 {

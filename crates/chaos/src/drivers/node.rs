@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::links::Links;
 use super::{SharedGuard, disk};
 use crate::guard::{Process, Ticket, Undo};
 use crate::plan::Nodes;
@@ -46,7 +47,13 @@ enum State {
 }
 
 /// Nodes with ports that are free now; their data is below `nodes` in the directory, their logs are beside it.
-pub(super) fn with_ports(plan: &Nodes, program: &Path, directory: &Path) -> io::Result<Vec<Node>> {
+/// With links, others reach each of them through a proxy.
+pub(super) fn with_ports(
+    plan: &Nodes,
+    linked: bool,
+    program: &Path,
+    directory: &Path,
+) -> io::Result<(Vec<Node>, Links)> {
     let count = usize::try_from(plan.count).map_err(io::Error::other)? * 4;
     // A node that is down for a while finds them free: no outgoing connection gets one of these.
     let ports = skep_testbed::free_ports(count)?;
@@ -55,45 +62,54 @@ pub(super) fn with_ports(plan: &Nodes, program: &Path, directory: &Path) -> io::
         _ => None,
     });
     let each: Vec<[u16; 4]> = each.collect();
-    let points: Vec<String> = each
-        .iter()
-        .map(|[.., port]| format!("127.0.0.1:{port}"))
-        .collect();
-    let points = points.join(",");
-    let nodes = (0..plan.count).zip(each).map(|(number, ports)| {
-        let [rest, grpc, management, _] = ports;
-        let data = directory.join("nodes").join(number.to_string());
-        let mut command = cores(plan, number);
-        command.push(program.display().to_string());
-        let add = |command: &mut Vec<String>, words: &[&str]| {
-            command.extend(words.iter().map(ToString::to_string));
-        };
-        add(&mut command, &["serve", "--address", "127.0.0.1", "--data"]);
-        command.push(data.join("data").display().to_string());
-        for (flag, port) in [
-            ("--rest-port", rest),
-            ("--grpc-port", grpc),
-            ("--management-port", management),
-        ] {
-            add(&mut command, &[flag, &port.to_string()]);
-        }
-        for (name, value) in settings(plan, number, &points, ports) {
-            add(&mut command, &["--set", &format!("{name}={value}")]);
-        }
-        Node {
-            number,
-            rest: format!("127.0.0.1:{rest}"),
-            grpc: format!("127.0.0.1:{grpc}"),
-            management: format!("127.0.0.1:{management}"),
-            log: directory.join(format!("node-{number}.log")),
-            data,
-            disk_mib: plan.disk_mib,
-            command,
-            state: State::Down,
-            paused: None,
-        }
-    });
-    Ok(nodes.collect())
+    let internal: Vec<u16> = each.iter().map(|[.., port]| *port).collect();
+    let links = match linked {
+        true => Links::to(&internal)?,
+        false => Links::default(),
+    };
+    let advertised: Vec<u16> = match linked {
+        true => links.ports().collect(),
+        false => internal,
+    };
+    let points = advertised.iter().map(|port| format!("127.0.0.1:{port}"));
+    let points = points.collect::<Vec<String>>().join(",");
+    let each = each.into_iter().zip(advertised);
+    let nodes = (0..plan.count)
+        .zip(each)
+        .map(|(number, (ports, advertised))| {
+            let [rest, grpc, management, _] = ports;
+            let data = directory.join("nodes").join(number.to_string());
+            let mut command = cores(plan, number);
+            command.push(program.display().to_string());
+            let add = |command: &mut Vec<String>, words: &[&str]| {
+                command.extend(words.iter().map(ToString::to_string));
+            };
+            add(&mut command, &["serve", "--address", "127.0.0.1", "--data"]);
+            command.push(data.join("data").display().to_string());
+            for (flag, port) in [
+                ("--rest-port", rest),
+                ("--grpc-port", grpc),
+                ("--management-port", management),
+            ] {
+                add(&mut command, &[flag, &port.to_string()]);
+            }
+            for (name, value) in settings(plan, number, &points, ports, advertised) {
+                add(&mut command, &["--set", &format!("{name}={value}")]);
+            }
+            Node {
+                number,
+                rest: format!("127.0.0.1:{rest}"),
+                grpc: format!("127.0.0.1:{grpc}"),
+                management: format!("127.0.0.1:{management}"),
+                log: directory.join(format!("node-{number}.log")),
+                data,
+                disk_mib: plan.disk_mib,
+                command,
+                state: State::Down,
+                paused: None,
+            }
+        });
+    Ok((nodes.collect(), links))
 }
 
 /// The words before a program that let a node run on cores of its own only.
@@ -111,6 +127,7 @@ fn settings(
     number: u32,
     points: &str,
     [.., internal]: [u16; 4],
+    advertised: u16,
 ) -> Vec<(String, String)> {
     let cluster = |name: &str, value: String| (format!("camunda.cluster.{name}"), value);
     let mut settings = vec![cluster("partition-count", plan.partitions.to_string())];
@@ -121,6 +138,10 @@ fn settings(
             cluster("replication-factor", plan.count.to_string()),
             cluster("initial-contact-points", points.to_string()),
             cluster("network.internal-api.port", internal.to_string()),
+            cluster(
+                "network.internal-api.advertised-port",
+                advertised.to_string(),
+            ),
         ]);
     }
     settings.extend(plan.settings.clone());

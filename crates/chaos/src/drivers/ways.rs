@@ -1,5 +1,5 @@
-//! Ways through the network that can become long: proxies before ports of nodes. They are threads of the run itself and end with it,
-//! however it ends, so there is nothing of them that the guard would have to undo.
+//! Ways through the network that can become long or end: proxies before ports of nodes. They are threads of the run itself and end with
+//! it, however it ends, so there is nothing of them that the guard would have to undo.
 
 use std::io;
 use std::time::Duration;
@@ -7,6 +7,7 @@ use std::time::Duration;
 use skep_testbed::{Direction, Proxy};
 
 use super::Node;
+use super::links::{Links, Said};
 use crate::plan::Way;
 
 /// All ways of a run; those that its plan does not change are direct.
@@ -14,18 +15,39 @@ use crate::plan::Way;
 pub(super) struct Ways {
     /// For each node, the one on which workers reach its REST API.
     workers: Vec<Proxy>,
+    links: Links,
+}
+
+/// What becomes of a way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// What is said on it arrives so much later.
+    Late(Duration),
+    /// Nothing arrives, and nothing ends.
+    Cut,
 }
 
 impl Ways {
-    pub(super) fn of_workers(nodes: &[Node]) -> io::Result<Self> {
+    pub(super) fn between(links: Links) -> Self {
+        Self {
+            workers: Vec::new(),
+            links,
+        }
+    }
+
+    pub(super) fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// From now on workers reach these nodes through proxies.
+    pub(super) fn add_workers(&mut self, nodes: &[Node]) -> io::Result<()> {
         let each = nodes.iter().map(|node| {
             let port = node.rest.rsplit(':').next();
             let port = port.and_then(|port| port.parse().ok());
             Proxy::start(port.ok_or(io::ErrorKind::InvalidInput)?, Duration::ZERO)
         });
-        Ok(Self {
-            workers: each.collect::<io::Result<_>>()?,
-        })
+        self.workers = each.collect::<io::Result<_>>()?;
+        Ok(())
     }
 
     /// Where workers reach these nodes.
@@ -38,16 +60,30 @@ impl Ways {
             .collect()
     }
 
-    /// What is said on this way arrives so much later.
-    pub(super) fn slow(&self, way: Way, delay: Duration) -> io::Result<()> {
-        let ways = match way {
-            Way::ToWorkers => &self.workers,
+    /// `node` is the one that the way is about.
+    pub(super) fn change(&self, way: Way, node: Option<u32>, change: Change) -> io::Result<()> {
+        let none = || io::Error::other(format!("{way}: there is no such way"));
+        let said: &[Said] = match way {
+            Way::ToWorkers if self.workers.is_empty() => return Err(none()),
+            Way::ToWorkers => {
+                for proxy in &self.workers {
+                    match change {
+                        Change::Late(delay) => proxy.delay(Direction::Back, delay),
+                        Change::Cut => proxy.hold_way(Direction::Back, true),
+                    }
+                }
+                return Ok(());
+            }
+            Way::Into(_) => &[Said::Into],
+            Way::OutOf(_) => &[Said::OutOf],
+            Way::Around(_) => &[Said::Into, Said::OutOf],
         };
-        if ways.is_empty() {
-            return Err(io::Error::other(format!("{way}: there is no such way")));
-        }
-        for way in ways {
-            way.delay(Direction::Back, delay);
+        let node = node.filter(|_| !self.links.is_empty()).ok_or_else(none)?;
+        for said in said {
+            match change {
+                Change::Late(delay) => self.links.slow(node, *said, delay),
+                Change::Cut => self.links.cut(node, *said),
+            }
         }
         Ok(())
     }
@@ -56,6 +92,8 @@ impl Ways {
     pub(super) fn heal(&self) {
         for way in &self.workers {
             way.delay(Direction::Back, Duration::ZERO);
+            way.hold_way(Direction::Back, false);
         }
+        self.links.heal();
     }
 }

@@ -2,12 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Action, Plan, Until, Who};
+use super::{Action, Plan, Until, Way, Who};
 
 /// Actions of the design that do not exist yet, and what they would do.
-const NOT_BUILT: [(&str, &str); 5] = [
+const NOT_BUILT: [(&str, &str); 4] = [
     ("limit", "limits of CPU and memory"),
-    ("cut", "cut connections"),
     ("disk", "disks that are slow or fail"),
     ("backup", "backups"),
     ("restore", "restoring"),
@@ -76,6 +75,15 @@ impl Plan {
                 node_of(*who)
             }
             Action::Pause(who) => node_of(*who),
+            Action::Slow { way, .. } | Action::Cut(way) => match way {
+                Way::ToWorkers => None,
+                Way::Into(who) | Way::OutOf(who) | Way::Around(who) if self.nodes.count > 1 => {
+                    node_of(*who)
+                }
+                Way::Into(_) | Way::OutOf(_) | Way::Around(_) => {
+                    return Err("there is one node: no way leads to another".into());
+                }
+            },
             Action::Fill { node, .. } => {
                 if !on_disk {
                     return Err(
@@ -99,7 +107,6 @@ impl Plan {
             | Action::Resume
             | Action::Start
             | Action::Free
-            | Action::Slow { .. }
             | Action::Heal
             | Action::Store(_)
             | Action::Scale { .. }
@@ -157,7 +164,8 @@ mod tests {
                 "{limit: {node: 0}}",
                 "`limit` (limits of CPU and memory) is not built yet",
             ),
-            ("{cut: {node: 0}}", "`cut`"),
+            ("{disk: {node: 0}}", "`disk`"),
+            ("{cut: {into: {node: 0}}}", "no way leads to another"),
             ("{scale: {nodes: 2}}", "unknown field `nodes`"),
             ("{explode: 1}", "unknown variant `explode`"),
             ("{kill: {node: 1}}", "step f: there is no node 1"),

@@ -9,7 +9,7 @@ use skep_load::Running;
 
 use super::sampler::Sampler;
 use super::{Stage, audit, lock};
-use crate::drivers::{Cluster, are_even, have_partitions};
+use crate::drivers::{Change, Cluster, are_even, have_partitions};
 use crate::http;
 use crate::plan::{Action, Plan, Rate, Request, Step, Until};
 use crate::probes::float;
@@ -161,8 +161,13 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
             return Ok(String::new());
         }
         Action::Slow { way, delay_ms } => {
-            cluster.slow(*way, Duration::from_secs_f64(delay_ms / 1e3))?;
-            return Ok(String::new());
+            let delay = Duration::from_secs_f64(delay_ms / 1e3);
+            let node = cluster.change_way(*way, Change::Late(delay))?;
+            return Ok(node.map_or_else(String::new, |node| format!("node {node}")));
+        }
+        Action::Cut(way) => {
+            let node = cluster.change_way(*way, Change::Cut)?;
+            return Ok(node.map_or_else(String::new, |node| format!("node {node}")));
         }
         Action::Store(state) => {
             cluster.set_store(*state)?;

@@ -208,8 +208,8 @@ fn what_cannot_be_done_is_refused_by_name() {
     let here = directory.path();
     plan(here, KILLED);
     std::fs::write(
-        here.join("cut.yaml"),
-        PLAN.replace("FAULT", "{cut: {node: 0}}"),
+        here.join("backup.yaml"),
+        PLAN.replace("FAULT", "{backup: {node: 0}}"),
     )
     .unwrap();
     for (args, code, said) in [
@@ -221,12 +221,12 @@ fn what_cannot_be_done_is_refused_by_name() {
         (
             &["none"],
             2,
-            "there are broker-loss, cold-start, disk-full, overload",
+            "there are broker-loss, cold-start, disk-full, network-cut",
         ),
         (
-            &["cut.yaml"],
+            &["backup.yaml"],
             2,
-            "cut.yaml: the action `cut` (cut connections) is not built yet",
+            "backup.yaml: the action `backup` (backups) is not built yet",
         ),
         (&["plan.yaml", "--full"], 2, "no full form"),
         (
