@@ -26,7 +26,7 @@ pub use acting::{
     run, set, signal, start,
 };
 pub use developing::{check, dev, feel, init, test, worker};
-pub use operating::{backup, chaos, cluster, config, restore};
+pub use operating::{backup, bench, chaos, cluster, config, restore};
 pub use showing::{incidents, instance, instances, jobs, log, processes, status, tasks};
 
 use std::io::Write;

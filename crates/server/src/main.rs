@@ -129,6 +129,8 @@ enum Command {
     Load(Box<skep_load::LoadArgs>),
     /// Break a cluster on purpose, and judge a hypothesis: HELD, REFUTED (exit code 1) or NOT RUN (3).
     Chaos(Box<cli::chaos::ChaosArgs>),
+    /// Measure this build beside another one: HELD, REFUTED (slower: exit code 1) or NOT RUN (3).
+    Bench(Box<cli::bench::BenchArgs>),
     /// Evaluate a FEEL expression.
     Feel(cli::feel::FeelArgs),
     /// Print the records of a data directory as JSON lines, also while a server runs on it.
@@ -188,6 +190,10 @@ fn main() -> ExitCode {
         Command::Batch(args) => cli::block_on(cli::batch::run(*args)),
         Command::Load(args) => cli::load(*args),
         Command::Chaos(args) => match cli::chaos::run(*args) {
+            Ok(code) => return code,
+            Err(why) => Err(why),
+        },
+        Command::Bench(args) => match cli::bench::run(*args) {
             Ok(code) => return code,
             Err(why) => Err(why),
         },

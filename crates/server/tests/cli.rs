@@ -14,6 +14,8 @@ mod breaking;
 mod developing;
 #[path = "cli/running.rs"]
 mod running;
+#[path = "cli/side_by_side.rs"]
+mod side_by_side;
 #[path = "cli/testing.rs"]
 mod testing;
 

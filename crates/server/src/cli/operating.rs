@@ -1,6 +1,7 @@
 //! Commands for those who run a server or a cluster.
 
 pub mod backup;
+pub mod bench;
 pub mod chaos;
 pub mod cluster;
 pub mod config;

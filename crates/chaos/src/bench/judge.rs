@@ -1,0 +1,159 @@
+//! Judging: the ratio of each figure, pair by pair, with an interval; that of the throughput decides.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Pair;
+use super::figures::{ALL, Figure};
+
+/// A build whose throughput is certainly below this share of the other's is slower.
+pub const SLOWER: f64 = 0.95;
+/// One that may be below this share is not certainly as fast.
+pub const UNSURE: f64 = 0.90;
+/// Samples that are drawn again.
+const DRAWS: usize = 10_000;
+/// The same pairs give the same interval.
+const SEED: u64 = 0x5EED;
+
+/// A median with the interval that it lies in, with 95 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    pub median: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// What became of the comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// This build is not slower than the other by a tenth.
+    Held,
+    /// It is slower.
+    Refuted,
+    /// It cannot be said, and why.
+    NotRun(String),
+}
+
+impl Verdict {
+    /// As of a chaos experiment.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Held => 0,
+            Self::Refuted => 1,
+            Self::NotRun(_) => 3,
+        }
+    }
+}
+
+/// Ratios and what follows from them.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Verdicts {
+    pub verdict: Verdict,
+    /// This build ÷ the other one.
+    pub ratios: BTreeMap<&'static str, Interval>,
+}
+
+impl Verdicts {
+    /// `noise` is why the pairs say nothing, if they do not.
+    pub fn of(pairs: &[Pair], noise: Option<String>) -> Self {
+        let ratios = ALL
+            .iter()
+            .filter_map(|figure| Some((figure.key, ratio(pairs, figure)?)));
+        let ratios: BTreeMap<_, _> = ratios.collect();
+        let throughput = ratios.get(ALL[0].key).copied();
+        Self {
+            verdict: verdict(throughput, noise),
+            ratios,
+        }
+    }
+
+    /// The one of this figure.
+    pub(super) fn ratio(&self, figure: &Figure) -> Option<Interval> {
+        self.ratios.get(figure.key).copied()
+    }
+}
+
+fn verdict(throughput: Option<Interval>, noise: Option<String>) -> Verdict {
+    let Some(ratio) = throughput else {
+        return Verdict::NotRun("nothing was measured".into());
+    };
+    if let Some(noise) = noise {
+        Verdict::NotRun(format!("the machine is noisy: {noise}"))
+    } else if ratio.high < SLOWER {
+        Verdict::Refuted
+    } else if ratio.low < UNSURE {
+        Verdict::NotRun(format!(
+            "the turns differ too much: the ratio lies between {:.3} and {:.3}; more --pairs, or a quieter machine, tell more",
+            ratio.low, ratio.high
+        ))
+    } else {
+        Verdict::Held
+    }
+}
+
+/// `None` without pairs, and where the other build has none of it.
+fn ratio(pairs: &[Pair], figure: &Figure) -> Option<Interval> {
+    let ratios = pairs
+        .iter()
+        .map(|pair| (figure.of)(&pair.this) / (figure.of)(&pair.other));
+    let ratios: Vec<f64> = ratios.collect();
+    if ratios.iter().any(|ratio| !ratio.is_finite()) {
+        return None;
+    }
+    interval(&ratios)
+}
+
+/// The middle one, or between the two that are in the middle.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    let upper = *sorted.get(half)?;
+    if sorted.len() % 2 == 1 {
+        return Some(upper);
+    }
+    Some(f64::midpoint(upper, *sorted.get(half.checked_sub(1)?)?))
+}
+
+/// Bootstrap: how far do medians go of samples that are drawn from the sample?
+fn interval(values: &[f64]) -> Option<Interval> {
+    let median_of_all = median(values)?;
+    let mut random = Random(SEED);
+    let mut medians: Vec<f64> = (0..DRAWS)
+        .filter_map(|_| {
+            let drawn = values.iter().filter_map(|_| {
+                let index = random.below(values.len());
+                values.get(index).copied()
+            });
+            median(&drawn.collect::<Vec<f64>>())
+        })
+        .collect();
+    medians.sort_by(f64::total_cmp);
+    let at = |thousandths: usize| medians.get(medians.len() * thousandths / 1000).copied();
+    Some(Interval {
+        median: median_of_all,
+        low: at(25)?,
+        high: at(975)?,
+    })
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut value = self.0;
+        value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        value ^= value >> 31;
+        let end = u64::try_from(end).unwrap_or(u64::MAX).max(1);
+        usize::try_from(value % end).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! `skep bench`: this build beside another one, under the same load.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use skep_chaos::bench::{self, Options};
+use skep_load::LoadArgs;
+use skep_load::args::{HttpArg, TransportArg, duration};
+
+use crate::cli::Usage;
+
+#[derive(Args)]
+pub struct BenchArgs {
+    /// The program that this one is judged against: another build of skep.
+    #[arg(long, value_name = "OTHER_BINARY")]
+    against: PathBuf,
+    /// The program that is judged [default: this one].
+    #[arg(long, value_name = "BINARY")]
+    build: Option<PathBuf>,
+    /// How many times each of them has its turn.
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pairs: u32,
+    /// How long each turn is measured, for instance 4s.
+    #[arg(long, default_value = "4s", value_name = "TIME", value_parser = duration)]
+    duration: Duration,
+    /// How long each turn runs before it is measured.
+    #[arg(long, default_value = "2s", value_name = "TIME", value_parser = duration)]
+    warmup: Duration,
+    /// Instances under way at any time.
+    #[arg(long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    concurrency: u32,
+    /// The interface that the load uses.
+    #[arg(long, value_enum, default_value = "rest")]
+    transport: TransportArg,
+    /// HTTP version of REST.
+    #[arg(long, value_enum, default_value = "2")]
+    http: HttpArg,
+    /// A setting of both servers.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    settings: Vec<(String, String)>,
+    /// Directory that gets the data of the servers, and is deleted; on /dev/shm a flush costs nothing [default: one below this directory].
+    #[arg(long, value_name = "DIRECTORY")]
+    directory: Option<PathBuf>,
+    /// Judge also where the machine has other work.
+    #[arg(long)]
+    noisy: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=');
+    let (name, value) = pair.ok_or_else(|| format!("{text:?} is no NAME=VALUE"))?;
+    Ok((name.into(), value.into()))
+}
+
+pub fn run(args: BenchArgs) -> anyhow::Result<ExitCode> {
+    let own = std::env::current_exe().context("the path of this program")?;
+    let this = args.build.clone().unwrap_or_else(|| own.clone());
+    for build in [&this, &args.against] {
+        if !build.is_file() {
+            return Err(Usage(format!("{} is no program", build.display())).into());
+        }
+    }
+    let name = format!("skep-bench-{}", std::process::id());
+    let options = Options {
+        this: this.canonicalize()?,
+        other: args.against.canonicalize()?,
+        pairs: args.pairs,
+        settings: args.settings.into_iter().collect(),
+        load: LoadArgs {
+            transport: args.transport,
+            http: args.http,
+            concurrency: args.concurrency,
+            duration: args.duration,
+            warmup: args.warmup,
+            ..LoadArgs::default()
+        },
+        guard: vec![own.display().to_string(), "chaos".into(), "guard".into()],
+        directory: args.directory.unwrap_or_default().join(name),
+        noisy: args.noisy,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let tell = |line: &str| eprintln!("{line}");
+    let compared = runtime.block_on(async {
+        tokio::select! {
+            compared = bench::run(&options, &tell) => compared,
+            // What is left is undone by the guard, now that its input ends.
+            () = crate::cli::interrupted() => anyhow::bail!("interrupted; nothing was judged"),
+        }
+    })?;
+    let text = if args.json {
+        compared.to_json()?
+    } else {
+        compared.to_text()
+    };
+    crate::cli::print(&text)?;
+    Ok(ExitCode::from(compared.verdicts.verdict.exit_code()))
+}
