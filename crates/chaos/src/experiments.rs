@@ -2,6 +2,7 @@
 
 mod broker_loss;
 mod cold_start;
+mod data_availability;
 mod disk_full;
 mod network_cut;
 mod overload;
@@ -24,9 +25,10 @@ pub struct Experiment {
 }
 
 /// All of them.
-pub const ALL: [Experiment; 8] = [
+pub const ALL: [Experiment; 9] = [
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
+    data_availability::EXPERIMENT,
     disk_full::EXPERIMENT,
     network_cut::EXPERIMENT,
     overload::EXPERIMENT,

@@ -391,6 +391,16 @@ impl Plan {
         shares.next().is_some()
     }
 
+    /// Whether instances have to be looked for once they are created: a criterion is about that.
+    pub fn looks_for_instances(&self) -> bool {
+        let mut measures = self.criteria.iter().map(|criterion| &criterion.measure);
+        measures.any(|measure| {
+            ["found-", "own-writes"]
+                .iter()
+                .any(|it| measure.of.starts_with(it))
+        })
+    }
+
     /// The ways that its steps change.
     pub fn network(&self) -> Network {
         let ways = self.steps.iter().filter_map(|step| match step.action {

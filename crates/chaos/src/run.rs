@@ -117,14 +117,12 @@ pub async fn run(
         report.write(&directory)?;
         return Ok(report);
     }
-    let confined = Confined::beside(&plan.nodes).context("cores of the clients")?;
     let calibration = calibrate(&directory).context("measuring the machine")?;
     let guard = start_guard(&plan, &options)?;
     let guarded = guard.clone();
     let ran = on_stage(&plan, &options, &directory, guard, calibration, tell).await;
     // Also when it failed, and before anybody is told of that.
     tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
-    drop(confined);
     let (mut record, maximum) = ran?;
     let noise = calibration.noise();
     let values = BTreeMap::from([
@@ -207,6 +205,7 @@ async fn on_stage(
         )
         .context("starting the nodes")?,
     };
+    let _confined = Confined::beside(&plan.nodes).context("cores of the clients")?;
     let addresses = cluster.rest_addresses().join(",");
     let cluster = Arc::new(Mutex::new(cluster));
     wait_until_ready(&cluster, directory).await?;
@@ -217,7 +216,11 @@ async fn on_stage(
     } else {
         None
     };
-    let live = Live::deploy(load(&addresses), process(&id)).await?;
+    let args = LoadArgs {
+        find: plan.looks_for_instances(),
+        ..load(&addresses)
+    };
+    let live = Live::deploy(args, process(&id)).await?;
     live.audit(&plan.words);
     let stage = Stage {
         cluster,

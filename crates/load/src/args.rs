@@ -62,11 +62,6 @@ pub struct LoadArgs {
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_in_flight: u32,
 
-    /// Open loop: what is refused is not sent again, and latency counts from when a start was sent.
-    #[arg(skip)]
-    #[serde(skip)]
-    pub gives_up: bool,
-
     /// How long to measure, for instance 30s or 10m.
     #[arg(long, default_value = "30s", value_parser = duration, value_name = "TIME")]
     #[serde(serialize_with = "seconds")]

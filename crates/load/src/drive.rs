@@ -20,7 +20,7 @@ use crate::{
     report::{Report, SliceResult},
 };
 use measure::Measurement;
-use slice::{Collector, Plan, Slice};
+use slice::{Collector, Habits, Plan, Slice};
 
 pub use live::{Live, Running};
 pub use measure::MAX_SAMPLES;
@@ -46,6 +46,7 @@ pub async fn run(args: &LoadArgs) -> anyhow::Result<Report> {
         variables: process::variables(args.payload),
         process,
         args: args.clone(),
+        habits: Habits::default(),
     });
     let mut measurements: Vec<_> = transports
         .iter()

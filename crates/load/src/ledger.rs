@@ -246,8 +246,19 @@ impl Ledger {
 
     /// A search has found an instance that was created at that time.
     pub fn found(&mut self, created: Instant, now: Instant) {
+        if let Some(audit) = &mut self.audit {
+            audit.found.record(created, now);
+        }
         if self.measured(created) {
             self.found.record(created, now);
+        }
+    }
+
+    /// Who created an instance has looked for it.
+    pub fn looked_for_own(&mut self, was_there: bool) {
+        if let Some(audit) = &mut self.audit {
+            audit.own_writes += 1;
+            audit.own_writes_missed += u64::from(!was_there);
         }
     }
 

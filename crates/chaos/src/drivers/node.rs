@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::links::Links;
-use super::{SharedGuard, disk};
+use super::{SharedGuard, cores, disk};
 use crate::guard::{Process, Ticket, Undo};
 use crate::plan::Nodes;
 
@@ -63,13 +63,12 @@ pub(super) fn with_ports(
     });
     let each: Vec<[u16; 4]> = each.collect();
     let internal: Vec<u16> = each.iter().map(|[.., port]| *port).collect();
-    let links = match linked {
-        true => Links::to(&internal)?,
-        false => Links::default(),
-    };
-    let advertised: Vec<u16> = match linked {
-        true => links.ports().collect(),
-        false => internal,
+    let (links, advertised) = if linked {
+        let links = Links::to(&internal)?;
+        let ports: Vec<u16> = links.ports().collect();
+        (links, ports)
+    } else {
+        (Links::default(), internal)
     };
     let points = advertised.iter().map(|port| format!("127.0.0.1:{port}"));
     let points = points.collect::<Vec<String>>().join(",");
@@ -79,7 +78,7 @@ pub(super) fn with_ports(
         .map(|(number, (ports, advertised))| {
             let [rest, grpc, management, _] = ports;
             let data = directory.join("nodes").join(number.to_string());
-            let mut command = cores(plan, number);
+            let mut command = cores::words(plan, number);
             command.push(program.display().to_string());
             let add = |command: &mut Vec<String>, words: &[&str]| {
                 command.extend(words.iter().map(ToString::to_string));
@@ -110,16 +109,6 @@ pub(super) fn with_ports(
             }
         });
     Ok((nodes.collect(), links))
-}
-
-/// The words before a program that let a node run on cores of its own only.
-fn cores(plan: &Nodes, number: u32) -> Vec<String> {
-    let Some(cores) = plan.cores else {
-        return Vec::new();
-    };
-    let first = usize::try_from(number).unwrap_or(0) * cores;
-    let list = format!("{first}-{}", first + cores - 1);
-    vec!["taskset".into(), "--cpu-list".into(), list]
 }
 
 fn settings(

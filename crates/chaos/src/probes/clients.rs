@@ -61,12 +61,20 @@ impl Clients {
         set("failed-per-s", per_second(failures.1, self.failures.1));
         set("jobs-received", float(ledger.counts.jobs_received));
         set("jobs-twice", float(ledger.counts.duplicates));
+        set("not-found", float(ledger.counts.not_found));
+        set("searches-failed", float(ledger.counts.search_failures));
         latencies(&mut ledger, &mut set);
         if let Some(rate) = rate {
             set("offered-per-s", rate);
         }
         if let Some(audit) = &mut ledger.audit {
             set("in-doubt", float(audit.in_doubt));
+            if let Some((p50, p99)) = audit.take_found() {
+                set("found-p50-ms", float(p50) / 1e3);
+                set("found-p99-ms", float(p99) / 1e3);
+            }
+            set("own-writes", float(audit.own_writes));
+            set("own-writes-missed", float(audit.own_writes_missed));
             set("jobs-overtaken", float(audit.overtaken));
             let refusals = audit.refusals.values().sum();
             set("refused-total", float(refusals));

@@ -24,7 +24,7 @@ type Panel = (
 );
 
 const MIB: f64 = 1_048_576.0;
-const PANELS: [Panel; 10] = [
+const PANELS: [Panel; 11] = [
     (
         "Throughput",
         "instances/s",
@@ -46,6 +46,12 @@ const PANELS: [Panel; 10] = [
         "ms",
         1.0,
         &[("instance-p99-ms", "p99"), ("instance-p50-ms", "p50")],
+    ),
+    (
+        "Time until a search finds an instance",
+        "ms",
+        1.0,
+        &[("found-p99-ms", "p99"), ("found-p50-ms", "p50")],
     ),
     (
         "Longest time without creations in a partition",

@@ -202,9 +202,10 @@ async fn ask(step: &Step, request: &Request, stage: &Arc<Stage>) -> anyhow::Resu
         ),
         (format!("{name}.ms"), millis),
     ]));
-    let without = match answer.says(request) {
-        true => String::new(),
-        false => format!(" and does not say {:?}", request.says),
+    let without = if answer.says(request) {
+        String::new()
+    } else {
+        format!(" and does not say {:?}", request.says)
     };
     Ok(format!("{}{without} after {millis:.0} ms", answer.status))
 }
@@ -230,9 +231,12 @@ async fn answer(request: &Request, stage: &Arc<Stage>) -> anyhow::Result<io::Res
         let cluster = lock(&stage.cluster);
         let mut nodes = cluster.nodes().iter();
         let node = nodes.find(|node| node.number == request.node);
-        let address = node.map(|node| match request.management {
-            true => node.management.clone(),
-            false => node.rest.clone(),
+        let address = node.map(|node| {
+            if request.management {
+                node.management.clone()
+            } else {
+                node.rest.clone()
+            }
         });
         address.ok_or_else(|| anyhow::anyhow!("there is no node {}", request.node))?
     };

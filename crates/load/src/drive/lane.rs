@@ -26,7 +26,7 @@ pub(super) async fn run(shared: Arc<Shared>, clients: Vec<Client>, lane: u32) {
     while shared.starting.load(Ordering::Relaxed) {
         let due = match &shared.pacer {
             Some(pacer) => match pacer.next().await {
-                Some(_) if shared.plan.args.gives_up => Instant::now(),
+                Some(_) if shared.plan.habits.gives_up => Instant::now(),
                 Some(due) => due,
                 None => return,
             },
@@ -42,7 +42,7 @@ pub(super) async fn run(shared: Arc<Shared>, clients: Vec<Client>, lane: u32) {
             if !shared.starting.load(Ordering::Relaxed) {
                 return;
             }
-            if shared.plan.args.gives_up {
+            if shared.plan.habits.gives_up {
                 break;
             }
             // Another node may do what this one cannot; back-pressure is that of all.

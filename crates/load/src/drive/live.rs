@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use skep_client::{Deployed, Deployment, Transport};
 
-use super::slice::{Collector, Plan, Slice};
+use super::slice::{Collector, Habits, Plan, Slice};
 use crate::{
     args::LoadArgs,
     ledger::{Audit, Ledger},
@@ -47,6 +47,10 @@ impl Live {
             variables: crate::process::variables(args.payload),
             process,
             args,
+            habits: Habits {
+                own_writes: true,
+                ..Habits::default()
+            },
         });
         let collector = Arc::new(Collector::new(&plan));
         collector.ledger().begin_window(Instant::now());
@@ -71,7 +75,7 @@ impl Live {
         if let Some(audit) = &mut self.ledger().audit {
             audit.begin_gaps();
         }
-        self.run(|args| {
+        self.run(|args, _| {
             args.rate = Some(rate);
             args.workers = 0;
         })
@@ -85,12 +89,12 @@ impl Live {
         if let Some(audit) = &mut self.ledger().audit {
             audit.begin_gaps();
         }
-        self.run(|args| {
+        self.run(|args, habits| {
             args.rate = Some(rate);
             args.workers = 0;
             args.max_in_flight = in_flight;
             args.connections = FLOOD_CONNECTIONS;
-            args.gives_up = true;
+            habits.gives_up = true;
         })
     }
 
@@ -99,7 +103,7 @@ impl Live {
     /// # Errors
     /// Threads that cannot be started.
     pub fn work(&self, addresses: String) -> anyhow::Result<Running> {
-        self.run(|args| {
+        self.run(|args, _| {
             args.rest_address = Some(addresses);
             args.rate = None;
             args.concurrency = 0;
@@ -111,12 +115,12 @@ impl Live {
     /// # Errors
     /// Threads that cannot be started.
     pub fn saturate(&self) -> anyhow::Result<Running> {
-        self.run(|args| args.rate = None)
+        self.run(|args, _| args.rate = None)
     }
 
-    fn run(&self, change: impl FnOnce(&mut LoadArgs)) -> anyhow::Result<Running> {
-        let mut args = self.plan.args.clone();
-        change(&mut args);
+    fn run(&self, change: impl FnOnce(&mut LoadArgs, &mut Habits)) -> anyhow::Result<Running> {
+        let (mut args, mut habits) = (self.plan.args.clone(), self.plan.habits);
+        change(&mut args, &mut habits);
         let patience = match args.lanes() {
             0 => Duration::ZERO,
             _ => args.request_timeout,
@@ -125,6 +129,7 @@ impl Live {
             args,
             process: self.plan.process.clone(),
             variables: self.plan.variables.clone(),
+            habits,
         });
         Ok(Running {
             slice: Slice::start(&plan, &self.collector, self.transport)?,

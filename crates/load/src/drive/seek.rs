@@ -46,6 +46,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
     };
     let mut newest = shared.newest.subscribe();
     let mut connection = None;
+    let mut own = false;
     loop {
         if newest.changed().await.is_err() {
             return;
@@ -53,6 +54,26 @@ pub(super) async fn run(shared: Arc<Shared>) {
         let Some(created) = *newest.borrow_and_update() else {
             continue;
         };
+        own = shared.plan.habits.own_writes && !own;
+        if own {
+            let asked = ask(
+                &mut connection,
+                &address,
+                created.key,
+                Consistency::OwnWrites,
+            )
+            .await;
+            match asked {
+                Ok(status) => shared.collector.ledger().looked_for_own(status == 200),
+                Err(error) => {
+                    connection = None;
+                    shared.collector.ledger().seek_failed(created.at, &error);
+                }
+            }
+            tokio::time::sleep(REST).await;
+            newest.mark_unchanged();
+            continue;
+        }
         match seek(&shared, &address, &mut connection, created).await {
             Ok(true) => shared.collector.ledger().found(created.at, Instant::now()),
             Ok(false) => shared.collector.ledger().not_found(created.at),
@@ -76,11 +97,7 @@ async fn seek(
 ) -> io::Result<bool> {
     let limit = shared.plan.args.instance_timeout;
     while created.at.elapsed() < limit {
-        let open = match connection {
-            Some(open) => open,
-            None => connection.insert(BufStream::new(TcpStream::connect(&address.host).await?)),
-        };
-        match ask(open, address, created.key).await? {
+        match ask(connection, address, created.key, Consistency::Eventual).await? {
             200 => return Ok(true),
             404 => {}
             status => {
@@ -94,12 +111,30 @@ async fn seek(
     Ok(false)
 }
 
-/// One exchange; the status of the answer.
+/// What a search waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Consistency {
+    /// For nothing.
+    Eventual,
+    /// For what was acknowledged before, as all searches do that say nothing else.
+    OwnWrites,
+}
+
+/// One exchange, on a connection that is made where there is none; the status of the answer.
 async fn ask(
-    connection: &mut BufStream<TcpStream>,
+    connection: &mut Option<BufStream<TcpStream>>,
     address: &Address,
     key: i64,
+    consistency: Consistency,
 ) -> io::Result<u16> {
+    let connection = match connection {
+        Some(open) => open,
+        None => connection.insert(BufStream::new(TcpStream::connect(&address.host).await?)),
+    };
+    let waits = match consistency {
+        Consistency::Eventual => "skep-consistency: eventual\r\n",
+        Consistency::OwnWrites => "",
+    };
     let host = &address.host;
     let authorization = match &address.authorization {
         None => String::new(),
@@ -109,7 +144,7 @@ async fn ask(
         }
     };
     let request = format!(
-        "GET /v2/process-instances/{key} HTTP/1.1\r\nHost: {host}\r\n{authorization}skep-consistency: eventual\r\n\r\n"
+        "GET /v2/process-instances/{key} HTTP/1.1\r\nHost: {host}\r\n{authorization}{waits}\r\n"
     );
     connection.write_all(request.as_bytes()).await?;
     connection.flush().await?;
@@ -180,10 +215,11 @@ mod tests {
             host: address,
             authorization: None,
         };
-        let stream = TcpStream::connect(&address.host).await.unwrap();
-        let mut connection = BufStream::new(stream);
-        assert_eq!(ask(&mut connection, &address, 1).await.unwrap(), 404);
-        assert_eq!(ask(&mut connection, &address, 1).await.unwrap(), 200);
-        assert!(ask(&mut connection, &address, 1).await.is_err());
+        let mut connection = None;
+        let (eventual, own) = (Consistency::Eventual, Consistency::OwnWrites);
+        let mut answer = async |consistency| ask(&mut connection, &address, 1, consistency).await;
+        assert_eq!(answer(eventual).await.unwrap(), 404);
+        assert_eq!(answer(own).await.unwrap(), 200);
+        assert!(answer(own).await.is_err());
     }
 }

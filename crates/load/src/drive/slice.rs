@@ -27,6 +27,16 @@ pub(super) struct Plan {
     pub(super) args: LoadArgs,
     pub(super) process: Process,
     pub(super) variables: String,
+    pub(super) habits: Habits,
+}
+
+/// What is done otherwise than `skep load` does it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Habits {
+    /// Open loop: what is refused is not sent again, and latency counts from when a start was sent.
+    pub(super) gives_up: bool,
+    /// With `find`: every second instance is looked for once, by a search that waits for what its caller has done.
+    pub(super) own_writes: bool,
 }
 
 /// Where all threads of a transport note what they see.

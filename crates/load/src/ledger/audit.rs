@@ -8,7 +8,7 @@ use std::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use skep_client::{Code, Error};
 
-use super::MAX_OPEN;
+use super::{Latency, MAX_OPEN};
 
 /// Digits of a key that count within its partition; those above are the partition's number.
 const PARTITION_SHIFT: u32 = 51;
@@ -26,6 +26,11 @@ pub struct Audit {
     pub repeated: u64,
     /// Jobs that came after a younger one of their partition had come.
     pub overtaken: u64,
+    /// Instances that were looked for by a search that waits for what its caller has done, and those that it did not find.
+    pub own_writes: u64,
+    pub own_writes_missed: u64,
+    /// Time until a search found an instance, since that was taken.
+    pub(super) found: Latency,
     /// Refusals by code.
     pub refusals: BTreeMap<String, u64>,
     /// Refusals without a word about why.
@@ -107,6 +112,17 @@ impl Audit {
             .sum()
     }
 
+    /// Median and 99th percentile of the time until a search found an instance, since the last call, in microseconds. `None`: none
+    /// was found.
+    pub fn take_found(&mut self) -> Option<(u64, u64)> {
+        let histogram = self.found.histogram();
+        let at = |quantile| histogram.value_at_quantile(quantile);
+        let found = (at(0.5), at(0.99));
+        let any = !histogram.is_empty();
+        self.found.reset();
+        any.then_some(found)
+    }
+
     /// From now on gaps between acknowledged creations are looked for anew: before, no load was asked for.
     pub fn begin_gaps(&mut self) {
         self.acknowledged.clear();
@@ -167,6 +183,16 @@ mod tests {
         audit.created(9, now);
         audit.created(9, now);
         assert_eq!(audit.created_twice, 1);
+    }
+
+    #[test]
+    fn how_long_instances_were_looked_for_is_taken_once() {
+        let (mut audit, t) = (Audit::default(), Instant::now());
+        assert_eq!(audit.take_found(), None);
+        audit.found.record(t, t + MS * 8);
+        let (p50, p99) = audit.take_found().unwrap();
+        assert!(p50 == p99 && (7_990..=8_010).contains(&p50), "{p50}");
+        assert_eq!(audit.take_found(), None);
     }
 
     #[test]

@@ -52,9 +52,9 @@ pub struct BenchArgs {
     json: bool,
 }
 
-fn setting(text: &str) -> Result<(String, String), String> {
+fn setting(text: &str) -> anyhow::Result<(String, String)> {
     let pair = text.split_once('=');
-    let (name, value) = pair.ok_or_else(|| format!("{text:?} is no NAME=VALUE"))?;
+    let (name, value) = pair.with_context(|| format!("{text:?} is no NAME=VALUE"))?;
     Ok((name.into(), value.into()))
 }
 
