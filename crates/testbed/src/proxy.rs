@@ -106,7 +106,7 @@ impl Proxy {
     /// No port can be had.
     pub fn start_for(
         to: u16,
-        choose: impl Fn(SocketAddr) -> Option<Arc<Link>> + Send + 'static,
+        choose: impl Fn(SocketAddr) -> Option<Arc<Link>> + Send + Sync + 'static,
     ) -> std::io::Result<Proxy> {
         Self::listen(0, to, Arc::default(), choose)
     }
@@ -115,7 +115,7 @@ impl Proxy {
         port: u16,
         to: u16,
         link: Arc<Link>,
-        choose: impl Fn(SocketAddr) -> Option<Arc<Link>> + Send + 'static,
+        choose: impl Fn(SocketAddr) -> Option<Arc<Link>> + Send + Sync + 'static,
     ) -> std::io::Result<Proxy> {
         let listener = TcpListener::bind(("127.0.0.1", port))?;
         let proxy = Proxy {
@@ -125,33 +125,22 @@ impl Proxy {
             open: Arc::default(),
         };
         let (over, open) = (proxy.over.clone(), proxy.open.clone());
+        let choose = Arc::new(choose);
         std::thread::spawn(move || {
             for (number, near) in listener.incoming().enumerate() {
                 if over.load(Ordering::Relaxed) {
                     return;
                 }
-                let Ok((near, far)) =
-                    near.and_then(|near| Ok((near, TcpStream::connect(("127.0.0.1", to))?)))
-                else {
-                    continue;
-                };
-                let Some(link) = near.peer_addr().ok().and_then(&choose) else {
-                    continue;
-                };
-                // Small messages are not to wait for each other.
-                let _ = (near.set_nodelay(true), far.set_nodelay(true));
-                if let (Ok(known), Ok(near_end), Ok(far_end)) =
-                    (near.try_clone(), near.try_clone(), far.try_clone())
-                {
-                    open.with(|open| open.push((number, known)));
-                    let (forth, back) = (link.forth.clone(), link.back.clone());
-                    let open = open.clone();
-                    std::thread::spawn(move || {
-                        pass(near, far_end, &forth);
-                        open.with(|open| open.retain(|(other, _)| *other != number));
-                    });
-                    std::thread::spawn(move || pass(far, near_end, &back));
-                }
+                let Ok(near) = near else { continue };
+                let (open, choose) = (open.clone(), choose.clone());
+                // To choose may take a moment, and who gave up meanwhile is not to keep others waiting.
+                std::thread::spawn(move || {
+                    let link = near.peer_addr().ok().and_then(|peer| choose(peer));
+                    if let Some(link) = link {
+                        // One of the sides is gone.
+                        let _ = connect(number, near, to, &link, &open);
+                    }
+                });
             }
         });
         Ok(proxy)
@@ -197,6 +186,27 @@ impl Drop for Proxy {
         self.over.store(true, Ordering::Relaxed);
         let _ = TcpStream::connect(("127.0.0.1", self.port));
     }
+}
+
+/// Passes on in both directions, until one of the sides ends.
+fn connect(
+    number: usize,
+    near: TcpStream,
+    to: u16,
+    link: &Link,
+    open: &Open,
+) -> std::io::Result<()> {
+    let far = TcpStream::connect(("127.0.0.1", to))?;
+    // Small messages are not to wait for each other.
+    near.set_nodelay(true)?;
+    far.set_nodelay(true)?;
+    let (known, near_end, far_end) = (near.try_clone()?, near.try_clone()?, far.try_clone()?);
+    open.with(|open| open.push((number, known)));
+    let back = link.back.clone();
+    std::thread::spawn(move || pass(far, near_end, &back));
+    pass(near, far_end, &link.forth);
+    open.with(|open| open.retain(|(other, _)| *other != number));
+    Ok(())
 }
 
 /// Between two looks whether what is held up may go on.

@@ -12,7 +12,7 @@ use skep_testbed::{Direction, Link, Proxy};
 
 use super::Node;
 
-/// How long a connection may be nobody's: the machine tells of it a moment after it was made.
+/// How long a connection may be nobody's: a node is known a moment after its start.
 const UNKNOWN: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -133,14 +133,12 @@ fn who_connected(near: SocketAddr, processes: &Processes) -> Option<u32> {
     loop {
         let known = processes.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.clone();
-        let inode = std::fs::read_to_string("/proc/net/tcp").ok();
-        let inode = inode.and_then(|table| inode_of(&table, near.port()));
-        if let Some(inode) = inode {
-            let mut nodes = known.iter();
-            let found = nodes.find(|(_, pid)| has_socket(**pid, &inode));
-            if let Some((number, _)) = found {
-                return Some(*number);
-            }
+        let table = std::fs::read_to_string("/proc/net/tcp").ok()?;
+        // Who has closed it has none any more.
+        let inode = inode_of(&table, near.port())?;
+        let mut nodes = known.iter();
+        if let Some((number, _)) = nodes.find(|(_, pid)| has_socket(**pid, &inode)) {
+            return Some(*number);
         }
         if Instant::now() >= end {
             return None;
@@ -188,6 +186,8 @@ mod tests {
         assert_eq!(who_connected(address, &processes), None, "of no node");
         processes.lock().unwrap().extend([(0, 1), (2, own)]);
         assert_eq!(who_connected(address, &processes), Some(2));
+        drop((near, listener));
+        assert_eq!(who_connected(address, &processes), None, "it is closed");
     }
 
     #[test]
