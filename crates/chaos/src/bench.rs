@@ -63,6 +63,8 @@ pub struct Comparison {
     pub idle: f64,
     /// Why the machine was not quiet, if it was not.
     pub noise: Option<String>,
+    /// It was judged nevertheless.
+    pub noisy_is_fine: bool,
     pub pairs: Vec<Pair>,
     #[serde(flatten)]
     pub verdicts: Verdicts,
@@ -146,6 +148,7 @@ async fn compare(
         idle,
         verdicts: Verdicts::of(&pairs, counts),
         noise,
+        noisy_is_fine: options.noisy,
         pairs,
     })
 }

@@ -92,10 +92,10 @@ impl Cluster {
         if network.workers {
             cluster.ways.add_workers(&cluster.nodes)?;
         }
-        for node in &mut cluster.nodes {
-            node.start(&guard)?;
+        for number in 0..plan.count {
+            cluster.node(number)?.start(&guard)?;
+            cluster.ways.links().note(&cluster.nodes);
         }
-        cluster.ways.links().note(&cluster.nodes);
         Ok(cluster)
     }
 

@@ -31,9 +31,10 @@ impl Comparison {
             self.idle * 100.0
         )?;
         if let Some(noise) = &self.noise {
-            let judged = match self.verdicts.verdict {
-                Verdict::NotRun(_) => "nothing was judged",
-                Verdict::Held | Verdict::Refuted => "it was judged nevertheless (--noisy)",
+            let judged = if self.noisy_is_fine {
+                "it was judged nevertheless (--noisy)"
+            } else {
+                "nothing was judged"
             };
             writeln!(out, "Noisy: {noise}; {judged}.")?;
         }
