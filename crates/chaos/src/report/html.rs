@@ -144,14 +144,18 @@ fn write_page(out: &mut String, reports: &[&Report]) -> std::fmt::Result {
 }
 
 fn head(out: &mut String, report: &Report) -> std::fmt::Result {
+    // A column that has nothing needs no room.
+    let posts = report.judged.iter().any(|it| it.criterion.post.is_some());
+    let posts = |cell: String| if posts { cell } else { String::new() };
     write!(
         out,
-        "<h1>{}: <span class=\"{}\">{}</span></h1><p>{}</p><p>{}</p><h2>Criteria</h2><table><tr><th>Criterion</th><th>measured</th><th>wanted</th><th>the post’s</th><th></th></tr>",
+        "<h1>{}: <span class=\"{}\">{}</span></h1><p>{}</p><p>{}</p><h2>Criteria</h2><table><tr><th>Criterion</th><th>measured</th><th>wanted</th>{}<th></th></tr>",
         escape(&report.plan.name),
         class(&report.outcome.to_string()),
         escape(&report.headline()),
         escape(&report.plan.hypothesis),
-        escape(&report.machine()).replace('\n', "<br>")
+        escape(&report.machine()).replace('\n', "<br>"),
+        posts("<th>the post’s</th>".into())
     )?;
     for it in &report.judged {
         let [name, measured, wanted, post, verdict] = it.row().map(|cell| escape(&cell));
@@ -159,9 +163,10 @@ fn head(out: &mut String, report: &Report) -> std::fmt::Result {
             Verdict::NotRun(why) => format!("<br><small>{}</small>", escape(why)),
             Verdict::Held(_) | Verdict::Refuted(_) => String::new(),
         };
+        let post = posts(format!("<td>{post}</td>"));
         write!(
             out,
-            "<tr><td class=\"name\">{name}{why}</td><td>{measured}</td><td>{wanted}</td><td>{post}</td><td class=\"{}\">{verdict}</td></tr>",
+            "<tr><td class=\"name\">{name}{why}</td><td>{measured}</td><td>{wanted}</td>{post}<td class=\"{}\">{verdict}</td></tr>",
             class(&verdict)
         )?;
     }
