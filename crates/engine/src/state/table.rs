@@ -27,7 +27,7 @@ pub trait Row: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     }
 
     /// Reads a row that an earlier version has written, `bytes` without the version in front. `None`: there is no such version.
-    fn read_earlier(_version: u8, _bytes: &[u8]) -> Option<Result<Self, String>> {
+    fn read_earlier(_version: u8, _bytes: &[u8]) -> ReadEarlier<Self> {
         None
     }
 
@@ -45,6 +45,9 @@ pub trait Row: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
         *self = image;
     }
 }
+
+/// What [`Row::read_earlier`] finds.
+pub type ReadEarlier<V> = Option<Result<V, String>>;
 
 /// The stored form of a row.
 pub fn write_row<V: Row>(row: &V) -> Vec<u8> {

@@ -1,6 +1,8 @@
 //! The two sides of a subscription on different partitions, over a network that loses and repeats.
 
-use skep_engine::{EngineConfig, RemoteCommand, TurnTime};
+use std::sync::{Arc, Mutex};
+
+use skep_engine::{EngineConfig, RemoteCommand, Sent, TurnTime};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, CorrelateMessage};
 use skep_protocol::{Document, Response};
@@ -174,17 +176,20 @@ fn a_message_whose_acknowledgement_is_lost_is_not_given_to_another_instance() {
     assert!(!rig.completed(second).contains(&"catch".to_string()));
 }
 
-#[test]
-fn a_non_interrupting_event_takes_a_repeated_message_once() {
-    let bpmn = Bpmn::process("p")
+fn news() -> Bpmn {
+    Bpmn::process("p")
         .start("s")
         .service_task("task", "work")
         .end("e")
         .boundary_message("news", "task", "m", "=key")
         .non_interrupting()
-        .end("e2");
+        .end("e2")
+}
+
+#[test]
+fn a_non_interrupting_event_takes_a_repeated_message_once() {
     for kind in ["correlate", "correlated"] {
-        let mut rig = rig(bpmn.clone());
+        let mut rig = rig(news());
         let instance = rig.create("p", r#"{"key":"k"}"#);
         lose_first(&mut rig, kind);
         rig.publish("m", KEY, 0, "{}");
@@ -199,6 +204,36 @@ fn a_non_interrupting_event_takes_a_repeated_message_once() {
         assert_eq!(taken, 1, "{kind} lost");
         rig.work("work", "{}");
         rig.assert_completed(instance);
+    }
+}
+
+/// A node that was paused sends on what it had: commands that were repeated by another way long ago.
+#[test]
+fn a_non_interrupting_event_takes_no_message_again_that_comes_after_later_ones() {
+    for messages in [2, 5, 100] {
+        let mut rig = rig(news());
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let copies = sent.clone();
+        rig.fate = Box::new(move |command| {
+            if name(command) == "correlate" {
+                copies.lock().unwrap().push(Sent::from(command.clone()));
+            }
+            Fate::Arrives
+        });
+        let instance = rig.create("p", r#"{"key":"k"}"#);
+        for _ in 0..messages {
+            rig.publish("m", KEY, 0, "{}");
+        }
+        let late = sent.lock().unwrap().clone();
+        assert_eq!(late.len(), messages);
+        rig.network.extend(late.into_iter().map(|copy| (1, copy)));
+        rig.advance(10_000);
+        let completed = rig.completed(instance);
+        let taken = completed.iter().filter(|e| *e == "news").count();
+        assert_eq!(taken, messages);
+        rig.work("work", "{}");
+        rig.advance(10_000);
+        rig.assert_nothing_left();
     }
 }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
-use skep_engine::state::subscriptions::{SignalOnItsWay, SignalSubscription};
+use skep_engine::state::subscriptions::{
+    ProcessMessageSubscription, SignalOnItsWay, SignalSubscription,
+};
 use skep_engine::state::{Job, Row, State, Table, Tables, read_row, write_row};
 use skep_protocol::record::{decode, encode};
 use skep_protocol::{Key, TenantId};
@@ -139,5 +141,20 @@ fn what_waits_for_a_signal_of_the_default_tenant_is_stored_as_before_there_were_
         let stored = write_row(&row);
         assert_eq!(stored.first(), Some(&version));
         assert_eq!(read_row(&stored), Ok(row));
+    }
+}
+
+#[test]
+fn what_a_subscription_has_taken_before_its_last_message_is_in_the_second_version() {
+    let keys = (Key::new(1, 2), Key::new(1, 3), Key::new(1, 4));
+    let opened = 1u8;
+    let what = (3u32, keys, "p", "m", "k", false, 5u32, opened, 0u32);
+    let first = encode(&(1u8, &what, Key::new(3, 9)));
+    let second = encode(&(2u8, &what, Key::new(3, 9), [Key::new(3, 7)].as_slice()));
+    for stored in [first, second] {
+        let row: ProcessMessageSubscription = read_row(&stored).unwrap();
+        assert_eq!(write_row(&row), stored);
+        assert!(row.has_taken(Key::new(3, 9)));
+        assert_eq!(row.has_taken(Key::new(3, 7)), stored.first() == Some(&2));
     }
 }

@@ -21,8 +21,7 @@ impl Apply<ProcessMessageSubscriptionValue> for State {
                 .process_subscriptions
                 .set_state(key, SubscriptionState::Opened),
             Intent::Correlated => {
-                self.process_subscriptions
-                    .set_last_message(key, value.message_key);
+                self.process_subscriptions.take(key, value.message_key);
                 if value.interrupting {
                     // It stays until the message side is closed: the same message may come again.
                     self.process_subscriptions

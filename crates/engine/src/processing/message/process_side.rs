@@ -42,12 +42,15 @@ pub(crate) fn correlate(cx: &mut Context<'_>, command: &CorrelateSubscription) {
         .process_subscriptions
         .of_element(command.element_instance_key, &command.message_name);
     let row = key.and_then(|key| cx.state.process_subscriptions.get(key));
-    let row = row.map(|row| (row.state, row.last_message, row.value()));
-    let (Some(key), Some((subscription_state, last_message, mut value))) = (key, row) else {
+    let row = row.map(|row| {
+        let has_taken = row.has_taken(command.message_key);
+        (row.state, has_taken, row.value())
+    });
+    let (Some(key), Some((subscription_state, has_taken, mut value))) = (key, row) else {
         reject(cx, command);
         return;
     };
-    if last_message == command.message_key {
+    if has_taken {
         acknowledge(
             cx,
             command,

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
+use skep_protocol::record::decode;
 use skep_protocol::value::ProcessMessageSubscriptionValue;
 
-use crate::state::table::{Row, StoreError, Table, Tables};
+use crate::state::table::{ReadEarlier, Row, StoreError, Table, Tables};
 use crate::state::undo::Indexed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,9 +35,17 @@ pub struct ProcessMessageSubscription {
     pub state: SubscriptionState,
     /// See [`ProcessMessageSubscriptionValue::revision`].
     pub revision: u32,
-    /// The newest message that was correlated: the same one again is acknowledged, not taken twice.
+    /// The message that was correlated last: the same one again is acknowledged, not taken twice.
     pub last_message: Key,
+    /// Those before it, ascending, at most [`REMEMBERED`]: a node that was paused may send one on that was repeated by another way
+    /// long ago. Only the second version of the row has them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    earlier: Vec<Key>,
 }
+
+/// Earlier messages that a subscription remembers. What is older than all of them counts as taken. It may be a message that an
+/// instance has refused after this one took so many newer ones: that takes one round trip here, and thirty there.
+const REMEMBERED: usize = 64;
 
 impl ProcessMessageSubscription {
     fn of(value: &ProcessMessageSubscriptionValue) -> ProcessMessageSubscription {
@@ -53,7 +62,33 @@ impl ProcessMessageSubscription {
             state: SubscriptionState::Opening,
             revision: value.revision,
             last_message: Key::NONE,
+            earlier: Vec::new(),
         }
+    }
+
+    /// It was correlated before.
+    pub fn has_taken(&self, message: Key) -> bool {
+        let is_forgotten = |oldest: &Key| self.earlier.len() >= REMEMBERED && message < *oldest;
+        message == self.last_message
+            || self.earlier.binary_search(&message).is_ok()
+            || self.earlier.first().is_some_and(is_forgotten)
+    }
+
+    /// True if it remembers one more than before.
+    fn take(&mut self, message: Key) -> bool {
+        let last = std::mem::replace(&mut self.last_message, message);
+        if last.is_none() {
+            return false;
+        }
+        let Err(place) = self.earlier.binary_search(&last) else {
+            return false;
+        };
+        self.earlier.insert(place, last);
+        let is_full = self.earlier.len() > REMEMBERED;
+        if is_full {
+            self.earlier.remove(0);
+        }
+        !is_full
     }
 
     /// What its records say, without a message.
@@ -77,6 +112,16 @@ impl ProcessMessageSubscription {
 
 impl Row for ProcessMessageSubscription {
     const TABLE: u8 = 8;
+    const VERSION: u8 = 2;
+
+    fn version(&self) -> u8 {
+        if self.earlier.is_empty() { 1 } else { 2 }
+    }
+
+    fn read_earlier(version: u8, bytes: &[u8]) -> ReadEarlier<Self> {
+        // An empty list is one byte.
+        (version == 1).then(|| decode(&[bytes, &[0]].concat()))
+    }
 
     fn weight(&self) -> usize {
         let texts = [
@@ -84,7 +129,8 @@ impl Row for ProcessMessageSubscription {
             &self.message_name,
             &self.correlation_key,
         ];
-        size_of::<Self>() + texts.iter().map(|text| text.len()).sum::<usize>()
+        let texts: usize = texts.iter().map(|text| text.len()).sum();
+        size_of::<Self>() + texts + self.earlier.len() * size_of::<Key>()
     }
 }
 
@@ -135,16 +181,18 @@ impl ProcessMessageSubscriptions {
         value: &ProcessMessageSubscriptionValue,
     ) {
         if let Some(row) = self.table.must_get_mut(key) {
-            let last_message = row.last_message;
+            let (last_message, earlier) = (row.last_message, std::mem::take(&mut row.earlier));
             *row = ProcessMessageSubscription::of(value);
-            row.last_message = last_message;
+            (row.last_message, row.earlier) = (last_message, earlier);
             self.pending.insert(key);
         }
     }
 
-    pub(in crate::appliers) fn set_last_message(&mut self, key: Key, message: Key) {
-        if let Some(row) = self.table.must_get_mut(key) {
-            row.last_message = message;
+    pub(in crate::appliers) fn take(&mut self, key: Key, message: Key) {
+        if let Some(row) = self.table.must_get_mut(key)
+            && row.take(message)
+        {
+            self.table.add_weight(size_of::<Key>());
         }
     }
 
