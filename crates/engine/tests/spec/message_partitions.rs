@@ -238,6 +238,30 @@ fn a_non_interrupting_event_takes_no_message_again_that_comes_after_later_ones()
 }
 
 #[test]
+fn a_subscription_that_is_opened_again_after_its_end_is_closed_again() {
+    let mut rig = rig(process());
+    let sent = Arc::new(Mutex::new(Vec::new()));
+    let copies = sent.clone();
+    rig.fate = Box::new(move |command| {
+        if name(command) == "open" {
+            copies.lock().unwrap().push(Sent::from(command.clone()));
+        }
+        Fate::Arrives
+    });
+    let instance = rig.create("p", r#"{"key":"k"}"#);
+    rig.publish("m", KEY, 0, "{}");
+    rig.work("work", "{}");
+    rig.assert_completed(instance);
+    let late = sent.lock().unwrap().clone();
+    assert_eq!(late.len(), 1);
+    let partition = skep_protocol::Routing::new(3).of_correlation(KEY);
+    let late = late.into_iter().map(|copy| (partition, copy));
+    rig.network.extend(late);
+    rig.advance(10_000);
+    rig.assert_nothing_left();
+}
+
+#[test]
 fn a_message_for_an_instance_that_has_gone_goes_to_the_next_one() {
     let mut rig = rig(process());
     let first = rig.create("p", r#"{"key":"k"}"#);

@@ -24,6 +24,7 @@ pub(crate) fn opened(
         .process_subscriptions
         .of_element(element_instance_key, message_name)
     else {
+        close_again(cx, element_instance_key, message_name);
         return;
     };
     if let Some(row) = cx.state.process_subscriptions.get(key)
@@ -32,6 +33,20 @@ pub(crate) fn opened(
     {
         let value = row.value();
         cx.event(key, Intent::Created, &value);
+    }
+}
+
+/// A copy of the opening has come after the closing: nobody else would ever close it. Which partition has opened it is not known here
+/// any more; the others have nothing to close.
+fn close_again(cx: &mut Context<'_>, element_instance_key: Key, message_name: &Arc<str>) {
+    let reply_to = cx.state.partition;
+    for partition in cx.config.routing.partitions() {
+        let command = RemoteCommand::CloseMessageSubscription {
+            element_instance_key,
+            message_name: message_name.clone(),
+            reply_to,
+        };
+        cx.send(partition, command);
     }
 }
 
