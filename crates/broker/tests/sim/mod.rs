@@ -12,6 +12,7 @@ pub mod node;
 pub mod old_plans;
 pub mod operators;
 pub mod paused;
+pub mod several;
 pub mod store;
 pub mod tally;
 pub mod world;

@@ -74,6 +74,13 @@ pub struct Running {
     polled: Polled,
 }
 
+pub struct Settings {
+    /// Also which partition it is.
+    pub engine: EngineConfig,
+    /// Ticks without work after which its group hibernates.
+    hibernate_after: Option<usize>,
+}
+
 pub struct Node {
     pub id: u64,
     pub disk: MemoryDisk,
@@ -91,8 +98,7 @@ pub struct Node {
     seed: u64,
     /// With which members it began.
     members: Members,
-    /// Ticks without work after which its group hibernates.
-    hibernate_after: Option<usize>,
+    pub settings: Settings,
     /// The embedded store, which is filled at once, and the snapshot that is being installed.
     evidence: LogEvidence,
 }
@@ -104,6 +110,8 @@ pub struct Left {
     pub effects: Vec<Effects>,
     /// What it has learned to be committed.
     pub committed: Vec<(u64, Bytes)>,
+    /// Batches that it has proposed, or was sent, and not more.
+    pub appended: Vec<Bytes>,
     /// Members that took effect.
     pub members: Vec<Members>,
 }
@@ -127,7 +135,8 @@ impl SnapshotSource for Chunks {
     }
 }
 
-fn engine_config() -> EngineConfig {
+/// Settings under which much happens in little time.
+pub fn engine_config() -> EngineConfig {
     EngineConfig {
         retry_interval: 150,
         // So few that work is put off again and again.
@@ -136,21 +145,26 @@ fn engine_config() -> EngineConfig {
     }
 }
 
-fn open_engine(store: &Store) -> (Engine, CheckpointMeta) {
+fn open_engine(store: &Store, config: &EngineConfig) -> (Engine, CheckpointMeta) {
     let meta = store.meta();
-    let state = State::open(1, Arc::new(store.clone())).unwrap();
-    let engine = Engine::new(engine_config(), state, meta.next_position);
+    let state = State::open(config.partition, Arc::new(store.clone())).unwrap();
+    let engine = Engine::new(config.clone(), state, meta.next_position);
     (engine, meta)
 }
 
-fn empty_engine(next_position: u64) -> Engine {
-    let state = State::open(1, Arc::new(EmptyStore)).unwrap();
-    Engine::new(engine_config(), state, next_position)
+fn empty_engine(next_position: u64, config: &EngineConfig) -> Engine {
+    let state = State::open(config.partition, Arc::new(EmptyStore)).unwrap();
+    Engine::new(config.clone(), state, next_position)
 }
 
 /// The state as of entry `to`: the checkpoint and the log behind it. Also the term of that entry.
-fn rebuilt(store: &Store, reader: &LogReader, to: u64, replay: bool) -> (Engine, u64) {
-    let (mut engine, meta) = open_engine(store);
+fn rebuilt(
+    (store, config): (&Store, &EngineConfig),
+    reader: &LogReader,
+    to: u64,
+    replay: bool,
+) -> (Engine, u64) {
+    let (mut engine, meta) = open_engine(store, config);
     let (mut from, mut term) = (meta.index + 1, meta.term);
     while replay && from <= to {
         for entry in reader.read(from, to + 1, 2000).unwrap() {
@@ -187,7 +201,10 @@ impl Node {
             mutation,
             seed,
             members,
-            hibernate_after,
+            settings: Settings {
+                engine: engine_config(),
+                hibernate_after,
+            },
             evidence: LogEvidence::default(),
         }
     }
@@ -238,10 +255,11 @@ impl Node {
         let (log, recovered) = self.open_log();
         oracle.reopened(self.id, found(&log, oracle));
         self.store.forget();
-        let (engine, meta) = open_engine(&self.store);
-        let mut config = GroupConfig::joining(1, self.id, self.members.clone());
+        let (engine, meta) = open_engine(&self.store, &self.settings.engine);
+        let partition = self.settings.engine.partition;
+        let mut config = GroupConfig::joining(partition, self.id, self.members.clone());
         config.election_ticks = 10;
-        config.hibernate_after_ticks = self.hibernate_after;
+        config.hibernate_after_ticks = self.settings.hibernate_after;
         config.seed = hash(&[self.seed, self.id, self.life], &[]);
         config.max_cached_bytes = 2000;
         config.max_message_bytes = 2000;
@@ -289,6 +307,11 @@ impl Node {
             assert!(frames.is_empty() || running.log.append(&frames).is_err());
         }
         self.disk.crash(&mut |bound| random.below(bound));
+    }
+
+    /// It ends by itself, and its machine does not: files stay as they are.
+    pub fn dies(&mut self) {
+        self.running = None;
     }
 
     /// The disk has flushed some of what waits.
@@ -437,6 +460,7 @@ impl Node {
         }
         running.core.poll(&mut polled).unwrap();
         for append in polled.output.appends.drain(..) {
+            left.appended.extend(batches(&append));
             if mutation == Mutation::PersistedBeforeFlush {
                 running.core.group_mut().persisted(append.number);
             }
@@ -463,14 +487,14 @@ impl Node {
         assert_eq!(running.core.applied(), running.reported);
         if let Some(at) = install {
             self.installs += 1;
-            running.install(at, &self.store, mutation);
+            running.install(at, (&self.store, &self.settings.engine), mutation);
             self.evidence.installing = Some(self.store.checkpoint());
             oracle.moved_to(id, running.reported);
         } else if polled.lost_leadership || running.panicked && !running.core.is_in_flight() {
             running.forget(polled.kept);
             if running.core.is_void() {
                 self.rebuilds += 1;
-                running.rebuild(&self.store, mutation);
+                running.rebuild((&self.store, &self.settings.engine), mutation);
             } else {
                 self.step_downs += 1;
                 if mutation == Mutation::StepDownWithoutUndo {
@@ -582,10 +606,15 @@ impl Running {
     }
 
     /// `begin`: behind which the log begins.
-    fn install(&mut self, begin: EntryId, store: &Store, mutation: Mutation) {
+    fn install(
+        &mut self,
+        begin: EntryId,
+        (store, config): (&Store, &EngineConfig),
+        mutation: Mutation,
+    ) {
         self.forget(0);
         store.install(std::mem::take(&mut self.chunks));
-        let (engine, meta) = open_engine(store);
+        let (engine, meta) = open_engine(store, config);
         let at = EntryId {
             index: meta.index,
             term: meta.term,
@@ -593,7 +622,7 @@ impl Running {
         assert!(begin.index < at.index || begin == at);
         self.reported = at.index;
         let engine = match mutation {
-            Mutation::SnapshotWithoutState => empty_engine(meta.next_position),
+            Mutation::SnapshotWithoutState => empty_engine(meta.next_position, config),
             _ => engine,
         };
         self.core.installed(engine, at);
@@ -606,12 +635,12 @@ impl Running {
         }
     }
 
-    fn rebuild(&mut self, store: &Store, mutation: Mutation) {
+    fn rebuild(&mut self, (store, config): (&Store, &EngineConfig), mutation: Mutation) {
         self.forget(0);
         store.forget();
         let replay = mutation != Mutation::RebuildWithoutLog;
         let applied = self.core.applied();
-        let (engine, term) = rebuilt(store, &self.log.reader(), applied, replay);
+        let (engine, term) = rebuilt((store, config), &self.log.reader(), applied, replay);
         self.core.rebuild(engine, term);
     }
 
@@ -624,6 +653,16 @@ impl Running {
             oracle.state_at(id, self.checked, digest(core.engine()));
         }
     }
+}
+
+/// The batches of an append.
+fn batches(append: &Append) -> impl Iterator<Item = Bytes> + '_ {
+    append.frames.iter().filter_map(|frame| match frame {
+        Frame::Entry {
+            tag: 0, payload, ..
+        } => Some(payload.clone()),
+        _ => None,
+    })
 }
 
 /// What a reopened log holds, in the oracle's terms.

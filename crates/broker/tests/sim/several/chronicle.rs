@@ -1,0 +1,240 @@
+//! What the logs of all partitions say together: what must happen once happens once, and nothing without its cause.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use skep_protocol::batch::BatchReader;
+use skep_protocol::intent::{
+    CommandDistributionIntent, Intent, JobIntent, MessageIntent,
+    MessageStartEventSubscriptionIntent, ProcessInstanceIntent, ProcessMessageSubscriptionIntent,
+    SignalIntent,
+};
+use skep_protocol::record::{Record, RecordType};
+use skep_protocol::value::{
+    MessageStartEventSubscriptionValue, MessageValue, ProcessInstanceValue,
+    ProcessMessageSubscriptionValue,
+};
+use skep_protocol::{Key, ValueType};
+
+use super::super::jobs::Jobs;
+use super::tally::Tally;
+
+/// A message as it was published.
+#[derive(Debug)]
+struct Published {
+    name: Arc<str>,
+    correlation_key: Arc<str>,
+}
+
+#[derive(Debug, Default)]
+pub struct Chronicle {
+    partitions: u32,
+    /// By partition: up to where its log was read.
+    read: BTreeMap<u32, u64>,
+    pub jobs: BTreeMap<u32, Jobs>,
+    /// Keys of all things, with their kinds.
+    given: BTreeSet<(u8, Key)>,
+    published: BTreeMap<Key, Published>,
+    ids: BTreeSet<(Arc<str>, Arc<str>, Arc<str>)>,
+    /// Element instances and the contents of the messages that they took.
+    contents: BTreeSet<(Key, String)>,
+    /// By message and process: the instance that took it, or began with it.
+    pub taken: BTreeMap<(Key, Arc<str>), Key>,
+    /// By instance: how many messages it took.
+    pub took: BTreeMap<Key, u64>,
+    /// Instances that messages have started and that live, by process and correlation key.
+    live: BTreeMap<(Arc<str>, Arc<str>), Key>,
+    pub begun: BTreeSet<Key>,
+    pub ended: BTreeSet<Key>,
+    /// Distributions, and which partitions have carried them out.
+    received: BTreeMap<Key, BTreeSet<u32>>,
+    /// By receiver and sender: the last one.
+    last_received: BTreeMap<(u32, u32), Key>,
+    pub tally: Tally,
+}
+
+impl Chronicle {
+    pub fn of(partitions: u32) -> Chronicle {
+        Chronicle {
+            partitions,
+            ..Chronicle::default()
+        }
+    }
+
+    /// An entry is committed; replicas tell of each, and the first one is believed.
+    pub fn committed(&mut self, partition: u32, index: u64, payload: &[u8]) {
+        self.jobs
+            .entry(partition)
+            .or_default()
+            .committed(index, payload);
+        let read = self.read.entry(partition).or_default();
+        if index <= *read {
+            return;
+        }
+        *read = index;
+        if payload.is_empty() {
+            return;
+        }
+        for record in BatchReader::new(payload).expect("a batch") {
+            let record = record.expect("a record");
+            if record.record_type == RecordType::Event {
+                self.event(partition, &record);
+            }
+        }
+    }
+
+    fn event(&mut self, partition: u32, record: &Record<'_>) {
+        let is = |value_type, intent| record.value_type == value_type && record.intent == intent;
+        let key = record.key;
+        if is(ValueType::Message, MessageIntent::Published.id()) {
+            self.is_new(partition, record);
+            self.publishes(key, record.value().expect("a message"));
+        } else if is(
+            ValueType::ProcessMessageSubscription,
+            ProcessMessageSubscriptionIntent::Correlated.id(),
+        ) {
+            self.takes(partition, &record.value().expect("a subscription"));
+        } else if is(
+            ValueType::MessageStartEventSubscription,
+            MessageStartEventSubscriptionIntent::Correlated.id(),
+        ) {
+            self.starts(&record.value().expect("a start"));
+        } else if is(
+            ValueType::ProcessInstance,
+            ProcessInstanceIntent::ElementActivating.id(),
+        ) {
+            self.is_new(partition, record);
+            let value: ProcessInstanceValue = record.value().expect("an element");
+            if value.process_instance_key == key {
+                self.begun.insert(key);
+            }
+        } else if is(
+            ValueType::ProcessInstance,
+            ProcessInstanceIntent::ElementCompleted.id(),
+        ) || is(
+            ValueType::ProcessInstance,
+            ProcessInstanceIntent::ElementTerminated.id(),
+        ) {
+            let value: ProcessInstanceValue = record.value().expect("an element");
+            if value.process_instance_key == key {
+                assert!(self.ended.insert(key), "instance {key} has ended twice");
+                self.live.retain(|_, instance| *instance != key);
+            }
+        } else if is(ValueType::Job, JobIntent::Created.id()) {
+            self.is_new(partition, record);
+        } else if is(ValueType::Signal, SignalIntent::Broadcasted.id()) {
+            self.is_new(partition, record);
+            self.tally.add("signals", 1);
+        } else if record.value_type == ValueType::CommandDistribution {
+            self.distributes(partition, key, record.intent);
+        }
+    }
+
+    /// Its key was never given before, and by the partition to which it belongs.
+    fn is_new(&mut self, partition: u32, record: &Record<'_>) {
+        let (kind, key) = (record.value_type, record.key);
+        assert_eq!(
+            key.partition(),
+            Some(partition),
+            "{kind:?} has another's key"
+        );
+        assert!(
+            self.given.insert((kind as u8, key)),
+            "the key {key} of {kind:?} was given twice"
+        );
+    }
+
+    fn publishes(&mut self, key: Key, message: MessageValue) {
+        let name_key_and_id = (
+            message.name.clone(),
+            message.correlation_key.clone(),
+            message.message_id,
+        );
+        let has_id = !name_key_and_id.2.is_empty();
+        assert!(
+            !has_id || self.ids.insert(name_key_and_id.clone()),
+            "{name_key_and_id:?} was published twice"
+        );
+        let published = Published {
+            name: message.name,
+            correlation_key: message.correlation_key,
+        };
+        self.published.insert(key, published);
+    }
+
+    fn takes(&mut self, partition: u32, value: &ProcessMessageSubscriptionValue) {
+        let (element, message) = (value.element_instance_key, value.message_key);
+        let content = format!("{:?}", value.variables);
+        assert!(
+            self.contents.insert((element, content.clone())),
+            "element {element} took the same message twice: {content}"
+        );
+        let published = self.published.get(&message).unwrap_or_else(|| {
+            panic!("element {element} took message {message}, which nobody has published")
+        });
+        assert_eq!(published.name, value.message_name);
+        assert_eq!(published.correlation_key, value.correlation_key);
+        let instance = value.process_instance_key;
+        let process = value.bpmn_process_id.clone();
+        self.goes_to(message, process, instance);
+        // One partition had the message, and an instance of another one took it.
+        let across = message.partition() != Some(partition);
+        self.tally.add("across", u64::from(across));
+        *self.took.entry(instance).or_default() += 1;
+    }
+
+    fn goes_to(&mut self, message: Key, process: Arc<str>, instance: Key) {
+        let before = self.taken.insert((message, process), instance);
+        assert_eq!(
+            before, None,
+            "message {message} went to two instances of a process"
+        );
+    }
+
+    fn starts(&mut self, value: &MessageStartEventSubscriptionValue) {
+        let (message, instance) = (value.message_key, value.process_instance_key);
+        assert!(
+            self.published.contains_key(&message),
+            "{instance} began with message {message}, which nobody has published"
+        );
+        let process = value.bpmn_process_id.clone();
+        self.goes_to(message, process.clone(), instance);
+        let before = self
+            .live
+            .insert((process, value.correlation_key.clone()), instance);
+        assert_eq!(
+            before, None,
+            "{instance} began while another one with key '{}' lives",
+            value.correlation_key
+        );
+    }
+
+    fn distributes(&mut self, partition: u32, key: Key, intent: u8) {
+        if intent == CommandDistributionIntent::Started.id() {
+            let before = self.received.insert(key, BTreeSet::new());
+            assert_eq!(before, None, "distribution {key} was started twice");
+            self.tally.add("distributed", 1);
+        } else if intent == CommandDistributionIntent::Received.id() {
+            let by = self.received.get_mut(&key);
+            let by =
+                by.unwrap_or_else(|| panic!("{partition} carries out {key}, which nobody started"));
+            assert!(
+                by.insert(partition),
+                "{partition} has carried out {key} twice"
+            );
+            let from = key.partition().expect("a partition");
+            let before = self.last_received.insert((partition, from), key);
+            assert!(
+                before < Some(key),
+                "{partition} carried out {key} after {before:?}"
+            );
+        } else if intent == CommandDistributionIntent::Finished.id() {
+            let by = self.received[&key].len() as u32;
+            assert_eq!(
+                by + 1,
+                self.partitions,
+                "{key} has ended without some partition"
+            );
+        }
+    }
+}

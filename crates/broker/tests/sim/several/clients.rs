@@ -1,0 +1,601 @@
+//! What clients ask and what they were told. What they were told must be true.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use skep_engine::RequestId;
+use skep_protocol::command::*;
+use skep_protocol::response::ProcessInstanceCreated;
+use skep_protocol::value::ClusterVariableValue;
+use skep_protocol::{ActivatedJob, Document, Key, Rejection, RejectionType, Response, Routing};
+
+use super::super::Random;
+use super::super::clients::JOB_TYPE;
+use super::chronicle::Chronicle;
+use super::models::{self, BEGIN, CREATED, HOLD, PAID, PING, SIGNAL, VERSIONED};
+use super::world::World;
+
+/// A cluster variable.
+const COUNT: &str = "count";
+/// Longer than clocks jump.
+const FOR_EVER: i64 = 10 * 365 * 24 * 3_600_000;
+/// Correlation keys of messages that start instances.
+const BEGINNINGS: u64 = 6;
+
+/// What a request was about.
+#[derive(Clone, Debug)]
+enum Asked {
+    Deploy,
+    /// At least this version of the process, which is known everywhere.
+    Create {
+        order: u64,
+        least: i32,
+    },
+    Activate,
+    Complete(Key),
+    Fail,
+    /// Of an instance, which lives unless somebody has asked for its end before.
+    Cancel {
+        key: Key,
+        lives: bool,
+    },
+    /// A message to an order, which waits until it is taken.
+    Pay(u64),
+    Ping(u64),
+    Begin,
+    /// A message that may expire before it is taken.
+    Short,
+    Correlate(u64),
+    Signal,
+    /// A cluster variable gets this value. Later ones are greater.
+    Count(u64),
+    /// An expression reads that variable, and finds at least this value.
+    Look {
+        partition: u32,
+        least: u64,
+    },
+}
+
+/// An instance, as far as its client was told.
+#[derive(Debug)]
+struct Order {
+    process: &'static str,
+    instance: Option<Key>,
+    paid: bool,
+}
+
+#[derive(Default)]
+pub struct Clients {
+    next_request: RequestId,
+    /// With the partition, if the client has chosen it.
+    asked: BTreeMap<RequestId, (Asked, Option<u32>)>,
+    deployed: u32,
+    /// The newest version that is known everywhere.
+    version: i32,
+    orders: BTreeMap<u64, Order>,
+    contents: u64,
+    /// Instances whose end was asked for, and how often: requests overtake each other.
+    touched: BTreeMap<Key, u32>,
+    cancelled: BTreeSet<Key>,
+    completed: BTreeSet<Key>,
+    /// Acknowledged messages, with the orders that they are for.
+    pings: BTreeMap<Key, u64>,
+    beginnings: BTreeSet<Key>,
+    counts: u64,
+    /// The greatest count that was acknowledged.
+    counted: u64,
+    /// By partition: the greatest count that was read there.
+    seen: BTreeMap<u32, u64>,
+    pub jobs: Vec<ActivatedJob>,
+    /// By kind of request.
+    pub answers: BTreeMap<&'static str, u64>,
+}
+
+impl Clients {
+    /// The partition that the client has chosen for its request.
+    pub fn partition_of(&self, id: RequestId) -> Option<u32> {
+        self.asked.get(&id)?.1
+    }
+
+    fn asks(&mut self, asked: Asked, partition: Option<u32>) -> RequestId {
+        self.next_request += 1;
+        self.asked.insert(self.next_request, (asked, partition));
+        self.next_request
+    }
+
+    fn content(&mut self) -> u64 {
+        self.contents += 1;
+        self.contents
+    }
+
+    fn choose(&mut self, random: &mut Random, routing: &Routing) -> (RequestId, Command) {
+        let any = 1 + random.below(u64::from(routing.count())) as u32;
+        if self.version == 0 {
+            return match random.below(3) {
+                0 => self.deploy(),
+                _ => self.count(),
+            };
+        }
+        match random.below(40) {
+            0 => self.deploy(),
+            1..4 => self.count(),
+            4..7 if self.counted > 0 => self.look(any),
+            7..10 => self.activate(any, JOB_TYPE),
+            10..18 if !self.jobs.is_empty() => self.finish(random),
+            18 => self.cancel(random),
+            19..23 => self.pay(random),
+            23..27 => self.ping(random),
+            27..30 => self.begin(random),
+            30 => self.short(random),
+            31 => self.broadcast(),
+            32 => self.correlate(random),
+            _ => {
+                let process = CREATED[random.below(CREATED.len() as u64) as usize];
+                self.create(process, any)
+            }
+        }
+    }
+
+    fn deploy(&mut self) -> (RequestId, Command) {
+        self.deployed += u32::from(self.version > 0);
+        let deploy = models::deployment(self.deployed);
+        (self.asks(Asked::Deploy, None), Command::Deploy(deploy))
+    }
+
+    fn create(&mut self, process: &'static str, partition: u32) -> (RequestId, Command) {
+        let order = self.orders.len() as u64;
+        let least = if process == VERSIONED {
+            self.version
+        } else {
+            1
+        };
+        let asked = Order {
+            process,
+            instance: None,
+            paid: false,
+        };
+        self.orders.insert(order, asked);
+        let variables = format!(r#"{{"order":"order-{order}"}}"#);
+        let create = CreateProcessInstance {
+            process: ProcessRef::Id {
+                bpmn_process_id: process.into(),
+                version: -1,
+            },
+            variables: Document::parse(&variables).unwrap(),
+            start_instructions: vec![],
+            terminate_after: vec![],
+            tags: vec![],
+            business_id: None,
+            await_result: None,
+        };
+        let asked = Asked::Create { order, least };
+        let id = self.asks(asked, Some(partition));
+        (id, Command::CreateProcessInstance(create))
+    }
+
+    pub fn activate(&mut self, partition: u32, job_type: &str) -> (RequestId, Command) {
+        let activate = ActivateJobs {
+            job_type: job_type.into(),
+            worker: "worker".into(),
+            timeout: 600,
+            max_jobs: 5,
+            ..ActivateJobs::default()
+        };
+        let id = self.asks(Asked::Activate, Some(partition));
+        (id, Command::ActivateJobs(activate))
+    }
+
+    fn finish(&mut self, random: &mut Random) -> (RequestId, Command) {
+        let at = random.below(self.jobs.len() as u64) as usize;
+        let job = self.jobs.swap_remove(at);
+        if random.below(5) > 0 {
+            return self.complete(&job);
+        }
+        let fail = FailJob {
+            job_key: job.key,
+            retries: 2,
+            retry_back_off: 100,
+            error_message: "again".into(),
+            variables: Document::new(),
+        };
+        (self.asks(Asked::Fail, None), Command::FailJob(fail))
+    }
+
+    pub fn complete(&mut self, job: &ActivatedJob) -> (RequestId, Command) {
+        self.touch(job.process_instance_key);
+        let complete = Command::CompleteJob {
+            job_key: job.key,
+            variables: Document::new(),
+            result: None,
+        };
+        (self.asks(Asked::Complete(job.key), None), complete)
+    }
+
+    /// True if nobody has asked for the end of this instance before.
+    fn touch(&mut self, instance: Key) -> bool {
+        let times = self.touched.entry(instance).or_default();
+        *times += 1;
+        *times == 1
+    }
+
+    fn cancel(&mut self, random: &mut Random) -> (RequestId, Command) {
+        let instances = self.orders.values().filter_map(|order| {
+            let key = order.instance?;
+            Some((key, order.process))
+        });
+        let instances: Vec<_> = instances.collect();
+        if instances.is_empty() {
+            return self.count();
+        }
+        let (key, process) = instances[random.below(instances.len() as u64) as usize];
+        let lives = self.touch(key) && matches!(process, "task" | "pings");
+        let cancel = Command::CancelProcessInstance {
+            process_instance_key: key,
+        };
+        (self.asks(Asked::Cancel { key, lives }, None), cancel)
+    }
+
+    /// One of the orders of a process: mostly one of the newest.
+    fn order_of(&mut self, process: &str, random: &mut Random) -> Option<u64> {
+        let orders = self.orders.iter().rev();
+        let all: Vec<u64> = orders
+            .filter(|(_, order)| order.process == process)
+            .map(|(number, _)| *number)
+            .take(6)
+            .collect();
+        all.get(random.below(6) as usize).copied()
+    }
+
+    fn pay(&mut self, random: &mut Random) -> (RequestId, Command) {
+        let Some(order) = self.order_of("message", random) else {
+            return self.create("message", 1);
+        };
+        self.pays(order, random.below(2) == 0)
+    }
+
+    /// Those with an id are published once, however often they are sent.
+    fn pays(&mut self, order: u64, has_id: bool) -> (RequestId, Command) {
+        let content = self.content();
+        let key = format!("order-{order}");
+        let mut message = models::message(PAID, &key, FOR_EVER, content);
+        if has_id {
+            message.message_id = format!("payment of {order}").into();
+        }
+        let id = self.asks(Asked::Pay(order), None);
+        (id, Command::PublishMessage(message))
+    }
+
+    fn ping(&mut self, random: &mut Random) -> (RequestId, Command) {
+        let Some(order) = self.order_of("pings", random) else {
+            return self.create("pings", 1);
+        };
+        let content = self.content();
+        let message = models::message(PING, &format!("order-{order}"), FOR_EVER, content);
+        let id = self.asks(Asked::Ping(order), None);
+        (id, Command::PublishMessage(message))
+    }
+
+    fn begin(&mut self, random: &mut Random) -> (RequestId, Command) {
+        let content = self.content();
+        let key = format!("beginning-{}", random.below(BEGINNINGS));
+        let message = models::message(BEGIN, &key, FOR_EVER, content);
+        (
+            self.asks(Asked::Begin, None),
+            Command::PublishMessage(message),
+        )
+    }
+
+    fn short(&mut self, random: &mut Random) -> (RequestId, Command) {
+        let Some(order) = self.order_of("pings", random) else {
+            return self.create("pings", 1);
+        };
+        let content = self.content();
+        let time_to_live = random.below(2) as i64 * 60;
+        let message = models::message(PING, &format!("order-{order}"), time_to_live, content);
+        (
+            self.asks(Asked::Short, None),
+            Command::PublishMessage(message),
+        )
+    }
+
+    fn correlate(&mut self, random: &mut Random) -> (RequestId, Command) {
+        let Some(order) = self.order_of("message", random) else {
+            return self.create("message", 1);
+        };
+        let content = self.content();
+        let message = models::message(PAID, &format!("order-{order}"), 0, content);
+        let correlate = CorrelateMessage {
+            name: message.name,
+            correlation_key: message.correlation_key,
+            variables: message.variables,
+        };
+        let id = self.asks(Asked::Correlate(order), None);
+        (id, Command::CorrelateMessage(correlate))
+    }
+
+    fn broadcast(&mut self) -> (RequestId, Command) {
+        let signal = BroadcastSignal {
+            signal_name: SIGNAL.into(),
+            variables: Document::new(),
+        };
+        let id = self.asks(Asked::Signal, None);
+        (id, Command::BroadcastSignal(signal))
+    }
+
+    fn count(&mut self) -> (RequestId, Command) {
+        self.counts += 1;
+        let value = ClusterVariableValue {
+            name: COUNT.into(),
+            value: self.counts.to_string().into(),
+            tenant: None,
+        };
+        // It may be there though nobody was told.
+        let command = if self.counted == 0 && self.counts % 2 == 1 {
+            Command::CreateClusterVariable(value)
+        } else {
+            Command::UpdateClusterVariable(value)
+        };
+        (self.asks(Asked::Count(self.counts), None), command)
+    }
+
+    /// A client reads what another one has written.
+    fn look(&mut self, partition: u32) -> (RequestId, Command) {
+        let seen = self.seen.get(&partition).copied().unwrap_or_default();
+        let least = self.counted.max(seen);
+        let read = Command::EvaluateExpression {
+            expression: format!("=camunda.vars.cluster.{COUNT}"),
+            variables: Document::new(),
+        };
+        let id = self.asks(Asked::Look { partition, least }, Some(partition));
+        (id, read)
+    }
+
+    /// A client hears the answer to its request.
+    pub fn answered(
+        &mut self,
+        id: RequestId,
+        answer: Result<Response, Rejection>,
+        chronicle: &Chronicle,
+    ) {
+        let asked = self.asked.remove(&id);
+        let (asked, _) =
+            asked.unwrap_or_else(|| panic!("request {id} was answered twice: {answer:?}"));
+        let response = match answer {
+            Ok(response) => response,
+            Err(answer) => return self.rejected(&asked, &answer),
+        };
+        *self.answers.entry(name_of(&asked)).or_default() += 1;
+        match (asked, response) {
+            (Asked::Deploy, Response::Deployed(deployed)) => {
+                let mut versions = deployed.processes.iter();
+                let ours = versions.find(|process| &*process.id == VERSIONED).unwrap();
+                self.version = self.version.max(ours.version);
+            }
+            (Asked::Create { order, least }, Response::ProcessInstanceCreated(created)) => {
+                self.begins(order, least, &created, chronicle)
+            }
+            (Asked::Activate, Response::JobsActivated { jobs, .. }) => self.jobs.extend(jobs),
+            (Asked::Complete(key), _) => assert!(
+                self.completed.insert(key),
+                "job {key:?} was completed twice"
+            ),
+            (Asked::Cancel { key, .. }, _) => {
+                assert!(self.cancelled.insert(key), "{key:?} was cancelled twice");
+            }
+            (Asked::Pay(order), _) => self.orders.get_mut(&order).unwrap().paid = true,
+            (Asked::Ping(order), Response::MessagePublished { message_key }) => {
+                self.pings.insert(message_key, order);
+            }
+            (Asked::Begin, Response::MessagePublished { message_key }) => {
+                self.beginnings.insert(message_key);
+            }
+            (
+                Asked::Correlate(order),
+                Response::MessageCorrelated {
+                    message_key,
+                    process_instance_key: instance,
+                },
+            ) => {
+                let taken = chronicle.taken.get(&(message_key, "message".into()));
+                assert_eq!(taken, Some(&instance), "the client is told who took it");
+                let known = self.orders[&order].instance;
+                assert!(known.is_none_or(|known| known == instance));
+            }
+            (Asked::Count(count), _) => self.counted = self.counted.max(count),
+            (Asked::Look { partition, least }, Response::ExpressionEvaluated { result, .. }) => {
+                self.reads(partition, least, result.parse().unwrap());
+            }
+            (Asked::Fail | Asked::Signal | Asked::Short, _) => {}
+            (asked, response) => panic!("{asked:?} was answered with {response:?}"),
+        }
+    }
+
+    fn begins(
+        &mut self,
+        order: u64,
+        least: i32,
+        created: &ProcessInstanceCreated,
+        chronicle: &Chronicle,
+    ) {
+        let (version, key) = (created.version, created.process_instance_key);
+        assert!(
+            version >= least,
+            "version {least} was acknowledged, and {key} begins with version {version}"
+        );
+        assert!(
+            chronicle.begun.contains(&key),
+            "{key} was acknowledged before it began"
+        );
+        self.orders.get_mut(&order).unwrap().instance = Some(key);
+    }
+
+    fn reads(&mut self, partition: u32, least: u64, found: u64) {
+        assert!(
+            found >= least,
+            "{least} was acknowledged or read on partition {partition}, and {found} is read"
+        );
+        let seen = self.seen.entry(partition).or_default();
+        *seen = found.max(*seen);
+    }
+
+    fn rejected(&mut self, asked: &Asked, answer: &Rejection) {
+        match asked {
+            // It is there already, which is what its client wants to know.
+            Asked::Pay(order) if answer.kind == RejectionType::AlreadyExists => {
+                self.orders.get_mut(order).unwrap().paid = true;
+            }
+            Asked::Create { .. }
+            | Asked::Pay(_)
+            | Asked::Ping(_)
+            | Asked::Begin
+            | Asked::Short
+            | Asked::Signal
+            | Asked::Deploy
+            | Asked::Look { .. } => panic!("{asked:?} was rejected: {answer:?}"),
+            Asked::Cancel { lives: true, key } => assert!(
+                answer.kind != RejectionType::NotFound || self.touched[key] > 1,
+                "{asked:?}: its instance was acknowledged before, and is not found: {answer:?}"
+            ),
+            Asked::Activate
+            | Asked::Complete(_)
+            | Asked::Fail
+            | Asked::Cancel { .. }
+            | Asked::Correlate(_)
+            | Asked::Count(_) => {}
+        }
+    }
+
+    /// What was acknowledged and needs nothing more has come about.
+    pub fn check_taken(&self, chronicle: &Chronicle) {
+        for order in self.orders.values() {
+            let Some(key) = order.instance.filter(|it| !self.touched.contains_key(it)) else {
+                continue;
+            };
+            let has_ended = chronicle.ended.contains(&key);
+            if order.process == "message" && order.paid {
+                let took = chronicle.took.get(&key).copied();
+                assert_eq!(took, Some(1), "{key} takes one payment");
+                assert!(has_ended, "{key} was paid and did not go on");
+            }
+            let waits = matches!(order.process, "task" | "pings");
+            assert!(!waits || !has_ended, "{order:?} has ended by itself");
+        }
+        for (message, order) in &self.pings {
+            let instance = self.orders[order].instance;
+            let Some(key) = instance.filter(|it| !self.touched.contains_key(it)) else {
+                continue;
+            };
+            let by = chronicle.taken.get(&(*message, "pings".into()));
+            assert_eq!(by, Some(&key), "ping {message} of order {order} is lost");
+        }
+    }
+
+    /// Everything that was acknowledged has ended, and ended as it was said to.
+    pub fn check_ended(&self, chronicle: &Chronicle) {
+        for order in self.orders.values() {
+            let Some(key) = order.instance else { continue };
+            assert!(
+                chronicle.ended.contains(&key),
+                "{order:?} was acknowledged and has not ended"
+            );
+        }
+        for message in &self.beginnings {
+            let began = chronicle
+                .taken
+                .contains_key(&(*message, models::STARTS.into()));
+            assert!(began, "message {message} started nothing");
+        }
+    }
+
+    /// Everybody who may wait for a message is to get one.
+    fn last_payments(&self) -> Vec<u64> {
+        let waits = |order: &&Order| order.process == "message" && !order.paid;
+        let orders = self.orders.iter();
+        let waiting = orders.filter(|(_, order)| waits(order));
+        waiting.map(|(number, _)| *number).collect()
+    }
+}
+
+fn name_of(asked: &Asked) -> &'static str {
+    match asked {
+        Asked::Deploy => "deployed",
+        Asked::Create { .. } => "created",
+        Asked::Activate => "polled",
+        Asked::Complete(_) => "completed",
+        Asked::Fail => "failed",
+        Asked::Cancel { .. } => "cancelled",
+        Asked::Pay(_) => "paid",
+        Asked::Ping(_) => "pinged",
+        Asked::Begin => "began",
+        Asked::Short => "short",
+        Asked::Correlate(_) => "correlated",
+        Asked::Signal => "signalled",
+        Asked::Count(_) => "counted",
+        Asked::Look { .. } => "looked",
+    }
+}
+
+impl World {
+    /// A burst of requests from one machine.
+    pub fn clients_ask(&mut self) {
+        let host = self.any_host();
+        for _ in 0..=self.random.below(4) {
+            let (id, command) = self.clients.choose(&mut self.random, &self.routing);
+            // Values are written and read in the order in which clients ask.
+            let at_once = matches!(
+                command,
+                Command::CreateClusterVariable(_)
+                    | Command::UpdateClusterVariable(_)
+                    | Command::EvaluateExpression { .. }
+            );
+            self.ask(host, id, Request::internal(command), at_once);
+        }
+    }
+
+    /// Somebody asks from any machine.
+    fn ask_from_anywhere(&mut self, (id, command): (RequestId, Command)) {
+        let host = self.any_host();
+        self.ask(host, id, Request::internal(command), false);
+    }
+
+    /// Workers take every job, and whoever waits for a message or a signal gets one.
+    pub fn finish_all(&mut self) {
+        for partition in self.routing.partitions() {
+            for job_type in [JOB_TYPE, HOLD] {
+                let polled = self.clients.activate(partition, job_type);
+                self.ask_from_anywhere(polled);
+            }
+        }
+        for job in std::mem::take(&mut self.clients.jobs) {
+            let completed = self.clients.complete(&job);
+            self.ask_from_anywhere(completed);
+        }
+        for order in self.clients.last_payments() {
+            let paid = self.clients.pays(order, true);
+            self.ask_from_anywhere(paid);
+        }
+        let signalled = self.clients.broadcast();
+        self.ask_from_anywhere(signalled);
+    }
+
+    /// To everybody who has ever waited for a message, one that nobody keeps.
+    pub fn knock(&mut self) {
+        let orders = self.clients.orders.iter();
+        let waited = orders.filter_map(|(number, order)| match order.process {
+            "message" => Some((PAID, *number)),
+            "pings" => Some((PING, *number)),
+            _ => None,
+        });
+        for (name, order) in waited.collect::<Vec<_>>() {
+            let content = self.clients.content();
+            let message = models::message(name, &format!("order-{order}"), 0, content);
+            let id = self.clients.asks(Asked::Short, None);
+            self.ask_from_anywhere((id, Command::PublishMessage(message)));
+        }
+    }
+
+    /// A command whose client nobody knows.
+    pub fn any_command(&mut self) -> (RequestId, Request) {
+        let (id, command) = self.clients.choose(&mut self.random, &self.routing);
+        (id, Request::internal(command))
+    }
+}

@@ -1,0 +1,275 @@
+//! Faults end, and then everything must.
+
+use std::collections::BTreeMap;
+
+use super::super::node::Node;
+use super::world::{Happening, Place, Replica, World};
+
+/// Tables that are equal on all partitions: process definitions, their last versions, cluster variables.
+const EVERYWHERE: [u8; 3] = [1, 10, 60];
+
+/// A state, row by row.
+type Rows = BTreeMap<(u8, Vec<u8>), Vec<u8>>;
+
+impl World {
+    /// Everything that is to be true in the end, in a bounded time.
+    pub fn heal_and_check(&mut self) {
+        self.heal();
+        let before: u64 = self.clients.answers.values().sum();
+        self.run_for(1_200_000);
+        let after: u64 = self.clients.answers.values().sum();
+        assert!(after > before, "no progress after the network healed");
+        self.agenda
+            .retain(|happening| !matches!(happening, Happening::Client | Happening::Fault));
+        // Clocks that were set back have put off timers by hours: what partitions have asked each other must not depend on that.
+        self.until_nothing_is_under_way("faults have ended");
+        self.clients.check_taken(&self.chronicle);
+        self.clocks_are_right();
+        self.finish();
+        self.find_late_openings();
+        self.until_nothing_is_under_way("all instances have ended");
+        self.revive_all();
+        for replica in self.replicas.values_mut() {
+            replica.hangs_until = 0;
+        }
+        self.until_all_have_all();
+        self.quiet = true;
+        self.run_for(300_000);
+        self.clients.check_ended(&self.chronicle);
+        self.check_partitions();
+        self.count();
+    }
+
+    /// All faults end but one: each partition may have a replica that is dead, or whose disk hangs. The others are a majority.
+    fn heal(&mut self) {
+        self.faults = false;
+        if self.random.below(2) == 0 {
+            // For a moment all are ahead by hours.
+            for host in &mut self.hosts {
+                host.clock = 5 * 3_600_000;
+            }
+            self.run_for(100_000);
+        }
+        self.network.heal();
+        self.flush = 500;
+        for host in &mut self.hosts {
+            (host.paused_until, host.slow_disk, host.clock) = (0, 0, 0);
+        }
+        self.restart_all();
+        self.revive_all();
+        for replica in self.replicas.values_mut() {
+            replica.hangs_until = 0;
+        }
+        self.run_for(400_000);
+        for partition in self.routing.partitions() {
+            let host = self.any_host();
+            let leader = self.leader_of(host, partition).unwrap_or(host);
+            match self.random.below(4) {
+                0 => self.dies((partition, leader)),
+                1 => self.dies((partition, host)),
+                2 => {
+                    let replica = self.replicas.get_mut(&(partition, leader));
+                    replica.unwrap().hangs_until = u64::MAX / 2;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// They were ahead by hours at times. Now all of them are later than any was.
+    fn clocks_are_right(&mut self) {
+        for host in &mut self.hosts {
+            host.clock = 24 * 3_600_000;
+        }
+    }
+
+    fn leader(&self, partition: u32) -> Option<Place> {
+        let places = self.replicas.iter().filter_map(|(place, replica)| {
+            let running = replica.node.running.as_ref()?;
+            let leads = place.0 == partition && running.core.is_leader();
+            leads.then(|| (running.core.group().term(), *place))
+        });
+        places.max().map(|(_, place)| place)
+    }
+
+    /// What each partition still has to do, as its leader knows it.
+    fn open(&self, what: impl Fn(&skep_engine::Engine) -> String) -> String {
+        let each = self.routing.partitions().map(|partition| {
+            let leader = self.leader(partition)?;
+            let running = self.replicas[&leader].node.running.as_ref()?;
+            Some((partition, what(running.core.engine())))
+        });
+        let each: Vec<String> = each
+            .map(|of| match of {
+                None => "no leader".into(),
+                Some((_, open)) if open.is_empty() => open,
+                Some((partition, open)) => format!("partition {partition}: {open}"),
+            })
+            .filter(|open| !open.is_empty())
+            .collect();
+        each.join("; ")
+    }
+
+    fn until_nothing_is_under_way(&mut self, when: &str) {
+        let under_way = |engine: &skep_engine::Engine| {
+            let state = &engine.state;
+            let distributions: usize = state.distributions.waiting().map(|of| of.1).sum();
+            let correlations = state
+                .message_subscriptions
+                .pending_after(skep_protocol::Key::NONE);
+            let openings = state
+                .process_subscriptions
+                .pending_after(skep_protocol::Key::NONE);
+            let (correlations, openings) = (correlations.count(), openings.count());
+            if !engine.awaits_answers() {
+                return String::new();
+            }
+            format!(
+                "{distributions} distributions, {correlations} correlations, {openings} openings and closings"
+            )
+        };
+        for _ in 0..60 {
+            self.run_for(100_000);
+            if self.open(under_way).is_empty() {
+                return;
+            }
+        }
+        panic!(
+            "{when}, and something is under way for ever: {}",
+            self.open(under_way)
+        );
+    }
+
+    /// Workers and clients do what instances wait for, until there are none.
+    fn finish(&mut self) {
+        let open = |engine: &skep_engine::Engine| {
+            let state = &engine.state;
+            let counts = [
+                ("element instances", state.elements.table.len()),
+                ("jobs", state.jobs.table.len()),
+                ("timers", state.timers.table.len()),
+                (
+                    "subscriptions of instances",
+                    state.process_subscriptions.table.len(),
+                ),
+                ("locks", state.message_starts.started.len()),
+                ("incidents", state.incidents.table.len()),
+                ("continuations", state.continuations.table.len()),
+                ("distributions", state.distributions.table.len()),
+            ];
+            let left = counts.iter().filter(|(_, count)| *count > 0);
+            let left: Vec<String> = left
+                .map(|(what, count)| format!("{count} {what}"))
+                .collect();
+            left.join(", ")
+        };
+        for _ in 0..100 {
+            self.finish_all();
+            self.run_for(100_000);
+            if self.open(open).is_empty() {
+                return;
+            }
+        }
+        panic!("this does not end: {}", self.open(open));
+    }
+
+    /// A subscription that a late copy has opened after its end is closed once, and that may be lost. Then the next message for it finds
+    /// out, as it does not for a subscription that is needed.
+    fn find_late_openings(&mut self) {
+        let open =
+            |engine: &skep_engine::Engine| match engine.state.message_subscriptions.table.len() {
+                0 => String::new(),
+                count => format!("{count} message subscriptions"),
+            };
+        for round in 0..20 {
+            if self.open(open).is_empty() {
+                return;
+            }
+            self.tally.add("late openings", u64::from(round == 0));
+            self.knock();
+            self.run_for(300_000);
+        }
+        panic!(
+            "all instances have ended, and there are {}",
+            self.open(open)
+        );
+    }
+
+    /// Those that were away get what they lack: a snapshot in many small parts takes its time.
+    fn until_all_have_all(&mut self) {
+        for _ in 0..200 {
+            self.run_for(100_000);
+            let has_all = |(place, replica): (&Place, &Replica)| {
+                let commit = self.groups[&place.0].oracle.commit_index();
+                let running = replica.node.running.as_ref();
+                running.is_some_and(|it| it.core.applied() == commit)
+            };
+            if self.replicas.iter().all(has_all) {
+                return;
+            }
+        }
+    }
+
+    fn check_partitions(&mut self) {
+        let mut everywhere = None;
+        for partition in self.routing.partitions() {
+            let leaders = self.replicas.iter_mut().filter_map(|(place, replica)| {
+                let leads = place.0 == partition && replica.node.leading().is_some();
+                leads.then_some(*place)
+            });
+            let leaders = leaders.count();
+            assert_eq!(
+                leaders, 1,
+                "partition {partition} has one leader when all is well"
+            );
+            let commit = self.groups[&partition].oracle.commit_index();
+            let mut first: Option<Rows> = None;
+            for (place, replica) in &mut self.replicas {
+                if place.0 != partition {
+                    continue;
+                }
+                let core = &replica.node.running.as_ref().unwrap().core;
+                assert_eq!(core.applied(), commit, "{place:?} did not catch up");
+                let dump = core.engine().state.dump();
+                let equal = *first.get_or_insert_with(|| dump.clone()) == dump;
+                assert!(equal, "{place:?} has another state");
+            }
+            let mut rows = first.unwrap();
+            rows.retain(|(table, _), _| EVERYWHERE.contains(table));
+            let equal = *everywhere.get_or_insert_with(|| rows.clone()) == rows;
+            assert!(
+                equal,
+                "partition {partition} has not what every partition has"
+            );
+            assert!(!rows.is_empty());
+        }
+    }
+
+    /// Adds up what its parts have counted.
+    fn count(&mut self) {
+        let tally = &mut self.tally;
+        for (what, count) in &self.clients.answers {
+            tally.add(what, *count);
+        }
+        tally.add("steps", self.agenda.steps);
+        tally.add_all(&self.chronicle.tally);
+        tally.add("ended", self.chronicle.ended.len() as u64);
+        for jobs in self.chronicle.jobs.values() {
+            tally.add("handed out", jobs.handed_out);
+        }
+        let count = |node: &Node| {
+            [
+                node.step_downs,
+                node.rebuilds,
+                node.installs,
+                node.checkpoints,
+            ]
+        };
+        for replica in self.replicas.values() {
+            let names = ["step-downs", "rebuilds", "installs", "checkpoints"];
+            for (name, count) in names.into_iter().zip(count(&replica.node)) {
+                tally.add(name, count);
+            }
+        }
+    }
+}

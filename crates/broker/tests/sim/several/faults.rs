@@ -1,0 +1,145 @@
+//! What goes wrong in a world.
+
+use super::world::{MACHINES, Place, World};
+
+const HOUR: u64 = 3_600_000;
+
+impl World {
+    /// One fault, at random.
+    pub fn fault(&mut self) {
+        let host = self.any_host();
+        let to = self.any_host();
+        match self.random.below(26) {
+            0..3 => self.crash(host),
+            3..6 => self.restart_all(),
+            6 => {
+                // One direction.
+                self.network.cut.insert((u64::from(host), u64::from(to)));
+            }
+            7 | 8 => {
+                let all = (0..MACHINES).map(u64::from);
+                self.network.isolate(u64::from(host), all);
+                self.tally.add("isolated", 1);
+            }
+            9..12 => self.network.cut.clear(),
+            12 => self.transfer(to),
+            13 => self.panic(),
+            14 | 15 => {
+                let length = 50_000 + self.random.below(600_000);
+                self.host(host).paused_until = self.agenda.now + length;
+                self.tally.add("pauses", 1);
+            }
+            16 | 17 => self.clock_jumps(host),
+            18 => {
+                // So slow that it could as well be full.
+                self.host(host).slow_disk = self.random.below(300_000);
+                self.tally.add("slow disks", 1);
+            }
+            19 => self.flush_hangs(),
+            20 | 21 => {
+                let place = self.likely_leader();
+                self.dies(place);
+            }
+            22 => self.revive_all(),
+            _ => self.capture_checkpoint(),
+        }
+    }
+
+    fn clock_jumps(&mut self, host: u32) {
+        let clock = match self.random.below(3) {
+            0 => self.random.below(6_000) as i64 - 3_000,
+            _ => self.random.below(12 * HOUR) as i64 - 6 * HOUR as i64,
+        };
+        self.host(host).clock = clock;
+        self.tally.add("clock jumps", 1);
+    }
+
+    fn flush_hangs(&mut self) {
+        let place = self.likely_leader();
+        let until = self.agenda.now + 200_000 + self.random.below(1_500_000);
+        self.replicas.get_mut(&place).unwrap().hangs_until = until;
+        self.tally.add("hanging flushes", 1);
+    }
+
+    /// Of others nobody notices much.
+    fn likely_leader(&mut self) -> Place {
+        let place = self.any_place();
+        let leader = self.leader_of(place.1, place.0);
+        let leader = leader.filter(|_| self.random.below(3) > 0);
+        (place.0, leader.unwrap_or(place.1))
+    }
+
+    /// The replica's thread ends by an error, and its machine goes on.
+    pub fn dies(&mut self, place: Place) {
+        let known = self.leader_of(place.1, place.0);
+        let replica = self.replicas.get_mut(&place).unwrap();
+        if replica.node.running.is_some() {
+            replica.node.dies();
+            replica.died = Some(known);
+            self.tally.add("deaths", 1);
+        }
+    }
+
+    pub fn revive_all(&mut self) {
+        for place in self.places() {
+            if self.replicas[&place].died.is_some() {
+                self.start_replica(place);
+            }
+        }
+    }
+
+    fn capture_checkpoint(&mut self) {
+        let place = self.any_place();
+        self.node(place).capture_checkpoint();
+        self.settle(place);
+    }
+
+    /// Who leads a partition is to hand over to this machine.
+    fn transfer(&mut self, to: u32) {
+        let (partition, _) = self.any_place();
+        let member = super::super::node::VOTERS[to as usize];
+        for host in 0..MACHINES {
+            if let Some(running) = &mut self.node((partition, host)).running {
+                running.core.group_mut().transfer_leadership(member);
+                self.settle((partition, host));
+            }
+        }
+    }
+
+    /// The engine fails within a burst of commands, some of which are not proposed yet.
+    fn panic(&mut self) {
+        let place = self.likely_leader();
+        let (id, request) = self.any_command();
+        let now = self.millis(place.1);
+        if let Some(running) = self.node(place).leading() {
+            let streams = &mut running.streams;
+            running.core.process(now, Some(id), &request, streams);
+            self.node(place).panic();
+            self.settle(place);
+        }
+    }
+
+    /// Power fails.
+    pub fn crash(&mut self, host: u32) {
+        let here = self.host(host);
+        if !std::mem::take(&mut here.up) {
+            return;
+        }
+        here.held.clear();
+        here.heard.clear();
+        self.tally.add("crashes", 1);
+        for partition in self.routing.partitions() {
+            let replica = self.replicas.get_mut(&(partition, host)).unwrap();
+            replica.node.crash(&mut self.random);
+            replica.died = None;
+        }
+    }
+
+    pub fn restart_all(&mut self) {
+        for host in 0..MACHINES {
+            if !self.host(host).up {
+                self.start(host);
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Random worlds, and worlds that are driven wrongly.
+
+use std::sync::Mutex;
+
+use super::Mutation;
+use super::tally::Tally;
+use super::world::World;
+
+fn run(seed: u64, mutation: Mutation, all: &Mutex<Tally>) {
+    let mut world = World::new(seed, mutation);
+    world.run_for(1_500_000);
+    world.heal_and_check();
+    all.lock().unwrap().add_all(&world.tally);
+}
+
+#[test]
+fn work_that_is_spread_over_partitions_is_done_once_whatever_happens() {
+    let tally = Mutex::default();
+    let worlds = match std::env::var_os("CI") {
+        Some(_) => 25,
+        None => 6,
+    };
+    let seeds = skep_sim::chosen(worlds);
+    let failed = skep_sim::search(&seeds, |seed| run(seed, Mutation::None, &tally));
+    if let Some((seed, reason)) = failed {
+        panic!("seed {seed} failed (repeat it with SKEP_SEED={seed}): {reason}");
+    }
+    let seeds = seeds.len() as u64;
+    let tally: Tally = tally.into_inner().unwrap();
+    println!("{seeds} seeds: {tally:?}");
+    if seeds == 1 {
+        return;
+    }
+    let happened = |what: &[&str], least: u64| {
+        for what in what {
+            assert!(tally.of(what) > least, "too few {what}: {tally:?}");
+        }
+    };
+    happened(&["across", "created", "ended", "completed"], 20 * seeds);
+    let asked = [
+        "deployed",
+        "paid",
+        "pinged",
+        "began",
+        "counted",
+        "looked",
+        "signalled",
+        "pushed",
+    ];
+    happened(&asked, 2 * seeds);
+    if seeds > 20 {
+        happened(&["crashes", "deaths", "step-downs", "held"], seeds / 2);
+        let faults = [
+            "pauses",
+            "clock jumps",
+            "slow disks",
+            "hanging flushes",
+            "isolated",
+            "cancelled",
+            "correlated",
+            "checkpoints",
+        ];
+        happened(&faults, seeds / 8);
+    }
+}
+
+/// The checks find each of these mistakes, or they could not be trusted to find others.
+#[test]
+fn the_checks_catch_partitions_that_work_together_wrongly() {
+    for mutation in [
+        Mutation::RepeatsLookNew,
+        Mutation::SendsBeforeCommit,
+        Mutation::RetryByWallClock,
+        Mutation::NeverRepeated,
+        Mutation::AcknowledgedOnArrival,
+        Mutation::LeaderOfLocalHandle,
+        Mutation::HangCountsAsFlushed,
+    ] {
+        let seeds: Vec<u64> = (1..=100).collect();
+        let caught = skep_sim::search(&seeds, |seed| run(seed, mutation, &Mutex::default()));
+        assert!(caught.is_some(), "{mutation:?} was not caught");
+        println!("{mutation:?}: {caught:?}");
+    }
+}

@@ -1,0 +1,480 @@
+//! The world: three machines with a replica of each partition, and an agenda of what happens when.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use skep_broker::partition::Timetable;
+use skep_cluster::node_of;
+use skep_engine::{EngineConfig, RequestId, Sent, TurnTime};
+use skep_protocol::Routing;
+use skep_protocol::command::Request;
+use skep_replication::Members;
+
+use super::super::agenda::Agenda;
+use super::super::clients::JOB_TYPE;
+use super::super::network::{Flight, Network};
+use super::super::node::{self, Node, VOTERS};
+use super::super::oracle::Oracle;
+use super::super::{Mutation as NodeMutation, Random};
+use super::chronicle::Chronicle;
+use super::clients::Clients;
+use super::routes::{Held, Status, Way};
+use super::tally::Tally;
+use super::{Mutation, NOW, monotonic};
+
+/// Microseconds between two ticks of a machine, more or less.
+pub const TICK: u64 = 10_000;
+/// Milliseconds after which an unanswered command is repeated.
+pub const RETRY: i64 = 150;
+/// Between two looks of a partition at what nobody reminds it of.
+const CHECKS: Duration = Duration::from_millis(40);
+/// The engine's time when the world begins, in milliseconds.
+const EPOCH: i64 = 1_700_000_000_000;
+pub const MACHINES: u32 = 3;
+
+/// A replica: the partition, and the machine on which it is.
+pub type Place = (u32, u32);
+
+#[derive(Debug)]
+pub enum Happening {
+    /// A message between replicas of a partition.
+    Arrive(u32, Flight),
+    /// A command of another partition comes to a machine.
+    Remote {
+        host: u32,
+        partition: u32,
+        sent: Box<Sent>,
+        way: Way,
+    },
+    /// A client's request comes to the machine that seems to lead.
+    Request {
+        place: Place,
+        id: RequestId,
+        request: Box<Request>,
+    },
+    /// A machine hears from another one what that leads.
+    Status {
+        host: u32,
+        from: u32,
+        status: Status,
+    },
+    /// A replica does what follows from a command.
+    Settle(Place),
+    Tick {
+        host: u32,
+        life: u64,
+    },
+    DiskDone {
+        place: Place,
+        life: u64,
+    },
+    Client,
+    Fault,
+}
+
+/// What fails together.
+#[derive(Default)]
+pub struct Host {
+    pub up: bool,
+    /// Counts starts, so that what was meant for an earlier life is dropped.
+    pub life: u64,
+    pub paused_until: u64,
+    /// Microseconds that a flush takes at most.
+    pub slow_disk: u64,
+    /// Milliseconds that its clock is ahead.
+    pub clock: i64,
+    /// What other machines say that they lead, and when they said it.
+    pub heard: BTreeMap<u32, (u64, Status)>,
+    /// Commands that wait for a leader.
+    pub held: VecDeque<Held>,
+}
+
+pub struct Replica {
+    pub node: Node,
+    pub timetable: Timetable,
+    /// On the clock of the wall, for [`Mutation::RetryByWallClock`].
+    looks_at: i64,
+    /// Flushes do not end before.
+    pub hangs_until: u64,
+    /// Its thread has ended because of an error, and this machine took that one for the leader's.
+    pub died: Option<Option<u32>>,
+}
+
+/// What is known of a partition's group, and how many answers have left it.
+pub struct Watched {
+    pub oracle: Oracle,
+    releases: u64,
+}
+
+pub struct World {
+    pub seed: u64,
+    pub mutation: Mutation,
+    pub random: Random,
+    pub routing: Arc<Routing>,
+    pub groups: BTreeMap<u32, Watched>,
+    pub hosts: Vec<Host>,
+    pub replicas: BTreeMap<Place, Replica>,
+    pub network: Network,
+    pub agenda: Agenda<Happening>,
+    /// Microseconds that a flush takes at most.
+    pub flush: u64,
+    began: Instant,
+    pub faults: bool,
+    /// Nothing new happens any more.
+    pub quiet: bool,
+    pub clients: Clients,
+    pub chronicle: Chronicle,
+    pub tally: Tally,
+}
+
+impl Default for Watched {
+    fn default() -> Watched {
+        Watched {
+            oracle: Oracle::new(VOTERS),
+            releases: 0,
+        }
+    }
+}
+
+impl World {
+    pub fn new(seed: u64, mutation: Mutation) -> Self {
+        NOW.set(0);
+        let mut random = Random(seed);
+        let partitions = 2 + random.below(3) as u32;
+        let network = Network::random(&mut random);
+        let flush = 200 + random.below(3) * 10_000;
+        let all = 1..=partitions;
+        let mut world = Self {
+            seed,
+            mutation,
+            random,
+            routing: Arc::new(Routing::new(partitions)),
+            groups: all.clone().map(|it| (it, Watched::default())).collect(),
+            hosts: (0..MACHINES).map(|_| Host::default()).collect(),
+            replicas: BTreeMap::new(),
+            network,
+            agenda: Agenda::default(),
+            flush,
+            began: Instant::now(),
+            faults: true,
+            quiet: false,
+            clients: Clients::default(),
+            chronicle: Chronicle::of(partitions),
+            tally: Tally::default(),
+        };
+        for host in 0..MACHINES {
+            for partition in all.clone() {
+                let replica = world.replica(partition, host);
+                world.replicas.insert((partition, host), replica);
+            }
+            world.start(host);
+        }
+        world.after(1000, Happening::Client);
+        world.after(200_000, Happening::Fault);
+        world
+    }
+
+    fn replica(&self, partition: u32, host: u32) -> Replica {
+        let member = VOTERS[host as usize];
+        let members = Members::bootstrap(VOTERS.to_vec());
+        let seed = super::super::hash(&[self.seed, u64::from(partition)], &[]);
+        let mut node = Node::new(member, members, None, seed, NodeMutation::None);
+        let clock = TurnTime {
+            most: u64::MAX,
+            clock: monotonic,
+        };
+        node.settings.engine = EngineConfig {
+            partition,
+            routing: self.routing.clone(),
+            turn_time: Some(clock),
+            retry_interval: match self.mutation {
+                Mutation::NeverRepeated => i64::MAX,
+                _ => RETRY,
+            },
+            ..node::engine_config()
+        };
+        Replica {
+            node,
+            timetable: Timetable::new(CHECKS, self.began),
+            hangs_until: 0,
+            looks_at: i64::MIN,
+            died: None,
+        }
+    }
+
+    pub fn places(&self) -> Vec<Place> {
+        self.replicas.keys().copied().collect()
+    }
+
+    pub fn node(&mut self, place: Place) -> &mut Node {
+        &mut self.replicas.get_mut(&place).unwrap().node
+    }
+
+    pub fn host(&mut self, host: u32) -> &mut Host {
+        &mut self.hosts[host as usize]
+    }
+
+    pub fn any_host(&mut self) -> u32 {
+        self.random.below(u64::from(MACHINES)) as u32
+    }
+
+    pub fn any_place(&mut self) -> Place {
+        let partitions = u64::from(self.routing.count());
+        let partition = 1 + self.random.below(partitions) as u32;
+        (partition, self.any_host())
+    }
+
+    /// The time on a machine's clock.
+    pub fn millis(&self, host: u32) -> i64 {
+        EPOCH + (self.agenda.now / 1000) as i64 + self.hosts[host as usize].clock
+    }
+
+    pub fn after(&mut self, delay: u64, happening: Happening) {
+        self.agenda.after(delay, happening);
+    }
+
+    pub fn run_for(&mut self, time: u64) {
+        let end = self.agenda.now + time;
+        while let Some(happening) = self.agenda.next(end) {
+            NOW.set(self.agenda.now);
+            self.happen(happening);
+        }
+        NOW.set(end);
+    }
+
+    /// How long the machine does nothing from now on.
+    fn pause_of(&self, happening: &Happening) -> u64 {
+        let host = match happening {
+            Happening::Arrive(_, flight) => node_of(flight.to).unwrap(),
+            Happening::DiskDone { place, .. }
+            | Happening::Request { place, .. }
+            | Happening::Settle(place) => place.1,
+            Happening::Remote { host, .. }
+            | Happening::Status { host, .. }
+            | Happening::Tick { host, .. } => *host,
+            Happening::Client | Happening::Fault => return 0,
+        };
+        let until = self.hosts[host as usize].paused_until;
+        until.saturating_sub(self.agenda.now)
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        let pause = self.pause_of(&happening);
+        if pause > 0 {
+            return self.after(pause, happening);
+        }
+        match happening {
+            Happening::Arrive(partition, flight) => {
+                let place = (partition, node_of(flight.to).unwrap());
+                self.node(place).receive(flight.from, flight.bytes);
+                if self.random.below(8) == 0 {
+                    self.scheduled(place);
+                }
+                self.settle(place);
+            }
+            Happening::Remote {
+                host,
+                partition,
+                sent,
+                way,
+            } => self.comes(host, partition, *sent, way),
+            Happening::Request { place, id, request } => self.process(place, id, &request),
+            Happening::Status { host, from, status } => {
+                let now = self.agenda.now;
+                self.host(host).heard.insert(from, (now, status));
+            }
+            Happening::Settle(place) => self.settle(place),
+            Happening::Tick { host, life } => self.tick(host, life),
+            Happening::DiskDone { place, life } => self.disk_done(place, life),
+            Happening::Client => {
+                self.clients_ask();
+                let pause = 2000 + self.random.below(25_000);
+                self.after(pause, Happening::Client);
+            }
+            Happening::Fault => {
+                if self.faults {
+                    self.fault();
+                }
+                let pause = 20_000 + self.random.below(200_000);
+                self.after(pause, Happening::Fault);
+            }
+        }
+    }
+
+    fn disk_done(&mut self, place: Place, life: u64) {
+        let replica = &self.replicas[&place];
+        if replica.node.life != life || replica.node.running.is_none() {
+            return;
+        }
+        // It may be mended earlier.
+        let wait = replica.hangs_until.saturating_sub(self.agenda.now);
+        let wait = wait.min(5 * TICK);
+        if wait > 0 && self.mutation != Mutation::HangCountsAsFlushed {
+            return self.after(wait, Happening::DiskDone { place, life });
+        }
+        if wait > 0 {
+            let node = self.node(place);
+            if let Some(running) = &mut node.running
+                && let Some(last) = running.queue.back().map(|append| append.number)
+            {
+                running.core.group_mut().persisted(last);
+            }
+            self.after(wait, Happening::DiskDone { place, life });
+            return self.settle(place);
+        }
+        let count = 1 + self.random.below(3) as usize;
+        let group = self.groups.get_mut(&place.0).unwrap();
+        let replica = self.replicas.get_mut(&place).unwrap();
+        replica.node.disk_done(count, &mut group.oracle);
+        self.settle(place);
+    }
+
+    fn tick(&mut self, host: u32, life: u64) {
+        let here = self.host(host);
+        if !here.up || here.life != life {
+            return;
+        }
+        self.tell_status(host);
+        self.deliver_held(host);
+        for partition in self.routing.partitions() {
+            let place = (partition, host);
+            if let Some(running) = &mut self.node(place).running {
+                running.core.group_mut().tick();
+                self.scheduled(place);
+                self.settle(place);
+            }
+        }
+        let pace = TICK - 500 + self.random.below(1000);
+        self.after(pace, Happening::Tick { host, life });
+    }
+
+    /// What is due, work that was put off, and pushes to a stream that has room again: as `Partition::run_scheduled` does it.
+    fn scheduled(&mut self, place: Place) {
+        if self.quiet {
+            return;
+        }
+        let now = self.millis(place.1);
+        let instant = self.began + Duration::from_micros(self.agenda.now);
+        let by_wall_clock = self.mutation == Mutation::RetryByWallClock;
+        let room = self.random.below(6) == 0;
+        let replica = self.replicas.get_mut(&place).unwrap();
+        let timetable = &mut replica.timetable;
+        timetable.checks().works();
+        let check = timetable.checks().is_due(instant);
+        if let Some(running) = replica.node.leading() {
+            let streams = &mut running.streams;
+            if check {
+                timetable.checks().begins(instant, None);
+            }
+            let waits = by_wall_clock && now < replica.looks_at;
+            if (check || timetable.is_due(now)) && !waits {
+                replica.looks_at = now + RETRY;
+                let due = running.core.run_due(now, false, streams);
+                timetable.ran(Some(due), false, now);
+            } else {
+                timetable.next_is(running.core.engine().next_due());
+            }
+            for _ in 0..3 {
+                if running.core.engine().has_work() {
+                    running.core.run_work(now, streams);
+                }
+            }
+            if room {
+                streams.0 = 2;
+                running.core.push_waiting_jobs(now, JOB_TYPE, 2, streams);
+            }
+        }
+        self.propose(place);
+    }
+
+    pub fn propose(&mut self, place: Place) {
+        let group = self.groups.get_mut(&place.0).unwrap();
+        let replica = self.replicas.get_mut(&place).unwrap();
+        (replica.node).propose(&mut group.oracle, &mut group.releases);
+    }
+
+    /// Lets a replica do what follows from what happened to it.
+    pub fn settle(&mut self, place: Place) {
+        let (partition, host) = place;
+        let group = self.groups.get_mut(&partition).unwrap();
+        let replica = self.replicas.get_mut(&place).unwrap();
+        let left = (replica.node).poll(&mut group.oracle, &mut group.releases);
+        let life = replica.node.life;
+        if let Some(running) = &mut replica.node.running
+            && !running.disk_busy
+            && !running.queue.is_empty()
+        {
+            running.disk_busy = true;
+            let slowest = self.flush.max(self.host(host).slow_disk);
+            let delay = 50 + self.random.below(slowest);
+            self.after(delay, Happening::DiskDone { place, life });
+        }
+        if self.mutation == Mutation::SendsBeforeCommit {
+            self.send_early(place, &left.appended);
+        }
+        for (index, payload) in left.committed {
+            self.chronicle.committed(partition, index, &payload);
+        }
+        for effects in left.effects {
+            self.released(place, effects);
+        }
+        for message in left.messages {
+            self.fly(place, message.to(), &message.encode());
+        }
+    }
+
+    /// Sends bytes to another replica of the partition.
+    fn fly(&mut self, (partition, from): Place, to: u64, bytes: &bytes::Bytes) {
+        for delay in self.deliveries(from, node_of(to).unwrap()) {
+            let flight = Flight {
+                from: VOTERS[from as usize],
+                to,
+                bytes: bytes.clone(),
+            };
+            self.after(delay, Happening::Arrive(partition, flight));
+        }
+    }
+
+    /// The delays after which copies of a message between two machines arrive.
+    pub fn deliveries(&mut self, from: u32, to: u32) -> Vec<u64> {
+        let (from, to) = (u64::from(from), u64::from(to));
+        self.network.deliveries(&mut self.random, from, to)
+    }
+
+    /// A client's request at a replica, which takes it if it leads.
+    pub fn process(&mut self, place: Place, id: RequestId, request: &Request) {
+        let now = self.millis(place.1);
+        let Some(running) = self.node(place).leading() else {
+            return;
+        };
+        let streams = &mut running.streams;
+        running.core.process(now, Some(id), request, streams);
+        if self.random.below(2) == 0 {
+            self.propose(place);
+            self.settle(place);
+        }
+    }
+
+    /// Starts a machine with what is on its disk.
+    pub fn start(&mut self, host: u32) {
+        let here = self.host(host);
+        here.up = true;
+        here.life += 1;
+        let life = here.life;
+        for partition in self.routing.partitions() {
+            self.start_replica((partition, host));
+        }
+        self.after(TICK, Happening::Tick { host, life });
+    }
+
+    pub fn start_replica(&mut self, place: Place) {
+        let group = self.groups.get_mut(&place.0).unwrap();
+        let replica = self.replicas.get_mut(&place).unwrap();
+        replica.died = None;
+        replica.timetable = Timetable::new(CHECKS, self.began);
+        replica.looks_at = i64::MIN;
+        replica.node.start(&mut group.oracle);
+        self.settle(place);
+    }
+}
