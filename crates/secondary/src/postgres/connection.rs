@@ -118,11 +118,18 @@ impl Connection {
             .build()
             .map_err(|error| Failure::new(FailureKind::Closed, error.to_string()))?;
         let limit = config.get_connect_timeout().copied().unwrap_or_default();
+        // The timeout of the library is that of the socket; a server that accepts and is silent must not hold us.
+        let limit = limit.saturating_mul(2);
         let connected = runtime.block_on(async {
-            // The timeout of the library is that of the socket; a server that accepts and is silent must not hold us.
-            match tokio::time::timeout(limit.saturating_mul(2), config.connect(secure)).await {
-                Ok(connected) => Ok(connected?),
-                Err(_) => Err(silent(limit.saturating_mul(2))),
+            tokio::select! {
+                connected = tokio::time::timeout(limit, config.connect(secure)) => match connected {
+                    Ok(connected) => Ok(connected?),
+                    Err(_) => Err(silent(limit)),
+                },
+                // Nothing is under way that could be finished.
+                () = stopping(exporter.as_deref()) => {
+                    Err(Failure::new(FailureKind::Closed, "the node stops before the database has answered"))
+                }
             }
         });
         let (client, connection) = connected?;
@@ -157,11 +164,16 @@ impl Connection {
     }
 }
 
-/// Ends when the node has stopped for a while.
-async fn stopped(exporter: Option<&Status>) {
+/// Ends when the node stops.
+async fn stopping(exporter: Option<&Status>) {
     while !exporter.is_some_and(Status::is_stopping) {
         tokio::time::sleep(LOOK).await;
     }
+}
+
+/// Ends when the node has stopped for a while.
+async fn stopped(exporter: Option<&Status>) {
+    stopping(exporter).await;
     tokio::time::sleep(LAST).await;
 }
 

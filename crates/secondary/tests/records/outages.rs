@@ -1,6 +1,8 @@
 //! What becomes of secondary storage while its database is away, and when it is back.
 
+use std::net::TcpListener;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use skep_query::entities::{ELEMENT_INSTANCE, JOB, PROCESS_INSTANCE};
@@ -292,6 +294,24 @@ fn columns_that_are_new_are_added() {
     follow(&mut rig, &store);
     assert_eq!(store.find(&JOB, r#"{"type": "work"}"#).len(), 1);
     assert_eq!(store.find(&JOB, "{}").len(), 2);
+}
+
+#[test]
+fn a_stop_does_not_wait_for_a_database_that_lets_nobody_in() {
+    // It accepts connections, and says nothing on them.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // Longer than the test waits.
+    let url = format!("postgresql://127.0.0.1:{port}/silent?connectTimeout=600");
+    let store = filled(place_of(url, "skep", ""));
+    let _connected = listener.accept().unwrap();
+    let (told, ended) = channel();
+    std::thread::spawn(move || {
+        drop(store);
+        let _ = told.send(());
+    });
+    let ended = ended.recv_timeout(Duration::from_secs(180));
+    assert!(ended.is_ok(), "the stop waits for the database");
 }
 
 #[test]
