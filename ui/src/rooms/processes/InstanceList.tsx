@@ -96,10 +96,11 @@ function Found({ search, filter, change, of, drawn }: InstanceListProps & { filt
       <div className="list-head">
         <b role="status">{query.data ? t.found(atLeast(list.total, list.more), list.total === 1) : " "}</b>
         <span className="grow" />
-        <Columns names={names} of={drawn} change={(next) => change({ ...search, cols: written(next) })} />
         <Suspense fallback={null}>
           <Bulk search={search} filter={filter} sort={order} names={names} of={of} selected={selected} clear={() => select(new Set())} />
         </Suspense>
+        {/* Last: what appears before it does not push it from under the pointer. */}
+        <Columns names={names} of={drawn} change={(next) => change({ ...search, cols: written(next) })} />
       </div>
       <div className="list-body">
         <Shown query={query} rows={8}>
