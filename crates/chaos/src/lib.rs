@@ -2,7 +2,7 @@
 //!
 //! * [`plan`]: what is done and what must hold, as plain data. [`experiments`] has those that come with the program.
 //! * [`mod@run`] carries a plan out, step by step by the clock; [`probes`] look on, each second. What they see is the [`record`].
-//! * [`bench`] runs two builds in turn and judges the ratio of their figures.
+//! * [`mod@bench`] runs two builds in turn and judges the ratio of their figures.
 //! * [`judge`] compares the record with the plan's criteria; [`report`] shows both.
 //!
 //! It works from outside: it knows client, load and management port, nothing of broker or engine. Whatever it starts or breaks is
