@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use skep_protocol::Failure;
-use skep_protocol::command::Class;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::budget::Budget;
@@ -14,37 +13,14 @@ use crate::config::{GatewayConfig, OverloadPolicy};
 /// The gate of one front end.
 #[derive(Debug)]
 pub struct Gate {
-    /// What brings work into the system, and what asks.
-    new: Lane,
-    /// What takes work further that is in the system. It does not wait behind new work: otherwise a flood of creations would
-    /// keep workers from what was accepted before.
-    under_way: Lane,
+    slots: Arc<Semaphore>,
     pub budget: Budget,
     /// Room of their own: what a slow store holds up is no commands.
     pub documents: Budget,
+    waiting: AtomicUsize,
     patience: Duration,
     queue_capacity: usize,
     policy: OverloadPolicy,
-}
-
-/// Slots, and how many wait for one.
-#[derive(Debug)]
-struct Lane {
-    slots: Arc<Semaphore>,
-    waiting: AtomicUsize,
-}
-
-impl Lane {
-    fn new(slots: usize) -> Lane {
-        Lane {
-            slots: Arc::new(Semaphore::new(slots)),
-            waiting: AtomicUsize::new(0),
-        }
-    }
-
-    fn enter_at_once(&self) -> Option<Slot> {
-        Arc::clone(&self.slots).try_acquire_owned().ok().map(Slot)
-    }
 }
 
 /// The right to be in the broker's hands; dropping it lets the next request in.
@@ -53,50 +29,39 @@ pub struct Slot(#[allow(dead_code)] OwnedSemaphorePermit);
 
 impl Gate {
     pub fn new(config: &GatewayConfig) -> Gate {
-        let slots = config.executor.slots();
         Gate {
-            new: Lane::new(slots),
-            under_way: Lane::new(slots),
+            slots: Arc::new(Semaphore::new(config.executor.slots())),
             budget: Budget::new(config),
             documents: Budget::new(config),
+            waiting: AtomicUsize::new(0),
             patience: config.request_timeout,
             queue_capacity: config.executor.queue_capacity,
             policy: config.executor.policy,
         }
     }
 
-    fn lane(&self, class: Class) -> &Lane {
-        if class.is_under_way() {
-            &self.under_way
-        } else {
-            &self.new
-        }
-    }
-
     /// Takes a slot if there is one.
-    pub fn enter_at_once(&self, class: Class) -> Option<Slot> {
-        self.lane(class).enter_at_once()
+    pub fn enter_at_once(&self) -> Option<Slot> {
+        Arc::clone(&self.slots).try_acquire_owned().ok().map(Slot)
     }
 
-    /// Takes a slot, or waits for one, first come, first served, at most the time that an answer may take. What finishes
-    /// work waits however long the queue is.
+    /// Takes a slot, or waits for one, first come, first served, at most the time that an answer may take. `finishing`
+    /// requests wait however long the queue is.
     ///
     /// # Errors
     /// `ResourceExhausted` when the queue is full or no slot came in time.
-    pub async fn enter(&self, class: Class) -> Result<Slot, Failure> {
-        let lane = self.lane(class);
-        if let Some(slot) = lane.enter_at_once() {
+    pub async fn enter(&self, finishing: bool) -> Result<Slot, Failure> {
+        if let Some(slot) = self.enter_at_once() {
             return Ok(slot);
         }
-        let (_waiting, ahead) = Waiting::enter(&lane.waiting);
-        let is_full = ahead >= self.queue_capacity && !class.is_finishing();
-        if self.policy == OverloadPolicy::Abort && is_full {
+        let (_waiting, ahead) = Waiting::enter(&self.waiting);
+        if self.policy == OverloadPolicy::Abort && !finishing && ahead >= self.queue_capacity {
             return Err(Failure::ResourceExhausted(format!(
                 "The gateway is at its limit of concurrent requests, and {ahead} more are waiting. Nothing was done. Send the \
                  request again later, or raise camunda.api.rest.executor.*"
             )));
         }
-        let slot = Arc::clone(&lane.slots).acquire_owned();
+        let slot = Arc::clone(&self.slots).acquire_owned();
         // Boxed: the request's future stays small, and mostly there is a slot at once.
         match Box::pin(tokio::time::timeout(self.patience, slot)).await {
             Ok(Ok(permit)) => Ok(Slot(permit)),
@@ -142,8 +107,7 @@ mod tests {
         config.executor.policy = policy;
         config.executor.queue_capacity = 1;
         Gate {
-            new: Lane::new(slots),
-            under_way: Lane::new(slots),
+            slots: Arc::new(Semaphore::new(slots)),
             ..Gate::new(&config)
         }
     }
@@ -151,8 +115,8 @@ mod tests {
     #[tokio::test]
     async fn at_the_limit_the_caller_waits_for_the_next_slot() {
         let gate = gate(1, OverloadPolicy::CallerRuns);
-        let first = gate.enter(Class::New).await.unwrap();
-        let mut waiting: Vec<_> = (0..3).map(|_| Box::pin(gate.enter(Class::New))).collect();
+        let first = gate.enter(false).await.unwrap();
+        let mut waiting: Vec<_> = (0..3).map(|_| Box::pin(gate.enter(false))).collect();
         for w in &mut waiting {
             assert!(waits(w));
         }
@@ -165,41 +129,16 @@ mod tests {
     #[tokio::test]
     async fn abort_refuses_beyond_the_queue_but_never_what_finishes_work() {
         let gate = gate(1, OverloadPolicy::Abort);
-        let _first = gate.enter(Class::New).await.unwrap();
-        let mut queued = Box::pin(gate.enter(Class::New));
+        let _first = gate.enter(false).await.unwrap();
+        let mut queued = Box::pin(gate.enter(false));
         assert!(waits(&mut queued));
-        let refused = gate.enter(Class::New).await;
+        let refused = gate.enter(false).await;
         assert!(
             matches!(refused, Err(Failure::ResourceExhausted(_))),
             "{refused:?}"
         );
-        let _completion = gate.enter(Class::Finishing).await.unwrap();
-        let mut completions = [(); 3].map(|()| Box::pin(gate.enter(Class::Finishing)));
-        assert!(completions.iter_mut().all(waits));
-        let poll = gate.enter(Class::Polling).await;
-        assert!(
-            matches!(poll, Err(Failure::ResourceExhausted(_))),
-            "{poll:?}"
-        );
-    }
-
-    #[tokio::test]
-    async fn what_takes_work_further_does_not_wait_behind_new_work() {
-        let gate = gate(2, OverloadPolicy::CallerRuns);
-        let _full = [
-            gate.enter(Class::New).await.unwrap(),
-            gate.enter(Class::NewMany).await.unwrap(),
-        ];
-        let mut more = Box::pin(gate.enter(Class::Evaluating));
-        assert!(waits(&mut more));
-        let polled = gate.enter(Class::Polling).await.unwrap();
-        let _completed = gate.enter(Class::Ending).await.unwrap();
-        // They have as many slots, and no more.
-        let mut completion = Box::pin(gate.enter(Class::Finishing));
+        let mut completion = Box::pin(gate.enter(true));
         assert!(waits(&mut completion));
-        drop(polled);
-        assert!(!waits(&mut completion));
-        assert!(waits(&mut more));
     }
 
     #[tokio::test]
@@ -208,10 +147,9 @@ mod tests {
             patience: Duration::ZERO,
             ..gate(1, OverloadPolicy::CallerRuns)
         };
-        let _first = gate.enter(Class::New).await.unwrap();
-        let _completion = gate.enter(Class::Finishing).await.unwrap();
-        for class in [Class::New, Class::Finishing] {
-            let refused = gate.enter(class).await;
+        let _first = gate.enter(false).await.unwrap();
+        for finishing in [false, true] {
+            let refused = gate.enter(finishing).await;
             assert!(
                 matches!(refused, Err(Failure::ResourceExhausted(_))),
                 "{refused:?}"

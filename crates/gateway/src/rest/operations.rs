@@ -4,7 +4,8 @@
 use bytes::Bytes;
 use http::Response;
 use http::request::Parts;
-use skep_protocol::command::{Class, Need, Row};
+use skep_protocol::command::Need;
+use skep_protocol::command::Row;
 use skep_protocol::origin::Claims;
 use skep_query::Entity;
 
@@ -198,13 +199,9 @@ impl Operation {
         self
     }
 
-    /// What becomes of it where there is no room for more. Questions wait where new work does.
-    pub fn class(&self) -> Class {
-        if let Does::Command { row, .. } = &self.does {
-            row.class
-        } else {
-            Class::New
-        }
+    /// Finishes work that is in the system, so that it is never refused for lack of room.
+    pub fn is_finishing(&self) -> bool {
+        matches!(self.does, Does::Command { row, .. } if row.class.is_finishing())
     }
 
     pub fn takes(&self) -> Takes {

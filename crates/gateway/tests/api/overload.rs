@@ -92,21 +92,6 @@ async fn with_abort_completions_wait_all_the_same() {
 }
 
 #[tokio::test]
-async fn completions_do_not_wait_behind_new_work() {
-    let gateway = start_with(few_slots(OverloadPolicy::CallerRuns)).await;
-    gateway.broker.hold();
-    let new = publish(&gateway, slots() + 5);
-    gateway.broker.until(|b| b.held() == slots()).await;
-    let path = format!("/v2/jobs/{KEY}/completion");
-    let completions = many(&gateway, path, "{}", slots() + 5);
-    gateway.broker.until(|b| b.held() == 2 * slots()).await;
-    gateway.broker.release();
-    assert!(completions.join_all().await.iter().all(|a| a.status == 204));
-    assert!(new.join_all().await.iter().all(|a| a.status == 200));
-    assert_eq!(*gateway.broker.peak.lock(), 2 * slots());
-}
-
-#[tokio::test]
 async fn who_waits_for_jobs_or_for_the_end_of_an_instance_holds_no_slot() {
     let gateway = start_with(few_slots(OverloadPolicy::CallerRuns)).await;
     let n = slots() + 3;

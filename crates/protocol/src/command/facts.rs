@@ -102,11 +102,6 @@ impl Class {
     pub fn is_finishing(self) -> bool {
         matches!(self, Class::Finishing | Class::Ending)
     }
-
-    /// It takes work that is in the system further: out to workers, or to its end.
-    pub fn is_under_way(self) -> bool {
-        self == Class::Polling || self.is_finishing()
-    }
 }
 
 /// Under which entity the audit log has a command, and what was done to it.
