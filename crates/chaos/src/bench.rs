@@ -27,7 +27,7 @@ const SCHEMA: u32 = 1;
 /// Before each pair the machine is looked at for this long.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// What is compared, and how.
+/// The builds that are compared, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The `skep` that is judged, and the one that it is judged against.

@@ -1,4 +1,4 @@
-//! What is measured of a build in a turn.
+//! The figures of a build in a turn.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! Links between nodes: what one says to another goes through a proxy, which finds out who has connected by what the machine tells of
-//! its sockets. So each node has one address for all others, as without proxies, and each direction of each link can be cut alone.
+//! Links between nodes: messages from one to another go through a proxy, which finds out who has connected in the machine's table of
+//! sockets. So each node has one address for all others, as without proxies, and each direction of each link can be cut alone.
 
 use std::collections::BTreeMap;
 use std::io;

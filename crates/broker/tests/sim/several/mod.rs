@@ -21,7 +21,7 @@ use std::cell::Cell;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mutation {
     None,
-    /// What is sent again looks like something new, so that its receiver carries it out again.
+    /// A command that is repeated looks new, so that its receiver carries it out again.
     RepeatsLookNew,
     /// Send a command to another partition when the batch that leads to it is handed to the disk.
     SendsBeforeCommit,

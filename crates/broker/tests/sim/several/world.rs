@@ -101,7 +101,7 @@ pub struct Replica {
     pub died: Option<Option<u32>>,
 }
 
-/// What is known of a partition's group, and how many answers have left it.
+/// The oracle of a partition's group, and how many answers have left it.
 pub struct Watched {
     pub oracle: Oracle,
     releases: u64,
@@ -349,7 +349,7 @@ impl World {
         self.after(pace, Happening::Tick { host, life });
     }
 
-    /// What is due, work that was put off, and pushes to a stream that has room again: as `Partition::run_scheduled` does it.
+    /// Does work that is due or was put off, and pushes to a stream that has room again, as `Partition::run_scheduled` does.
     fn scheduled(&mut self, place: Place) {
         if self.quiet {
             return;
