@@ -123,7 +123,7 @@ pub enum Action {
     Fill { node: u32, leave_mib: u64 },
     /// They are deleted.
     Free,
-    /// What is said on a way through the network arrives so much later.
+    /// Messages on a way through the network arrive so much later.
     Slow { way: Way, delay_ms: f64 },
     /// Nothing that is said on it arrives, and no connection ends.
     Cut(Way),

@@ -21,7 +21,7 @@ pub(super) struct Ways {
 /// What becomes of a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// What is said on it arrives so much later.
+    /// Its messages arrive so much later.
     Late(Duration),
     /// Nothing arrives, and nothing ends.
     Cut,

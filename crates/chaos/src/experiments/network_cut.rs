@@ -10,7 +10,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 const LEADER: Who = Who::LeaderOf(1);
-/// What is cut off, with the step's name.
+/// The ways that are cut, each with the name of its step.
 const CUTS: [(&str, Way); 3] = [
     ("both", Way::Around(LEADER)),
     ("out", Way::OutOf(LEADER)),

@@ -9,7 +9,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// What is asked for, of M, and the step's name.
+/// The rates as shares of M, each with the name of its step.
 const FLOODS: [(f64, &str); 3] = [(1.25, "over-1.25"), (2.0, "over-2"), (5.0, "over-5")];
 const NORMAL: f64 = 0.63;
 

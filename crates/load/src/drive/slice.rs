@@ -30,7 +30,7 @@ pub(super) struct Plan {
     pub(super) habits: Habits,
 }
 
-/// What is done otherwise than `skep load` does it.
+/// The differences from `skep load`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Habits {
     /// Open loop: what is refused is not sent again, and latency counts from when a start was sent.

@@ -43,8 +43,8 @@ pub struct ProcessMessageSubscription {
     earlier: Vec<Key>,
 }
 
-/// Earlier messages that a subscription remembers. What is older than all of them counts as taken. It may be a message that an
-/// instance has refused after this one took so many newer ones: that takes one round trip here, and thirty there.
+/// Earlier messages that a subscription remembers. One that is older than all of them counts as taken. It could be new only if another
+/// instance refused it while this one took so many newer ones: one round trip against more than thirty.
 const REMEMBERED: usize = 64;
 
 impl ProcessMessageSubscription {
