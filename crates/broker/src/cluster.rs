@@ -449,7 +449,8 @@ impl Cluster {
                 id,
                 result,
                 committed,
-            } => self.answered(id, result, committed),
+                waited,
+            } => self.answered(id, (result, waited), committed),
             NodeMessage::Cancel { id } => self.cancel(from, id),
             NodeMessage::Remote {
                 partition,

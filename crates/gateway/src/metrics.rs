@@ -163,6 +163,8 @@ impl GatewayMetrics {
             append,
             fsync,
             commit,
+            // A part of the response's time.
+            wake: _,
         } = *broker;
         let before = [
             queue_ns, decode_ns, route, inbox_wait, evaluation, append, fsync, commit,
@@ -194,6 +196,7 @@ mod tests {
             append: 40,
             fsync: 500,
             commit: 60,
+            wake: 70,
         };
         metrics.observe_stages(Protocol::rest, 7, 8, &broker, 1000);
         let sums = metrics.stage_handles[0].iter().map(Histogram::sum);

@@ -39,6 +39,8 @@ pub struct Timings {
     pub fsync: u64,
     /// From durable on this node until committed by the quorum and released.
     pub commit: u64,
+    /// From the answer's arrival on the caller's node until the caller took it: its thread was busy with others.
+    pub wake: u64,
 }
 
 /// An answer with its timings.

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use super::{Answer, Sleeper, Timings, Wakes};
 use skep_protocol::failure::Failure;
@@ -25,7 +26,7 @@ enum State {
     #[default]
     Open,
     Awaited(Sleeper),
-    Arrived(Answer),
+    Arrived(Answer, Instant),
     /// The answer was taken, or nobody wants it.
     Closed,
     /// No answer will come.
@@ -84,7 +85,7 @@ impl Responder {
         if matches!(*state, State::Closed) {
             return Err(Box::new(answer));
         }
-        match mem::replace(&mut *state, State::Arrived(answer)) {
+        match mem::replace(&mut *state, State::Arrived(answer, Instant::now())) {
             State::Awaited(sleeper) => Ok(Some(sleeper)),
             _ => Ok(None),
         }
@@ -117,7 +118,7 @@ impl Reply {
             timings: Timings::default(),
         };
         Reply(Arc::new(Letter {
-            state: Mutex::new(State::Arrived(answer)),
+            state: Mutex::new(State::Arrived(answer, Instant::now())),
             begun: AtomicBool::new(true),
         }))
     }
@@ -125,7 +126,7 @@ impl Reply {
     /// Takes an answer that has arrived and was not polled for. For those who must not lose it when they are dropped.
     pub fn take_arrived(&mut self) -> Option<Answer> {
         match mem::replace(&mut *self.0.state(), State::Closed) {
-            State::Arrived(answer) => Some(answer),
+            State::Arrived(answer, _) => Some(answer),
             _ => None,
         }
     }
@@ -139,8 +140,9 @@ impl Future for Reply {
         match &mut *state {
             State::Open => *state = State::Awaited(Sleeper::of(cx)),
             State::Awaited(sleeper) => sleeper.follow(cx),
-            State::Arrived(_) => {
-                if let State::Arrived(answer) = mem::replace(&mut *state, State::Closed) {
+            State::Arrived(..) => {
+                if let State::Arrived(mut answer, at) = mem::replace(&mut *state, State::Closed) {
+                    answer.timings.wake = nanos(at.elapsed());
                     return Poll::Ready(answer);
                 }
             }
@@ -159,6 +161,10 @@ impl Drop for Reply {
         // An answer may be large: it goes when nobody holds the lock.
         drop(left);
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn answer_of(failure: Failure) -> Answer {

@@ -268,11 +268,11 @@ impl Cluster {
         ))
     }
 
-    /// The answer to a request that went to another node.
+    /// The answer to a request that went to another node, where it waited so long for its turn.
     pub(super) fn answered(
         self: &Arc<Self>,
         id: u64,
-        result: Result<Response, Failure>,
+        (result, waited): (Result<Response, Failure>, u64),
         committed: u64,
     ) {
         let requests = &self.exchanges.requests;
@@ -291,7 +291,10 @@ impl Cluster {
         self.expect(pending.partition, committed);
         let answer = Answer {
             result,
-            timings: Timings::default(),
+            timings: Timings {
+                inbox_wait: waited,
+                ..Timings::default()
+            },
         };
         if let Err(answer) = pending.responder.send(answer) {
             self.give_back_jobs(answer.result);
@@ -310,6 +313,7 @@ impl Cluster {
             id,
             result,
             committed: 0,
+            waited: 0,
         };
         let Some(local) = self.local() else {
             let text = "The node has not started yet; send the request again after a moment.";
@@ -330,11 +334,12 @@ impl Cluster {
         let task = runtime.spawn(async move {
             let give_back = |jobs| cluster.give_back(jobs);
             let mut delivered = DeliveredJobs::new(reply, give_back);
-            let result = delivered.answer().await.result;
+            let Answer { result, timings } = delivered.answer().await;
             cluster.exchanges.requests.served.lock().remove(&(from, id));
             let message = NodeMessage::Answer {
                 id,
                 committed: cluster.local.committed(partition),
+                waited: timings.inbox_wait.saturating_add(timings.wake),
                 result,
             };
             if !cluster.send(from, &message)

@@ -31,6 +31,8 @@ pub enum NodeMessage {
         result: Result<Response, Failure>,
         /// Up to this entry the partition was committed when the answer left.
         committed: u64,
+        /// So long the command waited for its turn there, in nanoseconds.
+        waited: u64,
     },
     /// The sender no longer waits for the answer.
     Cancel {

@@ -52,3 +52,23 @@ async fn replicas_and_requests_between_nodes_are_measured() {
         wait_until(name, || measured(rig, name) == 0.0).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_says_how_long_its_command_waited_whichever_node_carried_it_out() {
+    let nodes = Nodes::new(3, 1);
+    let rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    for rig in &rigs {
+        // A leader that is replaced meanwhile answers that it does not lead.
+        let began = Instant::now();
+        let waited = loop {
+            let command = Request::internal(create("one-task", "{}", None));
+            let answer = rig.broker.execute(command).await;
+            if answer.result.is_ok() {
+                break answer.timings.inbox_wait;
+            }
+            assert!(began.elapsed() < DEADLINE, "{:?}", answer.result);
+        };
+        assert!(waited > 0, "{:?}", rig.broker.config().node_id);
+    }
+}

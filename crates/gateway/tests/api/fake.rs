@@ -137,6 +137,8 @@ pub const TIMINGS: Timings = Timings {
     append: 400_000,
     fsync: 500_000,
     commit: 600_000,
+    // The reply sets it.
+    wake: 0,
 };
 
 impl Broker for FakeBroker {
