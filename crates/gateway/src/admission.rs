@@ -1,70 +1,112 @@
 //! Admission: a slot for each request that the broker holds, and memory for the bytes of larger bodies.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+mod lane;
+mod pace;
 
+use std::time::{Duration, Instant};
+
+use skep_metrics::Gauge;
 use skep_protocol::Failure;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use skep_protocol::command::Class;
+use skep_service::Timings;
 
 use crate::budget::Budget;
 use crate::config::{GatewayConfig, OverloadPolicy};
 
+use lane::Lane;
+pub use lane::Slot;
+use pace::Pace;
+
+/// Slots that new work has at least, for each thread: so many keep a partition busy.
+const LEAST_PER_THREAD: usize = 16;
+
 /// The gate of one front end.
 #[derive(Debug)]
 pub struct Gate {
-    slots: Arc<Semaphore>,
+    /// What brings work into the system.
+    new: Lane,
+    pace: Pace,
+    /// Tells how many slots new work has.
+    slots: Gauge,
+    /// What takes work further that is in the system. It does not wait behind new work: otherwise a flood of creations would
+    /// keep workers from what was accepted before.
+    under_way: Lane,
+    /// What asks, and what may take long: it brings no more work than the partitions let it, and says nothing of the rest.
+    long: Lane,
     pub budget: Budget,
     /// Room of their own: what a slow store holds up is no commands.
     pub documents: Budget,
-    waiting: AtomicUsize,
     patience: Duration,
     queue_capacity: usize,
     policy: OverloadPolicy,
 }
 
-/// The right to be in the broker's hands; dropping it lets the next request in.
-#[derive(Debug)]
-pub struct Slot(#[allow(dead_code)] OwnedSemaphorePermit);
+/// Why a request comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    Command(Class),
+    Question,
+}
+
+impl Purpose {
+    /// It finishes work, so that it is never refused for lack of room.
+    pub fn is_finishing(self) -> bool {
+        matches!(self, Purpose::Command(class) if class.is_finishing())
+    }
+}
 
 impl Gate {
-    pub fn new(config: &GatewayConfig) -> Gate {
+    pub fn new(config: &GatewayConfig, gauge: Gauge) -> Gate {
+        let slots = config.executor.slots();
+        gauge.set(number(slots));
         Gate {
-            slots: Arc::new(Semaphore::new(config.executor.slots())),
+            new: Lane::new(slots),
+            pace: Pace::new(LEAST_PER_THREAD * config.worker_threads.max(1), slots),
+            slots: gauge,
+            under_way: Lane::new(slots),
+            long: Lane::new(slots),
             budget: Budget::new(config),
             documents: Budget::new(config),
-            waiting: AtomicUsize::new(0),
             patience: config.request_timeout,
             queue_capacity: config.executor.queue_capacity,
             policy: config.executor.policy,
         }
     }
 
-    /// Takes a slot if there is one.
-    pub fn enter_at_once(&self) -> Option<Slot> {
-        Arc::clone(&self.slots).try_acquire_owned().ok().map(Slot)
+    fn lane(&self, purpose: Purpose) -> &Lane {
+        match purpose {
+            Purpose::Command(Class::New) => &self.new,
+            Purpose::Command(Class::Polling | Class::Finishing | Class::Ending) => &self.under_way,
+            Purpose::Command(Class::NewMany | Class::Evaluating) | Purpose::Question => &self.long,
+        }
     }
 
-    /// Takes a slot, or waits for one, first come, first served, at most the time that an answer may take. `finishing`
-    /// requests wait however long the queue is.
+    /// Takes a slot if there is one.
+    pub fn enter_at_once(&self, purpose: Purpose) -> Option<Slot> {
+        self.lane(purpose).enter_at_once()
+    }
+
+    /// Takes a slot, or waits for one, first come, first served, at most the time that an answer may take. What finishes
+    /// work waits however long the queue is.
     ///
     /// # Errors
     /// `ResourceExhausted` when the queue is full or no slot came in time.
-    pub async fn enter(&self, finishing: bool) -> Result<Slot, Failure> {
-        if let Some(slot) = self.enter_at_once() {
+    pub async fn enter(&self, purpose: Purpose) -> Result<Slot, Failure> {
+        let lane = self.lane(purpose);
+        if let Some(slot) = lane.enter_at_once() {
             return Ok(slot);
         }
-        let (_waiting, ahead) = Waiting::enter(&self.waiting);
-        if self.policy == OverloadPolicy::Abort && !finishing && ahead >= self.queue_capacity {
+        let (_waiting, ahead) = lane.queue();
+        let is_full = ahead >= self.queue_capacity && !purpose.is_finishing();
+        if self.policy == OverloadPolicy::Abort && is_full {
             return Err(Failure::ResourceExhausted(format!(
                 "The gateway is at its limit of concurrent requests, and {ahead} more are waiting. Nothing was done. Send the \
                  request again later, or raise camunda.api.rest.executor.*"
             )));
         }
-        let slot = Arc::clone(&self.slots).acquire_owned();
         // Boxed: the request's future stays small, and mostly there is a slot at once.
-        match Box::pin(tokio::time::timeout(self.patience, slot)).await {
-            Ok(Ok(permit)) => Ok(Slot(permit)),
+        match Box::pin(tokio::time::timeout(self.patience, lane.enter())).await {
+            Ok(Ok(slot)) => Ok(slot),
             Ok(Err(_)) => Err(Failure::Unavailable("The gateway is stopping.".to_string())),
             Err(_) => Err(Failure::ResourceExhausted(format!(
                 "The gateway is at its limit of concurrent requests, and none was answered within {} ms. Nothing was done. Send \
@@ -73,23 +115,24 @@ impl Gate {
             ))),
         }
     }
-}
 
-/// Counts a waiting request, also when its future is dropped.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl<'a> Waiting<'a> {
-    /// Also tells how many wait already.
-    fn enter(count: &'a AtomicUsize) -> (Self, usize) {
-        let ahead = count.fetch_add(1, Ordering::Relaxed);
-        (Waiting(count), ahead)
+    /// A command was answered: new work has more or fewer slots, by how long it waited for its turns.
+    pub fn answered(&self, timings: &Timings, now: Instant) {
+        let waited = timings.inbox_wait.saturating_add(timings.wake);
+        if let Some(window) = self.pace.waited(waited, now) {
+            let lane = &self.new;
+            let slots = lane.slots();
+            let size = self.pace.next(window, slots);
+            if size != slots.all {
+                lane.resize(size);
+                self.slots.set(number(size));
+            }
+        }
     }
 }
 
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
+fn number(slots: usize) -> i64 {
+    i64::try_from(slots).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -102,21 +145,27 @@ mod tests {
         std::pin::Pin::new(future).poll(&mut cx).is_pending()
     }
 
+    const NEW: Purpose = Purpose::Command(Class::New);
+    const POLLING: Purpose = Purpose::Command(Class::Polling);
+    const FINISHING: Purpose = Purpose::Command(Class::Finishing);
+
     fn gate(slots: usize, policy: OverloadPolicy) -> Gate {
         let mut config = GatewayConfig::default();
         config.executor.policy = policy;
         config.executor.queue_capacity = 1;
         Gate {
-            slots: Arc::new(Semaphore::new(slots)),
-            ..Gate::new(&config)
+            new: Lane::new(slots),
+            under_way: Lane::new(slots),
+            long: Lane::new(slots),
+            ..Gate::new(&config, Gauge::default())
         }
     }
 
     #[tokio::test]
     async fn at_the_limit_the_caller_waits_for_the_next_slot() {
         let gate = gate(1, OverloadPolicy::CallerRuns);
-        let first = gate.enter(false).await.unwrap();
-        let mut waiting: Vec<_> = (0..3).map(|_| Box::pin(gate.enter(false))).collect();
+        let first = gate.enter(NEW).await.unwrap();
+        let mut waiting: Vec<_> = (0..3).map(|_| Box::pin(gate.enter(NEW))).collect();
         for w in &mut waiting {
             assert!(waits(w));
         }
@@ -129,16 +178,44 @@ mod tests {
     #[tokio::test]
     async fn abort_refuses_beyond_the_queue_but_never_what_finishes_work() {
         let gate = gate(1, OverloadPolicy::Abort);
-        let _first = gate.enter(false).await.unwrap();
-        let mut queued = Box::pin(gate.enter(false));
+        let _first = gate.enter(NEW).await.unwrap();
+        let mut queued = Box::pin(gate.enter(NEW));
         assert!(waits(&mut queued));
-        let refused = gate.enter(false).await;
+        let refused = gate.enter(NEW).await;
         assert!(
             matches!(refused, Err(Failure::ResourceExhausted(_))),
             "{refused:?}"
         );
-        let mut completion = Box::pin(gate.enter(true));
-        assert!(waits(&mut completion));
+        let _completion = gate.enter(FINISHING).await.unwrap();
+        let mut completions = [(); 3].map(|()| Box::pin(gate.enter(FINISHING)));
+        assert!(completions.iter_mut().all(waits));
+        let poll = gate.enter(POLLING).await;
+        assert!(
+            matches!(poll, Err(Failure::ResourceExhausted(_))),
+            "{poll:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn new_work_what_takes_it_further_and_what_takes_long_do_not_wait_for_each_other() {
+        let gate = gate(1, OverloadPolicy::CallerRuns);
+        let [many, evaluating, ending] =
+            [Class::NewMany, Class::Evaluating, Class::Ending].map(Purpose::Command);
+        let lanes: [&[Purpose]; 3] = [
+            &[NEW],
+            &[POLLING, FINISHING, ending],
+            &[many, evaluating, Purpose::Question],
+        ];
+        let taken = lanes.map(|lane| gate.enter_at_once(lane[0]).unwrap());
+        for purpose in lanes.into_iter().flatten() {
+            assert!(gate.enter_at_once(*purpose).is_none(), "{purpose:?}");
+        }
+        drop(taken);
+        assert!(
+            lanes
+                .iter()
+                .all(|lane| gate.enter_at_once(lane[0]).is_some())
+        );
     }
 
     #[tokio::test]
@@ -147,13 +224,38 @@ mod tests {
             patience: Duration::ZERO,
             ..gate(1, OverloadPolicy::CallerRuns)
         };
-        let _first = gate.enter(false).await.unwrap();
-        for finishing in [false, true] {
-            let refused = gate.enter(finishing).await;
+        let _taken = [NEW, FINISHING].map(|purpose| gate.enter_at_once(purpose).unwrap());
+        for purpose in [NEW, FINISHING] {
+            let refused = gate.enter(purpose).await;
             assert!(
                 matches!(refused, Err(Failure::ResourceExhausted(_))),
                 "{refused:?}"
             );
         }
+    }
+
+    #[tokio::test]
+    async fn answers_that_waited_long_leave_new_work_fewer_slots() {
+        let gate = Gate::new(&GatewayConfig::default(), Gauge::default());
+        let most = gate.new.slots().all;
+        assert_eq!(gate.slots.get(), i64::try_from(most).unwrap());
+        let late = Timings {
+            inbox_wait: 6_000_000,
+            wake: 6_000_000,
+            ..Timings::default()
+        };
+        let later = Instant::now() + Duration::from_secs(1);
+        for _ in 0..100 {
+            gate.answered(&late, later);
+        }
+        assert!(gate.new.slots().all < most);
+        assert_eq!(
+            gate.slots.get(),
+            i64::try_from(gate.new.slots().all).unwrap()
+        );
+        assert_eq!(
+            (gate.under_way.slots().all, gate.long.slots().all),
+            (most, most)
+        );
     }
 }

@@ -237,7 +237,9 @@ impl FrontEnd {
 
     /// Books an answered command. Returns the nanoseconds that it took.
     pub fn book(&self, watch: &Stopwatch, timings: &Timings) -> u64 {
-        let total = watch.total_ns();
+        let now = Instant::now();
+        let total = ns(now - watch.started);
+        self.gate.answered(timings, now);
         let metrics = &self.metrics;
         metrics.observe_stages(
             self.protocol,

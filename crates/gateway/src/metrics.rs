@@ -15,7 +15,9 @@ use prometheus_client::encoding::EncodeLabelValue;
 use skep_metrics::{Counter, Declared, Gauge, Histogram, Registry};
 use skep_service::{Broker, Timings};
 
-use families::{GatewayFamilies, LoginFamilies, PushLabels, ResultLabels, StageLabels};
+use families::{
+    GatewayFamilies, LoginFamilies, ProtocolLabels, PushLabels, ResultLabels, StageLabels,
+};
 
 use crate::rest::SharedCounts;
 
@@ -127,6 +129,11 @@ impl GatewayMetrics {
     /// Whose topology the metrics tell. The first one counts.
     pub fn read_topology_from(&self, broker: &Arc<dyn Broker>) {
         topology::read_from(&self.families, broker);
+    }
+
+    /// How many slots new work has in this front end.
+    pub fn slots_of(&self, protocol: Protocol) -> Gauge {
+        self.families.slots.of(ProtocolLabels { protocol })
     }
 
     /// What shared searches count.

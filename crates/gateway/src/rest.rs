@@ -180,7 +180,7 @@ async fn ask_broker(
         // Boxed: what few requests need must not make the future of each larger.
         return Box::pin(ask_once(front, asked, age, claims, parts, watch)).await;
     }
-    let slot = front.gate.enter(operation.is_finishing()).await?;
+    let slot = front.gate.enter(operation.purpose()).await?;
     watch.queued();
     let decoded = decoded(operation, path, &bytes, parts, front)?;
     // What was decoded has its own copy; the share goes on with the request.
@@ -208,7 +208,7 @@ async fn ask_once(
         whose: (!sees_all).then(|| claims.clone()),
     };
     let ask = async |mut spending: shared::Spending| {
-        let slot = front.gate.enter(operation.is_finishing()).await?;
+        let slot = front.gate.enter(operation.purpose()).await?;
         watch.queued();
         let decoded = decoded(operation, path, &bytes, parts, front)?;
         spending.begin();

@@ -80,7 +80,7 @@ impl Gateway {
                 passwords: Arc::clone(&passwords),
                 door: Arc::clone(&door),
                 metrics: Arc::clone(&metrics),
-                gate: Gate::new(&config),
+                gate: Gate::new(&config, metrics.slots_of(protocol)),
                 shared: rest::SharedAnswers::new(partitions, metrics.shared_searches()),
                 stop: stop.clone(),
             })

@@ -6,7 +6,7 @@ use std::time::Duration;
 use prost::Message;
 use skep_proto::gateway_protocol as pb;
 use skep_proto::gateway_protocol::gateway_server::Gateway;
-use skep_protocol::command::{Draft, Held};
+use skep_protocol::command::{Class, Draft, Held};
 use skep_protocol::origin::Claims;
 use skep_protocol::{Failure, Response as Answer};
 use skep_query::BoxFuture;
@@ -17,7 +17,7 @@ use super::rpcs::ACTIVATE_JOBS;
 use super::status::status;
 use super::stream::GrpcJobStream;
 use super::{decode, encode, modification};
-use crate::admission::Slot;
+use crate::admission::{Purpose, Slot};
 use crate::budget::Share;
 use crate::call::{FrontEnd, Sent, Stopwatch};
 use crate::check::Tenancy;
@@ -153,14 +153,16 @@ impl GatewayService {
     ) -> impl Future<Output = Result<A, Status>> + Send {
         let front = &self.front;
         let way = match decoded(request, decode) {
-            Ok(decoded) => match front.gate.enter_at_once() {
-                Some(slot) => Way::Sent(decoded.send(front, slot)),
-                None => Way::Waits(Box::pin(async move {
-                    let finishing = decoded.request.command.class().is_finishing();
-                    let slot = front.gate.enter(finishing).await.map_err(status)?;
-                    Ok(decoded.send(front, slot))
-                })),
-            },
+            Ok(decoded) => {
+                let purpose = Purpose::Command(decoded.request.command.class());
+                match front.gate.enter_at_once(purpose) {
+                    Some(slot) => Way::Sent(decoded.send(front, slot)),
+                    None => Way::Waits(Box::pin(async move {
+                        let slot = front.gate.enter(purpose).await.map_err(status)?;
+                        Ok(decoded.send(front, slot))
+                    })),
+                }
+            }
             Err(refused) => Way::Refused(Box::new(refused)),
         };
         async move {
@@ -189,7 +191,8 @@ impl GatewayService {
             mut watch,
             share,
         } = decoded(request, decode)?;
-        let slot = front.gate.enter(false).await.map_err(status)?;
+        let purpose = Purpose::Command(request.command.class());
+        let slot = front.gate.enter(purpose).await.map_err(status)?;
         watch.queued();
         request.held = Held::new((slot, share));
         let (result, _) = front.execute_waiting(request, timeout, &watch).await;
@@ -218,7 +221,8 @@ impl Gateway for GatewayService {
         let front = &self.front;
         let wait = front.long_poll(message.request_timeout);
         let command = decode::activate(message, self.tenancy()).map_err(status)?;
-        drop(front.gate.enter(false).await.map_err(status)?);
+        let polling = Purpose::Command(Class::Polling);
+        drop(front.gate.enter(polling).await.map_err(status)?);
         let jobs = front
             .activate(command, claims, wait)
             .await

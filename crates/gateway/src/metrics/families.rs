@@ -36,6 +36,9 @@ labels! {
         pub(super) requestType: String,
         pub(super) error: &'static str,
     }
+    pub(super) struct ProtocolLabels {
+        pub(super) protocol: Protocol,
+    }
     pub(super) struct StageLabels {
         pub(super) protocol: Protocol,
         pub(super) stage: &'static str,
@@ -75,6 +78,7 @@ metrics! {
         pub(super) requests: Family<RequestLabels, Counter> = "zeebe_gateway_total_requests", "Requests sent to the broker";
         pub(super) failed: Family<FailureLabels, Counter> = "zeebe_gateway_failed_requests", "Requests to the broker that got no answer of the engine";
         pub(super) stages: Family<StageLabels, Histogram> = "skep_request_stage_seconds", "Where requests spend their time; the sum over the stages is the latency";
+        pub(super) slots: Family<ProtocolLabels, Gauge> = "skep_gateway_new_work_slots", "Commands with new work that are let in at a time; fewer while commands wait longer than 10 ms for their turn";
 
         pub(super) queued: Computed<PollLabels> = "zeebe_long_polling_queued_current", "Job activations that wait for a job";
         pub(super) stream_clients: Gauge = "zeebe_gateway_job_stream_clients", "Open job streams of clients";

@@ -4,8 +4,7 @@
 use bytes::Bytes;
 use http::Response;
 use http::request::Parts;
-use skep_protocol::command::Need;
-use skep_protocol::command::Row;
+use skep_protocol::command::{Need, Row};
 use skep_protocol::origin::Claims;
 use skep_query::Entity;
 
@@ -14,6 +13,7 @@ use super::RestBody;
 use super::decode::Decoded;
 use super::problem::Problem;
 use super::queries::What;
+use crate::admission::Purpose;
 use crate::call::FrontEnd;
 
 mod audit_log;
@@ -199,9 +199,12 @@ impl Operation {
         self
     }
 
-    /// Finishes work that is in the system, so that it is never refused for lack of room.
-    pub fn is_finishing(&self) -> bool {
-        matches!(self.does, Does::Command { row, .. } if row.class.is_finishing())
+    /// Why it comes to the gate.
+    pub fn purpose(&self) -> Purpose {
+        match &self.does {
+            Does::Command { row, .. } => Purpose::Command(row.class),
+            _ => Purpose::Question,
+        }
     }
 
     pub fn takes(&self) -> Takes {

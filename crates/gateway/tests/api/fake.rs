@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -39,9 +40,10 @@ pub struct FakeBroker {
     /// Commands are not answered until they are released.
     holding: Mutex<bool>,
     held: Mutex<Vec<(Responder, Response)>>,
-    /// Held commands wait in an inbox, untouched.
-    busy: Mutex<bool>,
-    inbox: Mutex<Vec<Held>>,
+    /// While there is one, held commands wait in it, untouched.
+    inbox: Mutex<Option<Vec<Held>>>,
+    /// So long commands waited in the inbox, in nanoseconds; as in [`TIMINGS`] when it is 0.
+    pub inbox_wait: AtomicU64,
     /// The most commands that were held at a time.
     pub peak: Mutex<usize>,
     pub activations: Mutex<Vec<(ActivateJobs, Duration)>>,
@@ -84,14 +86,13 @@ impl FakeBroker {
 
     /// Holds commands like a partition that does not get to them.
     pub fn be_busy(&self) {
-        *self.busy.lock() = true;
+        *self.inbox.lock() = Some(Vec::new());
         self.hold();
     }
 
     /// Takes the commands out of the inbox, without an answer yet.
     pub fn take_inbox(&self) {
-        *self.busy.lock() = false;
-        self.inbox.lock().clear();
+        *self.inbox.lock() = None;
     }
 
     /// Answers what was held and holds no longer.
@@ -101,8 +102,18 @@ impl FakeBroker {
         for (responder, natural) in self.held.lock().drain(..) {
             let _ = responder.send(Answer {
                 result: Ok(natural),
-                timings: TIMINGS,
+                timings: self.timings(),
             });
+        }
+    }
+
+    fn timings(&self) -> Timings {
+        match self.inbox_wait.load(Ordering::Relaxed) {
+            0 => TIMINGS,
+            inbox_wait => Timings {
+                inbox_wait,
+                ..TIMINGS
+            },
         }
     }
 
@@ -145,8 +156,8 @@ impl Broker for FakeBroker {
     fn execute(&self, mut request: Request) -> Reply {
         let natural = natural_answer(&request.command);
         let occupied = std::mem::take(&mut request.held);
-        if *self.busy.lock() {
-            self.inbox.lock().push(occupied);
+        if let Some(inbox) = &mut *self.inbox.lock() {
+            inbox.push(occupied);
         }
         self.requests.lock().push(request);
         let (responder, reply) = reply_channel();
@@ -159,7 +170,7 @@ impl Broker for FakeBroker {
             let result = self.answers.lock().pop_front().unwrap_or(Ok(natural));
             let _ = responder.send(Answer {
                 result,
-                timings: TIMINGS,
+                timings: self.timings(),
             });
         }
         self.changed.notify_waiters();

@@ -246,7 +246,11 @@ fn page(needs_of_commands: &BTreeMap<&str, String>) -> String {
             Needs::Stated(need) => need.to_string(),
             Needs::OfCommand | Needs::NotYet => needs_of_commands[row.id].clone(),
         };
-        let finishing = if row.is_finishing() { " ●" } else { "" };
+        let finishing = if row.purpose().is_finishing() {
+            " ●"
+        } else {
+            ""
+        };
         let rpcs = row.rpcs.join(" ");
         writeln!(
             text,

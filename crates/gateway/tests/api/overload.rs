@@ -1,6 +1,7 @@
 //! At the limit: callers wait or are asked to come again, and a request that waits on purpose (a poll, a stream) delays no other.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use skep_gateway::{ExecutorConfig, GatewayConfig, OverloadPolicy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -9,6 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::fake::{KEY, Running, start_with};
 use crate::http::{Answer, post};
+use crate::metrics::exposed;
 
 /// As few slots as there can be: one per core.
 fn few_slots(policy: OverloadPolicy) -> impl FnOnce(&mut GatewayConfig) {
@@ -89,6 +91,46 @@ async fn with_abort_completions_wait_all_the_same() {
     gateway.broker.release();
     assert!(completions.join_all().await.iter().all(|a| a.status == 204));
     taken.join_all().await;
+}
+
+#[tokio::test]
+async fn completions_do_not_wait_behind_new_work() {
+    let gateway = start_with(few_slots(OverloadPolicy::CallerRuns)).await;
+    gateway.broker.hold();
+    let new = publish(&gateway, slots() + 5);
+    gateway.broker.until(|b| b.held() == slots()).await;
+    let path = format!("/v2/jobs/{KEY}/completion");
+    let completions = many(&gateway, path, "{}", slots() + 5);
+    gateway.broker.until(|b| b.held() == 2 * slots()).await;
+    gateway.broker.release();
+    assert!(completions.join_all().await.iter().all(|a| a.status == 204));
+    assert!(new.join_all().await.iter().all(|a| a.status == 200));
+    assert_eq!(*gateway.broker.peak.lock(), 2 * slots());
+}
+
+#[tokio::test]
+async fn new_work_has_fewer_slots_while_commands_wait_long_for_their_turn() {
+    let gateway = start_with(|_| {}).await;
+    let slots = |protocol| {
+        let text = exposed(&gateway);
+        let name = format!("skep_gateway_new_work_slots{{protocol=\"{protocol}\"}} ");
+        let line = text.lines().find_map(|line| line.strip_prefix(&name));
+        line.and_then(|value| value.parse::<u64>().ok())
+            .expect("a gauge")
+    };
+    let most = slots("rest");
+    publish(&gateway, 100).join_all().await;
+    assert_eq!(slots("rest"), most);
+    gateway
+        .broker
+        .inbox_wait
+        .store(50_000_000, Ordering::Relaxed);
+    // A few answers after the first 20 ms.
+    while slots("rest") == most {
+        publish(&gateway, 20).join_all().await;
+    }
+    assert!(slots("rest") < most);
+    assert_eq!(slots("grpc"), most);
 }
 
 #[tokio::test]
