@@ -232,6 +232,9 @@ async fn on_stage(
     };
     if let Some(maximum) = maximum {
         stage.note_value("machine.maximum-per-s".into(), maximum);
+        // How long the last of those that wait at once in a flood has to wait.
+        let queue = f64::from(steps::FLOOD) / maximum * 1000.0;
+        stage.note_value("machine.queue-ms".into(), queue);
     }
     tell(&Event {
         at: 0.0,

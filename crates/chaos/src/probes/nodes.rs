@@ -10,9 +10,10 @@ use crate::drivers::Node;
 use crate::http;
 
 /// Metric families that are kept; both this engine and the reference have those that begin with `zeebe_`.
-const FAMILIES: [&str; 9] = [
+const FAMILIES: [&str; 10] = [
     "skep_disk_free_bytes",
     "skep_disk_needed_bytes",
+    "skep_gateway_new_work_slots",
     "zeebe_backpressure_inflight_requests_count",
     "zeebe_backpressure_requests_limit",
     "zeebe_broker_jobs_push_fail_count_total",

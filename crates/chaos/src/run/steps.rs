@@ -22,7 +22,7 @@ const ANSWER: Duration = Duration::from_secs(20);
 /// Rates are those of so long a time.
 const SECOND: Duration = Duration::from_secs(1);
 /// Creations that are under way at once while there are too many: more than a partition takes.
-const FLOOD: u32 = 2048;
+pub(super) const FLOOD: u32 = 2048;
 const MIB: u64 = 1 << 20;
 
 /// Load that is there now.
