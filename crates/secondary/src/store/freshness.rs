@@ -83,11 +83,14 @@ impl Freshness {
         flushed.map(|newest| lacking(newest, entry))
     }
 
-    /// How old the newest rows are if the entry is not among them, in milliseconds; else 0.
+    /// How old the newest rows are if the entry is not among them, in milliseconds; else 0. While the store was not reached, nobody
+    /// knows its rows, but none is younger than this node's time with it.
     pub fn behind(&self, entry: u64) -> u64 {
-        self.flushed
-            .lock()
-            .map_or(0, |newest| lacking(newest, entry))
+        match *self.flushed.lock() {
+            Some(newest) => lacking(newest, entry),
+            None if entry > 0 => self.moves.since_opened(Instant::now()).max(1),
+            None => 0,
+        }
     }
 
     /// Another node fills the store.

@@ -95,7 +95,8 @@ impl Moves {
         self.kinds.iter().map(count).collect()
     }
 
-    fn since_opened(&self, now: Instant) -> u64 {
+    /// In milliseconds.
+    pub fn since_opened(&self, now: Instant) -> u64 {
         let since = now.saturating_duration_since(self.opened);
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }

@@ -31,9 +31,14 @@ fn a_database_that_comes_late_gets_everything() {
     fault(&store, &port);
     refused(&store, &port);
     assert_eq!(store.durable(), 0, "the log is kept");
+    assert!(
+        store.pulse().behind_ms > 0,
+        "pages say that rows are lacking"
+    );
     server.start().unwrap();
     recover(&store);
     assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), 5);
+    assert_eq!(store.pulse().behind_ms, 0);
 }
 
 #[test]
