@@ -13,7 +13,11 @@ use crate::purge::Purge;
 pub(crate) const MAX_FINISHED: usize = 20;
 
 /// What all nodes agree on. Times are milliseconds since 1970.
+///
+/// It is stored and sent as JSON. A member that comes later is left out as long as it says nothing, so that earlier versions read what they
+/// know; a version that does not know a member refuses the state by its name, and never drops it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct State {
     /// Empty before the cluster is bootstrapped.
     pub cluster_id: String,
@@ -54,6 +58,7 @@ pub struct State {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Scaled {
     /// Correlation keys are spread over these.
     pub founding: u32,
@@ -68,6 +73,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Node {
     pub state: NodeState,
     /// The revision of the state that added it; 0: it is one of those with which the cluster was bootstrapped.
@@ -87,6 +93,7 @@ pub enum NodeState {
 
 /// A copy of a partition on a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Replica {
     pub state: ReplicaState,
     /// Of several the one with the greatest leads best.
@@ -109,6 +116,7 @@ pub enum ReplicaState {
 
 /// The change that is under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Running {
     pub id: u64,
     pub started_at: i64,
@@ -119,6 +127,7 @@ pub struct Running {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Finished {
     pub change: Running,
     pub outcome: Outcome,
@@ -318,6 +327,8 @@ impl State {
     /// # Errors
     /// The bytes are something else.
     pub fn decode(bytes: &[u8]) -> Result<State, String> {
-        serde_json::from_slice(bytes).map_err(|error| error.to_string())
+        serde_json::from_slice(bytes).map_err(|error| {
+            format!("the cluster's state cannot be read, perhaps because a newer version of Skep wrote it: {error}")
+        })
     }
 }

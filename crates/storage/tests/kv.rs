@@ -375,6 +375,22 @@ fn the_snapshot_stream_has_the_bytes_it_always_had() {
     assert_eq!(all(&read), all(&store));
 }
 
+#[test]
+fn a_snapshot_of_a_later_version_is_refused_by_name() {
+    let mut later = include_bytes!("golden/snapshot-v1.bin").to_vec();
+    // Behind the header of the chunk and the magic number.
+    later[14..16].copy_from_slice(&2_u16.to_le_bytes());
+    let sum = crc32fast::hash(&later[8..]);
+    later[..4].copy_from_slice(&sum.to_le_bytes());
+    let error = install(&mut MemoryKv::new(), vec![later.into()]).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("version 2 of the format is not known"),
+        "{error}"
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 

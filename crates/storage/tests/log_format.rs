@@ -72,3 +72,20 @@ fn a_log_of_version_1_is_read() {
     assert_eq!((entries[0].tag, entries[1].payload.len()), (9, 0));
     assert_eq!(entries[2].payload, payload(4, 2, 9));
 }
+
+#[test]
+fn a_log_of_a_later_version_is_refused_by_name_and_left_as_it_is() {
+    let mut later = GOLDEN.to_vec();
+    later[8..12].copy_from_slice(&2_u32.to_le_bytes());
+    let disk = MemoryDisk::new();
+    disk.set_content(&segment(1), later.clone());
+    let error = try_open(&disk, small()).err().unwrap().to_string();
+    assert!(
+        error.contains(
+            "format version 2 is not known to this version of skep; use the version that wrote it"
+        ),
+        "{error}"
+    );
+    assert!(error.contains(&segment(1).display().to_string()), "{error}");
+    assert!(disk.content(&segment(1)).unwrap() == later);
+}

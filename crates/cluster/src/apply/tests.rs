@@ -189,3 +189,40 @@ fn states_and_entries_survive_their_bytes() {
     assert_eq!(Entry::decode(&entry.encode()), Ok(entry));
     assert!(State::decode(b"{").is_err() && Entry::decode(b"[]").is_err());
 }
+
+#[test]
+fn a_state_or_an_entry_of_a_later_version_is_refused_by_what_is_not_known() {
+    let state = three();
+    let with = |member: &str| {
+        let text = String::from_utf8(state.encode()).unwrap();
+        text.replacen('{', &format!("{{\"{member}\":1,"), 1)
+    };
+    let error = State::decode(with("moons").as_bytes()).unwrap_err();
+    assert!(
+        error.contains("newer version of Skep") && error.contains("`moons`"),
+        "{error}"
+    );
+    let entry = Entry::decode(br#"{"Teleport":{"now":1}}"#).unwrap_err();
+    assert!(entry.contains("`Teleport`"), "{entry}");
+    let node = String::from_utf8(state.encode()).unwrap();
+    let node = node.replacen("\"generation\"", "\"moons\":1,\"generation\"", 1);
+    assert!(
+        State::decode(node.as_bytes())
+            .unwrap_err()
+            .contains("`moons`")
+    );
+}
+
+/// What commit bc7885cd wrote.
+#[test]
+fn a_state_of_an_earlier_version_is_read() {
+    let text = include_str!("../../tests/golden/state-1.json");
+    let state = State::decode(text.trim().as_bytes()).unwrap();
+    assert_eq!((state.partitions, state.nodes.len()), (3, 3));
+    assert!(state.is_bootstrapped() && state.scaled.is_none());
+    let again: serde_json::Value = serde_json::from_slice(&state.encode()).unwrap();
+    assert_eq!(
+        again,
+        serde_json::from_str::<serde_json::Value>(text).unwrap()
+    );
+}

@@ -159,7 +159,7 @@ impl State {
         let tables = Arc::new(Tables::new(store));
         let mut counters = Counters::default();
         tables.scan::<Counters>(&mut |_, row| counters = row)?;
-        Ok(State {
+        let state = State {
             partition,
             counters,
             least_key: 0,
@@ -195,7 +195,13 @@ impl State {
             names: Names::default(),
             undo: undo::CountersBefore::default(),
             tables,
-        })
+        };
+        let mut known = vec![Counters::TABLE];
+        for rows in state.rows() {
+            rows.tables(&mut known);
+        }
+        state.tables.expect_no_others(&known)?;
+        Ok(state)
     }
 
     /// The state is there to work with: commands may come.

@@ -99,6 +99,9 @@ pub trait RowStore: Send + Sync {
 /// Encodes a row when it is needed.
 pub type EncodeLater = Arc<dyn Fn() -> Vec<u8> + Send + Sync>;
 
+/// Stores have no more tables.
+const MOST_TABLES: u8 = 128;
+
 /// Rows of this weight (bytes) and more are encoded off the partition's thread: copying hundreds of megabytes takes seconds.
 const LARGE: usize = 64 << 10;
 
@@ -152,6 +155,19 @@ impl Tables {
     pub(crate) fn fail(&self, error: StoreError) {
         let mut fault = self.fault.lock().unwrap_or_else(|e| e.into_inner());
         fault.get_or_insert(error);
+    }
+
+    /// Refuses rows in tables other than these: a newer version of Skep has written them, and means something by them. An earlier one that
+    /// leaves them alone loses what they say.
+    pub(crate) fn expect_no_others(&self, known: &[u8]) -> Result<(), StoreError> {
+        for table in (0..MOST_TABLES).filter(|table| !known.contains(table)) {
+            self.store.scan(table, &mut |_, _| {
+                Err(StoreError(format!(
+                    "table {table} has rows, and this release of Skep does not know it. Run the release that wrote it, or a newer one"
+                )))
+            })?;
+        }
+        Ok(())
     }
 
     pub fn scan<V: Row>(&self, visit: &mut dyn FnMut(&[u8], V)) -> Result<(), StoreError> {
@@ -570,6 +586,8 @@ impl<V: Row> Table<V> {
 
 /// What is done with all tables alike.
 pub trait Rows {
+    /// Adds the numbers under which its rows are in the store.
+    fn tables(&self, numbers: &mut Vec<u8>);
     /// Estimated bytes of the rows in memory.
     fn resident_bytes(&self) -> usize;
     /// Estimated bytes of the rows that were changed since the last checkpoint.
@@ -589,6 +607,10 @@ pub trait Rows {
 }
 
 impl<V: Row> Rows for Table<V> {
+    fn tables(&self, numbers: &mut Vec<u8>) {
+        numbers.push(V::TABLE);
+    }
+
     fn resident_bytes(&self) -> usize {
         self.weight + self.grown + self.index.len() * overhead::<V>()
     }

@@ -52,6 +52,20 @@ impl Row for Second {
     }
 }
 
+#[test]
+fn rows_in_a_table_that_this_version_does_not_know_are_refused() {
+    let key = Key::new(1, 7).0.to_be_bytes().to_vec();
+    let store = |table: u8| {
+        let row = ((table, key.clone()), vec![1, 2, 3]);
+        MemoryStore(Arc::new(Mutex::new(BTreeMap::from([row]))))
+    };
+    let error = State::open(1, Arc::new(store(127))).err().unwrap();
+    assert!(
+        error.0.starts_with("table 127 has rows, and this release of Skep does not know it. Run the release that wrote it"),
+        "{error}"
+    );
+}
+
 fn store(row: Vec<u8>) -> MemoryStore {
     let key = Key::new(1, 7).0.to_be_bytes().to_vec();
     MemoryStore(Arc::new(Mutex::new(BTreeMap::from([((TABLE, key), row)]))))

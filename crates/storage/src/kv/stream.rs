@@ -121,9 +121,12 @@ impl<I: Iterator<Item = Result<Bytes, StorageError>>> StreamReader<I> {
             return Err(damaged("it does not begin like a snapshot"));
         }
         let version = reader.content(2)?;
-        if *version != VERSION.to_le_bytes() {
+        let version = version
+            .first_chunk()
+            .map_or(0, |it| u16::from_le_bytes(*it));
+        if version != VERSION {
             return Err(StorageError::Snapshot(format!(
-                "version {version:?} of the format is not known; use the version of skep that wrote it"
+                "version {version} of the format is not known; use the version of skep that wrote it"
             )));
         }
         if reader.byte()? == 1 {

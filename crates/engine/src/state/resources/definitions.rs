@@ -225,6 +225,11 @@ impl<V: Versioned> Definitions<V> {
 }
 
 impl<V: Versioned> Rows for Definitions<V> {
+    fn tables(&self, numbers: &mut Vec<u8>) {
+        self.table.tables(numbers);
+        numbers.push(LastVersion::TABLE);
+    }
+
     fn resident_bytes(&self) -> usize {
         self.table.resident_bytes()
     }
