@@ -6,10 +6,11 @@ use skep_query::entities;
 use super::{DatabaseFile, SqliteError, room};
 use crate::sql::{Dialect, table_script};
 
-/// Format of the file: another one is not touched.
-const FORMAT: i64 = 9;
-/// It lacks the tables of users and of what they may do.
-const WITHOUT_IDENTITY: i64 = 8;
+/// Format of the file: another one is not touched. A file may lack tables of entities that came later: they are added, and an earlier
+/// version that does not know them leaves them alone, so that there is a way back to it. A table that changes makes a new format.
+const FORMAT: i64 = 8;
+/// What builds of November 2026 called a file with the tables of users.
+const WITH_IDENTITY: i64 = 9;
 
 /// Bytes of a page. Larger ones are written with fewer calls while rows are added, but a row that changes alone takes its whole
 /// page along.
@@ -45,8 +46,7 @@ pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), S
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .map_err(at)?;
     match found {
-        FORMAT => return room::make_anew(connection).map_err(at),
-        WITHOUT_IDENTITY => {
+        FORMAT | WITH_IDENTITY => {
             add_tables(connection).map_err(at)?;
             return room::make_anew(connection).map_err(at);
         }
@@ -69,6 +69,7 @@ pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), S
 }
 
 /// Adds the tables that an earlier version did not know. They are empty as they would be: no record told of their entities.
+/// The format stays as it is.
 fn add_tables(connection: &Connection) -> rusqlite::Result<()> {
     let mut script = String::from("BEGIN;\n");
     for entity in entities::ALL {
@@ -76,7 +77,7 @@ fn add_tables(connection: &Connection) -> rusqlite::Result<()> {
             script.push_str(&table_script(Dialect::Sqlite, "", entity));
         }
     }
-    script.push_str(&format!("PRAGMA user_version = {FORMAT};\nCOMMIT;\n"));
+    script.push_str("COMMIT;\n");
     connection.execute_batch(&script)
 }
 
