@@ -22,6 +22,7 @@ pub mod steps;
 mod stores;
 mod streams;
 mod unsafe_recovery;
+mod versions;
 mod wanted;
 mod wire;
 
@@ -363,8 +364,21 @@ impl Cluster {
 
     /// False if it will not arrive.
     fn send(&self, to: u32, message: &NodeMessage) -> bool {
-        self.send_bytes(to, Class::Requests, message.encode())
+        self.send_in_class(to, Class::Requests, |version| message.encode_for(version))
             .is_ok()
+    }
+
+    /// A message that is encoded for the version that the node reads. One that the node would not understand is not sent.
+    fn send_in_class(
+        &self,
+        to: u32,
+        class: Class,
+        encode: impl FnOnce(u32) -> Option<Bytes>,
+    ) -> Result<(), SendError> {
+        let transport = self.transport.as_ref().ok_or(SendError::Down)?;
+        let version = transport.version(to, class).ok_or(SendError::Down)?;
+        let message = encode(version).ok_or(SendError::Down)?;
+        transport.send_in(version, to, class, message)
     }
 
     fn send_bytes(&self, to: u32, class: Class, message: Bytes) -> Result<(), SendError> {
@@ -378,15 +392,16 @@ impl Cluster {
     }
 
     fn send_to_all(&self, message: &NodeMessage, which: impl Fn(u32) -> bool) {
-        let bytes = message.encode();
         for node in self.peers().filter(|node| which(*node)) {
-            let _ = self.send_bytes(node, Class::Requests, bytes.clone());
+            self.send(node, message);
         }
     }
 
     /// For bulk data, which must not delay other messages.
     fn send_in_bulk(&self, to: u32, message: &NodeMessage) -> Result<(), SendError> {
-        self.send_bytes(to, Class::Bulk, in_bulk(Bulk::Node, &message.encode()))
+        self.send_in_class(to, Class::Bulk, |version| {
+            Some(in_bulk(Bulk::Node, &message.encode_for(version)?))
+        })
     }
 
     /// A message of a replica here to one on another node. It may be lost: replicas say again what matters.
@@ -563,8 +578,8 @@ impl Cluster {
         self.lose_copies(node);
     }
 
-    fn received_by_node(self: &Arc<Self>, from: u32, message: &[u8]) {
-        match NodeMessage::decode(message) {
+    fn received_by_node(self: &Arc<Self>, from: u32, version: u32, message: &[u8]) {
+        match NodeMessage::decode(version, message) {
             Some(message) => self.node_message(from, message),
             None => {
                 tracing::error!(
@@ -669,14 +684,17 @@ impl Owner for Cluster {
         self.bootstrap.identity().formed
     }
 
-    fn received(self: &Arc<Self>, from: u32, class: Class, message: Bytes) {
+    fn received(self: &Arc<Self>, from: u32, class: Class, version: u32, message: Bytes) {
         match class {
             Class::Consensus if message.is_empty() => self.hears(from),
             Class::Consensus => self.replica_message(from, message),
-            Class::Requests => self.received_by_node(from, &message),
+            Class::Requests => self.received_by_node(from, version, &message),
             Class::Bulk => match message.first() {
                 Some(0) => self.replica_message(from, message.slice(1..)),
-                _ => self.received_by_node(from, message.get(1..).unwrap_or_default()),
+                _ => {
+                    let message = message.get(1..).unwrap_or_default();
+                    self.received_by_node(from, version, message);
+                }
             },
         }
     }

@@ -330,6 +330,9 @@ impl Broker {
 
     fn route(&self, request: Request) -> Result<Reply, Failure> {
         let started = Instant::now();
+        if let Some(cluster) = self.shared.others() {
+            cluster.knows_everywhere(&request)?;
+        }
         let at = request.command.at();
         match at {
             At::Turn => return self.submit_anywhere(request, started),

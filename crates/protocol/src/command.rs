@@ -8,6 +8,7 @@ mod facts;
 mod identity;
 mod need;
 mod rows;
+mod since;
 
 use std::any::Any;
 use std::sync::Arc;

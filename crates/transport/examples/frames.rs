@@ -47,7 +47,7 @@ impl Owner for Node {
         true
     }
 
-    fn received(self: &Arc<Self>, _: u32, _: Class, _: Bytes) {
+    fn received(self: &Arc<Self>, _: u32, _: Class, _: u32, _: Bytes) {
         self.received.fetch_add(1, Ordering::Relaxed);
     }
 

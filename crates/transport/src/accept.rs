@@ -69,10 +69,10 @@ async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Er
         // Here too the log says so: it may be a stolen key.
         return Err(Error::new(ErrorKind::InvalidData, reason));
     }
-    let checked = shared.meets(&greeting).and_then(|()| match class {
+    let checked = shared.meets(&greeting).and_then(|version| match class {
         0 => Ok(None),
         class => Class::from_byte(class)
-            .map(Some)
+            .map(|class| Some((class, version)))
             .ok_or_else(|| format!("class {class} of connections is not known")),
     });
     let class = match checked {
@@ -92,12 +92,13 @@ async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Er
     }
     let welcome = Reply::Welcome(shared.greeting());
     frame::write_first(&mut stream, &welcome).await?;
-    let Some(class) = class else {
+    let Some((class, version)) = class else {
         return Ok(());
     };
     let Some(peer) = shared.peers.get(node) else {
         return Ok(());
     };
+    peer.speaks(version);
     let connection = Incoming::new(greeting.incarnation);
     if let Some(before) = peer.connects(class, connection.clone()) {
         shared.owner.closed(node, class, before.incarnation);
@@ -106,7 +107,7 @@ async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Er
     let read = tokio::select! {
         biased;
         () = connection.replaced.notified() => Ok(()),
-        read = receive_all(shared, stream, (node, class)) => read,
+        read = receive_all(shared, stream, (node, class, version)) => read,
     };
     if peer.ends(class, &connection) {
         shared.owner.closed(node, class, greeting.incarnation);
@@ -121,12 +122,12 @@ async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Er
 async fn receive_all<O: Owner>(
     shared: &Shared<O>,
     stream: Stream,
-    (node, class): (u32, Class),
+    (node, class, version): (u32, Class, u32),
 ) -> Result<(), Error> {
     // Many small messages come in one read.
     let mut stream = tokio::io::BufReader::with_capacity(64 << 10, stream);
     while let Some(message) = frame::read(&mut stream, MAX_FRAME).await? {
-        shared.owner.received(node, class, message);
+        shared.owner.received(node, class, version, message);
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, address: String) {
     let mut told = None;
     loop {
         match link::greet(&shared, &address, 0).await {
-            Ok((_, greeting)) => {
+            Ok((_, greeting, _)) => {
                 told = None;
                 if let Some(peer) = shared.peers.get(greeting.node) {
                     peer.was_found_at(&address);

@@ -76,6 +76,7 @@ pub(crate) async fn read(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::greeting::{Opening, Reply};
 
     #[tokio::test(flavor = "current_thread")]
     async fn frames_are_read_whole_or_refused() {
@@ -105,5 +106,43 @@ mod tests {
         assert!(
             error.to_string().contains("another") || error.to_string().contains("something else")
         );
+    }
+
+    /// What nodes of each version have sent first, and answered. `greetings-1.txt` is of commit bc7885cd. A greeting is read before anything
+    /// is known of its version, so its encoding only ever grows, at its end.
+    #[tokio::test(flavor = "current_thread")]
+    async fn greetings_of_each_version_are_read_and_written_without_change() {
+        let files = [
+            (1, include_str!("../tests/golden/greetings-1.txt")),
+            (2, include_str!("../tests/golden/greetings-2.txt")),
+        ];
+        for (version, text) in files {
+            for line in text.lines() {
+                let (side, bytes) = line.split_once(' ').unwrap();
+                let bytes = unhex(bytes);
+                let mut written = vec![];
+                if side == "open" {
+                    let opening: Opening = read_first(&mut bytes.as_slice()).await.unwrap();
+                    let greeting = &opening.greeting;
+                    assert_eq!((greeting.version, greeting.oldest_version), (version, 1));
+                    write_first(&mut written, &opening).await.unwrap();
+                } else {
+                    let reply: Reply = read_first(&mut bytes.as_slice()).await.unwrap();
+                    write_first(&mut written, &reply).await.unwrap();
+                }
+                assert_eq!(written, bytes);
+            }
+        }
+    }
+
+    fn unhex(text: &str) -> Vec<u8> {
+        let digits: Vec<u8> = text
+            .chars()
+            .map(|c| c.to_digit(16).unwrap() as u8)
+            .collect();
+        digits
+            .chunks(2)
+            .map(|pair| pair[0] << 4 | pair[1])
+            .collect()
     }
 }

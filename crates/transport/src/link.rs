@@ -123,7 +123,7 @@ async fn send_to<O: Owner>(
     class: Class,
     address: &str,
 ) -> Result<(), Ended> {
-    let (mut stream, greeting) = greet(shared, address, class as u8).await?;
+    let (mut stream, greeting, version) = greet(shared, address, class as u8).await?;
     if greeting.node != peer.node {
         // Addresses have moved: the contact points tell where it is now.
         let (found, wanted) = (greeting.node, peer.node);
@@ -133,8 +133,9 @@ async fn send_to<O: Owner>(
         )));
     }
     peer.is_news(None);
+    peer.speaks(version);
     let queue = peer.queue(class);
-    queue.open();
+    queue.open(version);
     shared.owner.connected(peer.node, class);
     match &mut stream {
         Stream::Plain(stream) => {
@@ -194,12 +195,12 @@ async fn write(
     Ok(())
 }
 
-/// Connects and exchanges greetings.
+/// Connects and exchanges greetings. With the version that both speak.
 pub(crate) async fn greet<O: Owner>(
     shared: &Shared<O>,
     address: &str,
     class: u8,
-) -> Result<(Stream, Greeting), Ended> {
+) -> Result<(Stream, Greeting, u32), Ended> {
     let connected = timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await;
     let stream = connected.map_err(|_| Error::from(ErrorKind::TimedOut))??;
     settle(&stream)?;
@@ -225,8 +226,8 @@ pub(crate) async fn greet<O: Owner>(
         Reply::Welcome(greeting) => {
             let is_from = stream.is_from(greeting.node, shared.first_gateway);
             let meets = is_from.and_then(|()| shared.meets(&greeting));
-            meets.map_err(Ended::Refused)?;
-            Ok((stream, greeting))
+            let version = meets.map_err(Ended::Refused)?;
+            Ok((stream, greeting, version))
         }
         Reply::Refused { reason } => Err(Ended::Refused(reason)),
     }

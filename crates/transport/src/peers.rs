@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
@@ -54,6 +55,8 @@ pub(crate) struct Peer {
     queues: [Queue; 3],
     incoming: [Mutex<Option<Incoming>>; 3],
     processes: Mutex<Processes>,
+    /// The version in which the node was spoken with last; 0: not since the start of this process.
+    version: AtomicU32,
     /// What it said of itself last, for those who read logs: the same refusal is told once.
     refused: Mutex<Option<String>>,
 }
@@ -66,8 +69,18 @@ impl Peer {
             queues: Class::ALL.map(|class| Queue::new(class.bounds())),
             incoming: Class::ALL.map(|_| Mutex::default()),
             processes: Mutex::default(),
+            version: AtomicU32::new(0),
             refused: Mutex::default(),
         }
+    }
+
+    /// The version in which the node was spoken with last. It is remembered while the node is away.
+    pub(crate) fn version(&self) -> Option<u32> {
+        Some(self.version.load(Ordering::Relaxed)).filter(|version| *version > 0)
+    }
+
+    pub(crate) fn speaks(&self, version: u32) {
+        self.version.store(version, Ordering::Relaxed);
     }
 
     pub(crate) fn queue(&self, class: Class) -> &Queue {

@@ -19,7 +19,8 @@ pub enum SendError {
 struct Waiting {
     messages: VecDeque<Bytes>,
     bytes: usize,
-    open: bool,
+    /// The version of the protocol in which the node reads; `None`: there is no connection.
+    version: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -40,10 +41,12 @@ impl Queue {
         }
     }
 
-    /// Never blocks. From any thread.
-    pub(crate) fn push(&self, message: Bytes) -> Result<(), SendError> {
+    /// Never blocks. From any thread. A message that was encoded for a version is not taken once the node reads another one: it was
+    /// started anew meanwhile.
+    pub(crate) fn push(&self, message: Bytes, encoded_for: Option<u32>) -> Result<(), SendError> {
         let mut waiting = self.waiting.lock();
-        if !waiting.open {
+        let version = waiting.version.ok_or(SendError::Down)?;
+        if encoded_for.is_some_and(|it| it != version) {
             return Err(SendError::Down);
         }
         let full = waiting.messages.len() >= self.max_messages
@@ -63,11 +66,16 @@ impl Queue {
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        self.waiting.lock().open
+        self.version().is_some()
     }
 
-    pub(crate) fn open(&self) {
-        self.waiting.lock().open = true;
+    /// The version in which the node reads; `None` without a connection.
+    pub(crate) fn version(&self) -> Option<u32> {
+        self.waiting.lock().version
+    }
+
+    pub(crate) fn open(&self, version: u32) {
+        self.waiting.lock().version = Some(version);
     }
 
     /// What waits is forgotten.
@@ -98,17 +106,30 @@ mod tests {
     async fn a_queue_is_bounded_in_number_and_bytes() {
         let queue = Queue::new((2, 10));
         let message = |bytes: usize| Bytes::from(vec![0; bytes]);
-        assert_eq!(queue.push(message(1)), Err(SendError::Down));
-        queue.open();
-        queue.push(message(100)).unwrap();
-        assert_eq!(queue.push(message(1)), Err(SendError::Full));
+        assert_eq!(queue.push(message(1), None), Err(SendError::Down));
+        queue.open(2);
+        queue.push(message(100), None).unwrap();
+        assert_eq!(queue.push(message(1), None), Err(SendError::Full));
         assert_eq!(queue.take().await.len(), 1);
-        queue.push(message(1)).unwrap();
-        queue.push(message(9)).unwrap();
-        assert_eq!(queue.push(message(0)), Err(SendError::Full));
+        queue.push(message(1), None).unwrap();
+        queue.push(message(9), None).unwrap();
+        assert_eq!(queue.push(message(0), None), Err(SendError::Full));
         queue.close();
-        queue.open();
-        queue.push(message(3)).unwrap();
+        queue.open(2);
+        queue.push(message(3), None).unwrap();
         assert_eq!(queue.take().await, [message(3)]);
+    }
+
+    #[test]
+    fn a_message_for_another_version_is_not_taken() {
+        let queue = Queue::new((2, 10));
+        let push = |version| queue.push(Bytes::from_static(b"a"), Some(version));
+        queue.open(1);
+        assert_eq!(push(2), Err(SendError::Down));
+        assert_eq!(push(1), Ok(()));
+        queue.close();
+        queue.open(2);
+        assert_eq!(push(1), Err(SendError::Down));
+        assert_eq!(queue.version(), Some(2));
     }
 }

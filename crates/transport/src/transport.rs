@@ -35,8 +35,8 @@ pub trait Owner: Send + Sync + 'static {
         false
     }
 
-    /// A message of another node. Those of a class come in the order in which they were sent.
-    fn received(self: &Arc<Self>, from: u32, class: Class, message: Bytes);
+    /// A message of another node, in this version of the protocol. Those of a class come in the order in which they were sent.
+    fn received(self: &Arc<Self>, from: u32, class: Class, version: u32, message: Bytes);
 
     /// Messages to the node can be sent.
     fn connected(self: &Arc<Self>, node: u32, class: Class);
@@ -101,9 +101,10 @@ impl<O: Owner> Shared<O> {
         greeting
     }
 
-    pub(crate) fn meets(&self, other: &Greeting) -> Result<(), String> {
+    /// The version in which the two talk.
+    pub(crate) fn meets(&self, other: &Greeting) -> Result<u32, String> {
         let own = self.owner.greeting();
-        if own.common_version(other).is_none() {
+        let Some(version) = own.common_version(other) else {
             return Err(format!(
                 "node {} speaks the versions {} to {} of the protocol between nodes, and node {} the versions {} to {}: upgrade the older one, \
                  release by release",
@@ -114,7 +115,7 @@ impl<O: Owner> Shared<O> {
                 own.oldest_version,
                 own.version
             ));
-        }
+        };
         if other.node == own.node {
             return Err(if other.incarnation == own.incarnation {
                 link_to_itself().to_string()
@@ -137,7 +138,7 @@ impl<O: Owner> Shared<O> {
         if other.node < self.first_gateway {
             peer.admits(other.incarnation)?;
         }
-        Ok(())
+        Ok(version)
     }
 
     /// For pauses that are not all alike.
@@ -249,8 +250,42 @@ impl Transport {
     /// # Errors
     /// The message will not arrive.
     pub fn send(&self, to: u32, class: Class, message: Bytes) -> Result<(), SendError> {
+        self.push(to, class, message, None)
+    }
+
+    /// The same with a message that was encoded for the [version](Transport::version) of the connection.
+    ///
+    /// # Errors
+    /// The message will not arrive, also because the node reads another version by now.
+    pub fn send_in(
+        &self,
+        version: u32,
+        to: u32,
+        class: Class,
+        message: Bytes,
+    ) -> Result<(), SendError> {
+        self.push(to, class, message, Some(version))
+    }
+
+    fn push(
+        &self,
+        to: u32,
+        class: Class,
+        message: Bytes,
+        version: Option<u32>,
+    ) -> Result<(), SendError> {
         let peer = self.peers.get(to).ok_or(SendError::Down)?;
-        peer.queue(class).push(message)
+        peer.queue(class).push(message, version)
+    }
+
+    /// The version of the protocol in which the node reads messages of the class; `None` without a connection.
+    pub fn version(&self, to: u32, class: Class) -> Option<u32> {
+        self.peers.get(to)?.queue(class).version()
+    }
+
+    /// The version in which the node was spoken with last, though it may be away by now; `None`: not since this process began.
+    pub fn last_version(&self, node: u32) -> Option<u32> {
+        self.peers.get(node)?.version()
     }
 
     /// Messages to the node can be sent.

@@ -222,6 +222,15 @@ fn versions_that_follow_each_other_talk_and_others_are_refused() {
     wait_for("the connections", || {
         all_connected(&of_zero, 1) && all_connected(&of_one, 0)
     });
+    for class in Class::ALL {
+        assert_eq!(of_zero.version(1, class), Some(1));
+        assert_eq!(of_one.version(0, class), Some(1));
+    }
+    drop((_one, of_one));
+    wait_for("the end of the connections", || {
+        of_zero.version(1, Class::Requests).is_none()
+    });
+    assert_eq!(of_zero.last_version(1), Some(1), "it is remembered");
     LazyLock::force(&LOG);
     let (_zero, of_zero, _one, of_one) = between((1, 1), (2, 3));
     wait_for("the log", || {

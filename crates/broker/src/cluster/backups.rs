@@ -81,6 +81,7 @@ impl Cluster {
 
     /// As the leader of the metadata group.
     pub(super) async fn begin_backup(self: &Arc<Self>, id: Option<u64>) -> Outcome {
+        self.know_backups()?;
         let cluster = self.clone();
         let begun = tokio::task::spawn_blocking(move || coordinator::begin(&cluster, id)).await;
         let id = begun.unwrap_or_else(|error| Err(Refusal::Unanswered(error.to_string())))?;

@@ -163,6 +163,7 @@ mod tests {
 
     use skep_cluster::Layout;
     use skep_transport::Owner;
+    use skep_transport::PROTOCOL_VERSION;
 
     use super::{Class, Cluster, ClusterMessage, FIRST_GATEWAY, NodeMessage, State};
     use crate::cluster::bootstrap::{Bootstrap, Identity};
@@ -210,7 +211,7 @@ mod tests {
         };
         let state = State::bootstrapped(cluster.to_string(), &layout, 0).encode();
         let message = NodeMessage::Cluster(ClusterMessage::State { state });
-        gateway.received(0, Class::Requests, message.encode());
+        gateway.received(0, Class::Requests, PROTOCOL_VERSION, message.encode());
     }
 
     #[test]

@@ -273,6 +273,7 @@ impl Cluster {
 
     async fn change(&self, state: Arc<State>, request: Request, dry_run: bool) -> Outcome {
         let planned = state.plan(&request, now())?;
+        self.know_operations(&planned.operations)?;
         if !dry_run {
             self.notify_metadata_group(MetadataEvent::Propose(Entry::Begin {
                 revision: planned.revision,

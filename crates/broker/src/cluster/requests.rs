@@ -10,11 +10,11 @@ use rustc_hash::FxHashMap;
 use skep_protocol::command::{Held, Request};
 use skep_protocol::{Failure, Response};
 use skep_service::{Answer, Reply, Responder, Timings, reply_channel};
-use skep_transport::Class;
+use skep_transport::{Class, PROTOCOL_VERSION};
 use tokio::task::AbortHandle;
 
 use super::Cluster;
-use super::wire::NodeMessage;
+use super::wire::{NodeMessage, in_version};
 use crate::delivered_jobs::DeliveredJobs;
 use crate::metrics::nanos;
 use crate::metrics::nodes::{MessagingFamilies, OfAddress, OfAnswer, OfRequest, OfTopic};
@@ -31,7 +31,7 @@ struct Pending {
     /// Another node leads by now, and did when this was last looked at.
     overtaken: bool,
     responder: Responder,
-    /// As it is sent: it may have to go to another node.
+    /// As it is sent, in the newest version: it may have to go to another node.
     message: Bytes,
     since: Instant,
     /// What the client occupies in its gateway while it waits.
@@ -182,7 +182,10 @@ impl Cluster {
                 let message = pending.message.clone();
                 requests.sent(leader, pending.partition, message.len());
                 requests.pending.lock().insert(id, pending);
-                if self.send_bytes(leader, Class::Requests, message).is_ok() {
+                let sent = self.send_in_class(leader, Class::Requests, |version| {
+                    in_version(version, message)
+                });
+                if sent.is_ok() {
                     return;
                 }
                 let Some(again) = requests.pending.lock().remove(&id) else {
@@ -223,7 +226,8 @@ impl Cluster {
     /// This node leads the partition by now.
     fn take_back(self: &Arc<Self>, pending: Pending) {
         // It was made here.
-        let Some(NodeMessage::Request { request, .. }) = NodeMessage::decode(&pending.message)
+        let Some(NodeMessage::Request { request, .. }) =
+            NodeMessage::decode(PROTOCOL_VERSION, &pending.message)
         else {
             return;
         };
@@ -320,7 +324,10 @@ impl Cluster {
             self.send(from, &answer(Err(Failure::Unavailable(text.to_string()))));
             return;
         };
-        let reply = match local.submit(partition, request, std::time::Instant::now()) {
+        // The sender may not have met the older node yet.
+        let known = self.knows_everywhere(&request);
+        let reply = known.and_then(|()| local.submit(partition, request, Instant::now()));
+        let reply = match reply {
             Ok(reply) => reply,
             Err(failure) => {
                 self.send(from, &answer(Err(failure)));

@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use skep_transport::Class;
 
 use super::Cluster;
 use super::wire::NodeMessage;
@@ -42,9 +41,8 @@ impl Cluster {
         let message = NodeMessage::Available {
             job_type: job_type.clone(),
         };
-        let message = message.encode();
         for node in nodes {
-            let _ = self.send_bytes(node, Class::Requests, message.clone());
+            self.send(node, &message);
         }
     }
 }

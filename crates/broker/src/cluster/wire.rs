@@ -12,12 +12,19 @@ use skep_protocol::response::JobActivation;
 use skep_protocol::{ActivatedJob, Failure, Response};
 use skep_query::Query;
 use skep_service::PartitionHealth;
+use skep_transport::PROTOCOL_VERSION;
 
 use super::directory::WholeDirectory;
 use super::stores::CopyAnswer;
 use crate::asking::{QueryResult, StoreState};
 
+mod version1;
+
 /// Between two nodes, in the order in which it was sent. All of it may be lost with the connection.
+///
+/// This is the encoding of the newest version of the protocol ([`PROTOCOL_VERSION`]). New messages, and new variants of what is in them, go to
+/// the end; a message, or a field, that changes makes a new version, and a module beside this one keeps the encoding of the one before
+/// ([`version1`] is one). The frames of each version are golden files.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum NodeMessage {
     /// A client's request, to the node that leads the partition.
@@ -222,12 +229,36 @@ impl ReplicaStatus {
     }
 }
 
+/// A message in the newest version, as a node of another one reads it. `None`: such nodes do not know it.
+pub fn in_version(version: u32, message: Bytes) -> Option<Bytes> {
+    match version {
+        PROTOCOL_VERSION => Some(message),
+        version => NodeMessage::decode(PROTOCOL_VERSION, &message)?.encode_for(version),
+    }
+}
+
 impl NodeMessage {
+    /// In the newest version.
     pub fn encode(&self) -> Bytes {
         encode(self).into()
     }
 
-    pub fn decode(bytes: &[u8]) -> Option<NodeMessage> {
-        decode(bytes).ok()
+    /// In this version of the protocol; `None`: nodes of that version do not know the message.
+    pub fn encode_for(&self, version: u32) -> Option<Bytes> {
+        match version {
+            1 => version1::encode(self),
+            _ => Some(self.encode()),
+        }
+    }
+
+    /// A message in this version of the protocol.
+    pub fn decode(version: u32, bytes: &[u8]) -> Option<NodeMessage> {
+        match version {
+            1 => version1::decode(bytes),
+            _ => decode(bytes).ok(),
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -71,7 +71,7 @@ impl Owner for Node {
         true
     }
 
-    fn received(self: &Arc<Self>, from: u32, class: Class, message: Bytes) {
+    fn received(self: &Arc<Self>, from: u32, class: Class, _: u32, message: Bytes) {
         self.seen.lock().push(Seen::Message(from, class, message));
     }
 

@@ -1,0 +1,133 @@
+//! Golden frames: messages that real nodes of each version of the protocol have sent are read, and written again without change.
+//!
+//! `tests/golden/frames-1.txt` was recorded between nodes of commit bc7885cd, `frames-2.txt` between nodes of the version that made it. They are
+//! never edited: what they do not have anew goes to the end of a file of its own version. One edit there was before version 2 was released: its
+//! answers got the time that a command waited.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use skep_protocol::Response;
+use skep_protocol::command::{Command, Request};
+use skep_protocol::origin::Claims;
+use skep_testkit::golden_file::unhex;
+use skep_transport::{OLDEST_VERSION, PROTOCOL_VERSION};
+
+use super::{NodeMessage, in_version};
+
+fn frames(version: u32) -> Vec<Vec<u8>> {
+    let text = match version {
+        1 => include_str!("../../../tests/golden/frames-1.txt"),
+        2 => include_str!("../../../tests/golden/frames-2.txt"),
+        _ => panic!("version {version} has no golden frames: record some"),
+    };
+    text.lines().map(unhex).collect()
+}
+
+fn read(version: u32) -> Vec<NodeMessage> {
+    let read = |bytes: Vec<u8>| {
+        let message = NodeMessage::decode(version, &bytes);
+        message.unwrap_or_else(|| panic!("a frame of version {version} cannot be read: {bytes:?}"))
+    };
+    frames(version).into_iter().map(read).collect()
+}
+
+fn jobs(version: u32) -> Vec<skep_protocol::ActivatedJob> {
+    let of = |message| {
+        if let NodeMessage::Push { job, .. } = message {
+            return vec![*job];
+        }
+        let NodeMessage::Answer { result, .. } = message else {
+            return Vec::new();
+        };
+        let Ok(Response::JobsActivated { jobs, .. }) = result else {
+            return Vec::new();
+        };
+        jobs
+    };
+    read(version).into_iter().flat_map(of).collect()
+}
+
+#[test]
+fn frames_of_each_version_are_read_and_written_without_change() {
+    for version in OLDEST_VERSION..=PROTOCOL_VERSION {
+        let mut kinds = BTreeSet::new();
+        for (bytes, message) in frames(version).into_iter().zip(read(version)) {
+            let written = message.encode_for(version).unwrap();
+            assert_eq!(written, bytes, "version {version}: {message:?}");
+            kinds.insert(bytes[0]);
+        }
+        assert!(kinds.len() >= 13, "version {version} has {kinds:?}");
+    }
+}
+
+#[test]
+fn jobs_of_both_versions_say_what_they_said() {
+    for version in OLDEST_VERSION..=PROTOCOL_VERSION {
+        let jobs = jobs(version);
+        assert!(jobs.len() >= 2, "version {version}");
+        for job in &jobs {
+            assert!(job.element_instance_key.0 > job.process_instance_key.0);
+            assert!(job.tenant.is_default());
+            assert!(job.retries == 3 && job.variables.starts_with('{'));
+        }
+        let with = jobs.iter().filter(|job| job.business_id.is_some()).count();
+        assert_eq!(with > 0, version > 1, "version {version}");
+    }
+}
+
+#[test]
+fn a_node_of_version_1_gets_a_job_without_what_it_does_not_know() {
+    let mut job = jobs(2)
+        .into_iter()
+        .find(|job| job.business_id.is_some())
+        .unwrap();
+    let message = NodeMessage::Push {
+        stream: 7,
+        job: Box::new(job.clone()),
+    };
+    let sent = in_version(1, message.encode()).unwrap();
+    let Some(NodeMessage::Push {
+        stream: 7,
+        job: got,
+    }) = NodeMessage::decode(1, &sent)
+    else {
+        panic!("{sent:?}");
+    };
+    job.business_id = None;
+    assert_eq!(*got, job);
+    let as_newest = NodeMessage::decode(2, &sent);
+    assert!(
+        as_newest.is_none_or(|it| it.encode() != sent),
+        "the versions differ"
+    );
+}
+
+#[test]
+fn a_node_of_version_1_gets_an_internal_command_as_an_anonymous_one() {
+    let message = NodeMessage::Request {
+        id: 1,
+        partition: 2,
+        request: Request::internal(Command::ResetClock),
+    };
+    let sent = message.encode_for(1).unwrap();
+    let Some(NodeMessage::Request { request, .. }) = NodeMessage::decode(1, &sent) else {
+        panic!("{sent:?}");
+    };
+    assert_eq!(request.claims, Claims::Anonymous);
+}
+
+#[test]
+fn what_version_1_does_not_know_is_not_sent() {
+    let messages = [
+        NodeMessage::Position {
+            id: 1,
+            partition: 1,
+        },
+        NodeMessage::DirectoryWanted { known: None },
+    ];
+    for message in messages {
+        assert_eq!(message.encode_for(1), None::<Bytes>);
+        assert!(message.encode_for(2).is_some());
+    }
+}
