@@ -1,7 +1,7 @@
 # Skep: `make run` starts it, `make test` proves it, `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster build dist image deb site ui ui-check ui-shots ui-pictures ui-bench test fmt lint deny unit clients exporters deploy images kubernetes bench setup clean
+.PHONY: help run cluster build dist image deb site ui ui-check ui-shots ui-pictures ui-bench test fmt lint deny unit upgrade clients exporters deploy images kubernetes bench setup clean
 
 # A wrong protoc in the environment breaks the build; nothing here needs one.
 unexport PROTOC
@@ -99,6 +99,11 @@ unit: ## all Rust tests
 clients: ## the official Camunda 8 clients against a real server
 	@.ci/setup rust clients
 	@.ci/test clients
+
+upgrade: ## a cluster of an earlier version is upgraded under load; builds that version first (a quarter of an hour, once)
+	@.ci/setup rust
+	@.ci/earlier
+	@CI=true cargo test --workspace --test cluster upgrade
 
 exporters: ## records exported to a real OpenSearch and Elasticsearch, with faults in between
 	@.ci/setup rust stores

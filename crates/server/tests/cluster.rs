@@ -31,6 +31,8 @@ mod scaling;
 #[path = "cluster/secured.rs"]
 mod secured;
 mod support;
+#[path = "cluster/upgrade.rs"]
+mod upgrade;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -96,9 +98,22 @@ impl Nodes {
 
     /// Starting a node takes a thread: a new cluster waits for all of them.
     fn start(&self, node: usize) -> tokio::task::JoinHandle<Server> {
+        self.start_as(node, Path::new(env!("CARGO_BIN_EXE_skep")))
+    }
+
+    /// The same with the binary of another version.
+    fn start_as(&self, node: usize, binary: &Path) -> tokio::task::JoinHandle<Server> {
         let (directory, arguments) = (self.directory(node), self.arguments(node));
-        let log = self.data.path().join(format!("{node}.log"));
-        tokio::spawn(async move { start(&directory, &arguments, log).await })
+        let (log, binary) = (self.log(node), binary.to_path_buf());
+        tokio::spawn(async move {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let start = Start::new(&directory, &arguments).log_to(log);
+            start.binary(&binary).ready().await
+        })
+    }
+
+    fn log(&self, node: usize) -> PathBuf {
+        self.data.path().join(format!("{node}.log"))
     }
 
     async fn all(&self) -> Vec<Server> {

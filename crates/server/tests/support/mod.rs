@@ -40,6 +40,8 @@ pub struct Server {
 pub struct Start<'a> {
     data: &'a Path,
     arguments: &'a [&'a str],
+    /// The binary of another version, if not the one under test.
+    binary: PathBuf,
     /// A command line before the server's own.
     wrapper: Vec<String>,
     log: Option<PathBuf>,
@@ -50,6 +52,7 @@ impl<'a> Start<'a> {
         Start {
             data,
             arguments,
+            binary: env!("CARGO_BIN_EXE_skep").into(),
             wrapper: Vec::new(),
             log: None,
         }
@@ -61,6 +64,12 @@ impl<'a> Start<'a> {
         self
     }
 
+    /// Starts the binary of another version.
+    pub fn binary(mut self, binary: &Path) -> Self {
+        self.binary = binary.to_path_buf();
+        self
+    }
+
     /// Appends what the server logs to a file; see [`Server::log`].
     pub fn log_to(mut self, path: PathBuf) -> Self {
         self.log = Some(path);
@@ -69,7 +78,7 @@ impl<'a> Start<'a> {
 
     /// Starts the server and waits until its partitions lead.
     pub async fn ready(self) -> Server {
-        let binary = env!("CARGO_BIN_EXE_skep").to_string();
+        let binary = self.binary.display().to_string();
         let line: Vec<String> = self.wrapper.iter().cloned().chain([binary]).collect();
         let stderr = match &self.log {
             None => Stdio::inherit(),
