@@ -51,7 +51,7 @@ impl Clock {
     }
 }
 
-fn real_time() -> i64 {
+pub(crate) fn real_time() -> i64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

@@ -508,7 +508,7 @@ impl Cluster {
                 wanted,
             } => self.answer_query(from, (id, columns), (partition, query), wanted),
             NodeMessage::Found { id, answered } => self.found(id, answered),
-            NodeMessage::Ask { id, question } => self.asked(from, id, &question),
+            NodeMessage::Ask { id, question } => self.asked(from, id, question),
             NodeMessage::Told { id, answer } => self.told(id, answer),
             NodeMessage::CopyWanted {
                 transfer,

@@ -4,3 +4,4 @@ pub(crate) mod delivered_jobs;
 pub mod job_streams;
 pub(crate) mod long_polling;
 pub(crate) mod stream_receiver;
+pub(crate) mod workers;

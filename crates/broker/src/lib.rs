@@ -31,7 +31,7 @@ mod watch;
 
 use hosting::{purging, scaling};
 pub use jobs::job_streams;
-use jobs::{delivered_jobs, long_polling, stream_receiver};
+use jobs::{delivered_jobs, long_polling, stream_receiver, workers};
 use queries::{asking, freshness};
 
 pub use config::{BrokerConfig, ClusterConfig};

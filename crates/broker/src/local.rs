@@ -11,6 +11,7 @@ use skep_protocol::response::JobActivation;
 use skep_protocol::{Failure, Routing, TenantId};
 use skep_service::{Reply, reply_channel};
 
+use crate::clock::real_time;
 use crate::directory_view::DirectoryView;
 use crate::disk::DiskSpace;
 use crate::flow_control::{MAX_EVALUATING, MAX_NEW_MANY, MAX_WAITING, MAX_WAITING_BYTES, NoPlace};
@@ -22,12 +23,17 @@ use crate::long_polling::JobNotifier;
 use crate::partition::{ClientRequest, Notice, PartitionHandle, PartitionStatus, Report, Work};
 use crate::preparation::Preparation;
 use crate::purging::made_with;
+use crate::workers::Workers;
 
 pub struct Local {
     pub(crate) hosted: Hosted,
     /// The entries that clients know of, and since when commit positions are unknown.
     pub(crate) freshness: Freshness,
     pub(crate) notifier: JobNotifier,
+    /// Workers that have asked here.
+    pub(crate) workers: Workers,
+    /// When the node began to note them, epoch milliseconds.
+    pub(crate) began: i64,
     /// The directory of users and permissions.
     pub(crate) directory: DirectoryView,
     /// Of clients of this node.
@@ -43,6 +49,8 @@ impl Local {
             hosted: Hosted::default(),
             freshness: Freshness::new(Instant::now()),
             notifier: JobNotifier::default(),
+            workers: Workers::default(),
+            began: real_time(),
             directory: DirectoryView::default(),
             streams: StreamHub::default(),
             disk: Arc::default(),

@@ -3,6 +3,7 @@
 pub(crate) mod asking;
 pub(crate) mod freshness;
 pub(crate) mod pulse;
+pub(crate) mod work;
 
 use std::sync::Arc;
 

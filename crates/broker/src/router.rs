@@ -13,10 +13,12 @@ use skep_protocol::origin::Claims;
 use skep_protocol::response::JobActivation;
 use skep_protocol::{ActivatedJob, Failure, Rejection, RejectionType, Response, Routing};
 use skep_query::QueryError;
-use skep_service::{self, BoxFuture, JobReceiver, PartitionRole, Reply, Topology};
+use skep_service::{
+    self, BoxFuture, JobReceiver, NodeStates, PartitionRole, Reply, Topology, Work,
+};
 
 use crate::backup::schedule::keep_to_schedule;
-use crate::clock::Clock;
+use crate::clock::{Clock, real_time};
 use crate::cluster::bootstrap::Bootstrap;
 use crate::cluster::{self, Cluster, HostingEvent};
 use crate::config::BrokerConfig;
@@ -31,8 +33,10 @@ use crate::metrics::BrokerMetrics;
 use crate::partition::{self, PartitionHandle, Report};
 use crate::preparation::Preparation;
 use crate::queries::pulse::LastPulse;
+use crate::queries::work::Told;
 use crate::shared::Shared;
 use crate::watch;
+use crate::workers::{self, Noted};
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -108,6 +112,7 @@ pub struct Broker {
     next_creation: AtomicUsize,
     next_activation: AtomicUsize,
     last_pulse: LastPulse,
+    told: Told,
     /// Held for the life of the process: one directory, one owner.
     _lock: Option<std::fs::File>,
 }
@@ -160,6 +165,7 @@ impl Broker {
             next_creation: AtomicUsize::new(0),
             next_activation: AtomicUsize::new(0),
             last_pulse: LastPulse::default(),
+            told: Told::default(),
             _lock: directory.lock,
         }))
     }
@@ -207,6 +213,10 @@ impl Broker {
 
     pub(crate) fn last_pulse(&self) -> &LastPulse {
         &self.last_pulse
+    }
+
+    pub(crate) fn told(&self) -> &Told {
+        &self.told
     }
 
     pub fn partitions(&self) -> Partitions {
@@ -344,6 +354,19 @@ impl Broker {
         self.submit(partition, request, started)
     }
 
+    /// A client here has asked for jobs, and waits so long for some. What a gateway is asked, the leaders of the partitions note.
+    fn note_worker(&self, command: &ActivateJobs, claims: &Claims, waits: Duration) {
+        if !self.config.is_gateway() {
+            let local = &self.shared.local;
+            let now = real_time();
+            let whose = (claims, &*local.directory.get());
+            let node = self.config.node_id;
+            let asker = workers::poll(command, whose, Noted { node, now });
+            let waits = i64::try_from(waits.as_millis()).unwrap_or_default();
+            local.workers.asked(asker, now.saturating_add(waits));
+        }
+    }
+
     /// Asks each partition once. Collects up to `max_jobs`. A partition that does not answer is skipped.
     async fn poll_partitions(
         &self,
@@ -440,10 +463,16 @@ impl skep_service::Broker for Broker {
                 }
                 let jobs = self.poll_partitions(&command, &claims).await?;
                 let now = tokio::time::Instant::now();
+                let until = deadline.min(now + self.config.probe_interval);
+                let waits = if jobs.is_empty() {
+                    until.saturating_duration_since(now)
+                } else {
+                    Duration::ZERO
+                };
+                self.note_worker(&command, &claims, waits);
                 if !jobs.is_empty() || now >= deadline {
                     return Ok(jobs);
                 }
-                let until = deadline.min(now + self.config.probe_interval);
                 let _ = tokio::time::timeout_at(until, announced).await;
                 if tokio::time::Instant::now() >= deadline {
                     return Ok(Vec::new());
@@ -468,6 +497,14 @@ impl skep_service::Broker for Broker {
         for partition in self.partitions().iter() {
             partition.inbox.ring();
         }
+    }
+
+    fn work(&self) -> BoxFuture<'_, Arc<Work>> {
+        Box::pin(self.work_of_all())
+    }
+
+    fn node_states(&self) -> BoxFuture<'_, Arc<NodeStates>> {
+        Box::pin(self.states_of_all())
     }
 
     fn topology(&self) -> Topology {

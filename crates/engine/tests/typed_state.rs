@@ -33,6 +33,7 @@ const NO_CHANGE: &[&str] = &[
     "long_list",
     "item",
     "seen_by",
+    "with_workers",
     "keep_compiled",
 ];
 

@@ -7,6 +7,7 @@ mod encode;
 mod json;
 mod login;
 mod multipart;
+pub mod nodes;
 pub mod openapi;
 pub mod operations;
 mod parameters;
@@ -152,6 +153,7 @@ async fn answer(
         Does::TellCaller(tell) => Ok(tell((front, &claims))),
         // Boxed: what few requests need must not make the future of each larger.
         Does::Pulse => Box::pin(pulse::answer(front, &parts.headers)).await,
+        Does::AskNodes(asked) => Box::pin(nodes::answer(front, &claims, operation, asked)).await,
         Does::Document(does) => {
             sight::may(front, &claims, operation)?;
             Box::pin(documents::answer(front, does, path.first(), parts, body)).await
@@ -248,13 +250,16 @@ fn decoded(
             let asked = QueryRequest::new(decode(&call)?, &parts.headers)?;
             Ok(Decoded::Query(Box::new(asked)))
         }
-        Does::Tell(_) | Does::TellCaller(_) | Does::Pulse | Does::Document(_) | Does::NotYet => {
-            Err(Failure::Internal(format!(
-                "The operation {} is not one of the broker.",
-                operation.id
-            ))
-            .into())
-        }
+        Does::Tell(_)
+        | Does::TellCaller(_)
+        | Does::Pulse
+        | Does::AskNodes(_)
+        | Does::Document(_)
+        | Does::NotYet => Err(Failure::Internal(format!(
+            "The operation {} is not one of the broker.",
+            operation.id
+        ))
+        .into()),
     }
 }
 

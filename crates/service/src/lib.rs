@@ -7,7 +7,9 @@
 mod reply;
 mod ring;
 mod wakes;
+pub mod work;
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -23,6 +25,7 @@ use skep_protocol::response::{ActivatedJob, JobActivation, Response};
 pub use self::reply::{Reply, Responder, reply_channel};
 pub use self::ring::rings_later;
 pub use self::wakes::{Post, Sleeper, Wakes};
+pub use self::work::Work;
 
 /// Where a request spent its time behind the gateway, in nanoseconds. Zero where a stage did not happen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -84,7 +87,17 @@ pub trait Broker: Send + Sync + 'static {
     fn ring(&self) {}
 
     fn topology(&self) -> Topology;
+
+    /// Which jobs wait, and who asks for them, as all nodes know it: at most a second old.
+    fn work(&self) -> BoxFuture<'_, Arc<Work>>;
+
+    /// What each node tells of its partitions, as the JSON text of its `/actuator/partitions`: at most a second old. `None` of those that do
+    /// not answer.
+    fn node_states(&self) -> BoxFuture<'_, Arc<NodeStates>>;
 }
+
+/// By node.
+pub type NodeStates = BTreeMap<u32, Option<String>>;
 
 /// The receiving end of a job stream. Dropping it closes the stream; jobs pushed but not taken go back to their partition.
 pub trait JobReceiver: Send {

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::Cluster;
 use super::wire::NodeMessage;
-use crate::queries::pulse;
+use crate::queries::{pulse, work};
 
 /// This node's answer, as text; both sides agree on the questions.
 pub type Answerer = Box<dyn Fn(&str) -> String + Send + Sync>;
@@ -33,9 +33,14 @@ impl Cluster {
         *self.exchanges.questions.answerer.write() = Some(answerer);
     }
 
-    fn own_answer(&self, question: &str) -> Option<String> {
+    async fn own_answer(&self, question: &str) -> Option<String> {
         if question == pulse::QUESTION {
             return self.local().map(|local| local.own_part());
+        }
+        if question == work::QUESTION {
+            let work = self.own_work(self.local()?.as_ref()).await;
+            // Texts and numbers can always be written.
+            return serde_json::to_string(&work).ok();
         }
         let answerer = self.exchanges.questions.answerer.read();
         answerer.as_ref().map(|answerer| answerer(question))
@@ -45,7 +50,7 @@ impl Cluster {
     pub(crate) async fn ask_nodes(&self, question: &str) -> BTreeMap<u32, Option<String>> {
         let mut told = BTreeMap::new();
         if !self.is_gateway() {
-            told.insert(self.node(), self.own_answer(question));
+            told.insert(self.node(), self.own_answer(question).await);
         }
         let nodes = self.nodes().into_iter();
         let others = nodes.filter(|node| *node != self.node());
@@ -84,10 +89,16 @@ impl Cluster {
         None
     }
 
-    pub(super) fn asked(self: &Arc<Self>, from: u32, id: u64, question: &str) {
-        // One that has just started knows nothing yet.
-        let answer = self.own_answer(question).unwrap_or_default();
-        self.send(from, &NodeMessage::Told { id, answer });
+    pub(super) fn asked(self: &Arc<Self>, from: u32, id: u64, question: String) {
+        let Some(runtime) = self.runtime() else {
+            return;
+        };
+        let cluster = Arc::clone(self);
+        runtime.spawn(async move {
+            // One that has just started knows nothing yet.
+            let answer = cluster.own_answer(&question).await.unwrap_or_default();
+            cluster.send(from, &NodeMessage::Told { id, answer });
+        });
     }
 
     pub(super) fn told(&self, id: u64, answer: String) {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use skep_cluster::is_gateway;
 use skep_protocol::command::{Held, Request};
 use skep_protocol::{Failure, Response};
 use skep_service::{Answer, Reply, Responder, Timings, reply_channel};
@@ -15,9 +16,11 @@ use tokio::task::AbortHandle;
 
 use super::Cluster;
 use super::wire::{NodeMessage, in_version};
+use crate::clock::real_time;
 use crate::delivered_jobs::DeliveredJobs;
 use crate::metrics::nanos;
 use crate::metrics::nodes::{MessagingFamilies, OfAddress, OfAnswer, OfRequest, OfTopic};
+use crate::workers::{self, Noted};
 
 /// Between two looks for a leader: so much at first, and so much at most.
 const LOOK: Duration = Duration::from_millis(5);
@@ -324,6 +327,16 @@ impl Cluster {
             self.send(from, &answer(Err(Failure::Unavailable(text.to_string()))));
             return;
         };
+        // A gateway keeps nothing, so it is noted here who asks there.
+        let asked = request.command.asked_for().filter(|_| is_gateway(from));
+        let asker = asked.map(|asked| {
+            let whose = (&request.claims, &*local.directory.get());
+            let noted = Noted {
+                node: from,
+                now: real_time(),
+            };
+            workers::poll(asked, whose, noted)
+        });
         // The sender may not have met the older node yet.
         let known = self.knows_everywhere(&request);
         let reply = known.and_then(|()| local.submit(partition, request, Instant::now()));
@@ -342,6 +355,10 @@ impl Cluster {
             let give_back = |jobs| cluster.give_back(jobs);
             let mut delivered = DeliveredJobs::new(reply, give_back);
             let Answer { result, timings } = delivered.answer().await;
+            if let (Some(asker), Ok(_)) = (asker, &result) {
+                let until = asker.seen;
+                cluster.local.workers.asked(asker, until);
+            }
             cluster.exchanges.requests.served.lock().remove(&(from, id));
             let message = NodeMessage::Answer {
                 id,

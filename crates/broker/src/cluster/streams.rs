@@ -160,6 +160,15 @@ impl Cluster {
         self.streams.of_others.lock().values().cloned().collect()
     }
 
+    /// Streams of clients of gateways, with the gateway of each.
+    pub(crate) fn streams_of_gateways(&self) -> Vec<(u32, Arc<Stream>)> {
+        let streams = self.streams.of_others.lock();
+        let of_gateways = streams.iter().filter(|((node, _), _)| is_gateway(*node));
+        of_gateways
+            .map(|((node, _), stream)| (*node, Arc::clone(stream)))
+            .collect()
+    }
+
     /// The node is gone, and its clients' streams with it.
     pub(super) fn lose_streams(&self, node: u32) {
         for shares in self.streams.own.lock().shares.values_mut() {

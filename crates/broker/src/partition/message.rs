@@ -11,7 +11,9 @@ use skep_protocol::command::Request;
 use skep_protocol::{Key, Routing};
 use skep_replication::{Change, Part};
 use skep_service::Responder;
+use skep_service::work::PartitionWork;
 use skep_storage::log::Report as LogReport;
+use tokio::sync::oneshot;
 
 use crate::asking::QueryResult;
 use crate::flow_control::{Permit, Place};
@@ -62,6 +64,8 @@ pub enum Report {
     HandOver(Vec<u64>),
     /// Tell what a cluster that has lost its majority has to know of this replica.
     Tell(Sender<SurvivingCopy>),
+    /// Tell which jobs wait, as the leader.
+    TellWork(oneshot::Sender<PartitionWork>),
     /// Tell what a backup begins with.
     TellBase(Sender<Result<Base, String>>),
     /// Evaluate nothing for a moment, and tell where the log is cut.

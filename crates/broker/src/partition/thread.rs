@@ -240,6 +240,7 @@ impl Partition {
             Report::SnapshotBuilt { arrival } => self.snapshot_built(arrival)?,
             Report::HandOver(to) => self.hand_over_to(&to),
             Report::Tell(asker) => drop(asker.send(self.survives())),
+            Report::TellWork(asker) => self.tell_work(asker),
             Report::TellBase(asker) => drop(asker.send(self.base())),
             Report::StandStill(asker) => drop(asker.send(self.stand_still()?)),
             Report::GoOn(asker) => drop(asker.send(self.goes_on())),

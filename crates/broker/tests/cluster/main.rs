@@ -17,6 +17,7 @@ mod stores;
 mod streams;
 #[path = "../support/mod.rs"]
 mod support;
+mod work;
 
 use skep_protocol::origin::Claims;
 use std::collections::{BTreeMap, HashSet};

@@ -95,6 +95,14 @@ impl Broker for GroupCommit {
         Box::new(NoJobs)
     }
 
+    fn work(&self) -> BoxFuture<'_, Arc<skep_service::Work>> {
+        Box::pin(std::future::ready(Arc::default()))
+    }
+
+    fn node_states(&self) -> BoxFuture<'_, Arc<skep_service::NodeStates>> {
+        Box::pin(std::future::ready(Arc::default()))
+    }
+
     fn topology(&self) -> Topology {
         Topology {
             cluster_id: String::new(),

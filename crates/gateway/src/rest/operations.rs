@@ -150,6 +150,8 @@ pub enum Does {
     },
     /// Secondary storage is asked which kinds of rows have changed.
     Pulse,
+    /// All nodes are asked what they know.
+    AskNodes(super::nodes::Asked),
     /// The stores of documents do, past the broker.
     Document(super::documents::Operation),
     /// An operation of the API that this release does not carry out.
@@ -215,6 +217,7 @@ impl Operation {
             | Does::TellCaller(_)
             | Does::Query { .. }
             | Does::Pulse
+            | Does::AskNodes(_)
             | Does::NotYet => Takes::Json,
         }
     }
@@ -315,9 +318,11 @@ mod tests {
     #[test]
     fn the_readme_counts_the_operations() {
         const README: &str = include_str!("../../../../README.md");
-        const OWN: [&str; 4] = [
+        const OWN: [&str; 6] = [
             "getOpenApi",
             "getPulse",
+            "getJobTypes",
+            "getNodeStates",
             "streamJobs",
             "getProcessInstanceWaitingStates",
         ];
@@ -326,7 +331,7 @@ mod tests {
             there.partition(|o| OWN.contains(&o.id));
         assert_eq!(own.len(), OWN.len(), "{own:?}");
         let count = of_camunda.len();
-        let told = format!("{count} operations of the Camunda 8 REST API and four of Skep's own");
+        let told = format!("{count} operations of the Camunda 8 REST API and six of Skep's own");
         assert!(README.contains(&told), "README.md lacks: {told}");
     }
 }

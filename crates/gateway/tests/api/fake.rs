@@ -21,8 +21,8 @@ use skep_query::{
     Value as StoreValue,
 };
 use skep_service::{
-    Answer, BoxFuture, Broker, BrokerInfo, JobReceiver, PartitionHealth, PartitionInfo,
-    PartitionRole, Reply, Responder, Timings, Topology, reply_channel,
+    Answer, BoxFuture, Broker, BrokerInfo, JobReceiver, NodeStates, PartitionHealth, PartitionInfo,
+    PartitionRole, Reply, Responder, Timings, Topology, Work, reply_channel,
 };
 use tokio::sync::{Notify, mpsc, oneshot};
 
@@ -54,7 +54,15 @@ pub struct FakeBroker {
     pub no_leader: Mutex<bool>,
     /// Partitions of the cluster of which this node knows nothing.
     pub lost_partitions: Mutex<u32>,
+    pub told: Told,
     changed: Notify,
+}
+
+/// Which jobs wait and who asks for them, and what nodes tell of their partitions.
+#[derive(Default)]
+pub struct Told {
+    pub work: Mutex<Arc<Work>>,
+    pub states: Mutex<Arc<NodeStates>>,
 }
 
 /// The broker's end of a job stream.
@@ -218,6 +226,14 @@ impl Broker for FakeBroker {
             jobs: receiver,
             _closed: closed_tx,
         })
+    }
+
+    fn work(&self) -> BoxFuture<'_, Arc<Work>> {
+        Box::pin(std::future::ready(Arc::clone(&self.told.work.lock())))
+    }
+
+    fn node_states(&self) -> BoxFuture<'_, Arc<NodeStates>> {
+        Box::pin(std::future::ready(Arc::clone(&self.told.states.lock())))
     }
 
     fn topology(&self) -> Topology {

@@ -20,6 +20,7 @@ mod long_texts;
 mod metrics;
 mod modification;
 mod newer_members;
+mod nodes;
 mod openapi;
 mod operations;
 mod overload;

@@ -426,6 +426,14 @@ impl Command {
         }
     }
 
+    /// The jobs that a worker asks for.
+    pub fn asked_for(&self) -> Option<&ActivateJobs> {
+        match self {
+            Command::ActivateJobs(asked) => Some(asked),
+            _ => None,
+        }
+    }
+
     /// Its answer waits for the end of the instance, for days if need be.
     pub fn awaits_end(&self) -> bool {
         matches!(self, Command::CreateProcessInstance(create) if create.await_result.is_some())

@@ -99,6 +99,16 @@ async fn serves_as_a_broker_does(gateway: &Server) {
         ..ActivateJobs::new("work", 1)
     };
     let jobs = client.activate_jobs(&request).await.unwrap();
+    let (_, types) = gateway
+        .ask(gateway.rest, "GET", "/skep/v1/job-types", "")
+        .unwrap();
+    let types: Value = serde_json::from_str(&types).unwrap();
+    let worker = &types["items"][0]["workers"][0];
+    let nodes = worker["nodes"].to_string();
+    assert!(
+        nodes.contains("gateway ") && worker["inFlight"] == 1,
+        "{types}"
+    );
     client.complete_job(jobs[0].key, None).await.unwrap();
     let ended = waiting.await.unwrap().unwrap();
     // Who was answered finds what it was told of.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::changes::{apply, status_of};
 use super::faults::Clients;
 use super::*;
@@ -86,6 +88,18 @@ async fn partitions_are_doubled_under_load_though_nodes_are_killed_meanwhile() {
     let status = status_page(&servers[1]);
     let drained = "Drained, without new instances:\n  partition 5: ";
     assert!(status.contains(drained), "{status}");
+    let nodes = "/skep/v1/management/nodes";
+    let (code, told) = servers[0].ask(servers[0].rest, "GET", nodes, "").unwrap();
+    let told: Value = serde_json::from_str(&told).unwrap();
+    for node in ["0", "1", "2"] {
+        let is_draining = |partition: &str| &told[node][partition]["isDraining"];
+        let of_both = (is_draining("4"), is_draining("5"));
+        assert_eq!(
+            (code, of_both),
+            (200, (&false.into(), &true.into())),
+            "{told}"
+        );
+    }
     for server in &servers {
         ledger::expect_everything_acknowledged(server, &ledger).await;
     }

@@ -26,9 +26,11 @@ use super::{Server, exchange};
 type Answer = (u16, Value);
 
 /// Operations that are not in the documentation, or stand beside those of the API.
-const OTHER: [&str; 5] = [
+const OTHER: [&str; 7] = [
     "getClusterStatus",
     "getPulse",
+    "getJobTypes",
+    "getNodeStates",
     "streamJobs",
     "getProcessInstanceWaitingStates",
     "getOpenApi",

@@ -6,6 +6,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use skep_cluster::{SurvivingCopy, node_of};
 use skep_replication::{Change, EntryId, Event, Part, Role};
+use skep_service::work::PartitionWork;
+use tokio::sync::oneshot;
 
 use super::Partition;
 use crate::partition::core::{CoreError, Polled};
@@ -14,6 +16,7 @@ use crate::partition::parts::choosing::Choosing;
 use crate::partition::parts::effect_sink::Effect;
 use crate::partition::parts::snapshot_receiver::{Taken, gets_on};
 use crate::partition::parts::snapshot_sender::SnapshotSender;
+use crate::queries::work::of_state;
 
 impl Partition {
     /// There are other replicas, and another one leads, or none.
@@ -121,6 +124,16 @@ impl Partition {
         }
         if !self.replica.hand_over.is_under_way() {
             let _ = self.core.group_mut().change_members(change, plan);
+        }
+    }
+
+    /// What does not lead answers nothing: who asks sees that the answer was dropped.
+    pub(super) fn tell_work(&mut self, asker: oneshot::Sender<PartitionWork>) {
+        if self.core.is_leader() {
+            let partition = self.env.partition();
+            let work = of_state(partition, &mut self.core.engine_mut().state);
+            // Who asked may have given up.
+            let _ = asker.send(work);
         }
     }
 

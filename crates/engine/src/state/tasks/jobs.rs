@@ -367,6 +367,30 @@ impl Jobs {
             .collect()
     }
 
+    /// Jobs that wait for a worker, by type and tenant: how many there are, and the oldest.
+    pub fn waiting(&self) -> impl Iterator<Item = (&Arc<str>, TenantId, usize, Key)> {
+        let each = self.indices.activatable.iter();
+        each.flat_map(|(job_type, waiting)| {
+            let own = std::iter::once((TenantId::default(), &waiting.own));
+            let others = waiting.others.iter().map(|(id, queue)| (id.clone(), queue));
+            own.chain(others).filter_map(move |(tenant, queue)| {
+                let (oldest, _) = queue.first_key_value()?;
+                Some((job_type, tenant, queue.len(), *oldest))
+            })
+        })
+    }
+
+    /// Jobs with workers, those whose deadline is next first: type, worker and tenant of each.
+    pub fn with_workers(&mut self, most: usize) -> Vec<(Arc<str>, Arc<str>, TenantId)> {
+        let keys = self.indices.deadlines.iter().take(most);
+        let keys: Vec<Key> = keys.map(|(_, key)| *key).collect();
+        let jobs = keys.into_iter().filter_map(|key| {
+            let job = self.table.get(key)?;
+            Some((job.job_type.clone(), job.worker.clone(), job.tenant()))
+        });
+        jobs.collect()
+    }
+
     /// Job types for which a job waits.
     pub fn activatable_types(&self) -> impl Iterator<Item = &Arc<str>> {
         let types = self.indices.activatable.iter();

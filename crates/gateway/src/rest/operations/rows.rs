@@ -3,7 +3,7 @@
 /// Declares operations of one tag, one row each: method, template and the parameters in it with their types, the operation's id, and then
 ///
 /// - `does`: a command with the row of it in the protocol, and how a request becomes it; a query with the entity that it is about; the
-///   pulse; a file of the documents; or what the gateway tells by itself. Parameters have the names that they have in the template.
+///   pulse; what all nodes know; a file of the documents; or what the gateway tells by itself. Parameters have the names that they have in the template.
 /// - `needs`: what the caller must be allowed to do. A command has that in its own row, and everything else has to say it here.
 /// - `rpc`: the rpcs that do the same.
 ///
@@ -101,6 +101,9 @@ macro_rules! operations {
     };
     (@does () Pulse) => {
         $crate::rest::operations::Does::Pulse
+    };
+    (@does () AskNodes($asked:ident)) => {
+        $crate::rest::operations::Does::AskNodes($crate::rest::nodes::Asked::$asked)
     };
     (@does ($($path:tt)*) Document($document:ident)) => {
         $crate::rest::operations::Does::Document(documents::Operation::$document)

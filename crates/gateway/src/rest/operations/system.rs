@@ -1,6 +1,7 @@
 //! Operations of system.
 
-use skep_protocol::command::Need;
+use skep_protocol::command::{Need, On};
+use skep_protocol::grants;
 
 use super::rows::operations;
 use crate::rest::encode;
@@ -13,5 +14,13 @@ operations! { "System":
     GET "/skep/v1/pulse" () getPulse {
         does: Pulse,
         needs: Need::Nothing,
+    }
+    GET "/skep/v1/job-types" () getJobTypes {
+        does: AskNodes(JobTypes),
+        needs: Need::AnyOf(grants![System: ReadJobMetric], On::Any),
+    }
+    GET "/skep/v1/management/nodes" () getNodeStates {
+        does: AskNodes(States),
+        needs: Need::AnyOf(grants![System: Read], On::Any),
     }
 }

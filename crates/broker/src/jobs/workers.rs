@@ -1,0 +1,204 @@
+//! Notes which workers ask for jobs by polling, so that people see whether there is a worker at all. Streams need no notes: they are open.
+//!
+//! A node notes the polls of its own clients, and those of gateways, which keep nothing.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use skep_cluster::{FIRST_GATEWAY, is_gateway};
+use skep_identity::{Directory, Grants};
+use skep_protocol::command::ActivateJobs;
+use skep_protocol::origin::Claims;
+use skep_protocol::{TenantFilter, TenantId};
+use skep_service::work::{Asker, Way};
+
+use crate::job_streams::Stream;
+
+/// Job types that a node knows workers of.
+const MAX_TYPES: usize = 1_000;
+/// Workers of each.
+const MAX_WORKERS: usize = 50;
+/// Tenants of each.
+const MAX_TENANTS: usize = 100;
+/// Milliseconds after which a worker that asks no more is forgotten.
+const KEPT: i64 = 24 * 60 * 60 * 1_000;
+
+#[derive(Default)]
+pub struct Workers {
+    by_type: Mutex<HashMap<Arc<str>, Vec<Known>>>,
+}
+
+struct Known {
+    asker: Asker,
+    /// Until then its poll waits.
+    until: i64,
+}
+
+impl Workers {
+    /// A worker has asked at this node, and waits until then for an answer.
+    pub fn asked(&self, asker: Asker, until: i64) {
+        let mut by_type = self.by_type.lock();
+        if !by_type.contains_key(&asker.job_type) && by_type.len() >= MAX_TYPES {
+            make_room(&mut by_type, asker.seen);
+        }
+        debug_assert!(by_type.len() <= MAX_TYPES);
+        let all = by_type.entry(Arc::clone(&asker.job_type)).or_default();
+        let is_same =
+            |it: &&mut Known| it.asker.worker == asker.worker && it.asker.node == asker.node;
+        if let Some(same) = all.iter_mut().find(is_same) {
+            // Another poll of the same name may wait longer.
+            let until = same.until.max(until);
+            *same = Known { asker, until };
+        } else if all.len() < MAX_WORKERS {
+            all.push(Known { asker, until });
+        } else if let Some(oldest) = all.iter_mut().min_by_key(|it| it.asker.seen) {
+            *oldest = Known { asker, until };
+        }
+        debug_assert!(all.len() <= MAX_WORKERS);
+    }
+
+    /// Those that have asked within the last day.
+    pub fn all(&self, now: i64) -> Vec<Asker> {
+        let by_type = self.by_type.lock();
+        let known = by_type.values().flatten();
+        let kept = known.filter(|it| it.asker.seen >= now - KEPT);
+        let each = kept.map(|it| Asker {
+            seen: it.asker.seen.max(it.until.min(now)),
+            ..it.asker.clone()
+        });
+        each.collect()
+    }
+}
+
+/// Forgets what is old, or the type that was asked for the longest ago.
+fn make_room(by_type: &mut HashMap<Arc<str>, Vec<Known>>, now: i64) {
+    let seen = |all: &[Known]| all.iter().map(|it| it.asker.seen).max();
+    by_type.retain(|_, askers| seen(askers) >= Some(now - KEPT));
+    if by_type.len() >= MAX_TYPES {
+        let longest_ago = by_type
+            .iter()
+            .max_by_key(|(_, askers)| Reverse(seen(askers)));
+        if let Some(job_type) = longest_ago.map(|(job_type, _)| Arc::clone(job_type)) {
+            by_type.remove(&job_type);
+        }
+    }
+}
+
+/// Where a client asks, and when: epoch milliseconds.
+#[derive(Clone, Copy)]
+pub struct Noted {
+    pub node: u32,
+    pub now: i64,
+}
+
+/// A poll that has come in at this node.
+pub fn poll(
+    command: &ActivateJobs,
+    (claims, directory): (&Claims, &Directory),
+    noted: Noted,
+) -> Asker {
+    let node = if is_gateway(noted.node) {
+        format!("gateway {}", noted.node - FIRST_GATEWAY)
+    } else {
+        noted.node.to_string()
+    };
+    Asker {
+        job_type: Arc::clone(&command.job_type),
+        worker: Arc::clone(&command.worker),
+        node: node.into(),
+        way: Way::Poll,
+        tenants: tenants(command, claims, directory),
+        seen: noted.now,
+    }
+}
+
+/// A stream that is open.
+pub fn stream(stream: &Stream, directory: &Directory, noted: Noted) -> Asker {
+    Asker {
+        way: Way::Stream,
+        ..poll(&stream.spec, (&stream.claims, directory), noted)
+    }
+}
+
+fn tenants(
+    command: &ActivateJobs,
+    claims: &Claims,
+    directory: &Directory,
+) -> Option<Vec<TenantId>> {
+    let named = &command.tenants;
+    match named.filter {
+        TenantFilter::Provided => Some(named.iter().take(MAX_TENANTS).collect()),
+        TenantFilter::Assigned => {
+            let grants = Grants::of(directory, claims)?;
+            Some(grants.tenants().iter().take(MAX_TENANTS).cloned().collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skep_service::work::{Asker, Way};
+
+    use super::{KEPT, MAX_TYPES, MAX_WORKERS, Workers};
+
+    fn asker(job_type: &str, worker: &str, seen: i64) -> Asker {
+        Asker {
+            job_type: job_type.into(),
+            worker: worker.into(),
+            node: "0".into(),
+            way: Way::Poll,
+            tenants: None,
+            seen,
+        }
+    }
+
+    #[test]
+    fn a_worker_is_known_by_its_last_question_for_a_day() {
+        let workers = Workers::default();
+        workers.asked(asker("pay", "a", 1), 1);
+        workers.asked(asker("pay", "a", 5), 5);
+        workers.asked(asker("pay", "b", 3), 3);
+        let mut seen: Vec<i64> = workers.all(10).iter().map(|it| it.seen).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, [3, 5]);
+        assert_eq!(workers.all(KEPT + 4), [asker("pay", "a", 5)]);
+        // The same name at another node is another client.
+        let other = Asker {
+            node: "1".into(),
+            ..asker("pay", "a", 6)
+        };
+        workers.asked(other, 6);
+        assert_eq!(workers.all(10).len(), 3);
+    }
+
+    #[test]
+    fn what_was_asked_for_the_longest_ago_makes_room() {
+        let workers = Workers::default();
+        for n in 0..MAX_TYPES as i64 {
+            workers.asked(asker(&format!("type-{n}"), "w", n), n);
+        }
+        for n in 0..MAX_WORKERS as i64 {
+            workers.asked(asker("type-999", &format!("{n}"), 2_000 + n), 0);
+        }
+        workers.asked(asker("more", "w", 3_000), 0);
+        let all = workers.all(3_000);
+        assert_eq!(all.len(), MAX_TYPES - 1 + MAX_WORKERS);
+        let has = |job_type: &str, worker: &str| {
+            all.iter()
+                .any(|it| (&*it.job_type, &*it.worker) == (job_type, worker))
+        };
+        assert!(has("more", "w") && !has("type-0", "w") && has("type-1", "w"));
+        assert!(!has("type-999", "w") && has("type-999", "0"));
+    }
+
+    #[test]
+    fn who_waits_for_an_answer_asks_all_the_time() {
+        let workers = Workers::default();
+        workers.asked(asker("pay", "a", 100), 5_000);
+        workers.asked(asker("pay", "a", 200), 300);
+        let seen = |now: i64| workers.all(now)[0].seen;
+        assert_eq!([seen(250), seen(4_000), seen(9_000)], [250, 4_000, 5_000]);
+    }
+}

@@ -1,0 +1,185 @@
+//! Joins what all nodes know, at any one of them: which jobs wait and who asks for them, and how their partitions are.
+//!
+//! Nodes ask each other when a client asks, at most once a second.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use skep_engine::state::State;
+use skep_protocol::TenantId;
+use skep_service::work::{JobsInFlight, NodeWork, PartitionWork, WaitingJobs};
+use skep_service::{NodeStates, Work};
+
+use crate::cluster::Cluster;
+use crate::local::Local;
+use crate::partition::Report;
+use crate::router::Broker;
+use crate::workers::{self, Noted};
+
+/// What nodes ask each other; the answer is the JSON of a [`NodeWork`]. Earlier versions do not know it and answer nothing.
+pub(crate) const QUESTION: &str = "work";
+/// The server answers it, not the broker.
+const PARTITIONS: &str = "partitions";
+/// How long the nodes are not asked again.
+const RENEWED: Duration = Duration::from_secs(1);
+/// A partition gets so long to answer; another node is waited for longer.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Lines of a partition's answer, of each kind.
+const MAX_LINES: usize = 1_000;
+/// Jobs with workers that are looked at for them.
+const MAX_LOOKED_AT: usize = 5_000;
+
+/// The last answer of all nodes.
+#[derive(Default)]
+pub(crate) struct Last<T> {
+    last: Mutex<Option<(Instant, Arc<T>)>>,
+    /// Held by the one client whose request asks the nodes.
+    asking: tokio::sync::Mutex<()>,
+}
+
+impl<T> Last<T> {
+    fn young(&self) -> Option<Arc<T>> {
+        let last = self.last.lock();
+        let (since, answer) = last.as_ref()?;
+        (since.elapsed() < RENEWED).then(|| Arc::clone(answer))
+    }
+
+    async fn or(&self, ask: impl Future<Output = T>) -> Arc<T> {
+        if let Some(answer) = self.young() {
+            return answer;
+        }
+        let _asking = self.asking.lock().await;
+        if let Some(answer) = self.young() {
+            return answer;
+        }
+        let answer = Arc::new(ask.await);
+        *self.last.lock() = Some((Instant::now(), Arc::clone(&answer)));
+        answer
+    }
+}
+
+/// The answers of all nodes.
+#[derive(Default)]
+pub(crate) struct Told {
+    work: Last<Work>,
+    states: Last<NodeStates>,
+}
+
+/// The jobs in the state of a partition, as its leader has it.
+pub(crate) fn of_state(partition: u32, state: &mut State) -> PartitionWork {
+    let mut waiting = state.jobs.waiting();
+    let lines = waiting.by_ref().take(MAX_LINES);
+    let lines = lines.map(|(job_type, tenant, count, oldest)| WaitingJobs {
+        job_type: Arc::clone(job_type),
+        tenant,
+        count: count as u64,
+        oldest,
+    });
+    let lines = lines.collect();
+    let has_more = waiting.next().is_some();
+    drop(waiting);
+    let with_workers = state.jobs.activated_count();
+    let mut counts: FxHashMap<(Arc<str>, Arc<str>, TenantId), u64> = FxHashMap::default();
+    for job in state.jobs.with_workers(MAX_LOOKED_AT) {
+        *counts.entry(job).or_default() += 1;
+    }
+    let is_incomplete = has_more || with_workers > MAX_LOOKED_AT || counts.len() > MAX_LINES;
+    let in_flight = counts.into_iter().take(MAX_LINES);
+    let in_flight = in_flight.map(|((job_type, worker, tenant), count)| JobsInFlight {
+        job_type,
+        worker,
+        tenant,
+        count,
+    });
+    PartitionWork {
+        partition,
+        waiting: lines,
+        in_flight: in_flight.collect(),
+        is_incomplete,
+    }
+}
+
+impl Local {
+    /// What the partitions that are led here have.
+    async fn partition_works(&self) -> (Vec<PartitionWork>, bool) {
+        let led = self.partitions().into_iter().filter(|it| it.leads());
+        let asked: Vec<_> = led
+            .map(|handle| {
+                let (answer, answered) = tokio::sync::oneshot::channel();
+                handle.inbox.send(Report::TellWork(answer));
+                answered
+            })
+            .collect();
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let (mut works, mut lacks) = (Vec::new(), false);
+        for answer in asked {
+            match tokio::time::timeout_at(deadline, answer).await {
+                Ok(Ok(work)) => works.push(work),
+                // It is too busy, or has just stopped.
+                Ok(Err(_)) | Err(_) => lacks = true,
+            }
+        }
+        (works, lacks)
+    }
+}
+
+impl Cluster {
+    /// What this node knows.
+    pub(crate) async fn own_work(&self, local: &Local) -> NodeWork {
+        let now = crate::clock::real_time();
+        let directory = local.directory.get();
+        let mut askers = local.workers.all(now);
+        let own = local.streams.streams().into_iter();
+        let streams = own.map(|stream| (self.node(), stream));
+        for (node, stream) in streams.chain(self.streams_of_gateways()) {
+            let noted = Noted { node, now };
+            askers.push(workers::stream(&stream, &directory, noted));
+        }
+        let (partitions, is_incomplete) = local.partition_works().await;
+        NodeWork {
+            since: local.began,
+            askers,
+            partitions,
+            is_incomplete,
+        }
+    }
+}
+
+impl Broker {
+    pub(crate) async fn work_of_all(&self) -> Arc<Work> {
+        self.told().work.or(self.ask_for_work()).await
+    }
+
+    async fn ask_for_work(&self) -> Work {
+        let Some(cluster) = self.shared().others() else {
+            let own = self.shared().cluster.own_work(&self.shared().local).await;
+            return self.joined(vec![Some(own)]);
+        };
+        let answers = cluster.ask_nodes(QUESTION).await.into_values();
+        let read = |text: String| serde_json::from_str(&text).ok();
+        self.joined(answers.map(|answer| answer.and_then(read)).collect())
+    }
+
+    fn joined(&self, answers: Vec<Option<NodeWork>>) -> Work {
+        let missing = answers.iter().any(Option::is_none);
+        let nodes: Vec<NodeWork> = answers.into_iter().flatten().collect();
+        let partitions = nodes.iter().flat_map(|node| &node.partitions);
+        let led: BTreeSet<u32> = partitions.clone().map(|it| it.partition).collect();
+        let all = self.routing().partitions().all(|it| led.contains(&it));
+        let is_incomplete = missing
+            || !all
+            || nodes.iter().any(|node| node.is_incomplete)
+            || partitions.clone().any(|it| it.is_incomplete);
+        Work {
+            is_incomplete,
+            nodes,
+        }
+    }
+
+    pub(crate) async fn states_of_all(&self) -> Arc<NodeStates> {
+        self.told().states.or(self.ask_nodes(PARTITIONS)).await
+    }
+}

@@ -1,0 +1,74 @@
+//! What nodes tell each other about jobs: which wait, which are with workers, and which workers ask for them.
+//!
+//! Nodes send it as JSON. Everything in it is bounded: a node that knows more leaves it out, and says so.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use skep_protocol::{Key, TenantId};
+
+/// What all nodes know at any one of them.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    pub nodes: Vec<NodeWork>,
+    /// A node did not answer, a partition has no leader, or a node knows more than it tells.
+    pub is_incomplete: bool,
+}
+
+/// What one node knows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeWork {
+    /// Since when it has noted workers, epoch milliseconds.
+    pub since: i64,
+    pub askers: Vec<Asker>,
+    /// Of the partitions that it leads.
+    pub partitions: Vec<PartitionWork>,
+    pub is_incomplete: bool,
+}
+
+/// A worker that asks for jobs of a type at a node, in one way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asker {
+    pub job_type: Arc<str>,
+    pub worker: Arc<str>,
+    /// The node that its client is connected to: its number, or `gateway 0` and so on.
+    pub node: Arc<str>,
+    pub way: Way,
+    /// Whose jobs it takes; `None`: those of all tenants.
+    pub tenants: Option<Vec<TenantId>>,
+    /// When it asked last, epoch milliseconds. An open stream asks all the time.
+    pub seen: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Way {
+    Poll,
+    Stream,
+}
+
+/// The jobs of one partition.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartitionWork {
+    pub partition: u32,
+    pub waiting: Vec<WaitingJobs>,
+    pub in_flight: Vec<JobsInFlight>,
+    pub is_incomplete: bool,
+}
+
+/// Jobs of a type that a worker could take.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WaitingJobs {
+    pub job_type: Arc<str>,
+    pub tenant: TenantId,
+    pub count: u64,
+    pub oldest: Key,
+}
+
+/// Jobs of a type that a worker has taken and not finished, and whose deadline has not passed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobsInFlight {
+    pub job_type: Arc<str>,
+    pub worker: Arc<str>,
+    pub tenant: TenantId,
+    pub count: u64,
+}
