@@ -457,7 +457,7 @@ fn why_an_instance_waits_is_told_on_a_page() {
     let text = stdout(&page);
     assert!(page.status.success(), "{}", stderr(&page));
     assert!(text.contains("of type 'pay' since"), "{text}");
-    assert!(text.contains("no worker has taken it yet"), "{text}");
+    assert!(text.contains("no worker has asked since"), "{text}");
     assert!(text.contains("timer of late due"), "{text}");
     let jobs = stdout(&with(&["jobs", "--type", "pay"]));
     assert!(jobs.contains(&key), "{jobs}");
@@ -465,13 +465,9 @@ fn why_an_instance_waits_is_told_on_a_page() {
     assert_eq!(none, "No jobs.\n");
     let json = stdout(&with(&["instance", &key, "--json"]));
     let page: serde_json::Value = serde_json::from_str(&json).unwrap();
-    let kinds: Vec<&str> = page["waits"][0]["waitsFor"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|thing| thing["for"].as_str().unwrap())
-        .collect();
-    assert_eq!(kinds, ["JOB", "TIMER"]);
+    let waits = page["waits"].as_array().unwrap().iter();
+    let causes: Vec<&str> = waits.map(|item| item["cause"].as_str().unwrap()).collect();
+    assert_eq!(causes, ["JOB_WITHOUT_WORKER", "TIMER"]);
 }
 
 #[test]

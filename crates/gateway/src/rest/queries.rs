@@ -30,6 +30,7 @@ use super::problem::Problem;
 use super::{RestBody, encode, sight};
 use crate::call::FrontEnd;
 
+mod diagnosis;
 pub mod identity;
 pub mod job_statistics;
 pub mod related;
@@ -95,6 +96,7 @@ pub enum What {
     Usage(usage::Usage),
     WaitStates(Search),
     WaitingStates(Key),
+    Diagnosis(Key),
     WaitStateStatistics(Key),
     CallHierarchy(Key),
     SequenceFlows(Key),
@@ -368,6 +370,7 @@ pub async fn respond(
         What::UserTaskForm(key) => related::form(ask.user_task_form(key).await?),
         What::WaitStates(search) => encode::json(ask.wait_states(&search).await?),
         What::WaitingStates(key) => encode::json(ask.waiting_states(key).await?),
+        What::Diagnosis(key) => encode::json(ask.diagnosis(key).await?),
         What::WaitStateStatistics(key) => encode::json(ask.wait_state_statistics(key).await?),
         What::Statistics(asked) => encode::json(ask.statistics(asked).await?),
         What::JobStatistics(asked) => encode::json(ask.job_statistics(asked).await?),
@@ -376,12 +379,7 @@ pub async fn respond(
         What::Named(search) => encode::json(ask.named(search).await?),
         What::Identified(asked) => encode::json(ask.identified(asked).await?),
         What::CallHierarchy(key) => encode::json(ask.call_hierarchy(key).await?),
-        What::SequenceFlows(process_instance_key) => {
-            let query = Query::SequenceFlows {
-                process_instance_key,
-            };
-            encode::json(sequence_flows(&ask.rows(query).await?))
-        }
+        What::SequenceFlows(key) => encode::json(ask.sequence_flows(key).await?),
         What::ElementStatistics(process_instance_key) => {
             let query = Query::ElementStatistics {
                 process_instance_key,
@@ -595,6 +593,13 @@ impl Ask<'_> {
 
     async fn found(&mut self, search: Search) -> Result<Vec<Row>, Problem> {
         Ok(self.counted(search).await?.rows)
+    }
+
+    async fn sequence_flows(&mut self, process_instance_key: Key) -> Result<String, Problem> {
+        let query = Query::SequenceFlows {
+            process_instance_key,
+        };
+        Ok(sequence_flows(&self.rows(query).await?))
     }
 
     /// The process instance and those that it was called from, the outermost first.

@@ -48,7 +48,16 @@ pub fn filled_in(path: &str) -> String {
         part if part.starts_with('{') => KEY.to_string(),
         part => part.to_string(),
     });
-    format!("/v2{}", parts.collect::<Vec<_>>().join("/"))
+    format!("{}{}", root(path), parts.collect::<Vec<_>>().join("/"))
+}
+
+/// What stands before a path of the description: those of our own are whole.
+pub fn root(path: &str) -> &'static str {
+    if path.starts_with("/skep/") {
+        ""
+    } else {
+        "/v2"
+    }
 }
 
 /// What the parts of a schema say together.

@@ -8,6 +8,7 @@ mod constraints;
 mod decisions;
 mod deletion;
 mod described;
+mod diagnosis;
 mod documents;
 mod fake;
 mod grpc;

@@ -101,22 +101,10 @@ async fn stuck(
 /// What an instance waits for, and whether it goes on by itself: a worker has its job, or a timer is due.
 async fn what_it_waits_for(rest: &RestArgs, key: i64) -> anyhow::Result<(bool, String)> {
     let waiting = rest
-        .get(&format!("process-instances/{key}/waiting-states"))
+        .get_own(&format!("process-instances/{key}/diagnosis"))
         .await?;
-    let mut things =
-        items(&waiting).flat_map(|element| element["waitsFor"].as_array().into_iter().flatten());
-    let now = Timestamp::now();
-    let in_future = |field: &Value| {
-        field
-            .as_str()
-            .and_then(|time| time.parse::<Timestamp>().ok())
-            .is_some_and(|time| time > now)
-    };
-    let moves = things.any(|thing| match thing["for"].as_str() {
-        Some("JOB") => in_future(&thing["deadline"]),
-        Some("TIMER") => true,
-        _ => false,
-    });
+    let goes_on = |item: &Value| item["cause"] == "JOB_AT_WORK" || item["cause"] == "TIMER";
+    let moves = items(&waiting).any(goes_on);
     Ok((moves, waits(&waiting, &rest.flag())))
 }
 

@@ -41,6 +41,12 @@ impl RestArgs {
         read(fetch::get(&self.address, &path, TIMEOUT).await?)
     }
 
+    /// The same of an operation of Skep's own, below `/skep/v1/`.
+    pub async fn get_own(&self, what: &str) -> anyhow::Result<Value> {
+        let path = format!("/skep/v1/{what}");
+        read(fetch::get(&self.address, &path, TIMEOUT).await?)
+    }
+
     /// The same, for what is asked again and again: nothing is said of rows that are old.
     pub async fn look(&self, what: &str) -> anyhow::Result<(StatusCode, Bytes)> {
         let path = format!("/v2/{what}");

@@ -44,7 +44,7 @@ fn what_is_stuck_says_why() {
     );
     assert!(alone.contains("nobody works on it"), "{alone}");
     assert!(
-        alone.contains("of type 'charge-card'") && alone.contains("no worker has taken it yet"),
+        alone.contains("of type 'charge-card'") && alone.contains("no worker has asked since"),
         "{alone}"
     );
     let broken = desk.refuses(1, &["run", &example("payment.bpmn")]);

@@ -26,13 +26,14 @@ use super::{Server, exchange};
 type Answer = (u16, Value);
 
 /// Operations that are not in the documentation, or stand beside those of the API.
-const OTHER: [&str; 7] = [
+const OTHER: [&str; 8] = [
     "getClusterStatus",
     "getPulse",
     "getJobTypes",
     "getNodeStates",
     "streamJobs",
     "getProcessInstanceWaitingStates",
+    "getProcessInstanceDiagnosis",
     "getOpenApi",
 ];
 

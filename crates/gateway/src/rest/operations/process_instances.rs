@@ -68,4 +68,8 @@ operations! { "Process instances":
         does: Query(WAIT_STATE) = |_| Ok(What::WaitingStates(processInstanceKey)),
         needs: Need::Filters(grants![ProcessDefinition: ReadProcessInstance]),
     }
+    GET "/skep/v1/process-instances/{processInstanceKey}/diagnosis" (processInstanceKey: Key) getProcessInstanceDiagnosis {
+        does: Query(WAIT_STATE) = |_| Ok(What::Diagnosis(processInstanceKey)),
+        needs: Need::Filters(grants![ProcessDefinition: ReadProcessInstance]),
+    }
 }

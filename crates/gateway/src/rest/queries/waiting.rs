@@ -1,7 +1,7 @@
 //! Why a process instance does not go on: each waiting element instance, with what it waits for and since when. An addition
 //! of our own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value as Json, json};
 use skep_protocol::Key;
@@ -34,6 +34,21 @@ struct Kind {
 
 pub(super) fn is(field: usize, op: Op) -> Condition {
     Condition::Field { field, op }
+}
+
+/// What an instance waits for.
+pub(super) struct Waits {
+    pub process: Row,
+    /// Those that wait, and whether there are more than were looked for.
+    pub elements: Vec<Waiting>,
+    pub has_more: bool,
+}
+
+/// An element instance that waits, or the process instance itself.
+pub(super) struct Waiting {
+    /// Who it is, as answers show it.
+    pub who: Map<String, Json>,
+    pub waits_for: Vec<Json>,
 }
 
 /// Of these the first is why something else is waited for longer, and the last waits itself.
@@ -192,9 +207,22 @@ impl Ask<'_> {
     }
 
     pub(super) async fn waiting_states(&mut self, instance: Key) -> Result<String, Problem> {
+        let waits = self.waits(instance).await?;
+        let items = waits
+            .elements
+            .into_iter()
+            .map(|Waiting { mut who, waits_for }| {
+                who.insert("waitsFor".to_string(), json!(waits_for));
+                who
+            });
+        let items: Vec<_> = items.collect();
+        Ok(json!({"items": items, "hasMore": waits.has_more}).to_string())
+    }
+
+    pub(super) async fn waits(&mut self, instance: Key) -> Result<Waits, Problem> {
         const SCOPE: usize = ELEMENT_INSTANCE.column("elementInstanceScopeKey");
         let process = self.one(&PROCESS_INSTANCE, instance).await?;
-        let mut more = false;
+        let mut has_more = false;
         let elements = Kind {
             name: None,
             entity: &ELEMENT_INSTANCE,
@@ -207,43 +235,64 @@ impl Ask<'_> {
             since: "startDate",
             told: &[],
         };
-        let active = self.open(&elements, instance, &mut more).await?;
-        let mut waits: Vec<(Option<Value>, Json)> = Vec::new();
+        let key_in = |row: &Row, at: usize| row.get(at).and_then(Value::as_int);
+        let active = self.open(&elements, instance, &mut has_more).await?;
+        let mut waits: BTreeMap<i64, Vec<Json>> = BTreeMap::new();
         for kind in &KINDS {
-            let rows = self.open(kind, instance, &mut more).await?;
-            let rows = rows.iter();
-            waits.extend(rows.map(|row| (row.get(kind.element).cloned(), told(kind, row))));
+            for row in &self.open(kind, instance, &mut has_more).await? {
+                if let Some(element) = key_in(row, kind.element) {
+                    waits.entry(element).or_default().push(told(kind, row));
+                }
+            }
         }
-        let mut items = Vec::new();
+        // What has something inside of it waits for that.
+        let around: BTreeSet<i64> = active.iter().filter_map(|row| key_in(row, SCOPE)).collect();
+        let mut waiting = Vec::new();
         let mut tell = |entity: &Entity, row: &Row| {
-            let here = |(at, _): &&(Option<Value>, Json)| at.as_ref() == row.first();
-            let found: Vec<&Json> = waits.iter().filter(here).map(|(_, told)| told).collect();
-            // What has something inside of it waits for that.
-            let is_around = active.iter().any(|inner| inner.get(SCOPE) == row.first());
-            let is_process = row.first() == process.first();
-            if !found.is_empty() || !(is_around || is_process) {
-                items.push(item(entity, row, &found));
+            let key = key_in(row, 0).unwrap_or_default();
+            let waits_for = waits.remove(&key).unwrap_or_default();
+            let is_process = std::ptr::eq(entity, &PROCESS_INSTANCE);
+            if !waits_for.is_empty() || !(is_process || around.contains(&key)) {
+                let who = who(entity, row);
+                waiting.push(Waiting { who, waits_for });
             }
         };
         tell(&PROCESS_INSTANCE, &process);
         for row in &active {
             tell(&ELEMENT_INSTANCE, row);
         }
-        Ok(json!({"items": items, "hasMore": more}).to_string())
+        Ok(Waits {
+            process,
+            elements: waiting,
+            has_more,
+        })
     }
 }
 
-fn item(entity: &Entity, row: &Row, waits_for: &[&Json]) -> Json {
+fn who(entity: &Entity, row: &Row) -> Map<String, Json> {
     let all = members(entity, row);
     let is_process = std::ptr::eq(entity, &PROCESS_INSTANCE);
     let of_all = |name: &str| all.get(name).cloned().unwrap_or_default();
     let named = |element, process| of_all(if is_process { process } else { element });
-    json!({
-        "elementInstanceKey": named("elementInstanceKey", "processInstanceKey"),
-        "elementId": named("elementId", "processDefinitionId"),
-        "elementName": named("elementName", "processDefinitionName"),
-        "type": if is_process { json!("PROCESS") } else { of_all("type") },
-        "since": of_all("startDate"),
-        "waitsFor": waits_for,
-    })
+    let mut who = Map::new();
+    for (name, value) in [
+        (
+            "elementInstanceKey",
+            named("elementInstanceKey", "processInstanceKey"),
+        ),
+        ("elementId", named("elementId", "processDefinitionId")),
+        ("elementName", named("elementName", "processDefinitionName")),
+        (
+            "type",
+            if is_process {
+                json!("PROCESS")
+            } else {
+                of_all("type")
+            },
+        ),
+        ("since", of_all("startDate")),
+    ] {
+        who.insert(name.to_string(), value);
+    }
+    who
 }

@@ -63,7 +63,7 @@ impl Bodies {
 
     /// A path with values for its parameters: mostly keys of what is there, sometimes those of nothing, or others.
     pub fn path(&mut self, template: &str, others: &[&str]) -> String {
-        let mut path = "/v2".to_string();
+        let mut path = crate::described::root(template).to_string();
         for part in template.split('/').skip(1) {
             path.push('/');
             let Some(name) = part

@@ -37,7 +37,7 @@ pub async fn run(args: InstanceArgs) -> anyhow::Result<()> {
         .await?;
     let waiting = search
         .rest
-        .get(&format!("process-instances/{key}/waiting-states"))
+        .get_own(&format!("process-instances/{key}/diagnosis"))
         .await?;
     let by_name = json!([{"field": "name"}]);
     let variables = search.find("variables", of_instance, by_name).await?;
@@ -121,92 +121,97 @@ impl Page {
     }
 }
 
-/// Every element that waits, with what it waits for; empty if none does.
-pub fn waits(waiting: &Value, flag: &str) -> String {
+/// Every element that waits, with what it waits for and what to do; empty if none does.
+pub fn waits(diagnosis: &Value, flag: &str) -> String {
     let mut text = String::new();
-    for waiting in items(waiting) {
+    for item in items(diagnosis) {
         if text.is_empty() {
             text.push_str("\nWaits:\n");
         }
-        let id = word(waiting, "elementId");
-        let mut what = waiting["waitsFor"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .peekable();
-        if what.peek().is_none() {
-            let since = word(waiting, "since");
-            text.push_str(&format!("  {id}: for what is not known, since {since}\n"));
-        }
-        for thing in what {
-            text.push_str(&format!("  {id}: {}\n", waits_for(thing, flag)));
-        }
+        let id = word(item, "elementId");
+        text.push_str(&format!("  {id}: {}\n", waits_for(item, flag)));
     }
-    if waiting["hasMore"] == true {
+    if diagnosis["hasMore"] == true {
         text.push_str("  … and for more\n");
     }
     text
 }
 
 /// One thing that an element waits for.
-fn waits_for(thing: &Value, flag: &str) -> String {
-    let word = |name: &str| word(thing, name);
-    let since = word("since");
-    match word("for").as_str() {
+fn waits_for(item: &Value, flag: &str) -> String {
+    let fact = |name: &str| word(&item["facts"], name);
+    let since = word(item, "since");
+    let cause = word(item, "cause");
+    match &*cause {
         "INCIDENT" => format!(
             "incident {} ({}) since {since}: {}\n    mend the cause, then: skep resolve {0}{flag}",
-            word("incidentKey"),
-            word("errorType"),
-            word("errorMessage").replace('\n', "\n    "),
+            fact("incidentKey"),
+            fact("errorType"),
+            fact("errorMessage").replace('\n', "\n    "),
         ),
-        "JOB" => {
-            let worker = match word("worker").as_str() {
-                "" | "-" => "no worker has taken it yet".to_string(),
-                worker => format!("last taken by '{worker}', until {}", word("deadline")),
-            };
-            format!(
-                "job {} of type '{}' since {since}, {} retries left; {worker}",
-                word("jobKey"),
-                word("type"),
-                word("retries"),
-            )
-        }
+        "JOB_WITHOUT_WORKER" | "JOB_WAITS" | "JOB_RETRIED" | "JOB_AT_WORK" => format!(
+            "job {} of type '{}' since {since}, {} retries left; {}",
+            fact("jobKey"),
+            fact("type"),
+            fact("retries"),
+            worker(item, &cause),
+        ),
         "USER_TASK" => format!(
             "user task {} since {since}, assigned to {}; due {}",
-            word("userTaskKey"),
-            match word("assignee").as_str() {
+            fact("userTaskKey"),
+            match fact("assignee").as_str() {
                 "-" => "nobody".to_string(),
                 user => format!("'{user}'"),
             },
-            word("dueDate"),
+            fact("dueDate"),
         ),
         "MESSAGE" => format!(
             "message '{}' with the correlation key '{}' since {since} ({})",
-            word("messageName"),
-            word("correlationKey"),
-            word("elementId"),
+            fact("messageName"),
+            fact("correlationKey"),
+            fact("elementId"),
         ),
         "TIMER" => format!(
             "timer of {} due {}, since {since}",
-            word("elementId"),
-            word("dueDate")
+            fact("elementId"),
+            fact("dueDate")
         ),
         "SIGNAL" => format!(
             "signal '{}' since {since} ({})",
-            word("signalName"),
-            word("elementId")
+            fact("signalName"),
+            fact("elementId")
         ),
         "CONDITION" => format!(
             "condition '{}' since {since} ({})",
-            word("condition"),
-            word("elementId")
+            fact("condition"),
+            fact("elementId")
         ),
         "CALLED_INSTANCE" => format!(
             "called process instance {} of '{}' since {since}; see `skep instance {0}`",
-            word("processInstanceKey"),
-            word("processDefinitionId"),
+            fact("processInstanceKey"),
+            fact("processDefinitionId"),
         ),
-        other => format!("{other} since {since}"),
+        _ => format!("for what is not known, since {since}"),
+    }
+}
+
+/// What becomes of a job.
+fn worker(item: &Value, cause: &str) -> String {
+    let fact = |name: &str| word(&item["facts"], name);
+    match cause {
+        "JOB_AT_WORK" => format!("'{}' has it until {}", fact("worker"), fact("deadline")),
+        "JOB_RETRIED" => "it failed and is tried again".to_string(),
+        "JOB_WAITS" => format!(
+            "workers ask for this type, the last one at {}, and have not taken it",
+            fact("lastAsked")
+        ),
+        _ => {
+            let asked = match &*fact("lastAsked") {
+                "-" => format!("no worker has asked since {}", fact("workersNotedSince")),
+                last => format!("the last worker asked at {last}"),
+            };
+            format!("{asked}\n    {}", word(item, "remedy"))
+        }
     }
 }
 
@@ -216,10 +221,30 @@ mod tests {
 
     #[test]
     fn an_incident_is_resolved_where_it_was_found() {
-        let thing =
-            json!({"for": "INCIDENT", "incidentKey": "7", "errorType": "X", "errorMessage": "m"});
-        let text = waits_for(&thing, " --address http://other:8090");
+        let item = json!({"cause": "INCIDENT", "since": "now",
+            "facts": {"incidentKey": "7", "errorType": "X", "errorMessage": "m"}});
+        let text = waits_for(&item, " --address http://other:8090");
         let end = "skep resolve 7 --address http://other:8090";
         assert!(text.ends_with(end), "{text}");
+    }
+
+    #[test]
+    fn a_job_says_who_is_missing() {
+        let job = |cause: &str, facts: Value| {
+            let item = json!({"elementId": "charge", "cause": cause, "since": "S", "facts": facts, "remedy": "Start one."});
+            waits(&json!({"items": [item], "hasMore": false}), "")
+        };
+        let facts = json!({"jobKey": "7", "type": "pay", "retries": 3, "lastAsked": null, "workersNotedSince": "T", "worker": "w", "deadline": "D"});
+        let begins = "\nWaits:\n  charge: job 7 of type 'pay' since S, 3 retries left; ";
+        for (cause, end) in [
+            (
+                "JOB_WITHOUT_WORKER",
+                "no worker has asked since T\n    Start one.\n",
+            ),
+            ("JOB_AT_WORK", "'w' has it until D\n"),
+            ("JOB_RETRIED", "it failed and is tried again\n"),
+        ] {
+            assert_eq!(job(cause, facts.clone()), format!("{begins}{end}"));
+        }
     }
 }
