@@ -33,6 +33,7 @@ pub(crate) fn carry_out(cx: &mut Context<'_>, command: &Command) -> Outcome {
 pub(crate) fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
     match command {
         Command::Deploy(command) => deploy::process(cx, command),
+        Command::CheckDeployment(command) => deploy::check(cx, command),
         Command::DeleteResource {
             resource_key,
             delete_history,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::failure::Rejection;
 use crate::key::Key;
 use crate::tenant::TenantId;
 use crate::user_task::UserTaskProperties;
@@ -72,6 +73,8 @@ pub enum Response {
     AuthorizationCreated {
         authorization_key: Key,
     },
+    /// What would come of a deployment: why it would be refused, or its resources with the versions that they would have.
+    DeploymentChecked(Result<DeploymentValue, Rejection>),
 }
 
 /// What the evaluation of the conditions of start events has started.

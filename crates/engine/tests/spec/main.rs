@@ -25,6 +25,7 @@ mod cycles;
 mod decisions;
 mod deletion;
 mod deployment;
+mod deployment_check;
 mod distribution;
 mod error_event;
 mod escalation;

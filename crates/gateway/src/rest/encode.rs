@@ -86,6 +86,10 @@ pub fn status(status: StatusCode) -> HttpResponse<RestBody> {
 
 type Encoded = Result<HttpResponse<RestBody>, Failure>;
 
+fn not_asked_for() -> Failure {
+    Failure::Internal("Incidents were listed that no route asks for.".into())
+}
+
 /// The answer to a command that succeeded.
 pub fn response(response: Response, echo: Echo) -> Encoded {
     let tenant = echo.tenant();
@@ -163,11 +167,8 @@ pub fn response(response: Response, echo: Echo) -> Encoded {
         Response::DecisionEvaluated { key, evaluation } => {
             decisions::evaluation(&mut body, key, &evaluation);
         }
-        Response::IncidentsListed { .. } => {
-            return Err(Failure::Internal(
-                "Incidents were listed that no route asks for.".into(),
-            ));
-        }
+        Response::DeploymentChecked(checked) => deployments::checked(&mut body, &checked),
+        Response::IncidentsListed { .. } => return Err(not_asked_for()),
         Response::ExpressionEvaluated { result, warnings } => {
             let Echo::Expression(expression) = echo else {
                 return Err(Failure::Internal(

@@ -278,6 +278,9 @@ pub fn created(business_id: Option<&str>) -> ProcessInstanceCreated {
 fn natural_answer(command: &Command) -> Response {
     match command {
         Command::Deploy(deploy) => Response::Deployed(decisions::deployed(deploy)),
+        Command::CheckDeployment(deploy) => {
+            Response::DeploymentChecked(Ok(decisions::deployed(deploy)))
+        }
         Command::EvaluateDecision(evaluate) => Response::DecisionEvaluated {
             key: KEY,
             evaluation: Box::new(decisions::evaluated(evaluate)),

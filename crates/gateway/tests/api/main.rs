@@ -7,6 +7,7 @@ mod connections;
 mod constraints;
 mod decisions;
 mod deletion;
+mod deployment_check;
 mod described;
 mod diagnosis;
 mod documents;

@@ -414,14 +414,26 @@ pub enum Command {
         audit: Audit::None,
         weight: 0,
     }
+    /// Tells whether resources could be deployed, and what would come of it.
+    CheckDeployment(deploy: Deploy) => {
+        // A read, as [`Command::ListIncidents`] is.
+        record: Deployment { DeploymentIntent::Create } Key::NONE,
+        about: About::Nothing,
+        whose: Whose::New,
+        at: At::First,
+        class: New,
+        needs: Need::AnyOf(grants![Resource: Create], On::Any),
+        audit: Audit::None,
+        weight: deploy.weight(),
+    }
 }
 }
 
 impl Command {
-    /// The resources of a deployment.
+    /// The resources of a deployment, or of one that is only checked.
     pub fn deployed(&self) -> Option<&[Resource]> {
         match self {
-            Command::Deploy(deploy) => Some(&deploy.resources),
+            Command::Deploy(deploy) | Command::CheckDeployment(deploy) => Some(&deploy.resources),
             _ => None,
         }
     }

@@ -26,7 +26,7 @@ use super::{Server, exchange};
 type Answer = (u16, Value);
 
 /// Operations that are not in the documentation, or stand beside those of the API.
-const OTHER: [&str; 8] = [
+const OTHER: [&str; 9] = [
     "getClusterStatus",
     "getPulse",
     "getJobTypes",
@@ -34,6 +34,7 @@ const OTHER: [&str; 8] = [
     "streamJobs",
     "getProcessInstanceWaitingStates",
     "getProcessInstanceDiagnosis",
+    "checkDeployment",
     "getOpenApi",
 ];
 

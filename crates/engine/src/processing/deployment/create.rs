@@ -7,25 +7,20 @@ use skep_protocol::intent::{
     DecisionIntent, DecisionRequirementsIntent, DeploymentIntent, FormIntent, ProcessIntent,
     ResourceIntent,
 };
-use skep_protocol::value::{DeploymentValue, ProcessValue};
+use skep_protocol::value::{DeploymentValue, ProcessValue, TimerValue};
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use super::parse::{Content, Parsed};
-use super::plan::plan;
+use super::plan::{Plan, plan};
 use super::{distribution, parse, starts};
 use crate::prepared::{Compiled, Kind, Prepared};
 use crate::processing::{Context, Outcome, reject};
 use crate::remote::{Definition, Distributed};
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
-    let parsed = match cx.prepared.take() {
-        Some(Prepared(Kind::Resources(parsed))) => parsed?,
-        _ => parse::all(&command.resources)?,
-    };
+    let parsed = parsed(cx, command)?;
     let deployment_key = cx.next_key();
-    let plan = plan(cx, &parsed, deployment_key);
-    check_size(cx, &plan.created)?;
-    let timers = starts::timers(cx, &parsed, &plan.created)?;
+    let (plan, timers) = planned(cx, &parsed, deployment_key)?;
     let replaced = starts::replaced_by(cx, &plan.created);
     keep_compiled(cx, parsed, &plan.created);
     plan.created.iter().for_each(|new| created(cx, new));
@@ -39,6 +34,33 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
     let key = cx.next_key();
     let answer = Response::Deployed(plan.deployment);
     Ok(distribution::start(cx, key, command, answer))
+}
+
+/// The same up to where the deployment would begin: nothing is written.
+pub(crate) fn check(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
+    let parsed = parsed(cx, command);
+    let planned = parsed.and_then(|parsed| planned(cx, &parsed, Key::NONE));
+    let checked = planned.map(|(plan, _)| plan.deployment);
+    Ok(Some(Response::DeploymentChecked(checked)))
+}
+
+fn parsed(cx: &mut Context<'_>, command: &Deploy) -> Result<Vec<Parsed>, Rejection> {
+    match cx.prepared.take() {
+        Some(Prepared(Kind::Resources(parsed))) => parsed,
+        _ => parse::all(&command.resources),
+    }
+}
+
+/// What is to be deployed, with the timers of the start events of each new process.
+fn planned(
+    cx: &mut Context<'_>,
+    parsed: &[Parsed],
+    deployment_key: Key,
+) -> Result<(Plan, Vec<Vec<TimerValue>>), Rejection> {
+    let plan = plan(cx, parsed, deployment_key);
+    check_size(cx, &plan.created)?;
+    let timers = starts::timers(cx, parsed, &plan.created)?;
+    Ok((plan, timers))
 }
 
 /// What was compiled to be checked need not be compiled again to be kept.

@@ -1,5 +1,7 @@
 //! Deployed resources.
 
+use skep_protocol::Rejection;
+use skep_protocol::findings::{Finding, Invalid};
 use skep_protocol::value::{
     DecisionRequirementsMetadata, DecisionValue, DefinitionMetadata, DeploymentValue,
 };
@@ -29,6 +31,99 @@ pub fn deployment(out: &mut String, deployed: &DeploymentValue) {
             Object::write(out, |o| entry(o, &item));
         });
     });
+}
+
+/// What would come of a deployment.
+pub fn checked(out: &mut String, checked: &Result<DeploymentValue, Rejection>) {
+    Object::write(out, |o| {
+        o.raw("deployable", if checked.is_ok() { "true" } else { "false" });
+        let invalid = checked.as_ref().err();
+        let findings = invalid.map_or(&[][..], |rejection| &rejection.findings);
+        let further: usize = findings.iter().map(|invalid| invalid.further).sum();
+        let each = findings.iter().flat_map(|invalid| {
+            let of_resource = invalid.findings.iter();
+            of_resource.map(move |finding| (Some(invalid), Some(finding)))
+        });
+        // A refusal that is about no element in particular.
+        let whole = invalid.filter(|rejection| rejection.findings.is_empty());
+        let all = each.chain(whole.map(|_| (None, None)));
+        let reason = invalid.map_or("", |rejection| &rejection.reason);
+        o.array("findings", all, |out, (invalid, of)| {
+            Object::write(out, |o| finding(o, invalid, of, reason));
+        });
+        o.number(
+            "furtherFindings",
+            i64::try_from(further).unwrap_or(i64::MAX),
+        );
+        let deployed = checked.as_ref().ok();
+        o.array(
+            "resources",
+            deployed.into_iter().flat_map(versions),
+            |out, one| {
+                Object::write(out, |o| {
+                    let (kind, id, version, resource_name, duplicate) = one;
+                    o.text("type", kind);
+                    o.text("id", id);
+                    o.number("version", i64::from(version));
+                    o.optional_text("resource", resource_name);
+                    o.raw("changed", if duplicate { "false" } else { "true" });
+                });
+            },
+        );
+    });
+}
+
+fn finding(o: &mut Object, invalid: Option<&Invalid>, finding: Option<&Finding>, reason: &str) {
+    o.optional_text("resource", invalid.map(|it| &*it.resource_name));
+    o.optional_text("rule", finding.map(|it| it.rule.code()));
+    o.optional_text("processId", finding.and_then(|it| it.process_id.as_deref()));
+    o.optional_text("elementId", finding.and_then(|it| it.element_id.as_deref()));
+    match finding.and_then(|it| it.line) {
+        Some(line) => o.number("line", i64::from(line)),
+        None => o.raw("line", "null"),
+    }
+    o.text("message", finding.map_or(reason, |it| &*it.message));
+}
+
+/// Type, id, version and file of each definition, and whether it is there already.
+type Version<'a> = (&'static str, &'a str, i32, Option<&'a str>, bool);
+
+fn versions(deployed: &DeploymentValue) -> impl Iterator<Item = Version<'_>> {
+    fn of<'a>(kind: &'static str) -> impl Fn(&'a DefinitionMetadata) -> Version<'a> {
+        move |it| {
+            (
+                kind,
+                &*it.id,
+                it.version,
+                Some(&*it.resource_name),
+                it.duplicate,
+            )
+        }
+    }
+    let requirements = deployed.decision_requirements.iter().map(|it| {
+        let name = Some(&*it.resource_name);
+        (
+            "DECISION_REQUIREMENTS",
+            &*it.id,
+            it.version,
+            name,
+            it.duplicate,
+        )
+    });
+    let file_of = |key| {
+        let mut files = deployed.decision_requirements.iter();
+        let file = files.find(|file| file.key == key)?;
+        Some(&*file.resource_name)
+    };
+    let decisions = deployed.decisions.iter().map(move |it| {
+        let name = file_of(it.decision_requirements_key);
+        ("DECISION", &*it.id, it.version, name, it.duplicate)
+    });
+    (deployed.processes.iter().map(of("PROCESS")))
+        .chain(decisions)
+        .chain(requirements)
+        .chain(deployed.forms.iter().map(of("FORM")))
+        .chain(deployed.resources.iter().map(of("RESOURCE")))
 }
 
 /// Every field is there, and one of them is not null.

@@ -11,6 +11,9 @@ operations! { "Deployments":
         does: Command(Deploy) takes Files = |call| deployments::deploy(call),
         rpc: [DeployProcess, DeployResource],
     }
+    POST "/skep/v1/deployments/check" () checkDeployment {
+        does: Command(CheckDeployment) takes Files = |call| deployments::check(call),
+    }
     POST "/v2/resources/{resourceKey}/deletion" (resourceKey: Key) deleteResource {
         does: Command(DeleteResource) = |call| system::delete_resource(resourceKey, call.text, call.front),
         rpc: [DeleteResource],
