@@ -1,5 +1,5 @@
 // The cluster: what REST tells of it, with and without storage for searches.
-import { expect, test } from "./journey";
+import { expect, fits, test } from "./journey";
 import { startServer } from "./server.mjs";
 
 test("home leads to the nodes and what they hold", async ({ page, open }) => {
@@ -9,6 +9,20 @@ test("home leads to the nodes and what they hold", async ({ page, open }) => {
   await expect(page.getByText("All partitions have a leader, and all copies are well")).toBeVisible();
   await expect(page.getByText("1 node, 2 partitions, one copy of each")).toBeVisible();
   await expect(page.getByRole("row").nth(1).getByText("Leader")).toHaveCount(2);
+});
+
+test("a drained partition says what is left in it", async ({ page, open }) => {
+  // The page and the nodes are real; that one partition is drained is only said of it.
+  await page.route("**/skep/v1/management/nodes", async (route) => {
+    const answer = await route.fetch();
+    const nodes = (await answer.json()) as Record<string, Record<string, object>>;
+    const left = { isDraining: true, liveElementInstances: 12 };
+    await route.fulfill({ json: { "0": { ...nodes["0"], "2": { ...nodes["0"]?.["2"], ...left } } } });
+  });
+  await open("/cluster");
+  await expect(page.getByRole("columnheader", { name: "Partition 2" })).toHaveText(/draining, 12 elements left/);
+  await expect(page.getByRole("columnheader", { name: "Partition 1" })).toHaveText("Partition 1");
+  await fits(page);
 });
 
 test("nodes and partitions are told without storage as well, and a node that is away is missed", async ({ page }) => {

@@ -53,7 +53,9 @@ export function tellBehind(ms: number) {
 const at = (path: string, parameters: Record<string, string>, query: Record<string, string> = {}): string => {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ""));
   const search = new URLSearchParams(query).toString();
-  return `${base}/v2${filled}${search === "" ? "" : `?${search}`}`;
+  // What is of Skep alone stands beside the API.
+  const root = path.startsWith("/skep/") ? base : `${base}/v2`;
+  return `${root}${filled}${search === "" ? "" : `?${search}`}`;
 };
 
 /** One request that the description has; the answer with its body unread. */

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Check, Crown, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
-import { serverConfiguration } from "../../api/cluster";
+import { nodeStates, serverConfiguration } from "../../api/cluster";
 import { type Topology, topology } from "../../api/topology";
 import { Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
@@ -10,7 +10,7 @@ import { Panel } from "../../parts/Panel";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
 import { number } from "../../text/format";
-import { type Copy, partitionsOf, troubles } from "./state";
+import { type Copy, drained, partitionsOf, troubles } from "./state";
 import "./cluster.css";
 
 const t = text.cluster;
@@ -59,6 +59,9 @@ function Well({ cluster }: { cluster: Topology }) {
 
 function Grid({ cluster }: { cluster: Topology }) {
   const partitions = partitionsOf(cluster);
+  // Who may not see it does without.
+  const states = useQuery(nodeStates());
+  const left = states.data === undefined ? new Map<number, number | undefined>() : drained(states.data);
   const nodes = cluster.brokers.toSorted((a, b) => a.nodeId - b.nodeId);
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what is wider than the page is scrolled by keys as well
@@ -73,6 +76,7 @@ function Grid({ cluster }: { cluster: Topology }) {
             {partitions.map((id) => (
               <th key={id} scope="col">
                 {t.partition(id)}
+                {left.has(id) ? <span className={`cluster-drained${left.get(id) === 0 ? " done" : ""}`}>{t.drained(left.get(id))}</span> : null}
               </th>
             ))}
           </tr>

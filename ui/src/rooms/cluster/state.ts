@@ -1,4 +1,5 @@
 // What is wrong with a cluster, from what it says of itself.
+import type { NodeStates } from "../../api/cluster";
 import type { Topology } from "../../api/topology";
 
 export type Broker = Topology["brokers"][number];
@@ -25,4 +26,15 @@ export function troubles(topology: Topology): Troubles {
     fewCopies: where((found) => found.length < topology.replicationFactor),
     unhealthy: topology.brokers.flatMap((broker) => broker.partitions).filter((copy) => copy.health !== "healthy").length,
   };
+}
+
+/** Partitions that get no new instances, with the elements that are left in them; `undefined` while their leader does not answer. */
+export function drained(nodes: NodeStates): Map<number, number | undefined> {
+  const left = new Map<number, number | undefined>();
+  for (const [id, copy] of Object.values(nodes).flatMap((partitions) => Object.entries(partitions ?? {}))) {
+    if (!copy.isDraining) continue;
+    const known = left.get(Number(id));
+    left.set(Number(id), copy.role === "LEADER" ? copy.liveElementInstances : known);
+  }
+  return left;
 }

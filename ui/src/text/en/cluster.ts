@@ -18,6 +18,7 @@ export const cluster = {
   version: "Version",
   leads: "Leads",
   partition: (id: number) => `Partition ${id}`,
+  drained: (left: number | undefined) => (left === 0 ? "drained" : left === undefined ? "draining" : `draining, ${number(left)} ${left === 1 ? "element" : "elements"} left`),
   absent: "no copy here",
   roles: { leader: "Leader", follower: "Follower", inactive: "Inactive" } as Record<string, string>,
   health: { healthy: "well", unhealthy: "not well", dead: "dead" } as Record<string, string>,
