@@ -37,7 +37,7 @@ test("somebody who has nothing but a browser gets a process to its end", async (
     const run = page.getByRole("region", { name: "Run" });
     await run.getByRole("textbox").fill('{"orderId": "o-1", "amount": 35}');
     await run.getByRole("button", { name: "Start an instance" }).click();
-    await expect(run).toContainText("No worker has taken the job charge-customer");
+    await expect(run).toContainText("No worker asks for charge-customer");
     await run.getByRole("button", { name: "Complete" }).click();
     await run.locator("form").getByRole("button", { name: "Complete" }).click();
 

@@ -36,10 +36,10 @@ test("a process is drawn, refused at its element, mended, deployed, and an insta
   await page.getByRole("button", { name: "Run it" }).click();
   await page.getByRole("button", { name: "Start an instance" }).click();
   const run = page.getByRole("region", { name: "Run" });
-  await expect(run).toContainText("No worker has taken the job draw-it");
+  await expect(run).toContainText("No worker asks for draw-it");
   await expect(page.locator(".board .pill.active")).toHaveText("1");
   await run.getByRole("link", { name: /^\d+$/ }).click();
-  await expect(page.getByText("No worker has taken the job draw-it")).toBeVisible();
+  await expect(page.getByText("No worker asks for draw-it")).toBeVisible();
 });
 
 test("an instance is run on the board: its job failed, retried and completed by hand, and a link shows it again", async ({ page, open, api }) => {

@@ -7,8 +7,7 @@ import { live, once } from "./live";
 export type Instance = Answer<"/process-instances/search", "post">["items"][number];
 export type ElementInstance = Answer<"/element-instances/search", "post">["items"][number];
 export type Variable = Answer<"/variables/search", "post">["items"][number];
-export type Wait = Answer<"/process-instances/{processInstanceKey}/waiting-states", "get">["items"][number];
-export type WaitCause = Wait["waitsFor"][number];
+export type Finding = Answer<"/skep/v1/process-instances/{processInstanceKey}/diagnosis", "get">["items"][number];
 export type Job = Answer<"/jobs/search", "post">["items"][number];
 export type Message = Answer<"/message-subscriptions/search", "post">["items"][number];
 export type InstanceSearch = Body<"/process-instances/search", "post">;
@@ -36,8 +35,9 @@ export const howMany = (filter: Filter) =>
     return { total: page.totalItems, more: page.hasMoreTotalItems };
   });
 
-export const waits = (key: InstanceKey) =>
-  live(["instances", "waits", key], (how) => get("/process-instances/{processInstanceKey}/waiting-states", { processInstanceKey: key }, how), AT_WORK);
+/** Why it does not go on. */
+export const diagnosis = (key: InstanceKey) =>
+  live(["instances", "diagnosis", key], (how) => get("/skep/v1/process-instances/{processInstanceKey}/diagnosis", { processInstanceKey: key }, how), AT_WORK);
 
 export const instanceCounts = (key: InstanceKey, atWork: boolean) =>
   live(["instances", "element-counts", key], (how) =>

@@ -1,8 +1,8 @@
-// From what an element instance waits for to a sentence: what it is, since when, and what would free it.
-import type { Wait, WaitCause } from "../api/instances";
+// From what the server says holds an instance up to a sentence: what it is, since when, and what would free it.
+import type { Finding } from "../api/instances";
 import { type IncidentKey, type InstanceKey, type JobKey, asKey } from "../api/keys";
 import { text } from "../text";
-import { fromNow } from "../text/format";
+import { exact, fromNow } from "../text/format";
 import { countIn, stringIn, stringsIn } from "./fields";
 
 const t = text.instance;
@@ -18,84 +18,92 @@ export interface Cause {
   called?: InstanceKey;
 }
 
-function job(cause: WaitCause, now: number): Cause {
-  const type = stringIn(cause, "type") ?? "?";
-  const worker = stringIn(cause, "worker");
-  const deadline = stringIn(cause, "deadline");
-  const left = t.causes.jobRetries(countIn(cause, "retries"));
-  if (cause.state === "FAILED") return { tone: "waiting", sentence: t.causes.jobBackOff(type), detail: left, since: cause.since };
-  if (worker && deadline) {
-    const late = new Date(deadline).getTime() < now;
-    return {
-      tone: late ? "waiting" : "active",
-      sentence: t.causes.jobAtWork(worker, type),
-      detail: late ? t.causes.jobLate : t.causes.jobUntil(fromNow(deadline, now)),
-      since: cause.since,
-    };
+type Said = Omit<Cause, "remedy" | "since">;
+
+function job({ cause, facts }: Finding, now: number): Said {
+  const type = stringIn(facts, "type") ?? "?";
+  const asked = stringIn(facts, "lastAsked");
+  if (cause === "JOB_AT_WORK") {
+    return { tone: "active", sentence: t.causes.jobAtWork(stringIn(facts, "worker") ?? "?", type), detail: t.causes.jobUntil(fromNow(stringIn(facts, "deadline") ?? "", now)) };
   }
-  return { tone: "waiting", sentence: t.causes.jobWaits(type), remedy: t.remedies.job(type), since: cause.since };
+  if (cause === "JOB_RETRIED") return { tone: "waiting", sentence: t.causes.jobBackOff(type), detail: t.causes.jobRetries(countIn(facts, "retries")) };
+  if (cause === "JOB_WAITS") return { tone: "waiting", sentence: t.causes.jobWaits(type), detail: asked && t.causes.jobAsked(fromNow(asked, now)) };
+  const noted = stringIn(facts, "workersNotedSince");
+  return { tone: "waiting", sentence: t.causes.jobAlone(type), detail: asked ? t.causes.jobAsked(fromNow(asked, now)) : noted && t.causes.jobNever(exact(noted)) };
 }
 
-function task(cause: WaitCause, now: number): Cause {
-  const assignee = stringIn(cause, "assignee");
-  const groups = [...stringsIn(cause, "candidateUsers"), ...stringsIn(cause, "candidateGroups")];
-  const due = stringIn(cause, "dueDate");
+function task({ facts }: Finding, now: number): Said {
+  const assignee = stringIn(facts, "assignee");
+  const groups = [...stringsIn(facts, "candidateUsers"), ...stringsIn(facts, "candidateGroups")];
+  const due = stringIn(facts, "dueDate");
   const sentence = assignee ? t.causes.taskOf(assignee) : groups.length > 0 ? t.causes.taskGroups(groups.join(", ")) : t.causes.task;
-  return { tone: "waiting", sentence, detail: due && t.causes.taskDue(fromNow(due, now)), since: cause.since };
+  return { tone: "waiting", sentence, detail: due && t.causes.taskDue(fromNow(due, now)) };
 }
 
-export function causeOf(cause: WaitCause, now: number): Cause {
-  const { since } = cause;
-  switch (cause.for) {
+function said(finding: Finding, now: number): Said {
+  const { cause, facts } = finding;
+  switch (cause) {
     case "INCIDENT":
       return {
         tone: "incident",
-        sentence: t.causes.incident(text.words.error(stringIn(cause, "errorType") ?? "UNKNOWN")),
-        detail: stringIn(cause, "errorMessage"),
-        since,
-        incident: { key: asKey(stringIn(cause, "incidentKey") ?? ""), job: asKey<JobKey>(stringIn(cause, "jobKey") ?? "") || undefined },
+        sentence: t.causes.incident(text.words.error(stringIn(facts, "errorType") ?? "UNKNOWN")),
+        detail: stringIn(facts, "errorMessage"),
+        incident: { key: asKey(stringIn(facts, "incidentKey") ?? ""), job: asKey<JobKey>(stringIn(facts, "jobKey") ?? "") || undefined },
       };
-    case "JOB":
-      return job(cause, now);
+    case "JOB_WITHOUT_WORKER":
+    case "JOB_WAITS":
+    case "JOB_RETRIED":
+    case "JOB_AT_WORK":
+      return job(finding, now);
     case "USER_TASK":
-      return task(cause, now);
+      return task(finding, now);
     case "MESSAGE": {
-      const key = stringIn(cause, "correlationKey");
-      return { tone: "waiting", sentence: t.causes.message(stringIn(cause, "messageName") ?? "?"), detail: key && t.causes.messageKey(key), remedy: t.remedies.message, since };
+      const key = stringIn(facts, "correlationKey");
+      return { tone: "waiting", sentence: t.causes.message(stringIn(facts, "messageName") ?? "?"), detail: key && t.causes.messageKey(key) };
     }
     case "TIMER": {
-      const due = stringIn(cause, "dueDate");
-      return { tone: "active", sentence: t.causes.timer(due ? fromNow(due, now) : "?"), since };
+      const due = stringIn(facts, "dueDate");
+      return { tone: "active", sentence: t.causes.timer(due ? fromNow(due, now) : "?") };
     }
     case "SIGNAL":
-      return { tone: "waiting", sentence: t.causes.signal(stringIn(cause, "signalName") ?? "?"), since };
+      return { tone: "waiting", sentence: t.causes.signal(stringIn(facts, "signalName") ?? "?") };
     case "CONDITION":
-      return { tone: "waiting", sentence: t.causes.condition(stringIn(cause, "condition") ?? stringIn(cause, "expression") ?? "?"), since };
+      return { tone: "waiting", sentence: t.causes.condition(stringIn(facts, "condition") ?? "?") };
     case "CALLED_INSTANCE":
       return {
         tone: "waiting",
-        sentence: t.causes.called(stringIn(cause, "processDefinitionName") ?? stringIn(cause, "processDefinitionId") ?? "?"),
-        since,
-        called: asKey<InstanceKey>(stringIn(cause, "processInstanceKey") ?? "") || undefined,
+        sentence: t.causes.called(stringIn(facts, "processDefinitionId") ?? "?"),
+        called: asKey<InstanceKey>(stringIn(facts, "processInstanceKey") ?? "") || undefined,
       };
+    case "UNKNOWN":
+      return { tone: "active", sentence: t.nothing };
     default:
-      return { tone: "waiting", sentence: t.causes.unknown(text.words.kind(cause.for)), since };
+      // Of a later version.
+      return { tone: "waiting", sentence: t.causes.unknown(text.words.kind(cause)) };
   }
 }
 
-const order = { incident: 0, waiting: 1, active: 2 } as const;
-
-/** What holds it up most comes first; an incident says all of what its job would say. */
-export function causesOf(wait: Wait, now: number): Cause[] {
-  const stuck = wait.waitsFor.some((cause) => cause.for === "INCIDENT");
-  return wait.waitsFor
-    .filter((cause) => !(stuck && cause.for === "JOB"))
-    .map((cause) => causeOf(cause, now))
-    .toSorted((a, b) => order[a.tone] - order[b.tone]);
+/** The retry of an incident is a button; other remedies are read. */
+export function causeOf(finding: Finding, now: number): Cause {
+  const cause = said(finding, now);
+  const remedy = cause.incident !== undefined || cause.called !== undefined ? undefined : (finding.remedy ?? undefined);
+  return { ...cause, remedy, since: finding.since };
 }
 
-/** Those that need somebody come first. */
-export const byUrgency = (waits: readonly Wait[]): Wait[] =>
-  waits.toSorted((a, b) => rank(a) - rank(b) || (a.since ?? "").localeCompare(b.since ?? ""));
+/** An element instance with all that holds it up. */
+export interface Place {
+  key: Finding["elementInstanceKey"];
+  id: string | null;
+  name: string | null;
+  findings: readonly Finding[];
+}
 
-const rank = (wait: Wait): number => (wait.waitsFor.some((cause) => cause.for === "INCIDENT") ? 0 : 1);
+/** Findings by where they are, in the order in which they came: the server puts those first that need somebody. */
+export function placesOf(findings: readonly Finding[]): Place[] {
+  const places = new Map<string, Place>();
+  for (const finding of findings) {
+    const { elementInstanceKey: key, elementId: id, elementName: name } = finding;
+    places.set(key, { key, id, name, findings: [...(places.get(key)?.findings ?? []), finding] });
+  }
+  return [...places.values()];
+}

@@ -3,12 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { ArrowRight, CircleDot, Clock, TriangleAlert } from "lucide-react";
 import { useState } from "react";
-import { type Instance, type Wait, waits } from "../../api/instances";
+import { type Instance, diagnosis } from "../../api/instances";
 import { useNow } from "../../parts/now";
 import { Shown } from "../../parts/Shown";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
-import { byUrgency, type Cause, causesOf } from "../../parts/causes";
+import { type Cause, type Place as Standing, causeOf, placesOf } from "../../parts/causes";
 import { RetryButton } from "../../parts/RetryButton";
 import { useScope } from "./scope";
 
@@ -18,20 +18,20 @@ const FIRST = 3;
 
 export function Why({ instance }: { instance: Instance }) {
   const [all, showAll] = useState(false);
-  const query = useQuery(waits(instance.processInstanceKey));
+  const query = useQuery(diagnosis(instance.processInstanceKey));
   return (
     <section className="why" aria-label={instance.hasIncident ? t.why : t.whyOk}>
       <h2>{instance.hasIncident ? t.why : t.whyOk}</h2>
       <Shown query={query} rows={1} small>
         {({ items, hasMore }) => {
-          const sorted = byUrgency(items);
+          const sorted = placesOf(items);
           const shown = all ? sorted : sorted.slice(0, FIRST);
           if (sorted.length === 0) return <p className="why-none">{t.nothing}</p>;
           return (
             <>
               <ul className="why-list">
-                {shown.map((wait) => (
-                  <Place key={wait.elementInstanceKey} wait={wait} />
+                {shown.map((place) => (
+                  <Place key={place.key} place={place} />
                 ))}
               </ul>
               {sorted.length > FIRST ? (
@@ -47,17 +47,16 @@ export function Why({ instance }: { instance: Instance }) {
   );
 }
 
-function Place({ wait }: { wait: Wait }) {
+function Place({ place }: { place: Standing }) {
   const now = useNow();
   const { chooseScope } = useScope();
-  const causes = causesOf(wait, now);
+  const causes = place.findings.map((finding) => causeOf(finding, now));
   return (
     <li className="why-place">
-      <button type="button" className="why-element" title={wait.elementId ?? undefined} onClick={() => chooseScope(wait.elementInstanceKey)}>
-        <span className="clip">{wait.elementName ?? wait.elementId}</span>
+      <button type="button" className="why-element" title={place.id ?? undefined} onClick={() => chooseScope(place.key)}>
+        <span className="clip">{place.name ?? place.id}</span>
       </button>
       <ul>
-        {causes.length === 0 ? <li className="why-cause active">{t.nothing}</li> : null}
         {causes.map((cause) => (
           <Sentence key={`${cause.sentence} ${cause.detail} ${cause.incident?.key} ${cause.called}`} cause={cause} />
         ))}

@@ -3,9 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { RotateCcw, X } from "lucide-react";
 import { useState } from "react";
-import { type Instance, instance, variables, waits } from "../../../api/instances";
+import { type Instance, diagnosis, instance, variables } from "../../../api/instances";
 import type { InstanceKey } from "../../../api/keys";
-import { byUrgency } from "../../../parts/causes";
+import { placesOf } from "../../../parts/causes";
 import { Json } from "../../../parts/Json";
 import { Note } from "../../../parts/Note";
 import { Shown } from "../../../parts/Shown";
@@ -82,7 +82,7 @@ function Watching({ watched, again, close, select }: { watched: InstanceKey; aga
 
 function Parts({ instance: found, select }: { instance: Instance; select: (element: string) => void }) {
   const atWork = found.state === "ACTIVE";
-  const places = useQuery({ ...waits(found.processInstanceKey), enabled: atWork });
+  const places = useQuery({ ...diagnosis(found.processInstanceKey), enabled: atWork });
   const data = useQuery(variables(found.processInstanceKey, atWork));
   return (
     <div className="run-parts">
@@ -96,8 +96,8 @@ function Parts({ instance: found, select }: { instance: Instance; select: (eleme
                 <p className="muted">{t.nothing}</p>
               ) : (
                 <ul>
-                  {byUrgency(items).map((wait) => (
-                    <Place key={wait.elementInstanceKey} wait={wait} instance={found} select={select} />
+                  {placesOf(items).map((place) => (
+                    <Place key={place.key} place={place} instance={found} select={select} />
                   ))}
                 </ul>
               )

@@ -2,8 +2,8 @@
 import { Link } from "@tanstack/react-router";
 import { CircleDot, Clock, TriangleAlert } from "lucide-react";
 import { type FormEvent, useId, useState } from "react";
-import type { Wait, WaitCause } from "../../../api/instances";
-import { causeOf } from "../../../parts/causes";
+import type { Finding } from "../../../api/instances";
+import { type Place as Standing, causeOf } from "../../../parts/causes";
 import { failed } from "../../../parts/failed";
 import { useNow } from "../../../parts/now";
 import { text } from "../../../text";
@@ -14,34 +14,31 @@ const t = text.studio.run;
 const icons = { incident: TriangleAlert, waiting: Clock, active: CircleDot } as const;
 
 interface PlaceProps {
-  wait: Wait;
+  place: Standing;
   instance: Watched;
   select: (element: string) => void;
 }
 
-export function Place({ wait, instance, select }: PlaceProps) {
-  // What an incident says its job says too.
-  const stuck = wait.waitsFor.some((cause) => cause.for === "INCIDENT");
-  const shown = wait.waitsFor.filter((cause) => !(stuck && cause.for === "JOB"));
-  const element = wait.elementId;
+export function Place({ place, instance, select }: PlaceProps) {
+  const element = place.id;
   return (
     <li className="run-place">
       <button type="button" className="words-button" title={element ?? undefined} disabled={!element} onClick={() => (element ? select(element) : undefined)}>
-        <span className="clip">{wait.elementName ?? element}</span>
+        <span className="clip">{place.name ?? element}</span>
       </button>
       <ul>
-        {shown.map((cause) => (
-          <One key={JSON.stringify([cause.for, (cause as Record<string, unknown>).elementId, cause.since])} cause={cause} instance={instance} />
+        {place.findings.map((finding) => (
+          <One key={JSON.stringify([actsFor(finding), (finding.facts as Record<string, unknown>).elementId, finding.since])} finding={finding} instance={instance} />
         ))}
       </ul>
     </li>
   );
 }
 
-function One({ cause, instance }: { cause: WaitCause; instance: Watched }) {
+function One({ finding, instance }: { finding: Finding; instance: Watched }) {
   const now = useNow();
   const [act, choose] = useState<Act>();
-  const said = causeOf(cause, now);
+  const said = causeOf(finding, now);
   const Icon = icons[said.tone];
   return (
     <li className={`run-cause ${said.tone}`}>
@@ -52,7 +49,7 @@ function One({ cause, instance }: { cause: WaitCause; instance: Watched }) {
           {said.detail === undefined ? null : <span className="muted"> {said.detail}</span>}
         </p>
         <span className="run-acts">
-          {actsFor(cause).map((each, at) => (
+          {actsFor(finding).map((each, at) => (
             <button key={each} type="button" className={`button small${at === 0 ? " first" : ""}`} aria-expanded={act === each} onClick={() => choose(act === each ? undefined : each)}>
               {t.acts[each]}
             </button>
@@ -64,12 +61,12 @@ function One({ cause, instance }: { cause: WaitCause; instance: Watched }) {
           )}
         </span>
       </div>
-      {act === undefined ? null : <Form key={act} act={act} cause={cause} instance={instance} close={() => choose(undefined)} />}
+      {act === undefined ? null : <Form key={act} act={act} finding={finding} instance={instance} close={() => choose(undefined)} />}
     </li>
   );
 }
 
-function Form({ act, cause, instance, close }: { act: Act; cause: WaitCause; instance: Watched; close: () => void }) {
+function Form({ act, finding, instance, close }: { act: Act; finding: Finding; instance: Watched; close: () => void }) {
   const [variables, write] = useState("{}");
   const [note, setNote] = useState(act === "fail" ? t.failMessage : "");
   const [busy, setBusy] = useState(false);
@@ -81,7 +78,7 @@ function Form({ act, cause, instance, close }: { act: Act; cause: WaitCause; ins
     if (!ready) return;
     setBusy(true);
     try {
-      await run(act, cause, instance, { variables, note: note.trim() });
+      await run(act, finding, instance, { variables, note: note.trim() });
       close();
     } catch (error) {
       failed(error);

@@ -1,6 +1,6 @@
 // What a person can do for an instance that is watched, in the place of workers, people and other systems: by what it waits for.
 import { retry, setVariables } from "../../../api/commands";
-import type { Instance, WaitCause } from "../../../api/instances";
+import type { Finding, Instance } from "../../../api/instances";
 import { completeJob, failJob, throwError } from "../../../api/jobs";
 import { type IncidentKey, type JobKey, type TaskKey, asKey } from "../../../api/keys";
 import { broadcast, publish } from "../../../api/messages";
@@ -20,28 +20,28 @@ export interface Given {
 export type Watched = Pick<Instance, "processInstanceKey" | "tenantId">;
 
 /** Which of them fit, the most likely one first. */
-export function actsFor(cause: WaitCause): readonly Act[] {
-  if (cause.for === "INCIDENT") return ["retry"];
-  if (cause.for === "JOB") return ["complete", "fail", "error"];
-  if (cause.for === "USER_TASK") return ["finish"];
-  if (cause.for === "MESSAGE") return ["publish"];
-  if (cause.for === "SIGNAL") return ["broadcast"];
-  return cause.for === "CONDITION" ? ["set"] : [];
+export function actsFor({ cause }: Pick<Finding, "cause">): readonly Act[] {
+  if (cause === "INCIDENT") return ["retry"];
+  if (cause.startsWith("JOB_")) return ["complete", "fail", "error"];
+  if (cause === "USER_TASK") return ["finish"];
+  if (cause === "MESSAGE") return ["publish"];
+  if (cause === "SIGNAL") return ["broadcast"];
+  return cause === "CONDITION" ? ["set"] : [];
 }
 
 /** The text that an act needs beside variables. */
 export const noteOf = (act: Act): "message" | "code" | undefined => (act === "fail" ? "message" : act === "error" ? "code" : undefined);
 export const takesVariables = (act: Act): boolean => act !== "fail";
 
-export async function run(act: Act, cause: WaitCause, { processInstanceKey: instance, tenantId: tenant }: Watched, { variables, note }: Given): Promise<unknown> {
-  const job = asKey<JobKey>(stringIn(cause, "jobKey") ?? "");
+export async function run(act: Act, { facts }: Finding, { processInstanceKey: instance, tenantId: tenant }: Watched, { variables, note }: Given): Promise<unknown> {
+  const job = asKey<JobKey>(stringIn(facts, "jobKey") ?? "");
   if (act === "complete") return completeJob(job, variables);
   if (act === "fail") return failJob(job, note, 0);
   if (act === "error") return throwError(job, note, variables);
-  if (act === "finish") return completeTaskWith(asKey<TaskKey>(stringIn(cause, "userTaskKey") ?? ""), variables);
-  if (act === "publish") return publish({ name: stringIn(cause, "messageName") ?? "", key: stringIn(cause, "correlationKey") ?? "", variables, id: "", timeToLive: 0, tenant });
-  if (act === "broadcast") return broadcast({ name: stringIn(cause, "signalName") ?? "", variables, tenant });
+  if (act === "finish") return completeTaskWith(asKey<TaskKey>(stringIn(facts, "userTaskKey") ?? ""), variables);
+  if (act === "publish") return publish({ name: stringIn(facts, "messageName") ?? "", key: stringIn(facts, "correlationKey") ?? "", variables, id: "", timeToLive: 0, tenant });
+  if (act === "broadcast") return broadcast({ name: stringIn(facts, "signalName") ?? "", variables, tenant });
   if (variables.trim() !== "{}") await setVariables(instance, variables);
-  if (act === "retry") return retry(asKey<IncidentKey>(stringIn(cause, "incidentKey") ?? ""), asKey<JobKey>(stringIn(cause, "jobKey") ?? "") || undefined);
+  if (act === "retry") return retry(asKey<IncidentKey>(stringIn(facts, "incidentKey") ?? ""), asKey<JobKey>(stringIn(facts, "jobKey") ?? "") || undefined);
   return undefined;
 }
