@@ -22,6 +22,9 @@ test("a process is drawn, refused at its element, mended, deployed, and an insta
   await page.keyboard.press("Escape");
   await page.locator('.djs-context-pad [data-action="replace"]').click({ timeout: 5_000 });
   await page.locator('[data-id="replace-with-service-task"]').click({ timeout: 5_000 });
+  // Before anybody deploys it, the server has looked at it.
+  await expect(page.getByRole("button", { name: "1 finding" })).toBeVisible();
+  await expect(page.locator(".finding-mark")).toHaveCount(1);
   await page.getByRole("button", { name: "Deploy" }).click();
   const refused = page.getByRole("alert");
   await expect(refused).toContainText("The server refuses it for");
@@ -30,9 +33,10 @@ test("a process is drawn, refused at its element, mended, deployed, and an insta
   await page.locator(".bio-properties-panel-group-header-title", { hasText: "Task definition" }).click({ timeout: 5_000 });
   await page.locator('[data-entry-id="taskDefinitionType"] [contenteditable], [data-entry-id="taskDefinitionType"] input').first().fill("draw-it", { timeout: 5_000 });
   await page.keyboard.press("Tab");
+  await expect(page.getByText("Would be version 1")).toBeVisible();
+  await expect(page.locator(".finding-mark")).toHaveCount(0);
   await page.getByRole("button", { name: "Deploy" }).click();
   await expect(page.getByText(/is deployed as version 1/)).toBeVisible();
-  await expect(page.locator(".finding-mark")).toHaveCount(0);
   await page.getByRole("button", { name: "Run it" }).click();
   await page.getByRole("button", { name: "Start an instance" }).click();
   const run = page.getByRole("region", { name: "Run" });

@@ -7,12 +7,22 @@ import type { Definition } from "./processes";
 
 export type Deployment = Answer<"/deployments", "post">;
 
-/** `tenant` is whose they become, where tenants are kept apart. */
-export function deploy(files: readonly File[], tenant: string | undefined): Promise<Deployment> {
+export type Checked = Answer<"/skep/v1/deployments/check", "post">;
+
+function formOf(files: readonly File[], tenant: string | undefined): FormData {
   const form = new FormData();
   if (tenant !== undefined) form.append("tenantId", tenant);
   for (const file of files) form.append("resources", file, file.name);
-  const sent = send("post", "/deployments", {}, form).then(async (answer) => (await answer.json()) as Deployment);
+  return form;
+}
+
+/** What would come of a deployment. */
+export const check = (files: readonly File[], tenant: string | undefined, signal?: AbortSignal): Promise<Checked> =>
+  send("post", "/skep/v1/deployments/check", {}, formOf(files, tenant), { signal }).then(async (answer) => (await answer.json()) as Checked);
+
+/** `tenant` is whose they become, where tenants are kept apart. */
+export function deploy(files: readonly File[], tenant: string | undefined): Promise<Deployment> {
+  const sent = send("post", "/deployments", {}, formOf(files, tenant)).then(async (answer) => (await answer.json()) as Deployment);
   return done(sent);
 }
 

@@ -1,8 +1,8 @@
-// One draft: drawn, kept while it is drawn, deployed, and started. What the server refuses is shown where it is wrong.
+// One draft: drawn, kept and checked while it is drawn, deployed, and started. What the server refuses is shown where it is wrong.
 import { Link, getRouteApi } from "@tanstack/react-router";
-import { Download, GitCompare, Play, Redo2, Rocket, Undo2 } from "lucide-react";
-import { Suspense, lazy, useEffect, useRef, useState } from "react";
-import { type Deployment, deploy } from "../../api/commands";
+import { Download, GitCompare, Play, Redo2, Rocket, TriangleAlert, Undo2 } from "lucide-react";
+import { Suspense, lazy, useEffect, useMemo, useRef, useState } from "react";
+import { type Deployment, check, deploy } from "../../api/commands";
 import { Problem } from "../../api/problem";
 import { failed } from "../../parts/failed";
 import { Note } from "../../parts/Note";
@@ -13,11 +13,12 @@ import { text } from "../../text";
 import { Compare, useCompared } from "./compare/Compare";
 import { draft, keep } from "./drafts";
 import type { Editor } from "./editor";
-import { type Finding, findingsOf } from "./findings";
+import { type Finding, findingsOf, verdict } from "./findings";
 import { type Kind, kindOf, nameOf, processOf } from "./kinds";
 import { Outcome } from "./Outcome";
 import { Run } from "./run/Run";
 import { keyOf, useWatched } from "./run/watched";
+import { useCheck } from "./useCheck";
 import "./studio.css";
 
 const boards = { bpmn: lazy(() => import("./Board")), dmn: lazy(() => import("./DmnBoard")), form: lazy(() => import("./FormBoard")) } as const;
@@ -55,7 +56,8 @@ function Drawn({ id, source }: { id: string; source: string }) {
   const [xml, setXml] = useState(source);
   const [kept, setKept] = useState(true);
   const [editor, setEditor] = useState<Editor>();
-  const [findings, setFindings] = useState(NONE);
+  /** The list of findings is open: somebody wanted to see it, or to deploy. */
+  const [listed, list] = useState(false);
   const [shown, show] = useState<string>();
   const [outcome, setOutcome] = useState<Deployment>();
   const [busy, setBusy] = useState(false);
@@ -72,10 +74,13 @@ function Drawn({ id, source }: { id: string; source: string }) {
   const comparing = search.compare !== undefined && kind === "bpmn";
   const compared = useCompared(processOf(xml), xml, comparing);
   const compare = () => void navigate({ search: comparing ? {} : { compare: "1" } });
-  const latestXml = useRef(source);
+  const latest = useMemo(() => new File([xml], file, { type: types[kind] }), [xml, file, kind]);
+  const latestFile = useRef(latest);
   useEffect(() => {
-    latestXml.current = xml;
+    latestFile.current = latest;
   });
+  const [checked, tell] = useCheck(editor && choice.ready ? latest : undefined, choice.tenant);
+  const findings = useMemo(() => (checked === undefined ? NONE : findingsOf(checked)), [checked]);
   const changed = (next: string) => {
     setXml(next);
     setKept(keep(id, next));
@@ -84,12 +89,18 @@ function Drawn({ id, source }: { id: string; source: string }) {
   const send = async () => {
     setBusy(true);
     setOutcome(undefined);
+    const files = [latestFile.current];
     try {
-      setOutcome(await deploy([new File([latestXml.current], file, { type: types[kind] })], choice.tenant));
-      setFindings(NONE);
+      setOutcome(await deploy(files, choice.tenant));
+      tell(undefined);
+      list(false);
     } catch (error) {
-      if (error instanceof Problem && error.status === 400) setFindings(findingsOf(error.detail));
-      else failed(error);
+      const why = error instanceof Problem && error.status === 400 ? await check(files, choice.tenant).catch(() => undefined) : undefined;
+      if (why === undefined || why.deployable) failed(error);
+      else {
+        tell(why);
+        list(true);
+      }
     } finally {
       setBusy(false);
     }
@@ -104,6 +115,16 @@ function Drawn({ id, source }: { id: string; source: string }) {
         <span className={kept ? "faint" : "bad"} role="status">
           {kept ? t.kept : t.notKept}
         </span>
+        {checked === undefined || outcome !== undefined ? null : checked.deployable ? (
+          <span className="faint" role="status">
+            {verdict(checked)}
+          </span>
+        ) : (
+          <button type="button" className="button small verdict" aria-expanded={listed} onClick={() => list(!listed)}>
+            <TriangleAlert size={14} aria-hidden="true" />
+            {verdict(checked)}
+          </button>
+        )}
         <span className="grow" />
         <button type="button" className="button icon" aria-label={t.undo} title={t.undo} disabled={!editor} onClick={() => editor?.undo()}>
           <Undo2 size={14} aria-hidden="true" />
@@ -134,7 +155,7 @@ function Drawn({ id, source }: { id: string; source: string }) {
         </button>
       </div>
       {outcome ? <Outcome deployment={outcome} run={(process) => run("start", process)} /> : null}
-      {findings.length > 0 ? (
+      {listed && findings.length > 0 ? (
         <section className="findings" role="alert" aria-label={t.findings(findings.length)}>
           <h2>{t.findings(findings.length)}</h2>
           <ul>

@@ -1,22 +1,26 @@
-// A refusal is read for where it points.
+// Findings stand at their elements, and a draft is told what it would become.
 import { expect, test } from "vitest";
-import { findingsOf } from "./findings";
+import type { Checked } from "../../api/commands";
+import { findingsOf, verdict } from "./findings";
 
-test("findings stand at their elements, each with its code", () => {
-  const detail = `Command 'CREATE' rejected with code 'INVALID_ARGUMENT': Expected to deploy new resources, but encountered the following errors:
-'bad.bpmn':
-- Element: t (serviceTask) in process 'bad'
-    - ERROR[EXTENSION_MISSING]: A service task must have exactly one 'zeebe:taskDefinition', but has none. Add it (line 3)
-    - ERROR: Must have something else
-- Element: u (userTask) in process 'bad'
-    - ERROR[X]: no`;
-  expect(findingsOf(detail)).toEqual([
-    { element: "t", code: "EXTENSION_MISSING", message: "A service task must have exactly one 'zeebe:taskDefinition', but has none. Add it (line 3)" },
-    { element: "t", code: undefined, message: "Must have something else" },
-    { element: "u", code: "X", message: "no" },
+type Found = Checked["findings"][number];
+const found = (part: Partial<Found>): Found => ({ resource: "a.bpmn", rule: "X", processId: "p", elementId: null, line: null, message: "no", ...part });
+const refused = (...findings: Found[]): Checked => ({ deployable: false, findings, furtherFindings: 2, resources: [] });
+const accepted = (...resources: [version: number, changed: boolean][]): Checked => ({
+  deployable: true, findings: [], furtherFindings: 0,
+  resources: resources.map(([version, changed], at) => ({ type: "PROCESS", id: `p${at}`, version, resource: "a.bpmn", changed })),
+});
+
+test("findings name their element, or else their line", () => {
+  expect(findingsOf(refused(found({ elementId: "t", line: 3 }), found({ rule: null, line: 7 }), found({})))).toEqual([
+    { element: "t", code: "X", message: "no" },
+    { element: undefined, code: undefined, message: "no (line 7)" },
+    { element: undefined, code: "X", message: "no" },
   ]);
 });
 
-test("what is said otherwise is said as it is", () => {
-  expect(findingsOf("The body is too large.")).toEqual([{ element: undefined, code: undefined, message: "The body is too large." }]);
+test("a verdict counts all findings, or names the version", () => {
+  expect(verdict(refused(found({})))).toBe("3 findings");
+  expect(verdict(accepted([1, false], [4, false]))).toBe("As it is deployed");
+  expect(verdict(accepted([2, true], [5, true]))).toBe("Would be version 5");
 });

@@ -1,4 +1,6 @@
-// What the server found against a deployment, as it says it in its refusal: by element, with a code.
+// What the server finds against a draft, by element, and which version it would become.
+import type { Checked } from "../../api/commands";
+import { text } from "../../text";
 
 export interface Finding {
   /** Where: the id of an element, if it names one. */
@@ -7,21 +9,18 @@ export interface Finding {
   message: string;
 }
 
-const ELEMENT = /^- Element: (\S+)/;
-const ERROR = /^\s+- (?:ERROR|WARNING)(?:\[(\w+)\])?:\s*(.*)$/;
+/** The line is of use only where no element is named. */
+export const findingsOf = ({ findings }: Checked): Finding[] =>
+  findings.map(({ elementId, rule, line, message }) => ({
+    element: elementId ?? undefined,
+    code: rule ?? undefined,
+    message: elementId === null && line !== null ? text.studio.atLine(message, line) : message,
+  }));
 
-/** What has another form is one finding, in the server's words. */
-export function findingsOf(detail: string): Finding[] {
-  const found: Finding[] = [];
-  let element: string | undefined;
-  for (const line of detail.split("\n")) {
-    const [, id] = ELEMENT.exec(line) ?? [];
-    if (id !== undefined) {
-      element = id;
-      continue;
-    }
-    const [whole, code, message] = ERROR.exec(line) ?? [];
-    if (whole !== undefined) found.push({ element, code, message: message ?? "" });
-  }
-  return found.length > 0 ? found : [{ element: undefined, code: undefined, message: detail }];
+/** In one line: what stands against it, or what it would become. */
+export function verdict(checked: Checked): string {
+  const { deployable, findings, furtherFindings, resources } = checked;
+  if (!deployable) return text.studio.wrong(findings.length + furtherFindings);
+  if (resources.every(({ changed }) => !changed)) return text.studio.unchanged;
+  return text.studio.becomes(Math.max(...resources.map(({ version }) => version)));
 }
