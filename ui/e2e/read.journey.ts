@@ -98,14 +98,36 @@ test("a pasted key is found, whatever it is the key of", async ({ page, open, ap
 
 test("jobs say who works on them, and which nobody takes", async ({ page, open }) => {
   await open("/jobs");
-  await page.getByRole("link", { name: /charge-card/ }).click();
-  await expect(page.getByRole("list", { name: "Workers of the last day" })).toContainText("payments-7f9c");
+  const alone = page.getByRole("row", { name: /estimate-repair/ });
+  await expect(alone).toContainText("no worker asks");
+  await page.getByRole("navigation", { name: "Job types" }).getByRole("link", { name: /charge-card/ }).click();
+  await expect(page.getByRole("list", { name: "Workers" })).toContainText("payments-7f9c");
   await page.getByRole("link", { name: "Failed", exact: true }).click();
   await expect(page).toHaveURL(/jobs\/charge-card\?view=failed/);
   await expect(page.locator('.list-head [aria-current="page"]')).toHaveText(["Failed"]);
   await expect(page.getByRole("row").nth(2)).toContainText("card network");
   await page.getByRole("link", { name: /estimate-repair/ }).click();
-  await expect(page.getByText("No worker has finished a job of the type estimate-repair within a day.")).toBeVisible();
+  await expect(page.getByText(/No worker has asked since .* Start one for jobs of the type estimate-repair/)).toBeVisible();
+});
+
+test("a worker that begins to ask is seen: by its type, and where its job is", async ({ page, empty }) => {
+  const api = client(empty.url);
+  await api.deploy([["order.bpmn", await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8")]]);
+  const { processInstanceKey } = await api.start("order", { orderId: "o-1", amount: 5 });
+  await page.goto(`${empty.url}/ui/jobs`);
+  const row = page.getByRole("row", { name: /charge-card/ });
+  await expect(row).toContainText("no worker asks");
+  await page.goto(`${empty.url}/ui/processes/i/${processInstanceKey}`);
+  const why = page.getByRole("region", { name: "What it waits for" });
+  await expect(why).toContainText("No worker asks for charge-card");
+  expect(await api.jobs("charge-card", 1, "w-1")).toHaveLength(1);
+  // The page may ask before the row says so, and again after fifty times as long as that answer took: seldom, on a machine that is busy.
+  await expect(why).toContainText("Worker w-1 is at work on charge-card", { timeout: 120_000 });
+  await page.goto(`${empty.url}/ui/jobs`);
+  await expect(row).toContainText("w-1");
+  await expect(row).not.toContainText("no worker asks");
+  await row.getByRole("link").click();
+  await expect(page.getByRole("list", { name: "Workers" }).getByRole("listitem")).toContainText(["w-11 at work"]);
 });
 
 test("names of people who do not mean well are names", async ({ page, open, api }) => {

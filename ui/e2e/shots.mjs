@@ -22,7 +22,7 @@ const taken = await camera(to);
 const shoot = (base, pages, wanted = looks, first = undefined) => taken.shoot(base, pages.filter(([name]) => wantedNames.test(name)), wanted, first);
 
 const empty = await startServer();
-await shoot(empty.url, [["empty-home", "/"], ["empty-processes", "/processes"], ["empty-incidents", "/incidents"], ["empty-batches", "/batches"], ["empty-tasks", "/tasks"], ["empty-decisions", "/decisions"], ["empty-messages", "/messages"], ["empty-monitor", "/monitor"]]);
+await shoot(empty.url, [["empty-home", "/"], ["empty-processes", "/processes"], ["empty-incidents", "/incidents"], ["empty-batches", "/batches"], ["empty-tasks", "/tasks"], ["empty-jobs", "/jobs"], ["empty-decisions", "/decisions"], ["empty-messages", "/messages"], ["empty-monitor", "/monitor"]]);
 await empty.stop();
 
 const off = await startServer(["camunda.data.secondary-storage.type=none"]);
@@ -95,6 +95,10 @@ await shoot(full.url, [
   ["messages-send", "/messages", (page) => page.getByRole("button", { name: "Send" }).first().click()],
   ["studio", "/studio"],
   ["studio-run", "/studio?sample=order", watch(stuck)],
+  ["studio-found", "/studio", async (page) => {
+    await page.getByLabel("Open a file").setInputFiles({ name: "found.bpmn", mimeType: "text/xml", buffer: Buffer.from(order.replace(/<zeebe:taskDefinition [^>]*>/, "")) });
+    await page.locator(".verdict").click();
+  }],
   ["studio-compare", "/studio?sample=order", async (page) => {
     await page.locator(".djs-shape").first().waitFor();
     await page.getByRole("button", { name: "Compare", exact: true }).click();
@@ -111,6 +115,14 @@ await shoot(full.url, [
   ["monitor", "/monitor"],
   ["monitor-day", "/monitor?span=day", (page) => page.getByText("The figures").first().click()],
   ["cluster", "/cluster"],
+  ["cluster-drained", "/cluster", async (page) => {
+    const states = "**/skep/v1/management/nodes";
+    const drained = { role: "LEADER", isDraining: true, liveElementInstances: 0 };
+    await page.route(states, (route) => route.fulfill({ json: { "0": { "1": { ...drained, liveElementInstances: 12 }, "2": drained } } }));
+    await page.reload();
+    await page.locator(".cluster-drained").first().waitFor();
+    await page.unroute(states);
+  }],
   ["feel", "/feel"],
   ["feel-warned", `/feel?${new URLSearchParams({ expression: "sum(for line in lines return line.count * line.price) + missing", with: '{"lines": [{"count": 2, "price": 9.90}]}' })}`],
   ["feel-wrong", `/feel?${new URLSearchParams({ expression: "amount +\n  if x then" })}`],

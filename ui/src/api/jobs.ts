@@ -1,11 +1,12 @@
 // Questions about jobs: what is asked of workers, and who answers.
-import { type Answer, type Body, command, post } from "./client";
+import { type Answer, type Body, command, get, post } from "./client";
 import type { JobKey } from "./keys";
 import { PAGE, useList } from "./list";
 import { done, live } from "./live";
 import { here } from "./tenant";
 
 export type JobRow = Answer<"/jobs/search", "post">["items"][number];
+export type JobTypes = Answer<"/skep/v1/job-types", "get">;
 export type JobType = Answer<"/jobs/statistics/by-types", "post">["items"][number];
 export type JobWorker = Answer<"/jobs/statistics/by-workers", "post">["items"][number];
 type JobFilter = NonNullable<Body<"/jobs/search", "post">["filter"]>;
@@ -18,6 +19,9 @@ const day = () => ({ from: new Date(Date.now() - DAY).toISOString(), to: new Dat
 /** Types of jobs that were asked for, done or failed within a day. */
 export const jobTypes = () =>
   live(["jobs", "types"], (how) => post("/jobs/statistics/by-types", {}, { filter: day(), page: { limit: 1000 } }, how), 10_000);
+
+/** Which types wait for a worker now, and who asks for them. */
+export const jobWork = () => live(["jobs", "work"], (how) => get("/skep/v1/job-types", {}, { signal: how.signal }), 5_000);
 
 /** Who did, or failed, jobs of a type within a day. */
 export const jobWorkers = (type: string) =>

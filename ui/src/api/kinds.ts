@@ -28,7 +28,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Those whose answers change as time goes by: they are about the last hour or day. */
-const BY_TIME = new Set(["jobs types", "jobs workers", "admin usage"]);
+const BY_TIME = new Set(["jobs types", "jobs work", "jobs workers", "admin usage"]);
 
 /** `undefined`: of this question the pulse cannot speak. */
 export function kindsOf(key: QueryKey): readonly string[] | undefined {

@@ -1,18 +1,20 @@
-// The jobs of one type, and the workers that took them.
+// The jobs of one type, and the workers that ask for them.
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type JobRow, VIEWS, type View, jobWorkers, useJobs } from "../../api/jobs";
 import { router } from "../../app/router";
 import { NextWindow } from "../../parts/NextWindow";
 import { Note } from "../../parts/Note";
+import { useNow } from "../../parts/now";
 import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
 import { type Col, Table } from "../../parts/Table";
 import { useTenantColumn } from "../../parts/tenant";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
-import { atLeast } from "../../text/format";
+import { atLeast, exact, fromNow } from "../../text/format";
 import type { JobSearch } from "./search";
+import { type Type, type Worker, isAlone, workersOf } from "./types";
 
 const t = text.jobs;
 
@@ -37,13 +39,21 @@ const columns: readonly Col<JobRow>[] = [
   { id: "since", name: t.since, width: 112, number: true, cell: (row) => <Time at={row.creationTime} /> },
 ];
 
-export function OfType({ type, search }: { type: string; search: JobSearch }) {
+interface OfTypeProps {
+  type: string;
+  search: JobSearch;
+  /** What the nodes know of it; `undefined`: nothing. */
+  known: Type | undefined;
+  since: string | null;
+}
+
+export function OfType({ type, search, known, since }: OfTypeProps) {
   const view: View = VIEWS.find((each) => each === search.view) ?? "open";
   const { query, list } = useJobs(type, view, search.after);
   const shown = useTenantColumn(columns, "element");
   return (
     <section className="list" aria-label={t.listed}>
-      <Head type={type} />
+      <Head type={type} known={known} since={since} />
       <div className="list-head">
         <span className="row" role="group" aria-label={t.state}>
           {VIEWS.map((each) => (
@@ -75,33 +85,48 @@ export function OfType({ type, search }: { type: string; search: JobSearch }) {
   );
 }
 
-function Head({ type }: { type: string }) {
-  const workers = useQuery(jobWorkers(type));
+function Head({ type, known, since }: Omit<OfTypeProps, "search">) {
+  const now = useNow();
+  const counted = useQuery(jobWorkers(type));
+  const alone = known !== undefined && isAlone(known, now);
+  const workers = workersOf(known?.workers ?? [], counted.data?.items ?? []);
   return (
     <header className="side-head">
       <h2 className="mono clip" title={type}>
         {type}
       </h2>
-      <Shown query={workers} rows={1} small>
-        {({ items }) => {
-          const named = items.filter((each) => each.worker !== "");
-          if (named.length === 0) return <p className="job-none">{t.workersNone(type)}</p>;
-          return (
+      {alone ? (
+        <p className="job-none" role="status">
+          <b>{known.lastAsked !== null ? t.askedLast(fromNow(known.lastAsked, now)) : since !== null ? t.askedNever(exact(since)) : t.noWorker}</b> {t.start(type)}
+        </p>
+      ) : null}
+      <Shown query={counted} rows={1} small>
+        {() =>
+          workers.length === 0 ? (
+            alone ? null : <p className="faint">{t.workersNone}</p>
+          ) : (
             <ul className="job-workers" aria-label={t.workers}>
-              {named.map((each) => (
-                <li key={each.worker}>
-                  <span className="clip">{each.worker}</span>
-                  <span className="faint figure">{t.done(each.completed.count)}</span>
-                  {each.failed.count > 0 ? <span className="bad figure">{t.failed(each.failed.count)}</span> : null}
-                  <span className="faint">
-                    <Time at={each.completed.lastUpdatedAt ?? each.failed.lastUpdatedAt} />
-                  </span>
-                </li>
+              {workers.map((each) => (
+                <OneWorker key={each.name} worker={each} />
               ))}
             </ul>
-          );
-        }}
+          )
+        }
       </Shown>
     </header>
+  );
+}
+
+function OneWorker({ worker: { name, now, done, failed, last } }: { worker: Worker }) {
+  return (
+    <li title={now === undefined || now.nodes.length === 0 ? undefined : t.connected(now.nodes.join(", "), now.ways.map((way) => t.ways[way]).join(", "))}>
+      <span className="clip">{name || t.unnamed}</span>
+      {now !== undefined && now.inFlight > 0 ? <span className="job-busy figure">{t.atWork(now.inFlight)}</span> : null}
+      {done > 0 ? <span className="faint figure">{t.done(done)}</span> : null}
+      {failed > 0 ? <span className="bad figure">{t.failed(failed)}</span> : null}
+      <span className="faint">
+        <Time at={last} />
+      </span>
+    </li>
   );
 }

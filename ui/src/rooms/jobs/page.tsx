@@ -1,13 +1,16 @@
-// Jobs: which types there are, who works on them, and what waits.
+// Jobs: which types there are, what waits, and who asks for it.
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { type JobType, jobTypes } from "../../api/jobs";
+import { jobTypes, jobWork } from "../../api/jobs";
 import { Note } from "../../parts/Note";
+import { useNow } from "../../parts/now";
 import { PageTitle } from "../../parts/PageTitle";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
 import { OfType } from "./OfType";
+import { Overview } from "./Overview";
 import { type JobSearch, jobSearch } from "./search";
+import { type Type, isAlone, joined } from "./types";
 import "../../parts/list.css";
 import "../../parts/sides.css";
 import "./jobs.css";
@@ -17,34 +20,38 @@ const t = text.jobs;
 export function Jobs() {
   const { type } = useParams({ strict: false });
   const search = jobSearch(useSearch({ strict: false }));
-  const types = useQuery(jobTypes());
+  const now = useNow();
+  const counted = useQuery(jobTypes());
+  const work = useQuery(jobWork());
   return (
     <>
       <PageTitle title={t.title} />
-      <Shown query={types} rows={8}>
-        {({ items }) =>
-          items.length === 0 && type === undefined ? (
-            <Note title={t.none}>{t.noneText}</Note>
-          ) : (
+      <Shown query={work} rows={8}>
+        {(asked) => {
+          // The statistics only add to what is known now.
+          const types = joined(counted.data?.items ?? [], asked, now);
+          if (types.length === 0 && type === undefined) return <Note title={t.none}>{t.noneText}</Note>;
+          const wanted = (search.find ?? "").toLowerCase();
+          const matching = types.filter(({ name }) => name.toLowerCase().includes(wanted));
+          return (
             <div className={`sides${type === undefined ? "" : " one"}`}>
-              <Types types={items} chosen={type} search={search} />
-              {type === undefined ? <Note title={t.choose} /> : <OfType key={type} type={type} search={search} />}
+              <Types types={matching} chosen={type} search={search} />
+              {type === undefined ? (
+                <Overview types={matching} work={asked} />
+              ) : (
+                <OfType key={type} type={type} search={search} known={types.find((each) => each.name === type)} since={asked.since} />
+              )}
             </div>
-          )
-        }
+          );
+        }}
       </Shown>
     </>
   );
 }
 
-/** Those that fail first, then those without workers, then by name. */
-const order = (a: JobType, b: JobType): number =>
-  b.failed.count - a.failed.count || Number(b.workers === 0) - Number(a.workers === 0) || a.jobType.localeCompare(b.jobType);
-
-function Types({ types, chosen, search }: { types: readonly JobType[]; chosen: string | undefined; search: JobSearch }) {
+function Types({ types, chosen, search }: { types: readonly Type[]; chosen: string | undefined; search: JobSearch }) {
+  const now = useNow();
   const navigate = useNavigate();
-  const wanted = (search.find ?? "").toLowerCase();
-  const shown = types.filter((each) => each.jobType.toLowerCase().includes(wanted)).toSorted(order);
   return (
     <nav className="side" aria-label={t.types}>
       <div className="side-find">
@@ -59,18 +66,19 @@ function Types({ types, chosen, search }: { types: readonly JobType[]; chosen: s
         />
       </div>
       <ul>
-        {shown.length === 0 ? <li className="side-none faint">{t.noMatch}</li> : null}
-        {shown.slice(0, 500).map((each) => (
-          <li key={each.jobType}>
-            <Link to="/jobs/$type" params={{ type: each.jobType }} search={{ find: search.find }} className="side-item" aria-current={each.jobType === chosen ? "page" : undefined}>
-              <span className="clip mono" title={each.jobType}>
-                {each.jobType}
+        {types.length === 0 ? <li className="side-none faint">{t.noMatch}</li> : null}
+        {types.slice(0, 500).map((each) => (
+          <li key={each.name}>
+            <Link to="/jobs/$type" params={{ type: each.name }} search={{ find: search.find }} className="side-item" aria-current={each.name === chosen ? "page" : undefined}>
+              <span className="clip mono" title={each.name}>
+                {each.name}
               </span>
-              {each.failed.count > 0 ? <span className="side-bad figure">{t.failed(each.failed.count)}</span> : null}
-              {each.failed.count === 0 && each.workers === 0 ? (
+              {isAlone(each, now) ? (
                 <span className="side-waiting" title={t.noWorkerHint}>
                   {t.noWorker}
                 </span>
+              ) : each.failed > 0 ? (
+                <span className="side-bad figure">{t.failed(each.failed)}</span>
               ) : null}
             </Link>
           </li>
