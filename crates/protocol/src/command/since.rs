@@ -6,19 +6,54 @@
 use super::{Command, Request};
 use crate::origin::Claims;
 
-/// Users and what they may do, signals of tenants and of callers whose permissions are checked, more and fewer partitions.
+/// Users and what they may do, signals of tenants and of callers whose permissions are checked, more and fewer partitions, checks of
+/// deployments.
 const SECOND: u32 = 2;
 
 impl Request {
-    /// Nodes of an earlier version do not know the records to which it leads.
+    /// Nodes of an earlier version do not know the command, or the records to which it leads. A new command is of the newest version.
     pub fn since(&self) -> u32 {
         let is_checked = || !matches!(self.claims, Claims::Anonymous | Claims::Internal);
         match &self.command {
-            Command::Identity(_) | Command::ScaleUp { .. } => SECOND,
+            Command::Identity(_) | Command::ScaleUp { .. } | Command::CheckDeployment(_) => SECOND,
             // It may have events that wait for signals.
             Command::Deploy(_) if !self.tenant.is_default() => SECOND,
             Command::BroadcastSignal(_) if is_checked() || !self.tenant.is_default() => SECOND,
-            _ => 1,
+            Command::Deploy(_)
+            | Command::DeleteResource { .. }
+            | Command::CreateProcessInstance(_)
+            | Command::CancelProcessInstance { .. }
+            | Command::MigrateProcessInstance(_)
+            | Command::ModifyProcessInstance(_)
+            | Command::BanInstance { .. }
+            | Command::ActivateJobs(_)
+            | Command::CompleteJob { .. }
+            | Command::FailJob(_)
+            | Command::ThrowError(_)
+            | Command::UpdateJob { .. }
+            | Command::PublishMessage(_)
+            | Command::CorrelateMessage(_)
+            | Command::BroadcastSignal(_)
+            | Command::EvaluateConditionals(_)
+            | Command::CreateClusterVariable(_)
+            | Command::UpdateClusterVariable(_)
+            | Command::DeleteClusterVariable { .. }
+            | Command::ResolveIncident { .. }
+            | Command::SetVariables { .. }
+            | Command::ActivateAdHoc(_)
+            | Command::AssignUserTask(_)
+            | Command::UpdateUserTask(_)
+            | Command::CompleteUserTask(_)
+            | Command::CreateGlobalListener(_)
+            | Command::UpdateGlobalListener(_)
+            | Command::DeleteGlobalListener { .. }
+            | Command::Batch(_)
+            | Command::PinClock { .. }
+            | Command::ResetClock
+            | Command::ChangeExporting { .. }
+            | Command::EvaluateExpression { .. }
+            | Command::EvaluateDecision(_)
+            | Command::ListIncidents { .. } => 1,
         }
     }
 }
@@ -26,7 +61,7 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{BroadcastSignal, Draft};
+    use crate::command::{BroadcastSignal, Deploy, Draft};
     use crate::document::Document;
     use crate::tenant::TenantId;
 
@@ -48,6 +83,10 @@ mod tests {
         assert_eq!(of_tenant.since(), 2);
         let scaling = Command::ScaleUp { partitions: 2 };
         assert_eq!(Request::internal(scaling).since(), 2);
+        let check = Command::CheckDeployment(Deploy {
+            resources: Vec::new(),
+        });
+        assert_eq!(Request::internal(check).since(), 2);
         assert_eq!(Request::internal(Command::ResetClock).since(), 1);
     }
 }
