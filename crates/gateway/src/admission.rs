@@ -118,7 +118,11 @@ impl Gate {
 
     /// A command was answered: new work has more or fewer slots, by how long it waited for its turns.
     pub fn answered(&self, timings: &Timings, now: Instant) {
+        // While as many batches as may be are on their way to the disk and to other nodes, commands wait in the inbox for that. More of them
+        // at a time are what helps then.
+        let log = timings.fsync.saturating_add(timings.commit);
         let waited = timings.inbox_wait.saturating_add(timings.wake);
+        let waited = waited.saturating_sub(log.saturating_mul(2));
         if let Some(window) = self.pace.waited(waited, now) {
             let lane = &self.new;
             let slots = lane.slots();
@@ -244,10 +248,28 @@ mod tests {
             wake: 6_000_000,
             ..Timings::default()
         };
-        let later = Instant::now() + Duration::from_secs(1);
-        for _ in 0..100 {
-            gate.answered(&late, later);
-        }
+        let because_of_the_disk = Timings {
+            fsync: 4_000_000,
+            ..late
+        };
+        let because_of_others = Timings {
+            commit: 4_000_000,
+            ..late
+        };
+        let mut now = Instant::now();
+        // The second of two windows has nothing but these answers.
+        let mut answered = |timings: &Timings| {
+            for _ in 0..2 {
+                now += Duration::from_secs(1);
+                for _ in 0..100 {
+                    gate.answered(timings, now);
+                }
+            }
+        };
+        answered(&because_of_the_disk);
+        answered(&because_of_others);
+        assert_eq!(gate.new.slots().all, most);
+        answered(&late);
         assert!(gate.new.slots().all < most);
         assert_eq!(
             gate.slots.get(),
