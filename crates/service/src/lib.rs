@@ -91,8 +91,8 @@ pub trait Broker: Send + Sync + 'static {
     /// Which jobs wait, and who asks for them, as all nodes know it: at most a second old.
     fn work(&self) -> BoxFuture<'_, Arc<Work>>;
 
-    /// What each node tells of its partitions, as the JSON text of its `/actuator/partitions`: at most a second old. `None` of those that do
-    /// not answer.
+    /// The partitions of each node, as the JSON text of its `/actuator/partitions`: at most a second old. `None` for a node that does not
+    /// answer.
     fn node_states(&self) -> BoxFuture<'_, Arc<NodeStates>>;
 }
 

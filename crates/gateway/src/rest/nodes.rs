@@ -199,7 +199,7 @@ fn name_of(way: Way) -> &'static str {
     }
 }
 
-/// When jobs were created, as far as secondary storage knows. They were chosen by tenant, and nothing else of them is told.
+/// Creation times of jobs, as far as secondary storage has them. The caller chose the jobs by tenant; no other field leaves this function.
 async fn created(front: &FrontEnd, keys: impl Iterator<Item = &Key>) -> BTreeMap<Key, i64> {
     let keys: Vec<Value> = keys.map(|key| Value::Int(key.0)).collect();
     if keys.is_empty() || front.storage.is_off() {

@@ -159,7 +159,7 @@ async fn takes_over(version: u32) {
         EACH
     );
     complete_all(&server).await;
-    // What is written now is read again.
+    // A restart reads what this version has written.
     server.kill();
     for partition in 1..=2 {
         let file =

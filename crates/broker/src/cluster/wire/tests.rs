@@ -1,8 +1,8 @@
 //! Golden frames: messages that real nodes of each version of the protocol have sent are read, and written again without change.
 //!
-//! `tests/golden/frames-1.txt` was recorded between nodes of commit bc7885cd, `frames-2.txt` between nodes of the version that made it. They are
-//! never edited: what they do not have anew goes to the end of a file of its own version. One edit there was before version 2 was released: its
-//! answers got the time that a command waited.
+//! `tests/golden/frames-1.txt` was recorded between nodes of commit bc7885cd, `frames-2.txt` between nodes of the version that made it. Neither
+//! file is edited again; a new message adds a frame to the file of its version. Before version 2 was landed, its ten answers got the time
+//! that a command waited by hand.
 
 use std::collections::BTreeSet;
 

@@ -51,7 +51,7 @@ fn parsed(cx: &mut Context<'_>, command: &Deploy) -> Result<Vec<Parsed>, Rejecti
     }
 }
 
-/// What is to be deployed, with the timers of the start events of each new process.
+/// The resources of a deployment, with the timers of the start events of each new process.
 fn planned(
     cx: &mut Context<'_>,
     parsed: &[Parsed],

@@ -245,7 +245,7 @@ impl Ask<'_> {
                 }
             }
         }
-        // What has something inside of it waits for that.
+        // An element with active elements inside waits for those.
         let around: BTreeSet<i64> = active.iter().filter_map(|row| key_in(row, SCOPE)).collect();
         let mut waiting = Vec::new();
         let mut tell = |entity: &Entity, row: &Row| {
