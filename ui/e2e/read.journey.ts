@@ -121,7 +121,7 @@ test("a worker that begins to ask is seen: by its type, and where its job is", a
   const why = page.getByRole("region", { name: "What it waits for" });
   await expect(why).toContainText("No worker asks for charge-card");
   expect(await api.jobs("charge-card", 1, "w-1")).toHaveLength(1);
-  // The page may ask before the row says so, and again after fifty times as long as that answer took: seldom, on a machine that is busy.
+  // The page may ask before the row says so, and again a minute later, on a machine that is busy.
   await expect(why).toContainText("Worker w-1 is at work on charge-card", { timeout: 120_000 });
   await page.goto(`${empty.url}/ui/jobs`);
   await expect(row).toContainText("w-1");

@@ -2,9 +2,10 @@
 //
 // There are no streams: over plain HTTP a browser has six connections per host, and the seventh tab with one would hang. A page asks
 // for the pulse of the server every five seconds (`pulse.ts`), and repeats the questions of whose answers something has changed, each at
-// most every five seconds, or after fifty times as long as its last answer took, whichever is more. Questions that the pulse does not
-// speak of, and an instance at work, have an interval of their own; so has everything while there is no pulse. Hidden pages ask once a
-// minute. A question that failed waits twice as long each time, up to a minute.
+// most every five seconds, or after fifty times as long as its last answer took, whichever is more, but at least once a minute: an answer
+// that waited long for its turn says nothing of the next one, and the server itself bounds what pages take from it. Questions that the
+// pulse does not speak of, and an instance at work, have an interval of their own; so has everything while there is no pulse. Hidden
+// pages ask once a minute. A question that failed waits twice as long each time, up to a minute.
 //
 // A repeated question takes an answer that another browser got a moment ago. One that is older than what is on the screen, or than a
 // command of one's own, is not shown.
@@ -18,6 +19,8 @@ export const HIDDEN = 60_000;
 /** Questions with a shorter interval do not wait for a pulse. */
 const LED = 5_000;
 const SHARE = 50;
+/** The longest interval, for questions whose own is not longer. */
+const LONGEST = 60_000;
 /** How often a question is tried at once before it has failed. */
 const TRIES = 3;
 /** After a command of one's own, answers must hold it. */
@@ -85,8 +88,8 @@ const name = (key: QueryKey): string => JSON.stringify(key);
 /** Milliseconds until the question is asked again. */
 export function interval(key: QueryKey, every: number, hidden: boolean): number {
   const failed = fails.get(name(key)) ?? 0;
-  const patient = failed === 0 ? every : Math.min(HIDDEN, every * 2 ** Math.floor((failed - 1) / TRIES));
-  return Math.max(hidden ? HIDDEN : patient, SHARE * (took.get(name(key)) ?? 0));
+  const patient = failed === 0 ? every : Math.min(LONGEST, every * 2 ** Math.floor((failed - 1) / TRIES));
+  return Math.max(hidden ? HIDDEN : patient, Math.min(LONGEST, SHARE * (took.get(name(key)) ?? 0)));
 }
 
 /** Whether answers must hold a command of one's own. */
