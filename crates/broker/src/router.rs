@@ -30,7 +30,7 @@ use crate::hosting::Hosting;
 use crate::job_streams::{Stream, StreamHub};
 use crate::local::Local;
 use crate::metrics::BrokerMetrics;
-use crate::partition::{self, PartitionHandle, Report};
+use crate::partition::{self, PartitionHandle, PartitionStatus, Report};
 use crate::preparation::Preparation;
 use crate::queries::pulse::LastPulse;
 use crate::queries::work::Told;
@@ -497,6 +497,16 @@ impl skep_service::Broker for Broker {
         for partition in self.partitions().iter() {
             partition.inbox.ring();
         }
+    }
+
+    fn waiting_jobs(&self) -> usize {
+        let led = |status: &PartitionStatus| status.role() == PartitionRole::Leader;
+        let partitions = self.partitions();
+        let statuses = partitions.iter().map(|partition| &partition.status);
+        let waiting = statuses.filter(|status| led(status));
+        waiting
+            .map(|status| status.jobs.waiting.load(Ordering::Relaxed))
+            .sum()
     }
 
     fn work(&self) -> BoxFuture<'_, Arc<Work>> {

@@ -15,7 +15,7 @@ use crate::config::{GatewayConfig, OverloadPolicy};
 
 use lane::Lane;
 pub use lane::Slot;
-use pace::Pace;
+use pace::{Pace, Waited};
 
 /// Slots that new work has at least, for each thread: so many keep a partition busy.
 const LEAST_PER_THREAD: usize = 16;
@@ -81,8 +81,15 @@ impl Gate {
         }
     }
 
+    fn note(&self, purpose: Purpose) {
+        if purpose.is_finishing() {
+            self.pace.finishes();
+        }
+    }
+
     /// Takes a slot if there is one.
     pub fn enter_at_once(&self, purpose: Purpose) -> Option<Slot> {
+        self.note(purpose);
         self.lane(purpose).enter_at_once()
     }
 
@@ -92,6 +99,7 @@ impl Gate {
     /// # Errors
     /// `ResourceExhausted` when the queue is full or no slot came in time.
     pub async fn enter(&self, purpose: Purpose) -> Result<Slot, Failure> {
+        self.note(purpose);
         let lane = self.lane(purpose);
         if let Some(slot) = lane.enter_at_once() {
             return Ok(slot);
@@ -116,17 +124,19 @@ impl Gate {
         }
     }
 
-    /// A command was answered: new work has more or fewer slots, by how long it waited for its turns.
-    pub fn answered(&self, timings: &Timings, now: Instant) {
+    /// A command was answered: new work has more or fewer slots, by how long it waited for its turns and how many jobs wait for a
+    /// worker.
+    pub fn answered(&self, timings: &Timings, now: Instant, waiting_jobs: impl FnOnce() -> usize) {
         // While as many batches as may be are on their way to the disk and to other nodes, commands wait in the inbox for that. More of them
         // at a time are what helps then.
         let log = timings.fsync.saturating_add(timings.commit);
-        let waited = timings.inbox_wait.saturating_add(timings.wake);
-        let waited = waited.saturating_sub(log.saturating_mul(2));
+        let all = timings.inbox_wait.saturating_add(timings.wake);
+        let for_others = all.saturating_sub(log.saturating_mul(2));
+        let waited = Waited { all, for_others };
         if let Some(window) = self.pace.waited(waited, now) {
             let lane = &self.new;
             let slots = lane.slots();
-            let size = self.pace.next(window, slots);
+            let size = self.pace.next(window, slots, waiting_jobs());
             if size != slots.all {
                 lane.resize(size);
                 self.slots.set(number(size));
@@ -262,7 +272,7 @@ mod tests {
             for _ in 0..2 {
                 now += Duration::from_secs(1);
                 for _ in 0..100 {
-                    gate.answered(timings, now);
+                    gate.answered(timings, now, || 0);
                 }
             }
         };

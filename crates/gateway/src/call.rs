@@ -239,7 +239,8 @@ impl FrontEnd {
     pub fn book(&self, watch: &Stopwatch, timings: &Timings) -> u64 {
         let now = Instant::now();
         let total = ns(now - watch.started);
-        self.gate.answered(timings, now);
+        let waiting_jobs = || self.broker.waiting_jobs();
+        self.gate.answered(timings, now, waiting_jobs);
         let metrics = &self.metrics;
         metrics.observe_stages(
             self.protocol,

@@ -88,6 +88,9 @@ pub trait Broker: Send + Sync + 'static {
 
     fn topology(&self) -> Topology;
 
+    /// The number of jobs that wait for a worker on the partitions that this node leads, some moments ago.
+    fn waiting_jobs(&self) -> usize;
+
     /// Which jobs wait, and who asks for them, as all nodes know it: at most a second old.
     fn work(&self) -> BoxFuture<'_, Arc<Work>>;
 

@@ -70,6 +70,10 @@ impl JobReceiver for NoJobs {
 }
 
 impl Broker for GroupCommit {
+    fn waiting_jobs(&self) -> usize {
+        0
+    }
+
     fn execute(&self, request: Request) -> Reply {
         let (responder, reply) = reply_channel();
         let _ = self.0.send((request, responder));

@@ -3,16 +3,24 @@
 //! Everything that a node has in hand shares its threads, and each waits for the others. Where more new work is offered than
 //! the node can do, it would fill every queue, and what takes work further would wait behind it: the node would begin work that
 //! it never ends. So new work waits at the gate instead, as soon as what was let in waits longer than it should.
+//!
+//! How long that is depends on whether work piles up. Many jobs that wait for workers, while workers complete others, say that more
+//! is begun than ended: then each millisecond that a completion waits is one that new work has taken. Otherwise larger batches are worth
+//! a wait.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::lane::Slots;
 
-/// Commands may wait so long for their turn: for the partition's thread, and for the caller's. A shorter time makes
-/// batches small, which cost more.
+/// Commands may wait so long for each other, at the partition's thread and at the caller's. A shorter time makes batches
+/// small, which cost more.
 const TOLERATED: Duration = Duration::from_millis(10);
+/// While work piles up they may wait so long, whatever for.
+const TOLERATED_WITH_BACKLOG: Duration = Duration::from_millis(1);
+/// Work piles up from so many jobs on that wait for a worker: more than are on their way to workers at any moment.
+const BACKLOG: usize = 1_000;
 /// The time that is judged as one.
 const WINDOW: Duration = Duration::from_millis(20);
 /// Fewer answers say nothing.
@@ -23,16 +31,32 @@ const ENOUGH: u64 = 16;
 pub struct Pace {
     /// It never has fewer slots, nor more.
     bounds: (usize, usize),
+    /// Nanoseconds.
     waited: AtomicU64,
+    waited_for_others: AtomicU64,
     answers: AtomicU64,
+    /// Something was finished in this window.
+    finishes: AtomicBool,
     since: Mutex<Instant>,
+}
+
+/// How long a command waited for its turns, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Waited {
+    pub all: u64,
+    /// Without the time that the log takes, which others do not make longer.
+    pub for_others: u64,
 }
 
 /// Answers of a while, judged together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// How long a command waited, on average.
-    mean: Duration,
+    /// How long a command waited for its turn, on average.
+    wait: Duration,
+    /// The same without what the log takes.
+    wait_for_others: Duration,
+    /// Work was finished meanwhile: somebody ends what is begun.
+    finishes: bool,
 }
 
 impl Pace {
@@ -41,14 +65,26 @@ impl Pace {
         Pace {
             bounds: (least.min(most), most),
             waited: AtomicU64::new(0),
+            waited_for_others: AtomicU64::new(0),
             answers: AtomicU64::new(0),
+            finishes: AtomicBool::new(false),
             since: Mutex::new(Instant::now()),
         }
     }
 
+    /// A command that finishes work has come.
+    pub fn finishes(&self) {
+        // All threads write here; mostly it is noted already.
+        if !self.finishes.load(Ordering::Relaxed) {
+            self.finishes.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Counts a command that waited so long for its turns. Returns the window that ends with it, if one does.
-    pub fn waited(&self, nanos: u64, now: Instant) -> Option<Window> {
-        self.waited.fetch_add(nanos, Ordering::Relaxed);
+    pub fn waited(&self, waited: Waited, now: Instant) -> Option<Window> {
+        self.waited.fetch_add(waited.all, Ordering::Relaxed);
+        self.waited_for_others
+            .fetch_add(waited.for_others, Ordering::Relaxed);
         let answers = self.answers.fetch_add(1, Ordering::Relaxed) + 1;
         if answers < ENOUGH {
             return None;
@@ -59,16 +95,25 @@ impl Pace {
             return None;
         }
         *since = now;
-        let waited = self.waited.swap(0, Ordering::Relaxed);
         let answers = self.answers.swap(0, Ordering::Relaxed).max(1);
-        let mean = Duration::from_nanos(waited / answers);
-        Some(Window { mean })
+        let mean = |sum: &AtomicU64| Duration::from_nanos(sum.swap(0, Ordering::Relaxed) / answers);
+        Some(Window {
+            wait: mean(&self.waited),
+            wait_for_others: mean(&self.waited_for_others),
+            finishes: self.finishes.swap(false, Ordering::Relaxed),
+        })
     }
 
-    /// The number of slots from now on, by those that there are.
-    pub fn next(&self, window: Window, slots: Slots) -> usize {
+    /// The number of slots from now on, by those that there are and the jobs that wait for a worker.
+    pub fn next(&self, window: Window, slots: Slots, waiting_jobs: usize) -> usize {
         let (least, most) = self.bounds;
-        let next = if window.mean > TOLERATED {
+        let piles_up = window.finishes && waiting_jobs >= BACKLOG;
+        let too_long = if piles_up {
+            window.wait > TOLERATED_WITH_BACKLOG
+        } else {
+            window.wait_for_others > TOLERATED
+        };
+        let next = if too_long {
             // Slots that are not taken make nobody wait.
             let taken = slots.taken.min(slots.all);
             taken - taken / 8
@@ -93,8 +138,19 @@ mod tests {
     }
 
     fn window(millis: u64) -> Window {
-        let mean = Duration::from_millis(millis);
-        Window { mean }
+        let wait = Duration::from_millis(millis);
+        Window {
+            wait,
+            wait_for_others: wait,
+            finishes: false,
+        }
+    }
+
+    fn for_others(nanos: u64) -> Waited {
+        Waited {
+            all: nanos,
+            for_others: nanos,
+        }
     }
 
     #[test]
@@ -102,24 +158,77 @@ mod tests {
         let pace = Pace::new(LEAST, MOST);
         let start = Instant::now();
         for _ in 1..ENOUGH {
-            assert_eq!(pace.waited(3_000_000, start + WINDOW * 9), None);
+            assert_eq!(pace.waited(for_others(3_000_000), start + WINDOW * 9), None);
         }
         let end = start + WINDOW * 10;
-        assert_eq!(pace.waited(3_000_000, end), Some(window(3)));
+        assert_eq!(pace.waited(for_others(3_000_000), end), Some(window(3)));
         // The next one has begun.
         for _ in 0..2 * ENOUGH {
-            assert_eq!(pace.waited(5_000_000, end), None);
+            assert_eq!(pace.waited(for_others(5_000_000), end), None);
         }
-        assert_eq!(pace.waited(5_000_000, end + WINDOW), Some(window(5)));
+        assert_eq!(
+            pace.waited(for_others(5_000_000), end + WINDOW),
+            Some(window(5))
+        );
     }
 
     #[test]
     fn what_is_not_taken_is_given_up_at_once_when_commands_wait() {
         let pace = Pace::new(LEAST, 100_000);
-        assert_eq!(pace.next(window(11), slots(100_000, 800)), 700);
-        assert_eq!(pace.next(window(11), slots(700, 900)), 613);
-        assert_eq!(pace.next(window(11), slots(17, 17)), LEAST);
-        assert_eq!(pace.next(window(600), slots(LEAST, 0)), LEAST);
+        assert_eq!(pace.next(window(11), slots(100_000, 800), 0), 700);
+        assert_eq!(pace.next(window(11), slots(700, 900), 0), 613);
+        assert_eq!(pace.next(window(11), slots(17, 17), 0), LEAST);
+        assert_eq!(pace.next(window(600), slots(LEAST, 0), 0), LEAST);
+    }
+
+    #[test]
+    fn while_work_piles_up_and_somebody_ends_some_commands_wait_less() {
+        let pace = Pace::new(LEAST, MOST);
+        let at = |finishes, waiting_jobs| {
+            let window = Window {
+                finishes,
+                ..window(2)
+            };
+            pace.next(window, slots(80, 80), waiting_jobs)
+        };
+        assert_eq!(at(true, BACKLOG), 70);
+        assert_eq!(at(true, BACKLOG - 1), 90);
+        // No worker would be faster if less was begun.
+        assert_eq!(at(false, BACKLOG), 90);
+    }
+
+    #[test]
+    fn the_log_counts_only_while_work_piles_up() {
+        let pace = Pace::new(LEAST, MOST);
+        let log = Waited {
+            all: 12_000_000,
+            for_others: 0,
+        };
+        let mut now = Instant::now();
+        let mut next = |waiting_jobs| {
+            now += WINDOW;
+            pace.finishes();
+            let windows = (0..ENOUGH).filter_map(|_| pace.waited(log, now));
+            let window = windows.last().expect("a window");
+            pace.next(window, slots(80, 80), waiting_jobs)
+        };
+        assert_eq!(next(0), 90);
+        assert_eq!(next(BACKLOG), 70);
+    }
+
+    #[test]
+    fn each_window_has_its_own_finishing_commands() {
+        let pace = Pace::new(LEAST, MOST);
+        let mut now = Instant::now();
+        let mut next = || {
+            now += WINDOW;
+            let windows = (0..2 * ENOUGH).filter_map(|_| pace.waited(for_others(0), now));
+            windows.last().expect("a window").finishes
+        };
+        assert!(!next());
+        pace.finishes();
+        assert!(next());
+        assert!(!next());
     }
 
     #[test]
@@ -128,11 +237,11 @@ mod tests {
         let mut size = LEAST;
         let mut windows = 0;
         while size < MOST {
-            size = pace.next(window(1), slots(size, 0));
+            size = pace.next(window(1), slots(size, 0), 0);
             windows += 1;
         }
         assert!(WINDOW * windows < Duration::from_secs(1), "{windows}");
-        assert_eq!(pace.next(window(1), slots(size, 0)), MOST);
+        assert_eq!(pace.next(window(1), slots(size, 0), 0), MOST);
     }
 
     /// A request in the hands of a node, which does one after the other.
@@ -145,16 +254,47 @@ mod tests {
 
     /// Jobs that the worker has at a time.
     const WORKER: usize = 256;
-    /// What each request costs. An instance needs all three.
-    const COST: Duration = Duration::from_micros(100);
+    const LONG: Duration = Duration::from_secs(5);
 
-    /// Instances that a node completes in so long a time, while more callers wait than it can serve. The gate lets in as many
-    /// creations as `next` says after each answer.
-    fn completed(long: Duration, mut next: impl FnMut(Duration, Duration, usize) -> usize) -> u32 {
+    /// The number of creations that are let in, after each answer.
+    trait Gate {
+        fn next(&mut self, now: Duration, waited: Duration, creations: usize, jobs: usize)
+        -> usize;
+    }
+
+    struct Open;
+
+    impl Gate for Open {
+        fn next(&mut self, _: Duration, _: Duration, _: usize, _: usize) -> usize {
+            MOST
+        }
+    }
+
+    struct Paced {
+        pace: Pace,
+        start: Instant,
+        size: usize,
+    }
+
+    impl Gate for Paced {
+        fn next(&mut self, now: Duration, waited: Duration, taken: usize, jobs: usize) -> usize {
+            let nanos = u64::try_from(waited.as_nanos()).unwrap();
+            self.pace.finishes();
+            if let Some(window) = self.pace.waited(for_others(nanos), self.start + now) {
+                let all = self.size;
+                self.size = self.pace.next(window, Slots { all, taken }, jobs);
+            }
+            self.size
+        }
+    }
+
+    /// Instances that a node completes in [`LONG`], while more callers wait than it can serve, with the cost of each request. An
+    /// instance needs three.
+    fn completed(cost: Duration, gate: &mut impl Gate) -> u32 {
         let mut queue: VecDeque<(Duration, Work)> = VecDeque::new();
         let (mut now, mut size) = (Duration::ZERO, MOST);
         let (mut creations, mut jobs, mut with_worker, mut completed) = (0, 0, 0, 0);
-        while now < long {
+        while now < LONG {
             while creations < size {
                 queue.push_back((now, Work::Creation));
                 creations += 1;
@@ -167,33 +307,32 @@ mod tests {
                 panic!("there is always a creation");
             };
             let waited = now - since;
-            now += COST;
+            now += cost;
             match work {
                 Work::Creation => (creations, jobs) = (creations - 1, jobs + 1),
                 Work::Activation => queue.push_back((now, Work::Completion)),
                 Work::Completion => (with_worker, completed) = (with_worker - 1, completed + 1),
             }
-            size = next(now, waited, creations);
+            size = gate.next(now, waited, creations, jobs);
         }
         completed
     }
 
     #[test]
     fn a_flood_of_new_work_does_not_keep_a_node_from_ending_what_it_began() {
-        let long = Duration::from_secs(5);
-        let most = u32::try_from(long.as_nanos() / (3 * COST).as_nanos()).unwrap();
-        let pace = Pace::new(LEAST, MOST);
-        let (start, mut size) = (Instant::now(), MOST);
-        let paced = completed(long, |now, waited, taken| {
-            let nanos = u64::try_from(waited.as_nanos()).unwrap();
-            if let Some(window) = pace.waited(nanos, start + now) {
-                size = pace.next(window, slots(size, taken));
-            }
-            size
-        });
-        assert!(paced > most / 100 * 95, "{paced} of {most}");
-        // It is the pace that does it.
-        let flooded = completed(long, |_, _, _| MOST);
-        assert!(flooded < most / 100 * 75, "{flooded} of {most}");
+        // An unoptimized build, and an optimized one, where many commands fit into a short wait.
+        for cost in [100, 20].map(Duration::from_micros) {
+            let most = u32::try_from(LONG.as_nanos() / (3 * cost).as_nanos()).unwrap();
+            let mut paced = Paced {
+                pace: Pace::new(LEAST, MOST),
+                start: Instant::now(),
+                size: MOST,
+            };
+            let paced = completed(cost, &mut paced);
+            assert!(paced > most / 100 * 95, "{cost:?}: {paced} of {most}");
+            // It is the pace that does it.
+            let flooded = completed(cost, &mut Open);
+            assert!(flooded < most / 100 * 75, "{cost:?}: {flooded} of {most}");
+        }
     }
 }

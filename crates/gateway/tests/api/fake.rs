@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -63,6 +63,7 @@ pub struct FakeBroker {
 pub struct Told {
     pub work: Mutex<Arc<Work>>,
     pub states: Mutex<Arc<NodeStates>>,
+    pub waiting_jobs: AtomicUsize,
 }
 
 /// The broker's end of a job stream.
@@ -226,6 +227,10 @@ impl Broker for FakeBroker {
             jobs: receiver,
             _closed: closed_tx,
         })
+    }
+
+    fn waiting_jobs(&self) -> usize {
+        self.told.waiting_jobs.load(Ordering::Relaxed)
     }
 
     fn work(&self) -> BoxFuture<'_, Arc<Work>> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use skep_gateway::{ExecutorConfig, GatewayConfig, OverloadPolicy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -108,16 +109,17 @@ async fn completions_do_not_wait_behind_new_work() {
     assert_eq!(*gateway.broker.peak.lock(), 2 * slots());
 }
 
+fn new_work_slots(gateway: &Running, protocol: &str) -> u64 {
+    let text = exposed(gateway);
+    let name = format!("skep_gateway_new_work_slots{{protocol=\"{protocol}\"}} ");
+    let line = text.lines().find_map(|line| line.strip_prefix(&name));
+    line.and_then(|value| value.parse().ok()).expect("a gauge")
+}
+
 #[tokio::test]
 async fn new_work_has_fewer_slots_while_commands_wait_long_for_their_turn() {
     let gateway = start_with(|_| {}).await;
-    let slots = |protocol| {
-        let text = exposed(&gateway);
-        let name = format!("skep_gateway_new_work_slots{{protocol=\"{protocol}\"}} ");
-        let line = text.lines().find_map(|line| line.strip_prefix(&name));
-        line.and_then(|value| value.parse::<u64>().ok())
-            .expect("a gauge")
-    };
+    let slots = |protocol| new_work_slots(&gateway, protocol);
     let most = slots("rest");
     gateway
         .broker
@@ -129,6 +131,32 @@ async fn new_work_has_fewer_slots_while_commands_wait_long_for_their_turn() {
     }
     assert!(slots("rest") < most);
     assert_eq!(slots("grpc"), most);
+}
+
+#[tokio::test]
+async fn a_shorter_wait_is_too_long_while_jobs_pile_up_that_workers_could_complete() {
+    let gateway = start_with(|_| {}).await;
+    let slots = || new_work_slots(&gateway, "rest");
+    let most = slots();
+    gateway
+        .broker
+        .inbox_wait
+        .store(5_000_000, Ordering::Relaxed);
+    let complete = || many(&gateway, format!("/v2/jobs/{KEY}/completion"), "{}", 40);
+    let windows = tokio::time::Instant::now() + Duration::from_millis(100);
+    while tokio::time::Instant::now() < windows {
+        complete().join_all().await;
+    }
+    assert_eq!(slots(), most);
+    gateway
+        .broker
+        .told
+        .waiting_jobs
+        .store(5_000, Ordering::Relaxed);
+    while slots() == most {
+        complete().join_all().await;
+    }
+    assert!(slots() < most);
 }
 
 #[tokio::test]
