@@ -80,6 +80,13 @@ async fn start(
 ) -> Result<(), Error> {
     let collector = &shared.collector;
     let creating = collector.creating();
+    // Who ends the slice either sees that a creation is under way, or it is not sent.
+    if !shared.starting.load(Ordering::SeqCst) {
+        if shared.pacer.is_some() {
+            collector.ledger().unsent(due, Instant::now());
+        }
+        return Ok(());
+    }
     let result = client.create_prepared(create).await;
     let now = Instant::now();
     let waits = shared.pacer.is_none().then_some(lane);

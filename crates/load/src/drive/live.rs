@@ -7,7 +7,7 @@ use skep_client::{Deployed, Deployment, Transport};
 
 use super::slice::{Collector, Habits, Plan, Slice};
 use crate::{
-    args::LoadArgs,
+    args::{HttpArg, LoadArgs, TransportArg},
     ledger::{Audit, Ledger},
     process::Process,
 };
@@ -24,6 +24,14 @@ pub struct Live {
     transport: Transport,
     deployment: Deployment,
     collector: Arc<Collector>,
+}
+
+/// How requests reach the nodes.
+#[derive(Clone, Debug)]
+pub enum Wire {
+    Rest(HttpArg),
+    /// At these addresses.
+    Grpc(String),
 }
 
 /// Starters or workers at work.
@@ -118,9 +126,27 @@ impl Live {
         self.run(|args, _| args.rate = None)
     }
 
+    /// The same by another wire.
+    ///
+    /// # Errors
+    /// Threads that cannot be started.
+    pub fn saturate_by(&self, wire: &Wire) -> anyhow::Result<Running> {
+        self.run(|args, _| {
+            args.rate = None;
+            match wire {
+                Wire::Rest(http) => args.http = *http,
+                Wire::Grpc(address) => {
+                    args.transport = TransportArg::Grpc;
+                    args.grpc_address = Some(address.clone());
+                }
+            }
+        })
+    }
+
     fn run(&self, change: impl FnOnce(&mut LoadArgs, &mut Habits)) -> anyhow::Result<Running> {
         let (mut args, mut habits) = (self.plan.args.clone(), self.plan.habits);
         change(&mut args, &mut habits);
+        let transport = args.transport.into();
         let patience = match args.lanes() {
             0 => Duration::ZERO,
             _ => args.request_timeout,
@@ -132,7 +158,7 @@ impl Live {
             habits,
         });
         Ok(Running {
-            slice: Slice::start(&plan, &self.collector, self.transport)?,
+            slice: Slice::start(&plan, &self.collector, transport)?,
             collector: Arc::clone(&self.collector),
             patience,
         })

@@ -64,7 +64,7 @@ impl Collector {
 
     /// Counts a creation until the guard is dropped.
     pub(super) fn creating(&self) -> Creating<'_> {
-        self.creating.fetch_add(1, Ordering::Relaxed);
+        self.creating.fetch_add(1, Ordering::SeqCst);
         Creating(self)
     }
 
@@ -75,7 +75,7 @@ impl Collector {
 
     /// All creations that were sent are answered.
     pub(super) fn is_answered(&self) -> bool {
-        self.creating.load(Ordering::Relaxed) == 0
+        self.creating.load(Ordering::SeqCst) == 0
     }
 
     pub(super) fn lane(&self, lane: u32) -> Option<&Notify> {
@@ -171,7 +171,7 @@ impl Slice {
 
     /// Starts no more instances; notes the starts that were due and not sent.
     pub(super) fn stop_starting(&self) {
-        self.shared.starting.store(false, Ordering::Relaxed);
+        self.shared.starting.store(false, Ordering::SeqCst);
         if let Some(pacer) = &self.shared.pacer {
             let now = Instant::now();
             let mut ledger = self.shared.collector.ledger();
