@@ -4,11 +4,14 @@ mod changes;
 mod cores;
 mod disk;
 mod links;
+mod needs;
 mod node;
+mod quota;
 mod store;
 mod topology;
 mod ways;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +21,7 @@ use crate::guard::{Guard, Undo};
 use crate::plan::{Nodes, StoreKind, StoreState, Way, Who};
 pub use changes::have_partitions;
 pub(crate) use cores::Confined;
-use disk::mounts_are_permitted;
+pub use needs::{Need, missing, needs};
 pub use node::Node;
 use store::Store;
 pub use topology::Topology;
@@ -238,6 +241,42 @@ impl Cluster {
         disk::fill(node, leave, &guard)
     }
 
+    /// A node gets so many cores, or parts of one.
+    ///
+    /// # Errors
+    /// The node is down, or the machine does not let it.
+    pub fn limit(&mut self, number: u32, cores: f64) -> io::Result<()> {
+        let guard = self.guard()?;
+        self.node(number)?.limit(cores, &guard)
+    }
+
+    /// A node stops, and starts with other settings.
+    ///
+    /// # Errors
+    /// As of [`Self::end`], and a program that cannot be started.
+    pub fn set(&mut self, number: u32, settings: &BTreeMap<String, String>) -> io::Result<()> {
+        self.again(number, |node| node.set(settings))
+    }
+
+    /// A node stops, and starts on a disk that takes so much longer for a flush.
+    ///
+    /// # Errors
+    /// As of [`Self::end`], and a program that cannot be started.
+    pub fn flush_late(&mut self, number: u32, delay: Duration) -> io::Result<()> {
+        self.again(number, |node| node.flush_late(delay))
+    }
+
+    /// Changes a node between two starts.
+    fn again(&mut self, number: u32, change: impl FnOnce(&mut Node)) -> io::Result<()> {
+        let guard = self.guard()?;
+        let node = self.node(number)?;
+        node.end(true, &guard)?;
+        change(node);
+        node.start(&guard)?;
+        self.ways.links().note(&self.nodes);
+        Ok(())
+    }
+
     /// Gives the room back. How many disks.
     ///
     /// # Errors
@@ -297,6 +336,11 @@ impl Cluster {
         nodes.map(|node| node.management.clone()).collect()
     }
 
+    /// Addresses of the gRPC API of all nodes.
+    pub fn grpc_addresses(&self) -> Vec<String> {
+        self.nodes.iter().map(|node| node.grpc.clone()).collect()
+    }
+
     /// Addresses of the REST API of all nodes.
     pub fn rest_addresses(&self) -> Vec<String> {
         self.nodes.iter().map(|node| node.rest.clone()).collect()
@@ -305,19 +349,6 @@ impl Cluster {
     /// Where workers reach the REST API of all nodes.
     pub fn worker_addresses(&self) -> Vec<String> {
         self.ways.worker_addresses(&self.nodes)
-    }
-}
-
-/// What these nodes need and this machine does not have.
-pub fn missing(nodes: &Nodes) -> Option<&'static str> {
-    if nodes.disk_mib.is_some() && !mounts_are_permitted() {
-        Some("this machine does not let a file system be mounted (`unshare --mount`)")
-    } else if nodes.store.is_some() && !skep_testbed::Postgres::is_installed() {
-        Some("PostgreSQL is not installed (apt-get install postgresql)")
-    } else if !cores::suffice(nodes) {
-        Some("the nodes and their clients need more cores than this machine lets them have")
-    } else {
-        None
     }
 }
 

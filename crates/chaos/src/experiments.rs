@@ -2,17 +2,23 @@
 
 mod broker_loss;
 mod cold_start;
+mod cpu_budget;
 mod data_availability;
 mod disk_full;
+mod executor_sweep;
+mod exporter_cost;
 mod network_cut;
 mod overload;
+mod rest_vs_grpc;
 mod scale_up;
+mod search_outage;
 mod slow_completion;
+mod slow_disk;
 mod worker_outage;
 
 use std::collections::BTreeMap;
 
-use crate::plan::{Action, Criterion, Limit, Measure, Plan, Step, Take, Until};
+use crate::plan::{Action, Criterion, Limit, Measure, Plan, Request, Step, Take, Until};
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
@@ -25,15 +31,21 @@ pub struct Experiment {
 }
 
 /// All of them.
-pub const ALL: [Experiment; 9] = [
+pub const ALL: [Experiment; 15] = [
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
+    cpu_budget::EXPERIMENT,
     data_availability::EXPERIMENT,
     disk_full::EXPERIMENT,
+    executor_sweep::EXPERIMENT,
+    exporter_cost::EXPERIMENT,
     network_cut::EXPERIMENT,
     overload::EXPERIMENT,
+    rest_vs_grpc::EXPERIMENT,
     scale_up::EXPERIMENT,
+    search_outage::EXPERIMENT,
     slow_completion::EXPERIMENT,
+    slow_disk::EXPERIMENT,
     worker_outage::EXPERIMENT,
 ];
 
@@ -59,6 +71,20 @@ fn settings(settings: &[(&str, &str)]) -> BTreeMap<String, String> {
     settings
         .map(|(name, value)| ((*name).into(), (*value).into()))
         .collect()
+}
+
+/// A node that has started again is ready.
+fn ready() -> Step {
+    let request = Request {
+        node: 0,
+        management: true,
+        method: "GET".into(),
+        path: "/actuator/health/readiness".into(),
+        body: String::new(),
+        status: 200,
+        says: String::new(),
+    };
+    wait("ready", Until::Answer(request), 60.0)
 }
 
 /// What must hold in every experiment.

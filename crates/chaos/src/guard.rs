@@ -67,6 +67,8 @@ pub enum Undo {
     Kill(Process),
     /// A file goes, or a directory with all that it has.
     Remove(PathBuf),
+    /// A control group goes; who is in it is in the one above from then on.
+    Ungroup(PathBuf),
 }
 
 impl Undo {
@@ -83,6 +85,15 @@ impl Undo {
                     }
                     std::thread::sleep(Duration::from_millis(10));
                 }
+            }
+            Self::Ungroup(group) => {
+                // Gone already, or its processes have ended.
+                let members = std::fs::read_to_string(group.join("cgroup.procs"));
+                let above = group.with_file_name("cgroup.procs");
+                for member in members.unwrap_or_default().lines() {
+                    let _ = std::fs::write(&above, member);
+                }
+                let _ = std::fs::remove_dir(group);
             }
             Self::Remove(path) => {
                 let _ = if path.is_dir() {

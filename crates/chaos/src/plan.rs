@@ -52,6 +52,9 @@ pub struct Nodes {
     /// Each runs on so many cores that nobody else of the run uses, the first ones of the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores: Option<usize>,
+    /// Each gets at most so many cores, or parts of one, by a quota of CPU time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota: Option<f64>,
     /// They keep what can be searched in a server of this kind. It is away until a step says otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<StoreKind>,
@@ -72,6 +75,7 @@ impl Default for Nodes {
             settings: BTreeMap::new(),
             disk_mib: None,
             cores: None,
+            quota: None,
             store: None,
         }
     }
@@ -103,6 +107,8 @@ pub enum Action {
     /// The same, but what is refused is not sent again, and the time that an answer takes counts from when it was asked for:
     /// more than the cluster can do.
     Flood(Rate),
+    /// [`SATURATED`] instances are under way all the time; they are started and their jobs are worked by this wire.
+    Saturate(Wire),
     /// No more are started.
     StopLoad,
     /// Workers work, or are away.
@@ -123,6 +129,15 @@ pub enum Action {
     Fill { node: u32, leave_mib: u64 },
     /// They are deleted.
     Free,
+    /// The node gets at most so many cores, or parts of one.
+    Limit { node: u32, cores: f64 },
+    /// The node is stopped, and starts with these settings instead of those of the same name.
+    Settings {
+        node: u32,
+        settings: BTreeMap<String, String>,
+    },
+    /// The node is stopped, and starts on a disk whose flushes take so much longer; done when it has started.
+    Disk { node: u32, late_ms: f64 },
     /// Messages on a way through the network arrive so much later.
     Slow { way: Way, delay_ms: f64 },
     /// Nothing that is said on it arrives, and no connection ends.
@@ -137,6 +152,18 @@ pub enum Action {
     Request(Request),
     /// Waits; `STEP.seconds` says how long.
     Wait { until: Until, limit_s: f64 },
+}
+
+/// Instances that are under way at once where a cluster is saturated: with fewer, a slow flush is what is measured.
+pub const SATURATED: u32 = 256;
+
+/// How clients reach the nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wire {
+    Http1,
+    Http2,
+    Grpc,
 }
 
 /// Instances per second.
@@ -307,6 +334,11 @@ impl fmt::Display for Action {
         match self {
             Self::Load(rate) => write!(f, "load of {rate}"),
             Self::Flood(rate) => write!(f, "load of {rate}, refused or not"),
+            Self::Saturate(Wire::Http1) => {
+                write!(f, "{SATURATED} instances at a time, by HTTP/1.1")
+            }
+            Self::Saturate(Wire::Http2) => write!(f, "{SATURATED} instances at a time, by HTTP/2"),
+            Self::Saturate(Wire::Grpc) => write!(f, "{SATURATED} instances at a time, by gRPC"),
             Self::StopLoad => f.write_str("no load"),
             Self::Workers(true) => f.write_str("workers work"),
             Self::Workers(false) => f.write_str("workers are away"),
@@ -323,6 +355,20 @@ impl fmt::Display for Action {
                 )
             }
             Self::Free => f.write_str("room on the disks again"),
+            Self::Limit { node, cores } => write!(f, "node {node} gets {cores} cores"),
+            Self::Settings { node, settings } => {
+                let settings = settings
+                    .iter()
+                    .map(|(name, value)| format!("{name}: {value}"));
+                let settings: Vec<String> = settings.collect();
+                write!(f, "node {node} starts again with {}", settings.join(", "))
+            }
+            Self::Disk { node, late_ms } => {
+                write!(
+                    f,
+                    "node {node} starts again, each flush takes {late_ms} ms longer"
+                )
+            }
             Self::Slow { way, delay_ms } => write!(f, "what is said {way} is {delay_ms} ms late"),
             Self::Store(state) => write!(f, "the database {state}"),
             Self::Cut(way) => write!(f, "what is said {way} is held up"),
@@ -346,6 +392,9 @@ impl Action {
             | Self::Replace(_)
             | Self::Fill { .. }
             | Self::Free
+            | Self::Limit { .. }
+            | Self::Settings { .. }
+            | Self::Disk { .. }
             | Self::Slow { .. }
             | Self::Cut(_)
             | Self::Heal
@@ -353,6 +402,7 @@ impl Action {
             | Self::Scale { .. } => true,
             Self::Load(_)
             | Self::Flood(_)
+            | Self::Saturate(_)
             | Self::StopLoad
             | Self::Workers(_)
             | Self::Request(_)

@@ -1,6 +1,7 @@
 //! A run: machine and cluster are made ready, steps are done by the clock while probes look on, and all is undone.
 
 mod audit;
+mod maximum;
 mod sampler;
 mod steps;
 
@@ -12,24 +13,18 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use skep_load::args::{HttpArg, JobsArg};
 use skep_load::process::{Process, named};
-use skep_load::{Live, LoadArgs, Running};
+use skep_load::{Live, LoadArgs, Running, Wire};
 
 use crate::drivers::{Cluster, Confined, SharedGuard, are_even, missing};
 use crate::guard::Guard;
 use crate::judge::{FLUSH_MS, NOISY};
-use crate::plan::{Plan, Step};
-use crate::probes::{Calibration, calibrate};
+use crate::plan::{self, Plan, Step};
+use crate::probes::{Calibration, Seen, calibrate};
 use crate::record::{Event, Kind, Record, Sample};
 use crate::report::{About, Report};
 
 /// How long nodes may take until they serve at first.
 const READY: Duration = Duration::from_secs(120);
-/// How long M is measured, after the warm-up.
-const MAXIMUM: Duration = Duration::from_secs(6);
-const WARM_UP: Duration = Duration::from_secs(3);
-
-/// Instances under way meanwhile: with fewer, a slow flush is what is measured.
-const SATURATED: u32 = 256;
 
 /// How a plan is run.
 #[derive(Clone, Debug)]
@@ -96,6 +91,14 @@ impl Stage {
         self.live.work(addresses)
     }
 
+    fn wire(&self, wire: plan::Wire) -> Wire {
+        match wire {
+            plan::Wire::Http1 => Wire::Rest(HttpArg::One),
+            plan::Wire::Http2 => Wire::Rest(HttpArg::Two),
+            plan::Wire::Grpc => Wire::Grpc(lock(&self.cluster).grpc_addresses().join(",")),
+        }
+    }
+
     fn rate(&self) -> Option<f64> {
         *lock(&self.rate)
     }
@@ -112,7 +115,7 @@ pub async fn run(
     tell: &(dyn Fn(&Event) + Sync),
 ) -> anyhow::Result<Report> {
     let directory = prepare(&plan, &options)?;
-    if let Some(why) = missing(&plan.nodes) {
+    if let Some(why) = missing(&plan) {
         let report = not_run(plan, &options, why);
         report.write(&directory)?;
         return Ok(report);
@@ -211,7 +214,8 @@ async fn on_stage(
     wait_until_ready(&cluster, directory).await?;
     let id = format!("{}-{}", plan.name, std::process::id());
     let maximum = if plan.needs_maximum() {
-        let measured = maximum(&addresses, &id, options.against.is_some()).await;
+        let nodes = lock(&cluster).nodes().iter().map(Seen::of).collect();
+        let measured = maximum::maximum(&addresses, nodes, &id, options.against.is_some()).await;
         Some(measured.context("measuring M")?)
     } else {
         None
@@ -271,34 +275,13 @@ fn load(addresses: &str) -> LoadArgs {
         rest_address: Some(addresses.into()),
         http: HttpArg::Two,
         jobs: JobsArg::Push,
-        concurrency: 64,
+        concurrency: plan::SATURATED,
         workers: 1,
         // A job that was on its way to a node or a worker that ended is not away for long.
         job_timeout: Duration::from_secs(15),
         request_timeout: Duration::from_secs(15),
         ..LoadArgs::default()
     }
-}
-
-/// Instances per second in a closed loop.
-async fn maximum(addresses: &str, id: &str, of_others: bool) -> anyhow::Result<f64> {
-    let args = LoadArgs {
-        concurrency: SATURATED,
-        ..load(addresses)
-    };
-    let live = Live::deploy(args, process(&format!("{id}-maximum"))).await?;
-    let running = live.saturate()?;
-    tokio::time::sleep(WARM_UP).await;
-    let (before, begin) = (live.ledger().totals.1, Instant::now());
-    tokio::time::sleep(MAXIMUM).await;
-    let completed = live.ledger().totals.1 - before;
-    let seconds = begin.elapsed().as_secs_f64();
-    running.end().await?;
-    if of_others {
-        live.delete().await.context("deleting what was deployed")?;
-    }
-    anyhow::ensure!(completed > 0, "no instance completed in {seconds:.0} s");
-    Ok(crate::probes::float(completed) / seconds)
 }
 
 async fn wait_until_ready(cluster: &Arc<Mutex<Cluster>>, directory: &Path) -> anyhow::Result<()> {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use super::{Node, SharedGuard};
 use crate::guard::Undo;
@@ -43,6 +44,27 @@ pub(super) fn shell(directory: &Path, mib: u64) -> io::Result<Vec<String>> {
     words.extend(["sh", "-c", MOUNT, "skep-chaos", &mib.to_string()].map(ToString::to_string));
     words.push(directory.display().to_string());
     Ok(words)
+}
+
+/// The words before a program that let each of its flushes take so much longer. It keeps its process id.
+pub(super) fn late(delay: Duration) -> Vec<String> {
+    let inject = format!(
+        "inject=fsync,fdatasync:delay_exit={}",
+        delay.as_micros().max(1)
+    );
+    let words = "strace -D -f -qq --seccomp-bpf -o /dev/null -e trace=fsync,fdatasync -e";
+    let words = words.split(' ').map(ToString::to_string);
+    words.chain([inject]).collect()
+}
+
+/// Whether [`late`] works here; found by trying.
+pub(super) fn flushes_can_be_late() -> bool {
+    let words = late(Duration::from_millis(1));
+    let Some((program, arguments)) = words.split_first() else {
+        return false;
+    };
+    let tried = Command::new(program).args(arguments).arg("true").output();
+    tried.is_ok_and(|output| output.status.success())
 }
 
 /// The directory of the node as it sees it itself, in its namespace.

@@ -1,5 +1,6 @@
 //! A node as a process of this machine.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
@@ -8,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::links::Links;
+use super::quota::Quota;
 use super::{SharedGuard, cores, disk};
 use crate::guard::{Process, Ticket, Undo};
 use crate::plan::Nodes;
@@ -29,9 +31,16 @@ pub struct Node {
     pub(super) data: PathBuf,
     pub(super) disk_mib: Option<u64>,
     command: Vec<String>,
+    /// Added to the command.
+    settings: BTreeMap<String, String>,
     log: PathBuf,
     state: State,
     paused: Option<Ticket>,
+    /// The cores that it may use.
+    cores: Option<f64>,
+    quota: Option<Quota>,
+    /// How much longer each flush takes.
+    flush_delay: Duration,
 }
 
 #[derive(Debug)]
@@ -92,9 +101,6 @@ pub(super) fn with_ports(
             ] {
                 add(&mut command, &[flag, &port.to_string()]);
             }
-            for (name, value) in settings(plan, number, &points, ports, advertised) {
-                add(&mut command, &["--set", &format!("{name}={value}")]);
-            }
             Node {
                 number,
                 rest: format!("127.0.0.1:{rest}"),
@@ -104,8 +110,12 @@ pub(super) fn with_ports(
                 data,
                 disk_mib: plan.disk_mib,
                 command,
+                settings: settings(plan, number, &points, ports, advertised),
                 state: State::Down,
                 paused: None,
+                cores: plan.quota,
+                quota: None,
+                flush_delay: Duration::ZERO,
             }
         });
     Ok((nodes.collect(), links))
@@ -117,7 +127,7 @@ fn settings(
     points: &str,
     [.., internal]: [u16; 4],
     advertised: u16,
-) -> Vec<(String, String)> {
+) -> BTreeMap<String, String> {
     let cluster = |name: &str, value: String| (format!("camunda.cluster.{name}"), value);
     let mut settings = vec![cluster("partition-count", plan.partitions.to_string())];
     if plan.count > 1 {
@@ -134,7 +144,7 @@ fn settings(
         ]);
     }
     settings.extend(plan.settings.clone());
-    settings
+    settings.into_iter().collect()
 }
 
 impl Node {
@@ -147,9 +157,13 @@ impl Node {
             data: PathBuf::new(),
             disk_mib: None,
             command: Vec::new(),
+            settings: BTreeMap::new(),
             log: PathBuf::new(),
             state: State::Foreign,
             paused: None,
+            cores: None,
+            quota: None,
+            flush_delay: Duration::ZERO,
         }
     }
 
@@ -177,7 +191,14 @@ impl Node {
             None => vec!["sh".into(), "-c".into(), HELD.into(), "skep-chaos".into()],
             Some(mib) => disk::shell(&self.data, mib)?,
         };
-        let mut words = shell.iter().chain(&self.command);
+        let late = match self.flush_delay {
+            Duration::ZERO => Vec::new(),
+            delay => disk::late(delay),
+        };
+        let set = |(name, value)| ["--set".to_string(), format!("{name}={value}")];
+        let settings: Vec<String> = self.settings.iter().flat_map(set).collect();
+        let words = shell.iter().chain(&late).chain(&self.command);
+        let mut words = words.chain(&settings);
         let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;
         let mut child = Command::new(program)
             .args(words)
@@ -189,6 +210,9 @@ impl Node {
             .spawn()?;
         let process = Process::of(child.id()).ok_or(io::ErrorKind::NotFound)?;
         let ticket = guard.with(|guard| guard.push(Undo::Kill(process)))?;
+        if let Some(cores) = self.cores {
+            self.quota = Some(Quota::set(self.quota.take(), process, cores, guard)?);
+        }
         if let Some(mut input) = child.stdin.take() {
             input.write_all(b"begin\n")?;
         }
@@ -223,6 +247,26 @@ impl Node {
         let ticket = *ticket;
         self.state = State::Down;
         guard.with(|guard| guard.pop(ticket))
+    }
+
+    /// It has so many cores from now on, also after it started again.
+    pub(super) fn limit(&mut self, cores: f64, guard: &SharedGuard) -> io::Result<()> {
+        let Some(process) = self.process() else {
+            return Err(io::Error::other(format!("node {} is not up", self.number)));
+        };
+        self.cores = Some(cores);
+        self.quota = Some(Quota::set(self.quota.take(), process, cores, guard)?);
+        Ok(())
+    }
+
+    /// It has these settings from its next start on.
+    pub(super) fn set(&mut self, settings: &BTreeMap<String, String>) {
+        self.settings.extend(settings.clone());
+    }
+
+    /// Each flush takes so much longer, from its next start on.
+    pub(super) fn flush_late(&mut self, delay: Duration) {
+        self.flush_delay = delay;
     }
 
     pub(super) fn pause(&mut self, guard: &SharedGuard) -> io::Result<()> {

@@ -5,12 +5,7 @@ use serde_json::Value;
 use super::{Action, Plan, Until, Way, Who};
 
 /// Actions of the design that do not exist yet, and what they would do.
-const NOT_BUILT: [(&str, &str); 4] = [
-    ("limit", "limits of CPU and memory"),
-    ("disk", "disks that are slow or fail"),
-    ("backup", "backups"),
-    ("restore", "restoring"),
-];
+const NOT_BUILT: [(&str, &str); 2] = [("backup", "backups"), ("restore", "restoring")];
 
 /// What could be meant by a plan and cannot be done is refused by its name.
 pub fn refuse_what_is_not_built(plan: &Value) -> Result<(), String> {
@@ -52,6 +47,9 @@ impl Plan {
         if !(1..=9).contains(&nodes) || self.nodes.partitions == 0 {
             return Err("nodes: a cluster has 1 to 9 nodes and at least one partition".into());
         }
+        if !self.nodes.quota.is_none_or(is_part_of_machine) {
+            return Err("nodes: quota: from 0.01 to 1024 cores".into());
+        }
         if self.nodes.cores == Some(0) {
             return Err("nodes: cores: a node needs at least one".into());
         }
@@ -65,16 +63,35 @@ impl Plan {
         self.check_windows()
     }
 
+    /// What a disk in memory, or its lack, does not let be done.
+    fn wrong_disk(&self, action: &Action) -> Option<&'static str> {
+        let ends = matches!(
+            action,
+            Action::Kill(_)
+                | Action::Stop(_)
+                | Action::Replace(_)
+                | Action::Settings { .. }
+                | Action::Disk { .. }
+        );
+        match self.nodes.disk_mib {
+            Some(_) if ends => {
+                Some("a disk in memory goes with its node: no node may end where disk-mib is set")
+            }
+            None if matches!(action, Action::Fill { .. }) => {
+                Some("only a disk of a node's own can be filled: set nodes.disk-mib")
+            }
+            _ => None,
+        }
+    }
+
     fn check_step(&self, action: &Action) -> Result<(), String> {
-        let on_disk = self.nodes.disk_mib.is_some();
+        if let Some(why) = self.wrong_disk(action) {
+            return Err(why.into());
+        }
         let node = match action {
-            Action::Kill(who) | Action::Stop(who) | Action::Replace(who) => {
-                if on_disk {
-                    return Err("a disk in memory goes with its node: no node may end where disk-mib is set".into());
-                }
+            Action::Kill(who) | Action::Stop(who) | Action::Replace(who) | Action::Pause(who) => {
                 node_of(*who)
             }
-            Action::Pause(who) => node_of(*who),
             Action::Slow { way, .. } | Action::Cut(way) => match way {
                 Way::ToWorkers => None,
                 Way::Into(who) | Way::OutOf(who) | Way::Around(who) if self.nodes.count > 1 => {
@@ -84,11 +101,16 @@ impl Plan {
                     return Err("there is one node: no way leads to another".into());
                 }
             },
-            Action::Fill { node, .. } => {
-                if !on_disk {
-                    return Err(
-                        "only a disk of a node's own can be filled: set nodes.disk-mib".into(),
-                    );
+            Action::Fill { node, .. } | Action::Settings { node, .. } => Some(*node),
+            Action::Limit { node, cores } => {
+                if !is_part_of_machine(*cores) {
+                    return Err("limit: cores: from 0.01 to 1024".into());
+                }
+                Some(*node)
+            }
+            Action::Disk { node, late_ms } => {
+                if !(0.0..=10_000.0).contains(late_ms) {
+                    return Err("disk: late-ms: from 0 to 10000".into());
                 }
                 Some(*node)
             }
@@ -102,6 +124,7 @@ impl Plan {
             }
             Action::Load(_)
             | Action::Flood(_)
+            | Action::Saturate(_)
             | Action::StopLoad
             | Action::Workers(_)
             | Action::Resume
@@ -142,6 +165,10 @@ impl Plan {
     }
 }
 
+fn is_part_of_machine(cores: f64) -> bool {
+    (0.01..=1024.0).contains(&cores)
+}
+
 fn node_of(who: Who) -> Option<u32> {
     match who {
         Who::Node(node) => Some(node),
@@ -160,11 +187,10 @@ mod tests {
     #[test]
     fn what_is_not_built_or_contradicts_is_refused_by_name() {
         for (fault, said) in [
-            (
-                "{limit: {node: 0}}",
-                "`limit` (limits of CPU and memory) is not built yet",
-            ),
-            ("{disk: {node: 0}}", "`disk`"),
+            ("{backup: {node: 0}}", "`backup` (backups) is not built yet"),
+            ("{limit: {node: 0, cores: 0}}", "from 0.01 to 1024"),
+            ("{limit: {node: 2, cores: 1}}", "there is no node 2"),
+            ("{disk: {node: 0, late-ms: 1e6}}", "from 0 to 10000"),
             ("{cut: {into: {node: 0}}}", "no way leads to another"),
             ("{scale: {nodes: 2}}", "unknown field `nodes`"),
             ("{explode: 1}", "unknown variant `explode`"),

@@ -82,6 +82,13 @@ async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Resu
             *lock(&stage.rate) = Some(rate);
             return Ok(format!("{rate:.0}/s"));
         }
+        Action::Saturate(wire) => {
+            let saturated = stage.live.saturate_by(&stage.wire(*wire))?;
+            if let Some(before) = loads.starters.replace(saturated) {
+                before.end().await?;
+            }
+            *lock(&stage.rate) = None;
+        }
         Action::StopLoad => {
             *lock(&stage.rate) = None;
             if let Some(starters) = loads.starters.take() {
@@ -128,14 +135,18 @@ async fn on_cluster<T: Send + 'static>(
     Ok(done.await??)
 }
 
-fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
-    let some = |count: usize, noun: &str, what: &str| match count {
+/// How many things were found to do it to.
+fn some(count: usize, noun: &str, what: &str) -> io::Result<String> {
+    match count {
         0 => Err(io::Error::other(format!(
             "there is no {noun} that is {what}"
         ))),
         1 => Ok(format!("1 {noun}")),
         count => Ok(format!("{count} {noun}s")),
-    };
+    }
+}
+
+fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
     let node = match fault {
         Action::Kill(who) | Action::Stop(who) => {
             let number = cluster.find(*who)?;
@@ -154,6 +165,18 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
         }
         Action::Fill { node, leave_mib } => {
             cluster.fill(*node, leave_mib * MIB)?;
+            *node
+        }
+        Action::Limit { node, cores } => {
+            cluster.limit(*node, *cores)?;
+            *node
+        }
+        Action::Settings { node, settings } => {
+            cluster.set(*node, settings)?;
+            *node
+        }
+        Action::Disk { node, late_ms } => {
+            cluster.flush_late(*node, Duration::from_secs_f64(late_ms / 1e3))?;
             *node
         }
         Action::Scale { partitions } => {
@@ -182,6 +205,7 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
         Action::Free => return some(cluster.free()?, "disk", "filled"),
         Action::Load(_)
         | Action::Flood(_)
+        | Action::Saturate(_)
         | Action::StopLoad
         | Action::Workers(_)
         | Action::Request(_)

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
+use skep_chaos::drivers::Need;
 use skep_chaos::{Options, Plan, Report, experiments, guard, judge, report};
 
 use crate::cli::Usage;
@@ -130,10 +131,9 @@ fn list(as_json: bool) -> anyhow::Result<ExitCode> {
     let mut all = Vec::new();
     for experiment in experiments::ALL {
         let (quick, full) = ((experiment.plan)(false), (experiment.plan)(true));
-        let missing = skep_chaos::drivers::missing(&quick.nodes);
-        let mounts = quick.nodes.disk_mib.map(|_| "mounts");
-        let postgres = quick.nodes.store.map(|_| "postgres");
-        let needs: Vec<&str> = mounts.into_iter().chain(postgres).collect();
+        let missing = skep_chaos::drivers::missing(&quick);
+        let needs = skep_chaos::drivers::needs(&quick);
+        let needs: Vec<&str> = needs.into_iter().map(Need::name).collect();
         rows.push([
             experiment.name.into(),
             minutes(&quick),

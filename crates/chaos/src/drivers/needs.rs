@@ -1,0 +1,75 @@
+//! What a plan needs of the machine, found by trying.
+
+use super::{cores, disk, quota};
+use crate::plan::{Action, Plan};
+
+/// Something that a machine may lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    Mounts,
+    Postgres,
+    Strace,
+    ControlGroups,
+    Cores,
+}
+
+impl Need {
+    /// A word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mounts => "mounts",
+            Self::Postgres => "postgres",
+            Self::Strace => "strace",
+            Self::ControlGroups => "cgroups",
+            Self::Cores => "cores",
+        }
+    }
+
+    /// Why this machine does not have it.
+    fn lack(self, plan: &Plan) -> Option<&'static str> {
+        let (has, why) = match self {
+            Self::Mounts => (
+                disk::mounts_are_permitted(),
+                "this machine does not let a file system be mounted (`unshare --mount`)",
+            ),
+            Self::Postgres => (
+                skep_testbed::Postgres::is_installed(),
+                "PostgreSQL is not installed (apt-get install postgresql)",
+            ),
+            Self::Strace => (
+                disk::flushes_can_be_late(),
+                "strace is not installed (apt-get install strace), or may not trace programs here",
+            ),
+            Self::ControlGroups => (
+                quota::is_permitted(),
+                "this machine does not let a control group with a quota of CPU be made",
+            ),
+            Self::Cores => (
+                cores::suffice(&plan.nodes),
+                "the nodes and their clients need more cores than this machine lets them have",
+            ),
+        };
+        (!has).then_some(why)
+    }
+}
+
+/// What a plan needs.
+pub fn needs(plan: &Plan) -> Vec<Need> {
+    let nodes = &plan.nodes;
+    let does = |is: fn(&Action) -> bool| plan.steps.iter().any(|step| is(&step.action));
+    let is_limited = nodes.quota.is_some() || does(|it| matches!(it, Action::Limit { .. }));
+    let needs = [
+        (nodes.disk_mib.is_some(), Need::Mounts),
+        (nodes.store.is_some(), Need::Postgres),
+        (does(|it| matches!(it, Action::Disk { .. })), Need::Strace),
+        (is_limited, Need::ControlGroups),
+        (nodes.cores.is_some(), Need::Cores),
+    ];
+    let needs = needs.into_iter().filter(|(is_needed, _)| *is_needed);
+    needs.map(|(_, need)| need).collect()
+}
+
+/// What a plan needs and this machine does not have.
+pub fn missing(plan: &Plan) -> Option<&'static str> {
+    needs(plan).into_iter().find_map(|need| need.lack(plan))
+}

@@ -1,0 +1,103 @@
+//! A node gets half a core, three quarters of one, and one and a half.
+
+use super::{Experiment, invariants, step, wait};
+use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Until};
+
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "cpu-budget",
+    about: "a node gets 0.5, 0.75 and 1.5 cores, then more than half a core can do is asked of it",
+    plan,
+};
+
+const LEAST: f64 = 0.5;
+/// What is asked of each, as a share of what the least one can do.
+const NORMAL: f64 = 0.6;
+const MORE: [(f64, &str); 2] = [(0.75, "cores-0.75"), (1.5, "cores-1.5")];
+
+fn plan(full: bool) -> Plan {
+    let long = if full { 60.0 } else { 12.0 };
+    let limit = |name: &str, cores| step(name, long, Action::Limit { node: 0, cores });
+    let mut steps = vec![
+        step("workers", 0.0, Action::Workers(true)),
+        step("cores-0.5", 0.0, Action::Load(Rate::OfMaximum(NORMAL))),
+    ];
+    steps.extend(MORE.map(|(cores, name)| limit(name, cores)));
+    steps.extend([
+        limit("again", LEAST),
+        step("over", 0.0, Action::Flood(Rate::OfMaximum(1.25))),
+        step("normal", long, Action::Load(Rate::OfMaximum(NORMAL))),
+        wait("back", Until::RateIs(0.95), 60.0),
+        step("end", 8.0, Action::StopLoad),
+    ]);
+    Plan {
+        name: EXPERIMENT.name.into(),
+        hypothesis: "A node with little CPU is slow in proportion and not worse: the same load costs the same CPU and hardly more time, and \
+                     of more than it can do it does as much as it can."
+            .into(),
+        nodes: Nodes {
+            quota: Some(LEAST),
+            ..Nodes::default()
+        },
+        words: Vec::new(),
+        steps,
+        drain_s: 120.0,
+        criteria: criteria(),
+    }
+}
+
+fn criteria() -> Vec<Criterion> {
+    let of = |series: &str, take, from: &str, to: &str| {
+        Measure::of(series).take(take).between(from, to).skip(3.0)
+    };
+    let mut criteria = Vec::new();
+    let next = |number: usize| MORE.get(number + 1).map_or("again", |(_, name)| name);
+    for (number, (cores, name)) in MORE.into_iter().enumerate() {
+        let to = next(number);
+        let here = |series: &str, take| of(series, take, name, to);
+        let least = |series: &str, take| of(series, take, "cores-0.5", "cores-0.75");
+        criteria.push(
+            Criterion::new(
+                &format!("0.5 ÷ {cores} cores: p50 of a creation"),
+                least("create-p50-ms", Take::Median).over(here("create-p50-ms", Take::Median)),
+                Limit::AtMost(1.5),
+                "×",
+            )
+            .timed()
+            .post("5 ×"),
+        );
+        // The CPU of an instance here ÷ that with half a core.
+        let of_least = least("completed-per-s", Take::Mean).over(least("node0.cores", Take::Mean));
+        let instances = here("completed-per-s", Take::Mean).over(of_least);
+        let cost = here("node0.cores", Take::Mean).over(instances);
+        for (limit, than) in [(Limit::AtMost(1.1), "more"), (Limit::AtLeast(0.9), "less")] {
+            let name = format!("{cores} ÷ 0.5 cores: CPU of an instance, not {than}");
+            criteria.push(Criterion::new(&name, cost.clone(), limit, "×").timed());
+        }
+    }
+    let completed = of("completed-per-s", Take::Mean, "over", "normal");
+    criteria.extend([
+        Criterion::new(
+            "1.25 M with half a core: instances completed ÷ M",
+            completed.over(Measure::of("machine.maximum-per-s")),
+            Limit::AtLeast(0.95),
+            "×",
+        )
+        .timed(),
+        // It is the quota that limits the node.
+        Criterion::new(
+            "1.25 M with half a core: cores that the node used",
+            of("node0.cores", Take::Max, "over", "normal"),
+            Limit::AtMost(LEAST * 1.1),
+            "",
+        ),
+        Criterion::new(
+            "the full rate is there again after",
+            Measure::of("back.seconds"),
+            Limit::AtMost(2.0),
+            "s",
+        )
+        .timed(),
+    ]);
+    criteria.extend(invariants());
+    criteria
+}

@@ -1,0 +1,149 @@
+//! The settings that bound how many requests a gateway works on at a time.
+
+use super::{Experiment, invariants, ready, settings, step};
+use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Wire};
+
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "executor-sweep",
+    about: "the slots of the gateway are few, many, and refused beyond, in turn",
+    plan,
+};
+
+const MULTIPLIER: &str = "camunda.api.rest.executor.max-pool-size-multiplier";
+const CAPACITY: &str = "camunda.api.rest.executor.queue-capacity";
+const PER_WORKER: &str = "skep.api.executor.requests-per-worker";
+const POLICY: &str = "skep.api.executor.policy";
+
+/// Times the processors, and requests of each worker.
+const QUICK: [(&str, &str); 3] = [DEFAULT, ("1", "16"), ("16", "128")];
+const DEFAULT: (&str, &str) = ("2", "128");
+const FULL: [(&str, &str); 10] = [
+    DEFAULT,
+    ("1", "16"),
+    ("2", "16"),
+    ("4", "16"),
+    ("8", "16"),
+    ("16", "16"),
+    ("1", "128"),
+    ("4", "128"),
+    ("8", "128"),
+    ("16", "128"),
+];
+const FEW: f64 = 150.0;
+
+fn plan(full: bool) -> Plan {
+    let (waiting, long): (&[_], f64) = if full { (&FULL, 20.0) } else { (&QUICK, 8.0) };
+    let mut steps = Vec::new();
+    for slots in waiting {
+        let (multiplier, per_worker) = *slots;
+        let name = if *slots == DEFAULT {
+            "default"
+        } else {
+            "other"
+        };
+        let slots = [(MULTIPLIER, multiplier), (PER_WORKER, per_worker)];
+        steps.extend(again(&slots));
+        steps.extend([
+            step(name, 0.0, Action::Saturate(Wire::Http2)),
+            step("turn", long, Action::StopLoad),
+            step("workers", 0.0, Action::Workers(true)),
+            step("few", 2.0, Action::Load(Rate::PerSecond(FEW))),
+            step("turn", long, Action::StopLoad),
+            step("away", 1.0, Action::Workers(false)),
+        ]);
+    }
+    let refusing = [
+        (MULTIPLIER, "1"),
+        (PER_WORKER, "16"),
+        (CAPACITY, "16"),
+        (POLICY, "abort"),
+    ];
+    steps.extend(again(&refusing));
+    steps.extend([
+        step("abort", 0.0, Action::Saturate(Wire::Http2)),
+        step("turn", long, Action::StopLoad),
+    ]);
+    Plan {
+        name: EXPERIMENT.name.into(),
+        hypothesis: "No setting of the gateway's slots makes a node much slower than another one, and none has to be found out: callers \
+                     wait, or are refused with a reason where that was asked for."
+            .into(),
+        nodes: Nodes::default(),
+        words: vec!["limit of concurrent requests".into()],
+        steps,
+        drain_s: 60.0,
+        criteria: criteria(),
+    }
+}
+
+/// The node starts with these settings.
+fn again(with: &[(&str, &str)]) -> [crate::plan::Step; 2] {
+    let settings = settings(with);
+    [
+        step("again", 2.0, Action::Settings { node: 0, settings }),
+        ready(),
+    ]
+}
+
+fn criteria() -> Vec<Criterion> {
+    let completed = |name: &str| {
+        let completed = Measure::of("completed-per-s").take(Take::Mean);
+        completed.between(name, "turn").skip(2.0)
+    };
+    let refused = Measure::of("refused-total").take(Take::Growth);
+    let mut criteria = vec![
+        Criterion::new(
+            "the worst ÷ the default: instances completed",
+            completed("other")
+                .across(Take::Min)
+                .over(completed("default")),
+            Limit::AtLeast(0.9),
+            "×",
+        )
+        .timed()
+        .post("0.16 ×"),
+        Criterion::new(
+            "the best ÷ the default: instances completed",
+            completed("other").over(completed("default")),
+            Limit::AtMost(1.1),
+            "×",
+        )
+        .timed(),
+        Criterion::new(
+            "150/s: p50 of a creation, at its worst",
+            Measure::of("create-p50-ms")
+                .take(Take::Median)
+                .between("few", "turn")
+                .skip(2.0),
+            Limit::AtMost(2.0),
+            "ms",
+        )
+        .flushes(1.0)
+        .timed()
+        .post("21 to 40 ms"),
+        Criterion::new(
+            "refused where callers wait",
+            refused.clone().between("other", "turn"),
+            Limit::AtMost(0.0),
+            "",
+        ),
+        Criterion::new(
+            "refused where that was asked for: share with this reason",
+            Measure::of("refused-for.limit of concurrent requests")
+                .take(Take::Growth)
+                .between("abort", "turn")
+                .over(refused.between("abort", "turn")),
+            Limit::AtLeast(1.0),
+            "×",
+        ),
+        Criterion::new(
+            "abort ÷ the default: instances completed",
+            completed("abort").over(completed("default")),
+            Limit::AtLeast(0.9),
+            "×",
+        )
+        .timed(),
+    ];
+    criteria.extend(invariants());
+    criteria
+}

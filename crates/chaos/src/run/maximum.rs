@@ -1,0 +1,60 @@
+//! M: the instances per second that the nodes can do for long.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use skep_load::Live;
+
+use super::{load, process};
+use crate::probes::{Nodes, Seen};
+
+/// How long the nodes are saturated.
+const LONG: Duration = Duration::from_secs(9);
+
+const EXPORTED: &str = "zeebe_exporter_last_exported_position";
+const STEP: Duration = Duration::from_millis(250);
+/// Exporters that export nothing for so long have exported all.
+const STILL: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs instances in a closed loop. Exporters put off a part of their work while the nodes are busy, so that the time that they take
+/// afterwards counts as well.
+pub async fn maximum(
+    addresses: &str,
+    nodes: Vec<Seen>,
+    id: &str,
+    of_others: bool,
+) -> anyhow::Result<f64> {
+    let live = Live::deploy(load(addresses), process(&format!("{id}-maximum"))).await?;
+    let begin = Instant::now();
+    let running = live.saturate()?;
+    tokio::time::sleep(LONG).await;
+    let completed = live.ledger().totals.1;
+    let loaded = begin.elapsed();
+    running.end().await?;
+    let put_off = tokio::task::spawn_blocking(move || until_exported(&nodes)).await?;
+    if of_others {
+        live.delete().await.context("deleting what was deployed")?;
+    }
+    let seconds = (loaded + put_off).as_secs_f64();
+    anyhow::ensure!(completed > 0, "no instance completed in {seconds:.0} s");
+    Ok(crate::probes::float(completed) / seconds)
+}
+
+/// Waits until nothing more is exported. Returns how long something was.
+fn until_exported(nodes: &[Seen]) -> Duration {
+    let begin = Instant::now();
+    let (mut last, mut grew) = (None, begin);
+    let mut probe = Nodes::default();
+    while grew.elapsed() < STILL && begin.elapsed() < PATIENCE {
+        let mut values = BTreeMap::new();
+        probe.look(nodes, &mut values);
+        let exported = values.get(EXPORTED).copied();
+        if exported.is_some() && exported != last {
+            (last, grew) = (exported, Instant::now());
+        }
+        std::thread::sleep(STEP);
+    }
+    grew.saturating_duration_since(begin)
+}
