@@ -14,6 +14,7 @@ mod scale_up;
 mod search_outage;
 mod slow_completion;
 mod slow_disk;
+mod soak;
 mod worker_outage;
 
 use std::collections::BTreeMap;
@@ -31,7 +32,7 @@ pub struct Experiment {
 }
 
 /// All of them.
-pub const ALL: [Experiment; 15] = [
+pub const ALL: [Experiment; 16] = [
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
     cpu_budget::EXPERIMENT,
@@ -46,6 +47,7 @@ pub const ALL: [Experiment; 15] = [
     search_outage::EXPERIMENT,
     slow_completion::EXPERIMENT,
     slow_disk::EXPERIMENT,
+    soak::EXPERIMENT,
     worker_outage::EXPERIMENT,
 ];
 

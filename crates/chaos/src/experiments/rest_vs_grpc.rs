@@ -56,7 +56,7 @@ fn plan(full: bool) -> Plan {
 
 fn criteria() -> Vec<Criterion> {
     let mean = |series: &str, wire: &str| {
-        let mean = Measure::of(series).take(Take::Mean).across(Take::Mean);
+        let mean = Measure::of(series).take(Take::Mean).across(Take::Median);
         mean.between(wire, "turn").skip(2.0)
     };
     let completed = |wire| mean("completed-per-s", wire);

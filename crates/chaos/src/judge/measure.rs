@@ -47,7 +47,7 @@ impl Measured {
 
 fn value(measure: &Measure, record: &Record) -> Result<f64, Missing> {
     let Some(window) = &measure.window else {
-        let values: Vec<f64> = record.series(&measure.of).map(|(_, value)| value).collect();
+        let values: Vec<(f64, f64)> = record.series(&measure.of).collect();
         return take(measure.take, &values)
             .ok_or_else(|| Missing(format!("{} was not measured", measure.of)));
     };
@@ -55,14 +55,15 @@ fn value(measure: &Measure, record: &Record) -> Result<f64, Missing> {
     for (from, to) in windows(window, record) {
         let within = record.series(&measure.of);
         let within = within.filter(|(at, _)| *at > from && *at <= to);
-        let values: Vec<f64> = within.map(|(_, value)| value).collect();
+        let values: Vec<(f64, f64)> = within.collect();
         let value = take(measure.take, &values);
-        each.push(value.ok_or_else(|| {
+        let value = value.ok_or_else(|| {
             Missing(format!(
                 "{} was not measured between {from:.1} s and {to:.1} s",
                 measure.of
             ))
-        })?);
+        })?;
+        each.push((from, value));
     }
     take(measure.across, &each)
         .ok_or_else(|| Missing(format!("the step {} did not begin", window.from)))
@@ -84,20 +85,11 @@ fn windows(window: &Window, record: &Record) -> Vec<(f64, f64)> {
     windows.collect()
 }
 
-fn take(take: Take, values: &[f64]) -> Option<f64> {
+/// One of values, each with its time.
+fn take(take: Take, timed: &[(f64, f64)]) -> Option<f64> {
+    let values: Vec<f64> = timed.iter().map(|(_, value)| *value).collect();
     let (first, last) = (values.first()?, values.last()?);
-    let quantile = |quantile: f64| {
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        // The smallest value that so many are not above; the length is far below 2^52.
-        #[allow(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss
-        )]
-        let index = (quantile * sorted.len() as f64).ceil() as usize;
-        sorted.get(index.saturating_sub(1)).copied()
-    };
+    let quantile = |of| quantile(values.clone(), of);
     #[allow(clippy::cast_precision_loss)]
     let count = values.len() as f64;
     match take {
@@ -107,5 +99,37 @@ fn take(take: Take, values: &[f64]) -> Option<f64> {
         Take::Median => quantile(0.5),
         Take::P99 => quantile(0.99),
         Take::Growth => (values.len() > 1).then(|| last - first),
+        Take::Slope => slope(timed).map(|slope| slope * 3_600.0),
     }
+}
+
+/// The smallest value that so many are not above.
+fn quantile(mut values: Vec<f64>, quantile: f64) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    // The length is far below 2^52.
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss
+    )]
+    let index = (quantile * values.len() as f64).ceil() as usize;
+    values.get(index.saturating_sub(1)).copied()
+}
+
+/// More values than this are looked at in steps: the pairs are as many as their square.
+const MAX_SLOPES: usize = 400;
+
+/// The slope of Theil and Sen, in a second.
+fn slope(timed: &[(f64, f64)]) -> Option<f64> {
+    let step = timed.len().div_ceil(MAX_SLOPES).max(1);
+    let points: Vec<(f64, f64)> = timed.iter().step_by(step).copied().collect();
+    let mut slopes = Vec::new();
+    for (number, (at, value)) in points.iter().enumerate() {
+        for (later, other) in points.iter().skip(number + 1) {
+            if later > at {
+                slopes.push((other - value) / (later - at));
+            }
+        }
+    }
+    quantile(slopes, 0.5)
 }

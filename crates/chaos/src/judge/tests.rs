@@ -72,6 +72,24 @@ fn a_measure_is_taken_of_each_window_and_across_them() {
 }
 
 #[test]
+fn a_slope_is_that_of_most_pairs_in_an_hour() {
+    let mut record = Record::default();
+    for second in 0..1_000 {
+        // One MiB in a hundred seconds, and a few odd values.
+        let odd = if second % 50 == 7 { 500.0 } else { 0.0 };
+        let at = f64::from(second);
+        record.samples.push(sample(at, "rss", at / 100.0 + odd));
+    }
+    let slope = Measured::of(&Measure::of("rss").take(Take::Slope), &record).unwrap();
+    assert!((slope.value() - 36.0).abs() < 0.01, "{}", slope.value());
+    let one = Record {
+        samples: vec![sample(0.0, "rss", 1.0)],
+        ..Record::default()
+    };
+    assert!(Measured::of(&Measure::of("rss").take(Take::Slope), &one).is_err());
+}
+
+#[test]
 fn limits_are_within_what_is_held_and_grow_with_the_disk() {
     let held = judged(at_most(Measure::of("p99"), 16.0), &record());
     assert!(matches!(held, Verdict::Held(it) if it.measured() == 16.0));
@@ -185,14 +203,15 @@ fn fed(measure: &Measure, value: f64, record: &mut Record) {
             .collect(),
     };
     for at in moments {
-        // A growth needs two.
-        let first = if measure.take == Take::Growth {
-            0.0
-        } else {
-            value
+        const LATER: f64 = 0.1;
+        // A growth and a slope need two; divided again, the slope is not to be above the limit.
+        let (first, second) = match measure.take {
+            Take::Growth => (0.0, value),
+            Take::Slope => (0.0, value * LATER / 3_600.0 * (1.0 - 1e-9)),
+            Take::Max | Take::Min | Take::Mean | Take::Median | Take::P99 => (value, value),
         };
         record.samples.push(sample(at, &measure.of, first));
-        record.samples.push(sample(at + 0.1, &measure.of, value));
+        record.samples.push(sample(at + LATER, &measure.of, second));
     }
     if let Some(other) = &measure.over {
         fed(other, 1.0, record);
@@ -203,37 +222,42 @@ fn fed(measure: &Measure, value: f64, record: &mut Record) {
 #[test]
 fn every_criterion_of_every_experiment_can_be_refuted() {
     for experiment in experiments::ALL {
-        let plan = (experiment.plan)(false);
-        for criterion in &plan.criteria {
-            let mut empty = Record::default();
-            for (number, step) in (0_u32..).zip(&plan.steps) {
-                let at = f64::from(number) * 100.0;
-                empty.events.push(event(at, Kind::Begin, &step.name));
-            }
-            empty.samples.push(sample(0.0, FLUSH_MS, 0.0));
-            empty.samples.push(sample(0.0, NOISY, 0.0));
-            let (good, bad) = match criterion.limit {
-                Limit::AtMost(most) => (most, most + 1.0),
-                Limit::AtLeast(least) => (least, least - 1.0),
-            };
-            let with = |value| {
-                let mut record = empty.clone();
-                fed(&criterion.measure, value, &mut record);
-                judged(criterion.clone(), &record)
-            };
-            let name = format!("{}: {}", plan.name, criterion.name);
-            assert!(
-                matches!(with(good), Verdict::Held(_)),
-                "{name}: {:?}",
-                with(good)
-            );
-            assert!(
-                matches!(with(bad), Verdict::Refuted(_)),
-                "{name}: {:?}",
-                with(bad)
-            );
-            let none = judged(criterion.clone(), &empty);
-            assert!(matches!(none, Verdict::NotRun(_)), "{name}: {none:?}");
+        for plan in [false, true].map(experiment.plan) {
+            every_criterion_can_be_refuted(&plan);
         }
+    }
+}
+
+fn every_criterion_can_be_refuted(plan: &Plan) {
+    for criterion in &plan.criteria {
+        let mut empty = Record::default();
+        for (number, step) in (0_u32..).zip(&plan.steps) {
+            let at = f64::from(number) * 100.0;
+            empty.events.push(event(at, Kind::Begin, &step.name));
+        }
+        empty.samples.push(sample(0.0, FLUSH_MS, 0.0));
+        empty.samples.push(sample(0.0, NOISY, 0.0));
+        let (good, bad) = match criterion.limit {
+            Limit::AtMost(most) => (most, most + 1.0),
+            Limit::AtLeast(least) => (least, least - 1.0),
+        };
+        let with = |value| {
+            let mut record = empty.clone();
+            fed(&criterion.measure, value, &mut record);
+            judged(criterion.clone(), &record)
+        };
+        let name = format!("{}: {}", plan.name, criterion.name);
+        assert!(
+            matches!(with(good), Verdict::Held(_)),
+            "{name}: {:?}",
+            with(good)
+        );
+        assert!(
+            matches!(with(bad), Verdict::Refuted(_)),
+            "{name}: {:?}",
+            with(bad)
+        );
+        let none = judged(criterion.clone(), &empty);
+        assert!(matches!(none, Verdict::NotRun(_)), "{name}: {none:?}");
     }
 }

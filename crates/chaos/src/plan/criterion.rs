@@ -72,6 +72,8 @@ pub enum Take {
     P99,
     /// The last one less the first one.
     Growth,
+    /// How much they grow in an hour: the median of the slopes between all pairs, which a few odd values do not change.
+    Slope,
 }
 
 impl Take {

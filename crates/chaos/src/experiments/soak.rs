@@ -1,0 +1,143 @@
+//! Hours of load during which workers come and go and nodes are killed.
+
+use super::{Experiment, invariants, step, wait};
+use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Until, Who};
+
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "soak",
+    about: "workers restart and leaders are killed for 3 minutes, or for 24 hours",
+    plan,
+};
+
+/// How the time is filled, in seconds.
+struct Rounds {
+    /// In each a leader is killed.
+    count: u32,
+    /// Restarts of the workers in each.
+    restarts: u32,
+    /// Between two of them.
+    pause: f64,
+}
+
+fn rounds(full: bool) -> Rounds {
+    if full {
+        Rounds {
+            count: 24,
+            restarts: 11,
+            pause: 300.0,
+        }
+    } else {
+        Rounds {
+            count: 3,
+            restarts: 1,
+            pause: 20.0,
+        }
+    }
+}
+
+fn plan(full: bool) -> Plan {
+    let rounds = rounds(full);
+    let mut steps = vec![
+        step("workers", 0.0, Action::Workers(true)),
+        step("base", 0.0, Action::Load(Rate::OfMaximum(0.3))),
+    ];
+    for round in 0..rounds.count {
+        for _ in 0..rounds.restarts {
+            steps.extend([
+                step("calm", 3.0, Action::Workers(true)),
+                step("away", rounds.pause, Action::Workers(false)),
+                step("return", 2.0, Action::Workers(true)),
+                wait("worked", Until::OpenAtMost(100.0), 60.0),
+            ]);
+        }
+        let leader = Who::LeaderOf(round % PARTITIONS + 1);
+        steps.extend([
+            step("kill", 3.0, Action::Kill(leader)),
+            step("start", 5.0, Action::Start),
+            wait("rate", Until::RateIs(0.95), 60.0),
+            wait("even", Until::Even, 90.0),
+        ]);
+    }
+    steps.extend([
+        step("calm", 3.0, Action::Workers(true)),
+        step("end", rounds.pause, Action::StopLoad),
+    ]);
+    Plan {
+        name: EXPERIMENT.name.into(),
+        hypothesis: "A cluster that is used for long stays as it is: whoever comes and goes, it carries its load at all times, and nothing in \
+                     it grows without end."
+            .into(),
+        nodes: Nodes {
+            count: 3,
+            partitions: PARTITIONS,
+            ..Nodes::default()
+        },
+        words: Vec::new(),
+        steps,
+        drain_s: 90.0,
+        criteria: criteria(full),
+    }
+}
+
+const PARTITIONS: u32 = 3;
+
+fn criteria(full: bool) -> Vec<Criterion> {
+    let calm = |series: &str| {
+        let mean = Measure::of(series).take(Take::Mean);
+        mean.between("calm", "away").skip(2.0)
+    };
+    let growth = |series: &str| Measure::of(series).take(Take::Growth);
+    let memory = Measure::of("node-rss-mib");
+    let memory = if full {
+        // The caches are full after the first two hours.
+        Criterion::new(
+            "memory of a node: slope in an hour",
+            memory
+                .take(Take::Slope)
+                .between("base", "end")
+                .skip(7_200.0),
+            Limit::AtMost(1.0),
+            "MiB",
+        )
+    } else {
+        Criterion::new(
+            "memory of a node: the most ÷ that of the first calm",
+            memory.between("base", "end").over(
+                Measure::of("node-rss-mib")
+                    .between("calm", "away")
+                    .across(Take::Min),
+            ),
+            Limit::AtMost(2.0),
+            "×",
+        )
+    };
+    let mut criteria = vec![
+        Criterion::new(
+            "creations ÷ those asked for, at worst between two faults",
+            calm("created-per-s")
+                .across(Take::Min)
+                .over(calm("offered-per-s").across(Take::Median)),
+            Limit::AtLeast(0.95),
+            "×",
+        )
+        .timed(),
+        Criterion::new(
+            "refused ÷ created",
+            growth("refused-total").over(growth("created-total")),
+            Limit::AtMost(0.001),
+            "×",
+        ),
+        Criterion::new(
+            "a killed leader: time without creations, median",
+            Measure::of("create-gap-ms")
+                .between("kill", "start")
+                .across(Take::Median),
+            Limit::AtMost(1500.0),
+            "ms",
+        )
+        .timed(),
+        memory,
+    ];
+    criteria.extend(invariants());
+    criteria
+}
