@@ -6,10 +6,11 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
+use futures_util::stream::BoxStream;
 use object_store::azure::MicrosoftAzure;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
+use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 
 use crate::azure::{Azure, azure_builder, make_container};
 use crate::errors::one_line;
@@ -233,9 +234,30 @@ impl Objects {
     /// # Errors
     /// The store cannot be used, or there are more than [`MAX_LISTED`].
     pub async fn list(&self, directory: &str) -> Result<Vec<Listed>, ObjectError> {
-        let failed = |error| self.failed(directory, &error);
         let path = self.path(directory);
-        let mut found = self.store.list(Some(&path));
+        self.listed(directory, self.store.list(Some(&path))).await
+    }
+
+    /// The same, of those whose names are greater than that of this object, which need not be there.
+    ///
+    /// # Errors
+    /// The store cannot be used, or there are more than [`MAX_LISTED`].
+    pub async fn list_after(
+        &self,
+        directory: &str,
+        object: &str,
+    ) -> Result<Vec<Listed>, ObjectError> {
+        let (path, after) = (self.path(directory), self.path(object));
+        let found = self.store.list_with_offset(Some(&path), &after);
+        self.listed(directory, found).await
+    }
+
+    async fn listed(
+        &self,
+        directory: &str,
+        mut found: BoxStream<'static, Result<ObjectMeta, Error>>,
+    ) -> Result<Vec<Listed>, ObjectError> {
+        let failed = |error| self.failed(directory, &error);
         let mut listed = Vec::new();
         loop {
             let object = match found.try_next().await {

@@ -28,6 +28,10 @@ async fn holds_what_a_store_promises(objects: &Objects) {
         .map(|it| (it.name.as_str(), it.bytes))
         .collect();
     assert_eq!(names, [("a/1/x", 5), ("a/2/y/z", 0)]);
+    for (after, left) in [("a/0", 2), ("a/1/x", 1), ("a/2/y/y", 1), ("a/2/y/z", 0)] {
+        let listed = objects.list_after("a", after).await.unwrap();
+        assert_eq!(listed.len(), left, "after {after}");
+    }
     // The name of a directory is whole: 1 is not the beginning of 12.
     objects.put("a/12/x", text("other")).await.unwrap();
     assert_eq!(objects.list("a/1").await.unwrap().len(), 1);

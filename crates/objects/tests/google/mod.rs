@@ -110,16 +110,16 @@ async fn answer(
     })
 }
 
-/// `GET /BUCKET?list-type=2&prefix=…&delimiter=…`.
+/// `GET /BUCKET?list-type=2&prefix=…&delimiter=…&start-after=…`.
 fn list(objects: &BTreeMap<String, Bytes>, query: &str) -> String {
     let of = |name: &str| {
         let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let value = pairs.find(|(key, _)| *key == name).map(|(_, value)| value);
         value.unwrap_or_default().replace("%2F", "/")
     };
-    let (prefix, delimiter) = (of("prefix"), of("delimiter"));
+    let (prefix, delimiter, after) = (of("prefix"), of("delimiter"), of("start-after"));
     let (mut contents, mut common) = (String::new(), std::collections::BTreeSet::new());
-    for (name, content) in objects {
+    for (name, content) in objects.iter().filter(|(name, _)| **name > after) {
         let Some(rest) = name.strip_prefix(&prefix) else {
             continue;
         };
