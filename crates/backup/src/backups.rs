@@ -104,6 +104,28 @@ pub fn newest(place: &Place) -> Result<Option<u64>, BackupError> {
     Ok(ids(place)?.first().copied())
 }
 
+/// The newest complete backup for which `is_wanted` holds. Those up to `known` are not looked at again.
+///
+/// # Errors
+/// The store cannot be used.
+pub fn newest_complete(
+    place: &Place,
+    known: Option<u64>,
+    is_wanted: impl Fn(&Manifest) -> bool,
+) -> Result<Option<Manifest>, BackupError> {
+    let newer = |id: &u64| known.is_none_or(|known| *id > known);
+    for id in ids(place)?.into_iter().filter(newer) {
+        match manifest(place, id) {
+            Ok(Some(manifest)) if is_wanted(&manifest) => return Ok(Some(manifest)),
+            Ok(_) => {}
+            // Another version has written it, or it is damaged: it continues nothing.
+            Err(BackupError::Unusable { .. } | BackupError::Damaged { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
 /// All backups whose ids begin with these digits, the newest first.
 ///
 /// # Errors
@@ -148,7 +170,10 @@ fn read<T: DeserializeOwned>(name: &str, content: &Bytes) -> Result<T, BackupErr
     serde_json::from_slice(content).map_err(|error| BackupError::damaged(name, error))
 }
 
-fn found<T: DeserializeOwned>(place: &Place, name: &str) -> Result<Option<T>, BackupError> {
+pub(crate) fn found<T: DeserializeOwned>(
+    place: &Place,
+    name: &str,
+) -> Result<Option<T>, BackupError> {
     let content = place.find(name)?;
     content.map(|content| read(name, &content)).transpose()
 }
@@ -230,7 +255,7 @@ pub(crate) fn manifest(place: &Place, id: u64) -> Result<Option<Manifest>, Backu
     read(&name, &content).map(Some)
 }
 
-fn text(value: &impl Serialize) -> Bytes {
+pub(crate) fn text(value: &impl Serialize) -> Bytes {
     serde_json::to_vec_pretty(value).unwrap_or_default().into()
 }
 

@@ -8,6 +8,12 @@
 //! backups/ID/partition-P/log/N          entries behind the checkpoint, up to the cut
 //! backups/ID/failed.json                why it was given up
 //! backups/ID/manifest.json              written last: with it the backup is complete
+//!
+//! backups/ID/continued/begun.json       which backup it carries on; with it the backup is a part of a range
+//! backups/ID/continued/partition-P/N    entries behind the cut, from entry N on
+//! backups/ID/continued/markers/T.json   a moment: where each partition was cut at time T
+//! backups/ID/continued/latest.json      the newest marker, rewritten
+//! backups/ID/continued/broken.json      why nothing continues it any more
 //! ```
 //!
 //! The broker decides what belongs to a backup (`skep_broker::backup`); this crate knows neither partitions at work nor nodes. All of it
@@ -16,19 +22,27 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod backups;
+mod chain;
 mod entries;
 mod manifest;
+mod markers;
 mod object;
 mod place;
+mod ranges;
 mod read;
 mod upload;
 mod verify;
 
-pub use backups::{Backup, BackupState, Begun, Progress, SILENT, delete, find, list, newest};
+pub use backups::{
+    Backup, BackupState, Begun, Progress, SILENT, delete, find, list, newest, newest_complete,
+};
+pub use chain::{Chain, Link};
 pub use entries::{decode as decode_entries, encode as encode_entries};
 pub use manifest::{Cut, FORMAT, LogPart, Manifest, PartitionManifest, StoredObject};
+pub use markers::{Broken, Continued, Marker, begin, begun, break_off, broken, latest, times};
 pub use object::{PIECE, pack, unpack};
 pub use place::Place;
+pub use ranges::{Base, Moment, Range, is_needed, marker_of, moment, newest_moment, ranges};
 pub use read::Reader;
 pub use skep_objects::{Azure, BadConnectionString, Gcs, Location, ObjectError, S3};
 pub use upload::Upload;
@@ -44,6 +58,11 @@ pub enum BackupError {
     Unknown(u64),
     #[error("the backup {id} cannot be used: {reason}")]
     Unusable { id: u64, reason: String },
+    #[error("the backup {id} stays: {reason}")]
+    Needed { id: u64, reason: String },
+    /// No moment of the store is wanted.
+    #[error("there is no such moment: {0}")]
+    NoMoment(String),
     #[error("{0}")]
     Io(#[from] std::io::Error),
 }

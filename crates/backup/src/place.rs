@@ -103,6 +103,12 @@ impl Place {
     }
 
     /// # Errors
+    /// See [`Objects::list_after`].
+    pub fn list_after(&self, directory: &str, object: &str) -> Result<Vec<Listed>, ObjectError> {
+        self.wait(self.objects.list_after(directory, object))
+    }
+
+    /// # Errors
     /// See [`Objects::directories`].
     pub fn directories(&self, directory: &str) -> Result<Vec<String>, ObjectError> {
         self.wait(self.objects.directories(directory))

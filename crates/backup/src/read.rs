@@ -1,22 +1,36 @@
 //! Reads the objects of a backup, and believes none that is not as the manifest says.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use skep_storage::StorageError;
 use skep_storage::kv::StreamReader;
 use skep_storage::log::Entry;
 
 use crate::backups::{find, manifest};
+use crate::chain::{Chain, Link};
 use crate::entries::decode;
-use crate::manifest::{Manifest, PartitionManifest, StoredObject};
+use crate::manifest::{Cut, Manifest, PartitionManifest, StoredObject};
 use crate::object::unpack;
+use crate::ranges::{Moment, marker_of};
 use crate::upload::sha256;
 use crate::{BackupError, Place};
 
-/// A complete backup.
+/// A complete backup, or the cluster at a marker behind one.
 #[derive(Debug)]
 pub struct Reader {
     place: Place,
+    /// Of the moment: at a marker, cuts and cluster are those of the marker.
     pub manifest: Manifest,
+    pub moment: Moment,
+    /// By partition: the log behind the backup, up to the marker.
+    continued: BTreeMap<u32, Continuation>,
+}
+
+#[derive(Debug)]
+struct Continuation {
+    chain: Chain,
+    links: Vec<Link>,
 }
 
 impl Reader {
@@ -25,8 +39,14 @@ impl Reader {
     pub fn open(place: &Place, id: u64) -> Result<Reader, BackupError> {
         if let Some(manifest) = manifest(place, id)? {
             return Ok(Reader {
+                moment: Moment {
+                    backup: id,
+                    marker: None,
+                    at: manifest.cut_at,
+                },
                 place: place.clone(),
                 manifest,
+                continued: BTreeMap::new(),
             });
         }
         let backup = find(place, id)?;
@@ -39,6 +59,41 @@ impl Reader {
                 note.unwrap_or_default()
             ),
         })
+    }
+
+    /// # Errors
+    /// The backup or the marker is missing or damaged, or the store cannot be used.
+    pub fn open_at(place: &Place, moment: Moment) -> Result<Reader, BackupError> {
+        let mut reader = Reader::open(place, moment.backup)?;
+        let Some(marker) = marker_of(place, &reader.manifest, moment)? else {
+            return Ok(reader);
+        };
+        for of in &mut reader.manifest.partitions {
+            let cut = marker.cuts.get(&of.partition).copied();
+            let cut = cut.unwrap_or(of.cut);
+            let chain = Chain::new(place, moment.backup, of.partition, of.cut.index);
+            let mut links = if cut.index == of.cut.index {
+                Vec::new()
+            } else {
+                chain.links(of.cut.index)?
+            };
+            links.retain(|link| link.first <= cut.index);
+            of.cut = cut;
+            let continuation = Continuation { chain, links };
+            reader.continued.insert(of.partition, continuation);
+        }
+        reader.manifest.cut_at = marker.at;
+        reader.manifest.cluster = marker.cluster;
+        reader.moment = moment;
+        Ok(reader)
+    }
+
+    /// Bytes in the store that a restore of this partition reads.
+    pub fn bytes(&self, of: &PartitionManifest) -> u64 {
+        let continued = self.continued.get(&of.partition);
+        let links = continued.iter().flat_map(|it| &it.links);
+        of.objects().map(|object| object.bytes).sum::<u64>()
+            + links.map(|link| link.bytes).sum::<u64>()
     }
 
     /// The content of an object.
@@ -75,9 +130,11 @@ impl Reader {
         &'r self,
         of: &'r PartitionManifest,
     ) -> impl Iterator<Item = Result<Vec<Entry>, BackupError>> + 'r {
+        let continued = self.continued.get(&of.partition);
+        let base_end = continued.map_or(of.cut.index, |it| it.chain.first() - 1);
         let mut next = of.log.base_index + 1;
         let objects = of.log.objects.iter();
-        objects.enumerate().map(move |(number, object)| {
+        let base = objects.enumerate().map(move |(number, object)| {
             let damaged = |reason: String| BackupError::damaged(&object.name, reason);
             let entries = decode(self.content(object)?).map_err(damaged)?;
             for entry in &entries {
@@ -86,14 +143,49 @@ impl Reader {
                 }
                 next += 1;
             }
-            if number + 1 == of.log.objects.len() && next != of.cut.index + 1 {
+            if number + 1 == of.log.objects.len() && next != base_end + 1 {
                 return Err(damaged(format!(
-                    "it ends with entry {}, and the backup with entry {}",
-                    next - 1,
-                    of.cut.index
+                    "it ends with entry {}, and the backup with entry {base_end}",
+                    next - 1
                 )));
             }
             Ok(entries)
-        })
+        });
+        base.chain(continued.into_iter().flat_map(|it| it.entries(of.cut)))
+    }
+}
+
+impl Continuation {
+    /// Those up to the cut, an object at a time.
+    fn entries(&self, cut: Cut) -> impl Iterator<Item = Result<Vec<Entry>, BackupError>> + '_ {
+        let mut next = self.chain.first();
+        let ends = (next <= cut.index && self.links.is_empty()).then(|| {
+            let name = self.chain.name(next);
+            Err(BackupError::damaged(&name, "it is missing"))
+        });
+        let entries = self.links.iter().enumerate().map(move |(number, link)| {
+            let name = self.chain.name(link.first);
+            let damaged = |reason: String| BackupError::damaged(&name, reason);
+            if link.first != next {
+                return Err(damaged(format!(
+                    "entry {next} is missing: nothing before it has it"
+                )));
+            }
+            let mut entries = self.chain.read(link.first)?;
+            next += entries.len() as u64;
+            if number + 1 < self.links.len() {
+                return Ok(entries);
+            }
+            entries.retain(|entry| entry.index <= cut.index);
+            if next <= cut.index {
+                return Err(damaged(format!(
+                    "it ends with entry {}, and the marker with entry {}",
+                    next - 1,
+                    cut.index
+                )));
+            }
+            Ok(entries)
+        });
+        ends.into_iter().chain(entries)
     }
 }

@@ -3,7 +3,9 @@
 use skep_protocol::batch::BatchReader;
 use skep_storage::log::Entry;
 
-use crate::manifest::PartitionManifest;
+use crate::chain::Chain;
+use crate::manifest::{Cut, PartitionManifest};
+use crate::markers::{Marker, times};
 use crate::read::Reader;
 use crate::{BackupError, Place};
 
@@ -17,12 +19,14 @@ pub struct Verified {
     pub rows: u64,
     pub entries: u64,
     pub records: u64,
+    /// Moments behind the backup to which the cluster can be restored as well.
+    pub markers: u64,
 }
 
-/// Reads all of the backup.
+/// Reads all of the backup, and what continues it.
 ///
 /// # Errors
-/// The first object, row or record that is missing or damaged.
+/// The first object, row, record or marker that is missing or damaged.
 pub fn verify(place: &Place, id: u64) -> Result<Verified, BackupError> {
     let reader = Reader::open(place, id)?;
     let mut verified = Verified::default();
@@ -30,6 +34,12 @@ pub fn verify(place: &Place, id: u64) -> Result<Verified, BackupError> {
         verified.objects += 1;
         verified.bytes += object.bytes;
     }
+    let markers = times(place, id)?;
+    let markers = markers
+        .into_iter()
+        .map(|at| Marker::read(place, &reader.manifest, at));
+    let markers: Vec<Marker> = markers.collect::<Result<_, _>>()?;
+    verified.markers = markers.len() as u64;
     let wanted = reader.manifest.cluster.partitions;
     for partition in 1..=wanted {
         let of = reader
@@ -61,8 +71,73 @@ pub fn verify(place: &Place, id: u64) -> Result<Verified, BackupError> {
                 ),
             });
         }
+        // A log without records ends where the rows do, and nothing says where that is.
+        let position = if position == 0 {
+            of.cut.position
+        } else {
+            position
+        };
+        let cuts = markers.iter().filter_map(|marker| {
+            let cut = marker.cuts.get(&partition)?;
+            Some((*cut, marker.at))
+        });
+        continued(
+            place,
+            &reader,
+            of,
+            (cuts.collect(), position),
+            &mut verified,
+        )?;
     }
     Ok(verified)
+}
+
+/// The log behind the backup, and that each marker lies in it. `position`: of the last record of the backup.
+fn continued(
+    place: &Place,
+    reader: &Reader,
+    of: &PartitionManifest,
+    (mut cuts, mut position): (Vec<(Cut, i64)>, u64),
+    verified: &mut Verified,
+) -> Result<(), BackupError> {
+    let id = reader.manifest.backup_id;
+    let chain = Chain::new(place, id, of.partition, of.cut.index);
+    let mut next = chain.first();
+    cuts.sort_unstable_by_key(|(cut, _)| std::cmp::Reverse(cut.index));
+    let lies_not = |(cut, at): (Cut, i64)| BackupError::Unusable {
+        id,
+        reason: format!(
+            "the marker of {at} cuts partition {} at entry {} of term {} with record {}, and its log has no such entry",
+            of.partition, cut.index, cut.term, cut.position
+        ),
+    };
+    let mut pass = |index: u64, term: u64, position: u64| {
+        while let Some(&(cut, at)) = cuts.last().filter(|(cut, _)| cut.index == index) {
+            if (cut.term, cut.position) != (term, position) {
+                return Err(lies_not((cut, at)));
+            }
+            cuts.pop();
+        }
+        Ok(())
+    };
+    pass(of.cut.index, of.cut.term, of.cut.position)?;
+    for link in chain.links(of.cut.index)? {
+        if link.first != next {
+            return Err(BackupError::damaged(
+                &chain.name(link.first),
+                format!("entry {next} is missing: nothing before it has it"),
+            ));
+        }
+        (verified.objects, verified.bytes) = (verified.objects + 1, verified.bytes + link.bytes);
+        for entry in chain.read(link.first)? {
+            verified.entries += 1;
+            verified.records += records(&entry, &mut position)
+                .map_err(|reason| BackupError::damaged(&of_entry(of, &entry), reason))?;
+            pass(entry.index, entry.term, position)?;
+            next = entry.index + 1;
+        }
+    }
+    cuts.pop().map_or(Ok(()), |cut| Err(lies_not(cut)))
 }
 
 fn of_entry(of: &PartitionManifest, entry: &Entry) -> String {

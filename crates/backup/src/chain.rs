@@ -1,0 +1,118 @@
+//! The log that is shipped behind a backup: objects of one partition, each of which begins where the one before ends.
+//!
+//! An object is named by its first entry and created once, so there is one chain only: a leader that finds the name taken goes on behind what is
+//! there. Entries are shipped once they are committed, so every leader would write the same.
+
+use bytes::Bytes;
+use skep_objects::ObjectError;
+use skep_storage::log::Entry;
+
+use crate::backups::name;
+use crate::entries::decode;
+use crate::object::{pack, unpack};
+use crate::{BackupError, Place};
+
+/// The chain of a partition behind one backup.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    place: Place,
+    directory: String,
+    /// The last entry in the backup itself.
+    base: u64,
+}
+
+/// An object of a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Its first entry.
+    pub first: u64,
+    /// As it is stored.
+    pub bytes: u64,
+}
+
+impl Chain {
+    /// `base`: the index at which the backup is cut.
+    pub fn new(place: &Place, backup: u64, partition: u32, base: u64) -> Chain {
+        Chain {
+            place: place.clone(),
+            directory: name(backup, &format!("continued/partition-{partition}")),
+            base,
+        }
+    }
+
+    pub(crate) fn name(&self, first: u64) -> String {
+        format!("{}/{first:020}", self.directory)
+    }
+
+    /// Writes entries behind all that are there. `false`: somebody has written some from this entry on.
+    ///
+    /// # Errors
+    /// The store cannot be used.
+    pub fn create(&self, first: u64, entries: &[u8]) -> Result<bool, BackupError> {
+        match self.place.create(&self.name(first), pack(entries)) {
+            Ok(()) => Ok(true),
+            Err(ObjectError::Exists { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The objects that begin behind this entry, in their order.
+    ///
+    /// # Errors
+    /// The store cannot be used.
+    pub fn links(&self, behind: u64) -> Result<Vec<Link>, BackupError> {
+        let listed = self.place.list_after(&self.directory, &self.name(behind))?;
+        let links = listed.into_iter().map(|object| {
+            let first = object.name.rsplit('/').next().map(str::parse);
+            match first {
+                Some(Ok(first)) => Ok(Link {
+                    first,
+                    bytes: object.bytes,
+                }),
+                _ => Err(BackupError::damaged(
+                    &object.name,
+                    "it is not named by an entry",
+                )),
+            }
+        });
+        links.collect()
+    }
+
+    /// The entries of the object that begins with this one. All follow each other.
+    ///
+    /// # Errors
+    /// It is missing or damaged, or the store cannot be used.
+    pub fn read(&self, first: u64) -> Result<Vec<Entry>, BackupError> {
+        let name = self.name(first);
+        let content: Bytes = self.place.get(&name)?;
+        let damaged = |reason: String| BackupError::damaged(&name, reason);
+        let entries = unpack(&content).and_then(decode).map_err(damaged)?;
+        for (next, entry) in (first..).zip(&entries) {
+            if entry.index != next {
+                return Err(damaged(format!("entry {next} is missing")));
+            }
+        }
+        if entries.is_empty() {
+            return Err(damaged("it has no entries".to_string()));
+        }
+        Ok(entries)
+    }
+
+    /// The entry with which the chain continues. `known`: an object of it, so that not all are listed.
+    ///
+    /// # Errors
+    /// The last object is damaged, or the store cannot be used.
+    pub fn next(&self, known: Option<u64>) -> Result<u64, BackupError> {
+        let behind = known.map_or(self.base, |known| known.saturating_sub(1));
+        let last = self.links(behind)?.last().copied();
+        let Some(last) = last else {
+            return Ok(self.base + 1);
+        };
+        Ok(last.first + self.read(last.first)?.len() as u64)
+    }
+
+    /// The first entry behind the backup.
+    pub fn first(&self) -> u64 {
+        self.base + 1
+    }
+}

@@ -1,0 +1,155 @@
+//! Moments behind a backup: at a marker all partitions stood still together, and their logs up to it are in the store.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use skep_cluster::State;
+use skep_objects::ObjectError;
+
+use crate::backups::{found, name, text};
+use crate::manifest::{Cut, FORMAT, Manifest};
+use crate::{BackupError, Place};
+
+const BEGUN: &str = "continued/begun.json";
+const BROKEN: &str = "continued/broken.json";
+const LATEST: &str = "continued/latest.json";
+const MARKERS: &str = "continued/markers";
+
+/// A moment to which the cluster can be restored. Times are milliseconds since 1970.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Marker {
+    pub format: u32,
+    /// The backup that it continues.
+    pub backup_id: u64,
+    /// All partitions stood still then; no two markers of a backup have the same.
+    pub at: i64,
+    /// By partition.
+    pub cuts: BTreeMap<u32, Cut>,
+    pub cluster: State,
+}
+
+/// The first object of what continues a backup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Continued {
+    /// The backup before, if its log reaches this one: both are one range then.
+    pub after: Option<u64>,
+    pub at: i64,
+}
+
+/// Why nothing continues a backup any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Broken {
+    pub reason: String,
+    pub at: i64,
+}
+
+fn marker_name(backup: u64, at: i64) -> String {
+    name(backup, &format!("{MARKERS}/{at:015}.json"))
+}
+
+/// Says that the backup is continued. It stays as it was said first.
+///
+/// # Errors
+/// The store cannot be used.
+pub fn begin(place: &Place, backup: u64, continued: &Continued) -> Result<(), BackupError> {
+    once(place.create(&name(backup, BEGUN), text(continued)))
+}
+
+/// `None`: it was never continued.
+///
+/// # Errors
+/// The object is damaged, or the store cannot be used.
+pub fn begun(place: &Place, backup: u64) -> Result<Option<Continued>, BackupError> {
+    found(place, &name(backup, BEGUN))
+}
+
+/// Says that nothing continues the backup any more. The first reason stays.
+///
+/// # Errors
+/// The store cannot be used.
+pub fn break_off(place: &Place, backup: u64, broken: &Broken) -> Result<(), BackupError> {
+    once(place.create(&name(backup, BROKEN), text(broken)))
+}
+
+/// # Errors
+/// The object is damaged, or the store cannot be used.
+pub fn broken(place: &Place, backup: u64) -> Result<Option<Broken>, BackupError> {
+    found(place, &name(backup, BROKEN))
+}
+
+fn once(created: Result<(), ObjectError>) -> Result<(), BackupError> {
+    match created {
+        Ok(()) | Err(ObjectError::Exists { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The newest marker, as nodes ask for it every few seconds. It may be one that is older.
+///
+/// # Errors
+/// The object is damaged, or the store cannot be used.
+pub fn latest(place: &Place, backup: u64) -> Result<Option<Marker>, BackupError> {
+    found(place, &name(backup, LATEST))
+}
+
+/// The times of the markers of a backup, in their order.
+///
+/// # Errors
+/// The store cannot be used.
+pub fn times(place: &Place, backup: u64) -> Result<Vec<i64>, BackupError> {
+    let listed = place.list(&name(backup, MARKERS))?;
+    let times = listed.iter().map(|object| {
+        let file = object.name.rsplit('/').next().unwrap_or_default();
+        let time = file.strip_suffix(".json").unwrap_or(file).parse();
+        time.map_err(|_| BackupError::damaged(&object.name, "it is not named by a time"))
+    });
+    times.collect()
+}
+
+impl Marker {
+    /// Writes it. The logs up to it have to be in the store.
+    ///
+    /// # Errors
+    /// The store cannot be used, or there is a marker of this time.
+    pub fn create(&self, place: &Place) -> Result<(), BackupError> {
+        place.create(&marker_name(self.backup_id, self.at), text(self))?;
+        Ok(place.put(&name(self.backup_id, LATEST), text(self))?)
+    }
+
+    /// The marker of this time.
+    ///
+    /// # Errors
+    /// There is none, it does not go with the backup, or the store cannot be used.
+    pub fn read(place: &Place, base: &Manifest, at: i64) -> Result<Marker, BackupError> {
+        let name = marker_name(base.backup_id, at);
+        let damaged = |reason: String| BackupError::damaged(&name, reason);
+        let marker: Option<Marker> = found(place, &name)?;
+        let marker = marker.ok_or_else(|| damaged("it is missing".to_string()))?;
+        if marker.format != FORMAT {
+            return Err(damaged(format!(
+                "version {} of its format is not known; use the version of skep that wrote it",
+                marker.format
+            )));
+        }
+        if (marker.backup_id, marker.at) != (base.backup_id, at) {
+            return Err(damaged(format!(
+                "it says that it is the marker {} of the backup {}",
+                marker.at, marker.backup_id
+            )));
+        }
+        for of in &base.partitions {
+            let Some(cut) = marker.cuts.get(&of.partition) else {
+                return Err(damaged(format!("partition {} is missing", of.partition)));
+            };
+            if cut.index < of.cut.index {
+                return Err(damaged(format!(
+                    "partition {} is cut at entry {}, before entry {} of the backup",
+                    of.partition, cut.index, of.cut.index
+                )));
+            }
+        }
+        Ok(marker)
+    }
+}

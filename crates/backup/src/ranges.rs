@@ -1,0 +1,229 @@
+//! The ranges of a store: spans of time within which the cluster can be restored to every marker.
+
+use crate::backups::{self, BackupState};
+use crate::manifest::Manifest;
+use crate::markers::{self, Broken, Marker};
+use crate::{BackupError, Place};
+
+/// A moment to which the cluster can be restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    pub backup: u64,
+    /// The time of a marker; none: the backup itself.
+    pub marker: Option<i64>,
+    /// Milliseconds since 1970.
+    pub at: i64,
+}
+
+/// Backups that continue each other, the oldest first.
+#[derive(Clone, Debug)]
+pub struct Range {
+    pub bases: Vec<Base>,
+}
+
+/// A backup with the markers that continue it.
+#[derive(Clone, Debug)]
+pub struct Base {
+    pub manifest: Manifest,
+    /// Their times, in their order.
+    pub markers: Vec<i64>,
+    pub broken: Option<Broken>,
+}
+
+impl Base {
+    fn read(place: &Place, manifest: Manifest) -> Result<Base, BackupError> {
+        Ok(Base {
+            markers: markers::times(place, manifest.backup_id)?,
+            broken: markers::broken(place, manifest.backup_id)?,
+            manifest,
+        })
+    }
+
+    fn moment(&self) -> Moment {
+        Moment {
+            backup: self.manifest.backup_id,
+            marker: None,
+            at: self.manifest.cut_at,
+        }
+    }
+
+    /// The newest one at or before this time.
+    fn moment_by(&self, time: i64) -> Option<Moment> {
+        let before = self.markers.partition_point(|at| *at <= time);
+        let marker = before.checked_sub(1).and_then(|at| self.markers.get(at));
+        let moment = marker.map_or_else(
+            || self.moment(),
+            |at| Moment {
+                marker: Some(*at),
+                at: *at,
+                ..self.moment()
+            },
+        );
+        (moment.at <= time).then_some(moment)
+    }
+}
+
+impl Range {
+    fn moments_by(&self, time: i64) -> Option<Moment> {
+        let newest = self.bases.iter().filter_map(|base| base.moment_by(time));
+        newest.max_by_key(|moment| moment.at)
+    }
+
+    /// The first moment.
+    pub fn start(&self) -> Option<Moment> {
+        self.bases.first().map(Base::moment)
+    }
+
+    /// The newest moment.
+    pub fn end(&self) -> Option<Moment> {
+        self.moments_by(i64::MAX)
+    }
+
+    /// The newest moment at or before this time, which has to be within the range.
+    pub fn find(&self, time: i64) -> Option<Moment> {
+        let is_within = self.start()?.at <= time && time <= self.end()?.at;
+        is_within.then(|| self.moments_by(time)).flatten()
+    }
+
+    fn position(&self, backup: u64) -> Option<usize> {
+        let mut ids = self.bases.iter().map(|base| base.manifest.backup_id);
+        ids.position(|id| id == backup)
+    }
+
+    /// The backup of a moment.
+    pub fn base(&self, of: Moment) -> Option<&Base> {
+        self.bases.get(self.position(of.backup)?)
+    }
+
+    /// Why a backup of it cannot be deleted. `continues`: the cluster continues its newest one.
+    fn needs(&self, backup: u64, continues: bool) -> Option<String> {
+        let at = self.position(backup)?;
+        let last = self.bases.len() - 1;
+        if at == last {
+            let is_whole = self.bases.last().is_some_and(|base| base.broken.is_none());
+            return (continues && is_whole).then(|| {
+                "it is the one that is continued at the moment: take another backup first"
+                    .to_string()
+            });
+        }
+        let first = self.bases.first().map(|base| base.manifest.backup_id);
+        (at > 0).then(|| {
+            format!(
+                "it is in the middle of a range that begins with the backup {}: delete the older ones first",
+                first.unwrap_or_default()
+            )
+        })
+    }
+}
+
+/// The ranges of the store, the oldest first. Backups that nothing has continued have none.
+///
+/// # Errors
+/// An object is damaged, or the store cannot be used.
+pub fn ranges(place: &Place) -> Result<Vec<Range>, BackupError> {
+    let mut ranges: Vec<Range> = Vec::new();
+    for backup in backups::list(place, "")?.into_iter().rev() {
+        let (BackupState::Completed, Some(manifest)) = (backup.state, backup.manifest) else {
+            continue;
+        };
+        let Some(begun) = markers::begun(place, backup.id)? else {
+            continue;
+        };
+        let base = Base::read(place, manifest)?;
+        let before = ranges.iter_mut().find(|range| {
+            let last = range.bases.last();
+            last.is_some_and(|last| Some(last.manifest.backup_id) == begun.after)
+        });
+        match before {
+            Some(range) => range.bases.push(base),
+            None => ranges.push(Range { bases: vec![base] }),
+        }
+    }
+    Ok(ranges)
+}
+
+/// The newest moment of the store: a backup or a marker.
+///
+/// # Errors
+/// [`BackupError::NoMoment`], or the store cannot be used.
+pub fn newest_moment(place: &Place) -> Result<Moment, BackupError> {
+    let mut newest: Option<Moment> = None;
+    for backup in backups::list(place, "")? {
+        let Some(manifest) = backup.manifest else {
+            continue;
+        };
+        let last = Base::read(place, manifest)?.moment_by(i64::MAX);
+        newest = newest.into_iter().chain(last).max_by_key(|it| it.at);
+    }
+    newest.ok_or_else(|| BackupError::NoMoment("the store has no complete backup".to_string()))
+}
+
+/// The newest moment at or before this time within a range.
+///
+/// # Errors
+/// [`BackupError::NoMoment`], which names the ranges, or the store cannot be used.
+pub fn moment(place: &Place, time: i64) -> Result<Moment, BackupError> {
+    let ranges = ranges(place)?;
+    let found = ranges.iter().filter_map(|range| range.find(time));
+    if let Some(moment) = found.max_by_key(|moment| moment.at) {
+        return Ok(moment);
+    }
+    let spans = ranges.iter().filter_map(|range| {
+        let (start, end) = (range.start()?, range.end()?);
+        Some(format!("{} to {}", shown(start.at), shown(end.at)))
+    });
+    let spans: Vec<String> = spans.collect();
+    Err(BackupError::NoMoment(if spans.is_empty() {
+        format!(
+            "{} is in no range, as no backup was continued (camunda.data.primary-storage.backup.continuous). Restore one by its id: --backup",
+            shown(time)
+        )
+    } else {
+        format!(
+            "{} is in none of the ranges: {}. Give a time within one of them, the id of a backup (--backup), or --to latest",
+            shown(time),
+            spans.join("; ")
+        )
+    }))
+}
+
+fn shown(time: i64) -> String {
+    let time_of_day = jiff::Timestamp::from_millisecond(time);
+    time_of_day.map_or_else(|_| time.to_string(), |time| time.to_string())
+}
+
+/// Why a backup must stay for now; `None`: nothing needs it, or it is damaged itself. `continues`: the cluster continues its newest backup.
+///
+/// # Errors
+/// An object is damaged, or the store cannot be used.
+pub fn is_needed(
+    place: &Place,
+    backup: u64,
+    continues: bool,
+) -> Result<Option<String>, BackupError> {
+    let ranges = match ranges(place) {
+        Err(BackupError::Damaged { name, .. }) if name.starts_with(&backups::name(backup, "")) => {
+            return Ok(None);
+        }
+        ranges => ranges?,
+    };
+    let newest = ranges.iter().filter_map(Range::end).map(|end| end.backup);
+    let newest = newest.max();
+    Ok(ranges.iter().find_map(|range| {
+        let is_newest = range.end().map(|end| end.backup) == newest;
+        range.needs(backup, continues && is_newest)
+    }))
+}
+
+/// The marker of a moment, unless it is that of the backup itself.
+///
+/// # Errors
+/// The marker is missing or damaged, or the store cannot be used.
+pub fn marker_of(
+    place: &Place,
+    base: &Manifest,
+    moment: Moment,
+) -> Result<Option<Marker>, BackupError> {
+    let marker = moment.marker;
+    marker.map(|at| Marker::read(place, base, at)).transpose()
+}
