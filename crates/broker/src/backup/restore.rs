@@ -119,7 +119,7 @@ pub fn plan(config: &BrokerConfig, reader: &Reader) -> Result<Plan, RestoreError
                     .to_string(),
             );
         }
-        bytes += of.objects().map(|object| object.bytes).sum::<u64>();
+        bytes += reader.bytes(of);
     }
     Ok(Plan { first, here, bytes })
 }

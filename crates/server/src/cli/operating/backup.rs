@@ -98,6 +98,25 @@ struct Detail {
     created_at: Option<String>,
 }
 
+#[derive(Deserialize)]
+struct ShownState {
+    ranges: Vec<ShownRange>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownRange {
+    partition_id: u32,
+    start: ShownCheckpoint,
+    end: ShownCheckpoint,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownCheckpoint {
+    checkpoint_timestamp: String,
+}
+
 pub fn run(args: BackupArgs) -> anyhow::Result<()> {
     match args.command {
         Command::Take(args) => block_on(take(args)),
@@ -172,7 +191,21 @@ async fn list(args: ListArgs) -> anyhow::Result<()> {
         ]
     });
     let rows: Vec<[String; 4]> = std::iter::once(heads).chain(rows).collect();
-    print(&table(&rows))
+    print(&table(&rows))?;
+    let path = format!("{PATH}/state");
+    let state = expect(fetch::get(&args.server.management, &path, TIMEOUT).await?)?;
+    let state: ShownState = serde_json::from_value(state)?;
+    let mut text = String::new();
+    // Those of one range are the same for all partitions.
+    for range in state.ranges.iter().filter(|it| it.partition_id == 1) {
+        let (start, end) = (&range.start, &range.end);
+        let line = format!(
+            "Moments from {} to {} can be restored: skep restore --to TIME\n",
+            start.checkpoint_timestamp, end.checkpoint_timestamp
+        );
+        text.push_str(&line);
+    }
+    print(&text)
 }
 
 async fn delete(args: OneArgs) -> anyhow::Result<()> {
@@ -225,8 +258,13 @@ fn failed(error: impl std::fmt::Display) -> Coded {
 fn check(args: &VerifyArgs) -> anyhow::Result<()> {
     let (place, loaded) = place(&args.config)?;
     let found = verify(&place, args.id).map_err(failed)?;
+    let markers = match found.markers {
+        0 => String::new(),
+        1 => ", and one moment behind it".to_string(),
+        markers => format!(", and {markers} moments behind it"),
+    };
     print(&format!(
-        "The backup {} is whole: {} objects with {}, {} rows, {} entries with {} records.\n",
+        "The backup {} is whole: {} objects with {}, {} rows, {} entries with {} records{markers}.\n",
         args.id,
         found.objects,
         size(found.bytes),

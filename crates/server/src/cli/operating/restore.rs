@@ -1,7 +1,9 @@
 //! `skep restore`: the data directory of a node from a backup.
 
+use std::str::FromStr;
+
 use clap::Args;
-use skep_backup::Reader;
+use skep_backup::{BackupError, Moment, Place, Reader};
 use skep_broker::backup::restore::{self, Plan, RestoreError};
 
 use crate::args::ConfigArgs;
@@ -13,7 +15,11 @@ use crate::errors::Coded;
 pub struct RestoreArgs {
     /// The id of the backup.
     #[arg(long, value_name = "ID")]
-    backup: u64,
+    backup: Option<u64>,
+    /// The newest moment at or before this time, as in 2026-11-27T19:00:00Z, within a range of continuous backups; or the newest one of the
+    /// store [default: latest].
+    #[arg(long, value_name = "TIME", conflicts_with = "backup")]
+    to: Option<To>,
     /// Say what would be restored, and do nothing.
     #[arg(long)]
     dry_run: bool,
@@ -21,11 +27,44 @@ pub struct RestoreArgs {
     config: ConfigArgs,
 }
 
+#[derive(Clone, Copy)]
+enum To {
+    Latest,
+    /// Milliseconds since 1970.
+    Time(i64),
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("expected a time with its offset such as 2026-11-27T19:00:00Z, or latest ({0})")]
+struct NoTime(#[from] jiff::Error);
+
+impl FromStr for To {
+    type Err = NoTime;
+
+    fn from_str(text: &str) -> Result<To, NoTime> {
+        if text.eq_ignore_ascii_case("latest") {
+            return Ok(To::Latest);
+        }
+        let time: jiff::Timestamp = text.parse()?;
+        Ok(To::Time(time.as_millisecond()))
+    }
+}
+
+fn open(place: &Place, args: &RestoreArgs) -> Result<Reader, BackupError> {
+    let moment = match (args.backup, args.to) {
+        (Some(backup), _) => return Reader::open(place, backup),
+        (None, Some(To::Time(time))) => skep_backup::moment(place, time)?,
+        (None, Some(To::Latest) | None) => skep_backup::newest_moment(place)?,
+    };
+    Reader::open_at(place, moment)
+}
+
 pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let (place, loaded) = place(&args.config)?;
     let config = loaded.settings.broker_config();
     let failed = |error: &dyn std::fmt::Display| Coded::new("BACKUP_FAILED", error.to_string());
-    let reader = Reader::open(&place, args.backup).map_err(|error| failed(&error))?;
+    let reader = open(&place, args).map_err(|error| failed(&error))?;
+    let newest = skep_backup::newest_moment(&place).map_err(|error| failed(&error))?;
     let outcome = if args.dry_run {
         restore::plan(&config, &reader)
     } else {
@@ -40,30 +79,58 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let did = if args.dry_run { "would get" } else { "has" };
     let directory = config.directory.display();
     let mut text = format!("{directory} {did} {}.\n", what(&plan, &reader));
+    text.push_str(&lost(&reader, newest));
     if !args.dry_run {
-        text.push_str(match plan.first.nodes.len() {
-            1 => "Start it with `skep serve` and the same settings.\n",
-            _ => {
-                "Restore the other nodes too, each with its settings, and then start all of them with `skep serve`.\n"
-            }
+        text.push_str(&match plan.first.nodes.len() {
+            1 => "Start it with `skep serve` and the same settings.\n".to_string(),
+            _ => format!(
+                "Restore the other nodes too, each with its settings and to the same moment ({}), and then start all of them with `skep serve`.\n",
+                same(&reader)
+            ),
         });
     }
     print(&text)
 }
 
+/// What restores the same moment, whatever the store has got meanwhile.
+fn same(reader: &Reader) -> String {
+    match reader.moment.marker {
+        Some(at) => format!("--to {}", instant(at)),
+        None => format!("--backup {}", reader.moment.backup),
+    }
+}
+
+fn instant(millis: i64) -> String {
+    let time = jiff::Timestamp::from_millisecond(millis);
+    time.map_or_else(|_| millis.to_string(), |time| time.to_string())
+}
+
+fn lost(reader: &Reader, newest: Moment) -> String {
+    let at = reader.moment.at;
+    let mut text = format!("What was done after {} is lost", instant(at));
+    if newest.at > at {
+        let newest = instant(newest.at);
+        text.push_str(&format!("; the store has moments up to {newest}"));
+    }
+    text + ".\n"
+}
+
 fn what(plan: &Plan, reader: &Reader) -> String {
     let manifest = &reader.manifest;
-    let cut = jiff::Timestamp::from_millisecond(manifest.cut_at);
-    let cut = cut.map_or_else(|_| String::new(), |cut| format!(", of {cut}"));
+    let of = match reader.moment.marker {
+        Some(_) => "by the log behind backup",
+        None => "in backup",
+    };
     let here: Vec<String> = plan.here.iter().map(u32::to_string).collect();
     let partitions = match here.as_slice() {
         [only] => format!("partition {only}"),
         _ => format!("the partitions {}", here.join(", ")),
     };
     format!(
-        "{partitions} of the cluster {} as it was in backup {}{cut} ({} in the store)",
+        "{partitions} of the cluster {} as it was {of} {}, of {} ({} in the store)",
         plan.first.cluster_id,
         manifest.backup_id,
+        instant(manifest.cut_at),
         size(plan.bytes)
     )
 }
