@@ -9,14 +9,25 @@
 //! The node that leads the metadata group coordinates ([`coordinator`]); the nodes that lead partitions do the work ([`parts`]) and are
 //! looked at until they are done. The manifest is written last. A backup that is interrupted has failed, and is taken anew.
 //!
+//! If backups are continuous, the log behind the newest one is shipped all the time ([`shipping`]), and markers say to which moments the
+//! cluster can be restored between backups ([`marking`]).
+//!
 //! [`restore`] makes the data directories of a cluster from a backup, each node its own; [`replay`] tries a backup without one.
 
 pub mod coordinator;
+mod cut;
+mod lineage;
+pub mod marking;
 pub mod parts;
 mod query_copy;
 pub mod replay;
 pub mod restore;
 pub mod schedule;
+mod shipped;
+pub mod shipping;
+mod unmarked;
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use skep_backup::{Cut, Location, PartitionManifest};
@@ -30,6 +41,8 @@ pub struct BackupConfig {
     /// `skep.backup.max-rate`: bytes a second that a node reads and sends.
     pub rate: u64,
     pub schedule: Schedule,
+    /// Between two markers, if the log is shipped all the time.
+    pub continuous: Option<Duration>,
 }
 
 /// A request of the coordinator to a node.

@@ -17,7 +17,9 @@ use skep_service::{
     self, BoxFuture, JobReceiver, NodeStates, PartitionRole, Reply, Topology, Work,
 };
 
+use crate::backup::marking::mark_all_the_time;
 use crate::backup::schedule::keep_to_schedule;
+use crate::backup::shipping::ship_all_the_time;
 use crate::clock::{Clock, real_time};
 use crate::cluster::bootstrap::Bootstrap;
 use crate::cluster::{self, Cluster, HostingEvent};
@@ -157,6 +159,8 @@ impl Broker {
             .map_err(OpenError::Thread)?;
         cluster.begin();
         keep_to_schedule(&cluster).map_err(OpenError::Thread)?;
+        ship_all_the_time(&cluster).map_err(OpenError::Thread)?;
+        mark_all_the_time(&cluster).map_err(OpenError::Thread)?;
         Ok(Arc::new(Broker {
             config,
             shared,

@@ -8,6 +8,8 @@
 mod backups;
 #[path = "cluster/changes.rs"]
 mod changes;
+#[path = "cluster/continuous.rs"]
+mod continuous;
 #[path = "cluster/faults.rs"]
 mod faults;
 #[path = "cluster/gateways.rs"]

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use skep_backup::{
-    BackupError, Begun, Cut, FORMAT, Manifest, PartitionManifest, Place, Progress, newest,
+    BackupError, Begun, FORMAT, Manifest, PartitionManifest, Place, Progress, newest,
 };
 use skep_cluster::{Refusal, State};
-use tokio::task::JoinSet;
 
-use super::{Step, StepFailed, StepResult, Stepped};
+use super::cut::Leaders;
+use super::{Step, StepFailed, Stepped};
 use crate::cluster::{Cluster, now};
 
 /// Between two looks at what the nodes do.
@@ -20,11 +20,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const PROGRESS: Duration = Duration::from_secs(10);
 /// A node that does not answer for so long has failed.
 const SILENT: Duration = Duration::from_secs(30);
-/// Attempts to make all partitions stand still together, and the pause between two.
+/// Attempts to make all partitions stand still together.
 const CUTS: u32 = 20;
-const BETWEEN_CUTS: Duration = Duration::from_millis(250);
-/// Leaders of partitions are waited for, as after an election.
-const ELECTION: Duration = Duration::from_secs(30);
 
 /// One backup at a time.
 #[derive(Default)]
@@ -130,8 +127,10 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>) -> Result<u64, Refusal> {
         Err(error) => return Err(unreachable(&error)),
     }
     let coordinator = Coordinator {
-        cluster: cluster.clone(),
-        place,
+        leaders: Leaders {
+            cluster: cluster.clone(),
+            place,
+        },
         begun,
         said: Instant::now(),
         turn,
@@ -151,8 +150,7 @@ const SHARED: &str = "the secondary storage of this cluster is a database or a s
                       with its own means, and the data directories of stopped nodes";
 
 struct Coordinator {
-    cluster: Arc<Cluster>,
-    place: Place,
+    leaders: Leaders,
     begun: Begun,
     /// When the progress was written last.
     said: Instant,
@@ -162,7 +160,11 @@ struct Coordinator {
 impl Coordinator {
     fn run(mut self, state: &State) {
         let (id, began) = (self.begun.backup_id, Instant::now());
-        tracing::info!(backup = id, to = self.place.shown(), "a backup begins");
+        tracing::info!(
+            backup = id,
+            to = self.leaders.place.shown(),
+            "a backup begins"
+        );
         match self.take(state) {
             Ok(()) => {
                 tracing::info!(backup = id, took = ?began.elapsed(), "the backup is complete");
@@ -170,15 +172,15 @@ impl Coordinator {
             Err(reason) => {
                 tracing::error!(code = "BACKUP_FAILED", backup = id, %reason, "the backup has failed");
                 self.turn.ends();
-                if let Err(error) = self.begun.fail(&self.place, &reason, now()) {
+                if let Err(error) = self.begun.fail(&self.leaders.place, &reason, now()) {
                     tracing::error!(code = "BACKUP_FAILED", backup = id, %error, "that cannot be written to the store");
                 }
             }
         }
-        let all: Vec<u32> = self.cluster.state().nodes.keys().copied().collect();
+        let all: Vec<u32> = self.leaders.cluster.state().nodes.keys().copied().collect();
         for node in all {
             // Who does not hear it forgets it by itself.
-            let _ = self.step(node, Step::Forget { backup: id });
+            let _ = self.leaders.step(node, Step::Forget { backup: id });
         }
     }
 
@@ -187,14 +189,15 @@ impl Coordinator {
         self.says("bases are written to the store")?;
         let mut nodes = BTreeMap::new();
         for partition in 1..=state.partitions {
-            let node = self.leader_of(partition)?;
+            let node = self.leaders.leader_of(partition)?;
             nodes.insert(partition, node);
             self.insist(node, &Step::Begin { backup, partition })?;
         }
         let mut has_base = |stepped: &Stepped| matches!(stepped, Stepped::HasBase).then_some(());
         self.wait_for_all(&nodes, &mut has_base)?;
         self.says("all partitions stand still for a moment")?;
-        let (cuts, cut_at) = self.cut(state.partitions)?;
+        let (cuts, cut_at) = self.leaders.cut(state.partitions, CUTS)?;
+        tracing::info!(backup, "all partitions stood still");
         self.says("logs are written to the store")?;
         for (partition, cut) in cuts {
             let node = nodes.get(&partition).copied().unwrap_or_default();
@@ -212,7 +215,7 @@ impl Coordinator {
             Some(PartitionManifest::clone(manifest))
         };
         let partitions = self.wait_for_all(&nodes, &mut complete)?;
-        let now_is = self.cluster.state();
+        let now_is = self.leaders.cluster.state();
         if now_is.incarnation != state.incarnation || now_is.partitions != state.partitions {
             return Err("everything was purged meanwhile".to_string());
         }
@@ -227,7 +230,7 @@ impl Coordinator {
             partitions,
         };
         self.turn.ends();
-        let completed = self.begun.complete(&self.place, &manifest);
+        let completed = self.begun.complete(&self.leaders.place, &manifest);
         completed.map_err(|error| error.to_string())
     }
 
@@ -237,33 +240,15 @@ impl Coordinator {
             at: now(),
             text: text.to_string(),
         };
-        let said = self.begun.progress(&self.place, &progress);
+        let said = self.begun.progress(&self.leaders.place, &progress);
         said.map_err(|error| BackupError::from(error).to_string())
-    }
-
-    /// Waits while there is an election.
-    fn leader_of(&self, partition: u32) -> Result<u32, String> {
-        let began = Instant::now();
-        loop {
-            if let Some(leader) = self.cluster.leader(partition) {
-                return Ok(leader);
-            }
-            if began.elapsed() > ELECTION || self.cluster.is_stopped() {
-                return Err(format!("partition {partition} has no leader"));
-            }
-            std::thread::sleep(LOOK);
-        }
-    }
-
-    fn step(&self, node: u32, step: Step) -> StepResult {
-        self.place.wait(ask(self.cluster.clone(), node, step))
     }
 
     /// Asks until there is an answer.
     fn insist(&self, node: u32, step: &Step) -> Result<(), String> {
         let began = Instant::now();
         loop {
-            match self.step(node, step.clone()) {
+            match self.leaders.step(node, step.clone()) {
                 Ok(_) => return Ok(()),
                 Err(failed) if failed.again && began.elapsed() < SILENT => {
                     std::thread::sleep(LOOK);
@@ -271,18 +256,6 @@ impl Coordinator {
                 Err(failed) => return Err(format!("node {node}: {}", failed.reason)),
             }
         }
-    }
-
-    /// Asks nodes at the same time.
-    fn steps(&self, steps: Vec<(u32, Step)>) -> Vec<(u32, StepResult)> {
-        self.place.wait(async {
-            let mut asked = JoinSet::new();
-            for (node, step) in steps {
-                let cluster = self.cluster.clone();
-                asked.spawn(async move { (node, ask(cluster, node, step).await) });
-            }
-            asked.join_all().await
-        })
     }
 
     /// Looks until the parts of all partitions are as wanted, in the order of the partitions.
@@ -298,7 +271,7 @@ impl Coordinator {
             let mut doing = Vec::new();
             for (&partition, &node) in nodes {
                 // Also what is done is looked at, as its log would not be kept otherwise.
-                let stepped = self.step(node, Step::Look { backup, partition });
+                let stepped = self.leaders.step(node, Step::Look { backup, partition });
                 let last = heard.entry(node).or_insert_with(Instant::now);
                 let stepped = match stepped {
                     Ok(stepped) => stepped,
@@ -318,7 +291,7 @@ impl Coordinator {
             if done.len() == nodes.len() {
                 return Ok(done.into_values().collect());
             }
-            if self.cluster.is_stopped() {
+            if self.leaders.cluster.is_stopped() {
                 return Err("the node that takes it stops".to_string());
             }
             if self.said.elapsed() >= PROGRESS {
@@ -327,80 +300,4 @@ impl Coordinator {
             std::thread::sleep(LOOK);
         }
     }
-
-    /// All partitions stand still together: where their logs end then, and when that was.
-    fn cut(&self, partitions: u32) -> Result<(BTreeMap<u32, Cut>, i64), String> {
-        let mut reason = String::new();
-        for _ in 0..CUTS {
-            let mut led = BTreeMap::<u32, Vec<u32>>::new();
-            for partition in 1..=partitions {
-                led.entry(self.leader_of(partition)?)
-                    .or_default()
-                    .push(partition);
-            }
-            match self.stand_still(&led) {
-                Ok(cut) => return Ok(cut),
-                Err(why) => reason = why,
-            }
-            std::thread::sleep(BETWEEN_CUTS);
-        }
-        Err(format!(
-            "the partitions did not stand still together in {CUTS} attempts: {reason}"
-        ))
-    }
-
-    fn stand_still(
-        &self,
-        led: &BTreeMap<u32, Vec<u32>>,
-    ) -> Result<(BTreeMap<u32, Cut>, i64), String> {
-        let began = Instant::now();
-        let steps = |step: fn(Vec<u32>) -> Step| {
-            let steps = led.iter();
-            steps.map(move |(node, partitions)| (*node, step(partitions.clone())))
-        };
-        let stand = steps(|partitions| Step::StandStill { partitions });
-        let stood = self.steps(stand.collect());
-        let cut_at = now();
-        let go_on = steps(|partitions| Step::GoOn { partitions });
-        let gone_on = self.steps(go_on.collect());
-        let took = began.elapsed();
-        let mut cuts = BTreeMap::new();
-        for (node, stepped) in stood {
-            let partitions = led.get(&node).map(Vec::as_slice).unwrap_or_default();
-            let stood = stepped.map_err(|failed| format!("node {node}: {}", failed.reason))?;
-            let Stepped::Stands(of) = stood else {
-                return Err(format!("node {node} does not stand still"));
-            };
-            if of.len() != partitions.len() {
-                return Err(format!("node {node} says nothing of some partitions"));
-            }
-            cuts.extend(partitions.iter().copied().zip(of));
-        }
-        // Whoever has gone on before all others stood may have caused something that is in their logs.
-        let all = gone_on
-            .iter()
-            .all(|(_, stepped)| matches!(stepped, Ok(Stepped::GoneOn(true))));
-        if !all {
-            return Err("one of them has gone on too early".to_string());
-        }
-        debug_assert!(
-            cuts.keys().copied().eq(1..=cuts.len() as u32),
-            "each partition is cut once"
-        );
-        tracing::info!(
-            backup = self.begun.backup_id,
-            ?took,
-            "all partitions stood still"
-        );
-        Ok((cuts, cut_at))
-    }
-}
-
-/// Asks a node, which may be this one.
-async fn ask(cluster: Arc<Cluster>, node: u32, step: Step) -> StepResult {
-    if node != cluster.node() {
-        return cluster.ask_for_step(node, step).await;
-    }
-    let here = tokio::task::spawn_blocking(move || cluster.parts().step(&cluster, step)).await;
-    here.unwrap_or_else(|error| Err(StepFailed::new(format!("this is a bug: {error}"))))
 }

@@ -12,6 +12,7 @@ use skep_backup::{
 };
 use skep_storage::kv::StreamWriter;
 
+use super::shipping::Wishes;
 use super::{BackupConfig, Step, StepFailed, StepResult, Stepped, query_copy};
 use crate::cluster::Cluster;
 use crate::metrics::backups::{BackupFamilies, Counted};
@@ -19,7 +20,7 @@ use crate::partition::secondary::COPY;
 use crate::partition::{Base, LogPin, PartitionHandle, Report};
 
 /// The thread of a partition gets so long to answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// A checkpoint that is being stored is waited for.
 const BASE_PATIENCE: Duration = Duration::from_secs(60);
 /// Entries up to the cut are waited for: they were proposed when it was made.
@@ -38,6 +39,7 @@ pub struct Parts {
     config: Option<BackupConfig>,
     metrics: BackupFamilies,
     running: Mutex<BTreeMap<Key, Arc<Part>>>,
+    wishes: Arc<Wishes>,
 }
 
 /// The part of one partition.
@@ -93,7 +95,17 @@ impl Parts {
             config,
             metrics,
             running: Mutex::default(),
+            wishes: Arc::default(),
         }
+    }
+
+    pub(super) fn metrics(&self) -> &BackupFamilies {
+        &self.metrics
+    }
+
+    /// What the node's thread that ships the log hears.
+    pub(super) fn wishes(&self) -> &Arc<Wishes> {
+        &self.wishes
     }
 
     pub fn config(&self) -> Option<&BackupConfig> {
@@ -106,7 +118,7 @@ impl Parts {
         match step {
             Step::Begin { backup, partition } => self.begin(cluster, (backup, partition)),
             Step::Look { backup, partition } => self.look((backup, partition)),
-            Step::StandStill { partitions } => stand_still(cluster, &partitions),
+            Step::StandStill { partitions } => self.stand_still(cluster, &partitions),
             Step::GoOn { partitions } => go_on(cluster, &partitions),
             Step::Ship {
                 backup,
@@ -115,9 +127,19 @@ impl Parts {
             } => self.ship(cluster, (backup, partition), cut),
             Step::Forget { backup } => {
                 self.running.lock().retain(|(of, _), _| *of != backup);
+                // It may be the one to continue.
+                self.wishes.look();
                 Ok(Stepped::Done)
             }
         }
+    }
+
+    fn stand_still(&self, cluster: &Cluster, partitions: &[u32]) -> StepResult {
+        let stands = stand_still(cluster, partitions)?;
+        if let Stepped::Stands(cuts) = &stands {
+            self.wishes.ship(partitions, cuts);
+        }
+        Ok(stands)
     }
 
     /// Their threads end by themselves.
@@ -211,7 +233,10 @@ fn spawn(
 }
 
 /// Asks the thread of a partition.
-fn ask<T>(handle: &PartitionHandle, report: impl FnOnce(Sender<T>) -> Report) -> Receiver<T> {
+pub(super) fn ask<T>(
+    handle: &PartitionHandle,
+    report: impl FnOnce(Sender<T>) -> Report,
+) -> Receiver<T> {
     let (tell, told) = bounded(1);
     handle.inbox.send(report(tell));
     told

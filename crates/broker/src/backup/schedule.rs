@@ -45,15 +45,20 @@ impl Schedule {
         }
     }
 
-    /// The backups that are old enough to go. `backups`: the newest first.
-    fn old<'b>(&self, backups: &'b [Backup], now: i64) -> Vec<&'b Backup> {
+    /// The backups that are old enough to go. `backups`: the newest first. `continuous`: every moment within the window can be restored, so
+    /// the newest backup of before it stays, which is continued into it.
+    fn old<'b>(&self, backups: &'b [Backup], now: i64, continuous: bool) -> Vec<&'b Backup> {
         let Some(keep) = self.keep else {
             return Vec::new();
         };
         let keep = i64::try_from(keep.as_millis()).unwrap_or(i64::MAX);
         let newest = backups
             .iter()
-            .find(|backup| backup.state == BackupState::Completed)
+            .find(|backup| {
+                let cut_at = backup.manifest.as_ref().map(|manifest| manifest.cut_at);
+                let is_before = cut_at.is_none_or(|cut_at| now.saturating_sub(cut_at) >= keep);
+                backup.state == BackupState::Completed && (is_before || !continuous)
+            })
             .map(|backup| backup.id);
         let is_old = |backup: &&Backup| {
             let moment = match (&backup.manifest, &backup.begun) {
@@ -139,7 +144,8 @@ impl Keeper {
         let backups = list(&place, "").map_err(text)?;
         if sweeps {
             self.swept = Some(Instant::now());
-            for old in schedule.old(&backups, now) {
+            let continuous = self.config.continuous.is_some();
+            for old in schedule.old(&backups, now, continuous) {
                 tracing::info!(backup = old.id, "the backup is old enough to go");
                 delete(&place, old.id).map_err(text)?;
             }
@@ -164,7 +170,8 @@ impl Keeper {
 mod tests {
     use std::time::Duration;
 
-    use skep_backup::{Backup, BackupState, Begun};
+    use skep_backup::{Backup, BackupState, Begun, FORMAT, Manifest};
+    use skep_cluster::State;
     use skep_model::timer_value::Cycle;
 
     use super::Schedule;
@@ -215,11 +222,32 @@ mod tests {
             ..Schedule::default()
         };
         let ids = |now| {
-            let old = schedule.old(&backups, now).into_iter();
+            let old = schedule.old(&backups, now, false).into_iter();
             old.map(|backup| backup.id).collect::<Vec<u64>>()
         };
         assert_eq!(ids(10_000), [5, 3]);
         assert!(ids(5_000).is_empty());
-        assert!(Schedule::default().old(&backups, 10_000).is_empty());
+        let complete = |id: u64, cut_at: i64| Backup {
+            manifest: Some(Manifest {
+                format: FORMAT,
+                backup_id: id,
+                version: String::new(),
+                began_at: 0,
+                cut_at,
+                completed_at: cut_at,
+                cluster: State::default(),
+                partitions: Vec::new(),
+            }),
+            ..backup(id, BackupState::Completed, 0)
+        };
+        // Four was continued until five: what was then can be restored for as long as the window has it.
+        let backups = [complete(5, 7_000), complete(4, 4_000), complete(3, 1_000)];
+        let ids = |continuous| {
+            let old = schedule.old(&backups, 10_000, continuous).into_iter();
+            old.map(|backup| backup.id).collect::<Vec<u64>>()
+        };
+        assert_eq!(ids(false), [4, 3]);
+        assert_eq!(ids(true), [3]);
+        assert!(Schedule::default().old(&backups, 10_000, false).is_empty());
     }
 }

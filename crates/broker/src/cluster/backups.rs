@@ -46,6 +46,11 @@ impl Cluster {
         self.local()?.partition(partition)
     }
 
+    /// All copies of partitions that this node has.
+    pub(crate) fn replicas_here(&self) -> Vec<Arc<PartitionHandle>> {
+        self.local.partitions().to_vec()
+    }
+
     /// The node that leads the partition.
     pub(crate) fn leader(&self, partition: u32) -> Option<u32> {
         if self.local()?.leads(partition) {

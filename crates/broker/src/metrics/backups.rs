@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use skep_metrics::{Bounds, Counter, Family, Gauge, Histogram, labels, metrics};
+use skep_metrics::{Bounds, Counter, Family, Gauge, Histogram, RealGauge, labels, metrics};
 
 use super::nanos;
 
@@ -21,6 +21,8 @@ metrics! {
         pub operations: Family<OfResult, Counter> = "zeebe_backup_operations", "backups of a partition that have ended";
         pub in_progress: Family<OfOperation, Gauge> = "zeebe_backup_operations_in_progress", "backups of a partition that are being taken";
         pub latency: Family<OfOperation, Histogram> = "zeebe_backup_operations_latency_seconds", "how long a backup of a partition took", OPERATION;
+        pub behind: RealGauge = "skep_backup_behind_seconds", "age of the newest moment that can be restored, if something was done since; of the node that makes markers";
+        pub broken_ranges: Counter = "skep_backup_broken_ranges", "ranges that broke because the log was not kept until it was shipped, on this node";
     }
 }
 

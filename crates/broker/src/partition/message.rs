@@ -12,7 +12,7 @@ use skep_protocol::{Key, Routing};
 use skep_replication::{Change, Part};
 use skep_service::Responder;
 use skep_service::work::PartitionWork;
-use skep_storage::log::Report as LogReport;
+use skep_storage::log::{LogReader, Report as LogReport};
 use tokio::sync::oneshot;
 
 use crate::asking::QueryResult;
@@ -20,6 +20,7 @@ use crate::flow_control::{Permit, Place};
 use crate::job_streams::Stream;
 use crate::partition::checkpoint::CheckpointMeta;
 use crate::partition::inbox::Inbox;
+use crate::partition::parts::log_pins::LogPin;
 use crate::partition::thread::Base;
 
 /// Everything that can be in the inbox.
@@ -68,6 +69,11 @@ pub enum Report {
     TellWork(oneshot::Sender<PartitionWork>),
     /// Tell what a backup begins with.
     TellBase(Sender<Result<Base, String>>),
+    /// Keep the log behind an entry until the pin is dropped, and tell where to read it.
+    KeepLog {
+        behind: u64,
+        asker: Sender<(LogReader, LogPin)>,
+    },
     /// Evaluate nothing for a moment, and tell where the log is cut.
     StandStill(Sender<Result<Cut, String>>),
     /// Go on, and tell whether nothing was evaluated meanwhile.

@@ -242,6 +242,7 @@ impl Partition {
             Report::Tell(asker) => drop(asker.send(self.survives())),
             Report::TellWork(asker) => self.tell_work(asker),
             Report::TellBase(asker) => drop(asker.send(self.base())),
+            Report::KeepLog { behind, asker } => drop(asker.send(self.keep_log(behind))),
             Report::StandStill(asker) => drop(asker.send(self.stand_still()?)),
             Report::GoOn(asker) => drop(asker.send(self.goes_on())),
             Report::Wake => self.timetable.checks().hurry(Instant::now()),

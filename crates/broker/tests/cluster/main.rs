@@ -8,6 +8,7 @@ mod failed;
 mod leaders;
 mod lost;
 mod measured;
+mod moments;
 mod pulses;
 mod purge;
 mod questions;
@@ -27,6 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use prometheus_client::registry::Registry;
+use skep_broker::backup::BackupConfig;
 use skep_broker::clock::Clock;
 use skep_broker::partition::Report;
 use skep_broker::partition::Secondary;
@@ -59,6 +61,7 @@ struct Nodes {
     exporters: Vec<ExporterConfig>,
     /// After which a partition repeats what another one has not acknowledged.
     retry_interval: Duration,
+    backup: Option<BackupConfig>,
     /// From one node to another: the only way, if there is any such link.
     links: BTreeMap<(usize, usize), Proxy>,
 }
@@ -117,6 +120,7 @@ impl Nodes {
             prefix: String::new(),
             exporters: Vec::new(),
             retry_interval: Duration::from_millis(100),
+            backup: None,
             links: BTreeMap::new(),
         }
     }
@@ -150,6 +154,7 @@ impl Nodes {
             export_interval: Duration::from_millis(100),
             secondary_storage: Some((self.store)(self)),
             exporters: self.exporters.clone(),
+            backup: self.backup.clone(),
             cluster: Some(ClusterConfig {
                 gateway: false,
                 size,

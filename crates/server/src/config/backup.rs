@@ -31,7 +31,8 @@ pub struct Backup {
     pub required: bool,
     pub schedule: String,
     pub offset: u64,
-    pub checkpoint_interval: String,
+    /// Zero: not set.
+    pub checkpoint_interval: Duration,
     /// Zero: backups stay.
     pub retention_window: Duration,
 }
@@ -129,7 +130,7 @@ impl Default for Backup {
             required: false,
             schedule: String::new(),
             offset: 0,
-            checkpoint_interval: String::new(),
+            checkpoint_interval: Duration::ZERO,
             retention_window: Duration::ZERO,
         }
     }
@@ -137,6 +138,9 @@ impl Default for Backup {
 
 /// A request that fails is tried again for this long.
 const CALL_LIMIT: Duration = Duration::from_secs(180);
+/// Between two moments that can be restored.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(10);
+const SHORTEST_INTERVAL: Duration = Duration::from_secs(1);
 const KEY: &str = "camunda.data.primary-storage.backup";
 
 impl Backup {
@@ -180,6 +184,13 @@ impl Backup {
                 keep: (!self.retention_window.is_zero()).then_some(self.retention_window),
                 offset: self.offset,
             },
+            continuous: self.continuous.then_some({
+                if self.checkpoint_interval.is_zero() {
+                    CHECKPOINT_INTERVAL
+                } else {
+                    self.checkpoint_interval
+                }
+            }),
         })
     }
 
@@ -233,9 +244,7 @@ impl Backup {
         // To take these without doing them would promise backups that nobody makes.
         let text = |text: &str| !text.is_empty() && text != "none";
         let promises = [
-            ("continuous", self.continuous),
             ("required", self.required),
-            ("checkpoint-interval", text(&self.checkpoint_interval)),
             ("s3.ssec-key", text(&self.s3.ssec_key)),
         ];
         for (key, _) in promises.iter().filter(|(_, given)| *given) {
@@ -249,6 +258,20 @@ impl Backup {
                 "{KEY}.schedule = '{}': expected a time span such as PT1H, a cron text of six fields such as 0 0 3 * * *, or none ({error})",
                 self.schedule
             ));
+        }
+        if !self.checkpoint_interval.is_zero() && !self.continuous {
+            found.push(format!(
+                "{KEY}.checkpoint-interval: moments between backups can be restored only if the log is shipped all the time: set \
+                 {KEY}.continuous"
+            ));
+        }
+        if !self.checkpoint_interval.is_zero() && self.checkpoint_interval < SHORTEST_INTERVAL {
+            found.push(format!(
+                "{KEY}.checkpoint-interval: all partitions stand still for each moment; the least is 1 s"
+            ));
+        }
+        if self.continuous && self.store == BackupStore::None {
+            found.push(format!("{KEY}.continuous needs a store: set {KEY}.store"));
         }
         let asks = !self.retention_window.is_zero() || self.times().is_ok_and(|it| it.is_some());
         if asks && self.store == BackupStore::None {
@@ -283,11 +306,8 @@ mod tests {
     fn what_is_not_done_is_refused_by_name() {
         assert_eq!(filesystem().contradictions(), [""; 0]);
         let mut backup = filesystem();
-        backup.continuous = true;
-        expect_refused(&backup, "backup.continuous");
-        let mut backup = filesystem();
-        backup.checkpoint_interval = "PT10S".to_string();
-        expect_refused(&backup, "backup.checkpoint-interval");
+        backup.required = true;
+        expect_refused(&backup, "backup.required");
         let mut backup = filesystem();
         backup.store = BackupStore::Gcs;
         expect_refused(&backup, "gcs.bucket-name");
@@ -297,6 +317,28 @@ mod tests {
         let mut backup = filesystem();
         backup.store = BackupStore::S3;
         expect_refused(&backup, "s3.bucket-name");
+    }
+
+    #[test]
+    fn continuous_backups_need_a_store_and_markers_need_them() {
+        let mut backup = filesystem();
+        assert_eq!(backup.config().unwrap().continuous, None);
+        backup.checkpoint_interval = Duration::from_secs(3);
+        expect_refused(
+            &backup,
+            "set camunda.data.primary-storage.backup.continuous",
+        );
+        backup.continuous = true;
+        assert_eq!(backup.contradictions(), [""; 0]);
+        let interval = backup.config().unwrap().continuous;
+        assert_eq!(interval, Some(Duration::from_secs(3)));
+        backup.checkpoint_interval = Duration::from_millis(999);
+        expect_refused(&backup, "the least is 1 s");
+        backup.checkpoint_interval = Duration::ZERO;
+        let interval = backup.config().unwrap().continuous;
+        assert_eq!(interval, Some(Duration::from_secs(10)));
+        backup.store = BackupStore::None;
+        expect_refused(&backup, "backup.continuous needs a store");
     }
 
     #[test]

@@ -566,6 +566,16 @@ impl Settings {
         found.extend(self.of_database());
         found.extend(self.documents().err());
         found.extend(self.backup.contradictions());
+        let is_shared = !matches!(
+            self.secondary_storage,
+            SecondaryStorage::Embedded | SecondaryStorage::None
+        );
+        if self.backup.continuous && is_shared {
+            found.push(
+                "camunda.data.primary-storage.backup.continuous: backups do not contain secondary storage in a database or a search server yet"
+                    .to_string(),
+            );
+        }
         let node = self.broker.node_id;
         found.extend(match self.mode {
             Mode::AllInOne => self.cluster.contradictions(node),

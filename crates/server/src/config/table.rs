@@ -310,18 +310,18 @@ keys! {
         "Address of the account, where it is not `https://ACCOUNT.blob.core.windows.net`."
     "camunda.data.primary-storage.backup.azure.create-container" ["camunda.data.backup.azure.create-container", "zeebe.broker.data.backup.azure.create-container"] [] Kind::Flag => backup.azure.create;
         "Make the container with the first object if it is missing."
-    "camunda.data.primary-storage.backup.continuous" [] [] Kind::Flag => backup.continuous;
-        "Refused when `true`: this version does not ship the log all the time."
+    "camunda.data.primary-storage.backup.continuous" ["zeebe.broker.experimental.continuousBackups"] [] Kind::Flag => backup.continuous;
+        "Ship the log to the store all the time, so that moments between backups can be restored. Backups that can be continued are taken without being asked for."
     "camunda.data.primary-storage.backup.required" [] [] Kind::Flag => backup.required;
-        "Refused when `true`."
+        "Refused when `true`: work goes on while the log cannot be shipped."
     "camunda.data.primary-storage.backup.schedule" [] [] Kind::Text => backup.schedule;
         "When backups are taken without being asked for: a time span such as `PT1H` after the one before, or a cron text of six fields (the first: seconds), in UTC, such as `0 0 3 * * *`. Default: `none`."
     "camunda.data.primary-storage.backup.offset" [] [] Kind::Number(0, MANY) => backup.offset;
         "Added to the ids that are made from the time (milliseconds since 1970)."
-    "camunda.data.primary-storage.backup.checkpoint-interval" [] [] Kind::Text => backup.checkpoint_interval;
-        "Refused: there are no points between backups to go back to."
+    "camunda.data.primary-storage.backup.checkpoint-interval" [] [] Kind::Time(0) => backup.checkpoint_interval;
+        "Between two moments that can be restored, with `continuous`: 1 s or more. 0: 10 s."
     "camunda.data.primary-storage.backup.retention.window" [] [] Kind::Time(0) => backup.retention_window;
-        "A backup is deleted once its moment is so long ago, except for the newest complete one. 0: never."
+        "A backup is deleted once its moment is so long ago, except for the newest complete one. With `continuous`, every moment within the window can be restored: the newest backup of before it stays. 0: never."
     "skep.backup.max-rate" [] [] Kind::Bytes(1 << 10, MANY) => backup.max_rate;
         "Bytes a second that a node reads and sends for a backup: work comes first. Skep's own."
     "camunda.data.primary-storage.disk.monitoring-enabled" ["zeebe.broker.data.disk.enableMonitoring"] [] Kind::Flag => broker.disk.monitoring_enabled;

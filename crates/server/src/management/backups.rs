@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use http::{Method, StatusCode};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
-use skep_backup::{Backup, BackupError, BackupState, Manifest, Place};
+use skep_backup::{Backup, BackupError, BackupState, Manifest, Moment, Place, Range};
 use skep_broker::Broker;
 use skep_broker::backup::coordinator::no_store;
 use skep_broker::cluster::{Answer as ClusterAnswer, Ask};
@@ -77,9 +77,10 @@ async fn take(broker: &Broker, body: &serde_json::Map<String, Value>) -> Handled
         return Err(bad_request(format!("there is no '{unknown}' here")));
     }
     let config = broker.config().backup.as_ref();
-    let is_scheduled = config.is_some_and(|config| config.schedule.times.is_some());
+    let is_scheduled =
+        config.is_some_and(|config| config.schedule.times.is_some() || config.continuous.is_some());
     let id = match body.get("backupId") {
-        // As in the reference: whoever has no schedule gives ids.
+        // As in the reference: ids are given where no backup is taken without being asked for.
         None | Some(Value::Null) if is_scheduled => None,
         None | Some(Value::Null) => {
             return Err(bad_request(format!("backupId is missing: {ID}")));
@@ -122,6 +123,7 @@ async fn ask<T: Send + 'static>(
     answer.map_err(|error| {
         let status = match error {
             BackupError::Unknown(_) => StatusCode::NOT_FOUND,
+            BackupError::Needed { .. } => StatusCode::CONFLICT,
             BackupError::Objects(_) => StatusCode::BAD_GATEWAY,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
@@ -140,6 +142,8 @@ async fn show(broker: &Broker, id: u64) -> Handled {
 }
 
 async fn delete(broker: &Broker, id: u64) -> Handled {
+    let config = broker.config().backup.as_ref();
+    let continues = config.is_some_and(|config| config.continuous.is_some());
     ask(broker, move |place| {
         let backup = skep_backup::find(place, id)?;
         match backup.state {
@@ -147,7 +151,10 @@ async fn delete(broker: &Broker, id: u64) -> Handled {
                 id,
                 reason: "it is being taken: wait until that has ended".to_string(),
             }),
-            _ => skep_backup::delete(place, id),
+            _ => match skep_backup::is_needed(place, id, continues)? {
+                Some(reason) => Err(BackupError::Needed { id, reason }),
+                None => skep_backup::delete(place, id),
+            },
         }
     })
     .await?;
@@ -215,27 +222,65 @@ fn unfinished(backup: &Backup) -> Vec<Value> {
     details.collect()
 }
 
-/// The newest complete backup. There are no checkpoints between backups, and no ranges.
+/// The newest checkpoint and the newest backup of each partition, and the spans within which every checkpoint can be restored.
 async fn state(broker: &Broker) -> Handled {
-    let backups = ask(broker, |place| skep_backup::list(place, "")).await?;
-    let newest = backups.iter().find_map(|backup| backup.manifest.as_ref());
-    let of = |manifest: &Manifest| -> Vec<Value> {
-        let states = manifest.partitions.iter().map(|of| {
-            json!({
-                "checkpointId": manifest.backup_id,
-                "checkpointType": "MANUAL_BACKUP",
-                "partitionId": of.partition,
-                "firstLogPosition": of.log.base_index + 1,
-                "checkpointPosition": of.cut.position,
-                "checkpointTimestamp": instant(manifest.cut_at),
-            })
-        });
-        states.collect()
+    let state = ask(broker, |place| {
+        let backups = skep_backup::list(place, "")?;
+        let newest = backups.into_iter().find_map(|backup| backup.manifest);
+        let backups = newest.iter().flat_map(of_backup).collect::<Vec<Value>>();
+        let (mut checkpoints, mut ranges) = (None, Vec::new());
+        for range in skep_backup::ranges(place)? {
+            let (Some(start), Some(end)) = (range.start(), range.end()) else {
+                continue;
+            };
+            let starts = checkpoints_at(place, &range, start)?;
+            let ends = checkpoints_at(place, &range, end)?;
+            ranges.extend(starts.into_iter().zip(&ends).map(|(start, end)| {
+                json!({ "partitionId": start.get("partitionId"), "start": start, "end": end })
+            }));
+            if newest.as_ref().is_some_and(|it| it.backup_id == end.backup) {
+                checkpoints = Some(ends);
+            }
+        }
+        Ok(json!({
+            "checkpointStates": checkpoints.as_ref().unwrap_or(&backups),
+            "backupStates": backups,
+            "ranges": ranges,
+        }))
+    });
+    Ok(ok(&state.await?))
+}
+
+/// Where each partition was cut at a moment of a range.
+fn checkpoints_at(place: &Place, range: &Range, moment: Moment) -> Result<Vec<Value>, BackupError> {
+    let Some(base) = range.base(moment) else {
+        return Ok(Vec::new());
     };
-    let states = newest.map(of).unwrap_or_default();
-    Ok(ok(&json!({
-        "checkpointStates": states,
-        "backupStates": states,
-        "ranges": [],
-    })))
+    let Some(marker) = skep_backup::marker_of(place, &base.manifest, moment)? else {
+        return Ok(of_backup(&base.manifest));
+    };
+    let cuts = marker.cuts.iter().map(|(partition, cut)| {
+        json!({
+            "checkpointId": marker.at,
+            "checkpointType": "MARKER",
+            "partitionId": partition,
+            "checkpointPosition": cut.position,
+            "checkpointTimestamp": instant(marker.at),
+        })
+    });
+    Ok(cuts.collect())
+}
+
+fn of_backup(manifest: &Manifest) -> Vec<Value> {
+    let partitions = manifest.partitions.iter().map(|of| {
+        json!({
+            "checkpointId": manifest.backup_id,
+            "checkpointType": "MANUAL_BACKUP",
+            "partitionId": of.partition,
+            "firstLogPosition": of.log.base_index + 1,
+            "checkpointPosition": of.cut.position,
+            "checkpointTimestamp": instant(manifest.cut_at),
+        })
+    });
+    partitions.collect()
 }

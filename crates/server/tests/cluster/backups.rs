@@ -15,25 +15,25 @@ use super::{Nodes, SIZE};
 use crate::support::ledger::deploy_one_task;
 use crate::support::{FREE_PORTS, Server, eventually};
 
-const PATH: &str = "/actuator/backupRuntime";
+pub const PATH: &str = "/actuator/backupRuntime";
 const BACKUP: &str = "camunda.data.primary-storage.backup";
 
 /// Settings for a directory of backups.
-fn directory(store: &Path) -> Vec<String> {
+pub fn directory(store: &Path) -> Vec<String> {
     settings(&[
         ("store", "FILESYSTEM"),
         ("filesystem.base-path", &store.display().to_string()),
     ])
 }
 
-fn settings(settings: &[(&str, &str)]) -> Vec<String> {
+pub fn settings(settings: &[(&str, &str)]) -> Vec<String> {
     let settings = settings.iter();
     settings
         .flat_map(|(name, value)| ["--set".to_string(), format!("{BACKUP}.{name}={value}")])
         .collect()
 }
 
-fn skep(command: &[&str], data: &Path, arguments: &[String]) -> Output {
+pub fn skep(command: &[&str], data: &Path, arguments: &[String]) -> Output {
     let mut skep = Command::new(env!("CARGO_BIN_EXE_skep"));
     skep.args(command).arg("--data").arg(data).args(arguments);
     skep.output().unwrap()
@@ -49,7 +49,7 @@ fn expect_restored(id: u64, data: &Path, arguments: &[String]) {
     assert!(output.status.success(), "{said}");
 }
 
-fn said(output: &Output) -> String {
+pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -86,7 +86,7 @@ async fn create(client: &Client) -> i64 {
 }
 
 /// Keys of all instances that can be searched.
-fn instances(server: &Server) -> HashSet<i64> {
+pub fn instances(server: &Server) -> HashSet<i64> {
     let mut keys = HashSet::new();
     let mut page = json!({ "limit": 1000 });
     loop {

@@ -1,4 +1,4 @@
-//! Entries that a backup still has to read are kept in the log.
+//! Entries that a backup still has to read, or that are still to be shipped behind one, are kept in the log.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,10 +8,11 @@ use parking_lot::Mutex;
 /// A pin that nobody has renewed for so long is forgotten: whoever took the backup is gone, and the disk must not fill for it.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 
-/// Keeps the entries behind one in the log, as long as it is renewed.
+/// Keeps the entries behind one in the log, as long as it is there and, unless it lasts, renewed.
 #[derive(Clone, Debug)]
 pub struct LogPin {
     behind: u64,
+    lasts: bool,
     renewed: Arc<Mutex<Instant>>,
 }
 
@@ -23,7 +24,7 @@ impl LogPin {
     fn is_held(&self, now: Instant) -> bool {
         // The other one is that of the partition.
         let is_there = Arc::strong_count(&self.renewed) > 1;
-        is_there && now.saturating_duration_since(*self.renewed.lock()) < FORGOTTEN
+        is_there && (self.lasts || now.saturating_duration_since(*self.renewed.lock()) < FORGOTTEN)
     }
 }
 
@@ -33,8 +34,18 @@ pub struct LogPins(Vec<LogPin>);
 impl LogPins {
     /// Entries behind this one stay.
     pub fn pin(&mut self, behind: u64, now: Instant) -> LogPin {
+        self.add(behind, false, now)
+    }
+
+    /// Entries behind this one stay until the pin is dropped: the one who asks lives as long as the node.
+    pub fn hold(&mut self, behind: u64, now: Instant) -> LogPin {
+        self.add(behind, true, now)
+    }
+
+    fn add(&mut self, behind: u64, lasts: bool, now: Instant) -> LogPin {
         let pin = LogPin {
             behind,
+            lasts,
             renewed: Arc::new(Mutex::new(now)),
         };
         self.0.push(pin.clone());
@@ -67,5 +78,9 @@ mod tests {
         second.renew(now + FORGOTTEN);
         assert_eq!(pins.compactable(9, now + FORGOTTEN), 5);
         assert_eq!(pins.compactable(9, now + FORGOTTEN * 2), 9);
+        let held = pins.hold(4, now);
+        assert_eq!(pins.compactable(9, now + FORGOTTEN * 2), 4);
+        drop(held);
+        assert_eq!(pins.compactable(9, now), 9);
     }
 }

@@ -57,6 +57,12 @@ impl Partition {
         })
     }
 
+    /// Entries behind this one stay until the pin is dropped, or the disk is nearly full.
+    pub(super) fn keep_log(&mut self, behind: u64) -> (LogReader, LogPin) {
+        let pin = self.checkpointer.pins().hold(behind, Instant::now());
+        (self.log.reader().clone(), pin)
+    }
+
     /// From here on nothing is evaluated: where the log is cut. `Err`: it cannot be cut here, or not now.
     pub(super) fn stand_still(&mut self) -> Result<Result<Cut, String>, CoreError> {
         if !self.can_evaluate() || self.replica.hand_over.is_under_way() {

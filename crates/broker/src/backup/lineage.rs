@@ -1,0 +1,28 @@
+//! Which backups a cluster may continue: those of its own logs.
+
+use skep_backup::Manifest;
+use skep_cluster::State;
+
+/// As long as it is the same, logs only grow. A restored cluster has a later epoch, a purged one a later incarnation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lineage {
+    cluster_id: String,
+    epoch: u64,
+    incarnation: u64,
+    partitions: u32,
+}
+
+impl Lineage {
+    pub fn of(state: &State) -> Lineage {
+        Lineage {
+            cluster_id: state.cluster_id.clone(),
+            epoch: state.epoch,
+            incarnation: state.incarnation,
+            partitions: state.partitions,
+        }
+    }
+
+    pub fn has(&self, manifest: &Manifest) -> bool {
+        *self == Lineage::of(&manifest.cluster)
+    }
+}

@@ -1,0 +1,362 @@
+//! Markers: moments between backups to which the cluster can be restored, made by the node that leads the metadata group.
+//!
+//! All partitions stand still together, as for a backup, and the marker says where their logs end then. It is written once the store has the
+//! logs up to there ([`shipping`](super::shipping)). Nothing is remembered but what the store has, so the next node to lead carries on. That node
+//! also sees to it that there is a backup to continue.
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use skep_backup::{
+    Broken, Continued, Cut, FORMAT, Manifest, Marker, Place, begin, begun, broken, newest_complete,
+    times,
+};
+use skep_cluster::{Refusal, State};
+
+use super::BackupConfig;
+use super::coordinator;
+use super::cut::Leaders;
+use super::lineage::Lineage;
+use super::shipped::Shipped;
+use super::unmarked::Unmarked;
+use crate::cluster::{Cluster, now};
+
+/// Between two looks at the time.
+const LOOK: Duration = Duration::from_secs(1);
+/// Attempts to make all partitions stand still together; then the marker is skipped.
+const CUTS: u32 = 3;
+/// The logs up to a marker get so long to be in the store; then it is skipped.
+const SHIPPED: Duration = Duration::from_secs(30);
+/// The log of the backup before gets so long to reach the next one.
+const REACHES: Duration = Duration::from_secs(10);
+const LOOK_AT_STORE: Duration = Duration::from_millis(200);
+/// Between two attempts to take a backup: at first, and at most.
+const AGAIN: Duration = Duration::from_secs(30);
+const AT_MOST: Duration = Duration::from_secs(3600);
+/// A backup is continued until the log behind it is larger than itself and than this, or for so long.
+const LEAST_LOG: u64 = 64 << 20;
+const OLDEST: i64 = 24 * 3600 * 1000;
+
+/// Begins to make markers, if backups are continuous, for as long as the node is there.
+///
+/// # Errors
+/// No thread can be started.
+pub fn mark_all_the_time(cluster: &Arc<Cluster>) -> std::io::Result<()> {
+    let config = cluster.parts().config().cloned();
+    let Some((config, interval)) = config.and_then(|it| Some((it.clone(), it.continuous?))) else {
+        return Ok(());
+    };
+    let marking = Marking {
+        cluster: Arc::downgrade(cluster),
+        config,
+        interval,
+        place: None,
+        base: None,
+        tried: None,
+        current: now(),
+        asked: None,
+        failing: false,
+    };
+    let thread = std::thread::Builder::new().name("backup-markers".to_string());
+    thread.spawn(move || marking.run()).map(drop)
+}
+
+struct Marking {
+    cluster: Weak<Cluster>,
+    config: BackupConfig,
+    interval: Duration,
+    place: Option<Place>,
+    base: Option<Base>,
+    /// When a marker was due last.
+    tried: Option<Instant>,
+    /// The newest moment that can be restored, or since which nothing was done.
+    current: i64,
+    /// When a backup was asked for, and how long the next attempt waits.
+    asked: Option<(Instant, Duration)>,
+    /// It was logged that something fails.
+    failing: bool,
+}
+
+/// The backup that is continued.
+struct Base {
+    manifest: Manifest,
+    logs: Vec<Shipped>,
+    /// The newest moment behind it.
+    last: i64,
+    broken: Option<Broken>,
+    /// It was seen that nothing was done behind the newest moment, up to the ends of all logs.
+    rests: bool,
+}
+
+impl Marking {
+    fn run(mut self) {
+        loop {
+            std::thread::sleep(LOOK.min(self.interval));
+            let Some(cluster) = self.cluster.upgrade().filter(|it| !it.is_stopped()) else {
+                return;
+            };
+            let behind = &cluster.parts().metrics().behind;
+            if !cluster.leads_metadata() {
+                // Who leads next looks at the store, and so does this node if it leads again.
+                (self.base, self.current) = (None, now());
+                behind.set(0.0);
+                continue;
+            }
+            match self.look(&cluster) {
+                Ok(()) => self.failing = false,
+                Err(reason) => {
+                    if !std::mem::replace(&mut self.failing, true) {
+                        tracing::error!(code = "BACKUP_FAILED", %reason, "a marker of the backups is skipped; the next one is tried when it is due");
+                    }
+                }
+            }
+            let millis = now().saturating_sub(self.current).max(0);
+            behind.set(Duration::from_millis(millis as u64).as_secs_f64());
+        }
+    }
+
+    fn look(&mut self, cluster: &Arc<Cluster>) -> Result<(), Unmarked> {
+        let is_due = self.tried.is_none_or(|it| it.elapsed() >= self.interval);
+        if !is_due && self.base.is_some() {
+            return Ok(());
+        }
+        self.tried = Some(Instant::now());
+        let place = match &self.place {
+            Some(place) => place.clone(),
+            None => {
+                let place = Place::open(&self.config.location)?;
+                self.place.insert(place).clone()
+            }
+        };
+        let state = cluster.state();
+        if state.purge.is_some() {
+            // Half of it may be gone already; another range begins afterwards.
+            return Ok(());
+        }
+        self.find_base(&place, &state)?;
+        if let Some(base) = &mut self.base {
+            base.look(&place)?;
+        }
+        let wants = match &self.base {
+            None => Some("there is none to continue".to_string()),
+            Some(base) => base.is_over(),
+        };
+        if let Some(why) = wants {
+            self.ask_for_base(cluster, &why)?;
+        }
+        let Some(base) = self.base.as_mut().filter(|base| base.broken.is_none()) else {
+            return Ok(());
+        };
+        if base.rests && !base.has_more(cluster) {
+            self.current = now();
+            return Ok(());
+        }
+        let leaders = Leaders {
+            cluster: cluster.clone(),
+            place,
+        };
+        self.current = base.mark(&leaders, &state)?;
+        Ok(())
+    }
+
+    fn find_base(&mut self, place: &Place, state: &State) -> Result<(), Unmarked> {
+        let lineage = Lineage::of(state);
+        self.base.take_if(|base| !lineage.has(&base.manifest));
+        let known = self.base.as_ref().map(|base| base.manifest.backup_id);
+        let newer = newest_complete(place, known, |it| lineage.has(it))?;
+        let Some(manifest) = newer else {
+            return Ok(());
+        };
+        continues(place, &lineage, &manifest)?;
+        let base = Base::read(place, manifest)?;
+        tracing::info!(
+            backup = base.manifest.backup_id,
+            "the log behind the backup is shipped, and markers are made"
+        );
+        self.current = base.last;
+        self.base = Some(base);
+        self.asked = None;
+        Ok(())
+    }
+
+    /// A backup like any other; it is continued once it is complete.
+    fn ask_for_base(&mut self, cluster: &Arc<Cluster>, why: &str) -> Result<(), Unmarked> {
+        if let Some((asked, wait)) = self.asked
+            && asked.elapsed() < wait
+        {
+            return Ok(());
+        }
+        let wait = self
+            .asked
+            .map_or(AGAIN, |(_, wait)| (wait * 2).min(AT_MOST));
+        match coordinator::begin(cluster, None) {
+            Ok(backup) => {
+                tracing::info!(backup, why, "a backup is taken that can be continued");
+                self.asked = Some((Instant::now(), wait));
+                Ok(())
+            }
+            // One is being taken, or none can be taken now.
+            Err(Refusal::Busy(reason)) => {
+                tracing::debug!(reason, "no backup is taken that could be continued");
+                Ok(())
+            }
+            Err(refusal) => {
+                self.asked = Some((Instant::now(), wait));
+                Err(Unmarked::NoBackup(refusal))
+            }
+        }
+    }
+}
+
+/// Says that this backup is continued, and which one it carries on: the newest one before it, if its log reaches this one.
+fn continues(place: &Place, lineage: &Lineage, manifest: &Manifest) -> Result<(), Unmarked> {
+    let backup = manifest.backup_id;
+    if begun(place, backup)?.is_some() {
+        return Ok(());
+    }
+    let is_before = |it: &Manifest| {
+        let was_begun = || matches!(begun(place, it.backup_id), Ok(Some(_)));
+        it.backup_id < backup && lineage.has(it) && was_begun()
+    };
+    let mut after = None;
+    if let Some(before) = newest_complete(place, None, is_before)? {
+        let is_whole = broken(place, before.backup_id)?.is_none();
+        let reaches = is_whole && reaches(place, &before, manifest)?;
+        after = reaches.then_some(before.backup_id);
+    }
+    Ok(begin(place, backup, &Continued { after, at: now() })?)
+}
+
+/// Leaders that have found the next backup ship the rest behind the one before.
+fn reaches(place: &Place, before: &Manifest, next: &Manifest) -> Result<bool, Unmarked> {
+    let began = Instant::now();
+    let mut logs: Vec<Shipped> = Shipped::behind(place, before).collect();
+    loop {
+        let mut all = true;
+        for log in &mut logs {
+            log.look()?;
+            let Some(of) = next.partition(log.partition) else {
+                return Ok(false);
+            };
+            all &= log.has(of.cut)?;
+        }
+        if all || began.elapsed() > REACHES {
+            return Ok(all);
+        }
+        std::thread::sleep(LOOK_AT_STORE);
+    }
+}
+
+impl Base {
+    fn read(place: &Place, manifest: Manifest) -> Result<Base, Unmarked> {
+        let mut logs: Vec<Shipped> = Shipped::behind(place, &manifest).collect();
+        let last = times(place, manifest.backup_id)?;
+        let last = last.last().copied();
+        if let Some(at) = last {
+            let marker = Marker::read(place, &manifest, at)?;
+            for log in &mut logs {
+                let cut = marker.cuts.get(&log.partition).copied();
+                log.cut = cut.unwrap_or(log.cut);
+            }
+        }
+        Ok(Base {
+            last: last.unwrap_or(manifest.cut_at),
+            broken: None,
+            rests: false,
+            manifest,
+            logs,
+        })
+    }
+
+    /// What the store has now.
+    fn look(&mut self, place: &Place) -> Result<(), Unmarked> {
+        self.broken = broken(place, self.manifest.backup_id)?;
+        for log in &mut self.logs {
+            log.look()?;
+        }
+        Ok(())
+    }
+
+    /// Why another backup is wanted.
+    fn is_over(&self) -> Option<String> {
+        if let Some(broken) = &self.broken {
+            return Some(format!("the range is broken: {}", broken.reason));
+        }
+        let of_base = self.manifest.objects().map(|object| object.bytes);
+        let shipped: u64 = self.logs.iter().map(Shipped::bytes).sum();
+        let limit = LEAST_LOG.max(of_base.sum());
+        if shipped > limit {
+            return Some(format!(
+                "the log behind the last one has {shipped} bytes, more than {limit}"
+            ));
+        }
+        let age = now().saturating_sub(self.manifest.cut_at);
+        (age > OLDEST).then(|| "the last one is a day old".to_string())
+    }
+
+    /// Something was done since the newest moment, as far as this node and the store know.
+    fn has_more(&self, cluster: &Cluster) -> bool {
+        self.logs.iter().any(|log| log.has_more(cluster))
+    }
+
+    /// Makes a marker, unless nothing was done. The time of the newest moment.
+    fn mark(&mut self, leaders: &Leaders, state: &State) -> Result<i64, Unmarked> {
+        let (cuts, at) = leaders
+            .cut(self.manifest.cluster.partitions, CUTS)
+            .map_err(Unmarked::NoCut)?;
+        let now_is = leaders.cluster.state();
+        if Lineage::of(&now_is) != Lineage::of(state) {
+            return Err(Unmarked::Changed);
+        }
+        let is_new = |log: &Shipped| cuts.get(&log.partition) != Some(&log.cut);
+        if !self.logs.iter().any(is_new) {
+            self.rests = true;
+            return Ok(at);
+        }
+        debug_assert!(
+            self.logs.iter().all(|log| cuts
+                .get(&log.partition)
+                .is_none_or(|cut| cut.index >= log.cut.index)),
+            "logs only grow behind a backup of the same lineage"
+        );
+        // The clock may have been set back.
+        let at = at.max(self.last + 1);
+        self.rests = false;
+        let mut all_end = true;
+        for log in &mut self.logs {
+            let cut = cuts.get(&log.partition).copied().unwrap_or(log.cut);
+            all_end &= wait_until_shipped(log, cut, leaders)?;
+        }
+        let marker = Marker {
+            format: FORMAT,
+            backup_id: self.manifest.backup_id,
+            at,
+            cuts,
+            cluster: state.clone(),
+        };
+        marker.create(&leaders.place)?;
+        for log in &mut self.logs {
+            log.cut = marker.cuts.get(&log.partition).copied().unwrap_or(log.cut);
+        }
+        (self.last, self.rests) = (at, all_end);
+        Ok(at)
+    }
+}
+
+/// Whether the log in the store ends with the cut.
+fn wait_until_shipped(log: &mut Shipped, cut: Cut, leaders: &Leaders) -> Result<bool, Unmarked> {
+    let began = Instant::now();
+    loop {
+        log.look()?;
+        if log.has(cut)? {
+            return Ok(log.ends_with(cut));
+        }
+        if began.elapsed() > SHIPPED || leaders.cluster.is_stopped() {
+            return Err(Unmarked::NotShipped {
+                partition: log.partition,
+                entry: cut.index,
+            });
+        }
+        std::thread::sleep(LOOK_AT_STORE);
+    }
+}

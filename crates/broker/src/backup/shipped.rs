@@ -1,0 +1,117 @@
+//! The log of a partition behind a backup, as the store has it.
+
+use std::sync::atomic::Ordering;
+
+use skep_backup::{Chain, Cut, Link, Manifest, Place};
+
+use super::unmarked::Unmarked;
+use crate::cluster::Cluster;
+
+pub struct Shipped {
+    pub partition: u32,
+    /// Of the newest moment that can be restored.
+    pub cut: Cut,
+    /// Where the backup is cut.
+    base: Cut,
+    chain: Chain,
+    links: Vec<Link>,
+    /// The last entry of the last object, once it was read.
+    end: Option<u64>,
+}
+
+impl Shipped {
+    /// The logs of all partitions.
+    pub fn behind<'m>(
+        place: &'m Place,
+        manifest: &'m Manifest,
+    ) -> impl Iterator<Item = Shipped> + 'm {
+        let partitions = manifest.partitions.iter();
+        partitions.map(|of| Shipped {
+            partition: of.partition,
+            cut: of.cut,
+            base: of.cut,
+            chain: Chain::new(place, manifest.backup_id, of.partition, of.cut.index),
+            links: Vec::new(),
+            end: None,
+        })
+    }
+
+    /// Asks the store for new objects.
+    pub fn look(&mut self) -> Result<(), Unmarked> {
+        let last = self.links.last().map(|link| link.first);
+        let new = self.chain.links(last.unwrap_or(self.base.index))?;
+        if !new.is_empty() {
+            debug_assert!(
+                new.iter()
+                    .all(|link| last.is_none_or(|last| link.first > last)),
+                "objects are listed once, in their order"
+            );
+            self.end = None;
+            self.links.extend(new);
+        }
+        Ok(())
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.links.iter().map(|link| link.bytes).sum()
+    }
+
+    /// Whether the entry at which the partition was cut is there, as it was then.
+    ///
+    /// # Errors
+    /// Another leader's entry is there, an object is damaged, or the store cannot be used.
+    pub fn has(&mut self, cut: Cut) -> Result<bool, Unmarked> {
+        if cut.index <= self.base.index {
+            return if cut.index == self.base.index && cut.term == self.base.term {
+                Ok(true)
+            } else {
+                Err(self.differs(cut))
+            };
+        }
+        let at = self.links.partition_point(|link| link.first <= cut.index);
+        let Some(link) = at.checked_sub(1).and_then(|at| self.links.get(at)) else {
+            return Ok(false);
+        };
+        let is_last = at == self.links.len();
+        if is_last && self.end.is_some_and(|end| end < cut.index) {
+            return Ok(false);
+        }
+        let entries = self.chain.read(link.first)?;
+        if is_last {
+            self.end = entries.last().map(|entry| entry.index);
+        }
+        match entries.iter().find(|entry| entry.index == cut.index) {
+            Some(entry) if entry.term == cut.term => Ok(true),
+            Some(_) => Err(self.differs(cut)),
+            None if is_last => Ok(false),
+            None => Err(Unmarked::Lacks {
+                partition: self.partition,
+                entry: cut.index,
+            }),
+        }
+    }
+
+    fn differs(&self, cut: Cut) -> Unmarked {
+        Unmarked::OtherLeader {
+            partition: self.partition,
+            entry: cut.index,
+        }
+    }
+
+    /// Nothing is there behind the cut.
+    pub fn ends_with(&self, cut: Cut) -> bool {
+        match self.links.last() {
+            Some(link) => link.first <= cut.index && self.end == Some(cut.index),
+            None => cut.index == self.base.index,
+        }
+    }
+
+    /// Something was done since the newest moment, as far as this node and the store know.
+    pub fn has_more(&self, cluster: &Cluster) -> bool {
+        let last = self.links.last().map(|link| link.first);
+        let here = cluster.replica_here(self.partition);
+        let applied = here.map(|handle| handle.status.applied.load(Ordering::Acquire));
+        let behind = |index: u64| index > self.cut.index;
+        last.is_some_and(behind) || applied.is_some_and(behind)
+    }
+}

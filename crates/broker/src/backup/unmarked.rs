@@ -1,0 +1,38 @@
+//! Why a moment between backups cannot be marked, or the log not be shipped.
+
+use skep_backup::{BackupError, ObjectError};
+use skep_cluster::Refusal;
+use skep_storage::StorageError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Unmarked {
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+    #[error(transparent)]
+    Store(#[from] ObjectError),
+    #[error("the log cannot be read: {0}")]
+    Log(#[from] StorageError),
+    /// The range breaks.
+    #[error(
+        "partition {partition} has its log from entry {first} on, and entry {next} was not shipped yet"
+    )]
+    Gap {
+        partition: u32,
+        first: u64,
+        next: u64,
+    },
+    #[error("no backup can be taken that would be continued: {0}")]
+    NoBackup(Refusal),
+    #[error("{0}")]
+    NoCut(String),
+    #[error("the cluster was purged or changed its partitions meanwhile")]
+    Changed,
+    #[error("the log of partition {partition} up to entry {entry} did not come into the store")]
+    NotShipped { partition: u32, entry: u64 },
+    #[error(
+        "partition {partition} has another leader, who did not have all entries up to entry {entry}"
+    )]
+    OtherLeader { partition: u32, entry: u64 },
+    #[error("the log of partition {partition} in the store lacks entry {entry}")]
+    Lacks { partition: u32, entry: u64 },
+}

@@ -1,0 +1,333 @@
+//! Continuous backups: the cluster is restored to moments between backups, and what is not shipped in time breaks a range.
+
+use super::stores::{checkpoint, committed, stored};
+use super::*;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use skep_backup::{Location, Moment, Place, Reader, moment, ranges, verify};
+use skep_broker::backup::restore;
+use skep_broker::backup::schedule::Schedule;
+
+const INTERVAL: Duration = Duration::from_millis(300);
+
+fn continuous(store: &TempDir) -> BackupConfig {
+    BackupConfig {
+        location: Location::Directory(store.path().to_path_buf()),
+        rate: 1 << 30,
+        schedule: Schedule::default(),
+        continuous: Some(INTERVAL),
+    }
+}
+
+fn now() -> i64 {
+    let now = std::time::SystemTime::now();
+    let since = now.duration_since(std::time::UNIX_EPOCH).unwrap();
+    since.as_millis() as i64
+}
+
+/// Asks the store in a thread that may wait.
+async fn ask<T: Send + 'static>(
+    store: &TempDir,
+    question: impl FnOnce(&Place) -> T + Send + 'static,
+) -> T {
+    let location = Location::Directory(store.path().to_path_buf());
+    let asked = tokio::task::spawn_blocking(move || question(&Place::open(&location).unwrap()));
+    asked.await.unwrap()
+}
+
+/// The newest moment of the newest range.
+async fn newest(store: &TempDir) -> Option<Moment> {
+    ask(store, |place| ranges(place).unwrap().last()?.end()).await
+}
+
+/// An instance that was acknowledged.
+struct Entry {
+    key: Key,
+    sent: i64,
+    acknowledged: i64,
+}
+
+/// Instances that are created one after the other, each by another node.
+#[derive(Default)]
+struct Ledger(Vec<Entry>);
+
+impl Ledger {
+    async fn create(&mut self, rigs: &[Rig]) {
+        let sent = now();
+        let key = create_one(&rigs[self.0.len() % rigs.len()]).await;
+        self.0.push(Entry {
+            key,
+            sent,
+            acknowledged: now(),
+        });
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+
+    fn keys(&self) -> impl Iterator<Item = Key> {
+        self.0.iter().map(|it| it.key)
+    }
+
+    /// Until there is a marker of after now.
+    async fn create_until_marked(&mut self, rigs: &[Rig], store: &TempDir) -> Moment {
+        let (began, from) = (Instant::now(), now());
+        loop {
+            self.create(rigs).await;
+            let newest = newest(store).await;
+            let marked = newest.filter(|it| it.marker.is_some() && it.at > from);
+            if let Some(moment) = marked {
+                return moment;
+            }
+            assert!(began.elapsed() < DEADLINE, "waited for a marker in vain");
+        }
+    }
+
+    /// What was acknowledged before the moment is there, and what was sent after it is not.
+    fn expect_at(&self, moment: Moment, there: &HashSet<Key>) {
+        let before = self.0.iter().filter(|it| it.acknowledged < moment.at);
+        let lost: Vec<Key> = before
+            .map(|it| it.key)
+            .filter(|key| !there.contains(key))
+            .collect();
+        assert_eq!(lost, [], "acknowledged before the moment");
+        let after = self.0.iter().filter(|it| it.sent > moment.at);
+        let too_many: Vec<Key> = after
+            .map(|it| it.key)
+            .filter(|key| there.contains(key))
+            .collect();
+        assert_eq!(too_many, [], "asked for after the moment");
+    }
+}
+
+/// A node without others.
+fn alone(directory: &TempDir, partitions: u32, backup: Option<BackupConfig>) -> BrokerConfig {
+    BrokerConfig {
+        partitions,
+        directory: directory.path().to_path_buf(),
+        secondary_storage: Some(skep_secondary::Config::default()),
+        backup,
+        ..BrokerConfig::default()
+    }
+}
+
+async fn open(directory: TempDir, config: BrokerConfig) -> Rig {
+    let opened = tokio::task::spawn_blocking(|| Broker::open(config, Arc::new(Clock::default())));
+    let rig = Rig {
+        broker: opened.await.unwrap().unwrap(),
+        clock: Arc::default(),
+        directory: Arc::new(directory),
+    };
+    wait_until("leaders", || knows_all_leaders(&rig)).await;
+    rig
+}
+
+/// Those of the ledger that are there on a node that is restored to a moment.
+async fn restored(
+    store: &TempDir,
+    partitions: u32,
+    moment: Moment,
+    ledger: &Ledger,
+) -> HashSet<Key> {
+    let directory = tempfile::tempdir().unwrap();
+    let config = alone(&directory, partitions, None);
+    let restores = config.clone();
+    ask(store, move |place| {
+        let reader = Reader::open_at(place, moment).unwrap();
+        restore::run(&restores, &reader, &mut |_| {}).unwrap();
+    })
+    .await;
+    let rig = open(directory, config).await;
+    // What is found in a partition tells that all before it would be found too.
+    let mut new = HashMap::new();
+    while new.len() < partitions as usize {
+        let key = new_one(&rig).await;
+        new.insert(key.partition(), key);
+    }
+    for key in new.into_values() {
+        let began = Instant::now();
+        while !is_found(&rig, key).await {
+            assert!(began.elapsed() < DEADLINE, "a new instance is not found");
+        }
+    }
+    let mut there = HashSet::new();
+    for key in ledger.keys() {
+        if is_found(&rig, key).await {
+            there.insert(key);
+        }
+    }
+    stop(rig).await;
+    there
+}
+
+async fn is_found(rig: &Rig, key: Key) -> bool {
+    let entity = &PROCESS_INSTANCE;
+    let query = Query::Get { entity, key };
+    let found = rig.broker.query(query, Consistency::ReadYourWrites).await;
+    matches!(found, Ok((Answer::Row(Some(_)), _)))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_marker_is_restored_with_all_before_it_and_nothing_after_it_though_leaders_changed() {
+    let store = tempfile::tempdir().unwrap();
+    let mut nodes = Nodes::new(3, 2);
+    nodes.backup = Some(continuous(&store));
+    let mut rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    let mut ledger = Ledger::default();
+    let first = ledger.create_until_marked(&rigs, &store).await;
+    let leads = leader(&rigs[0].broker.topology(), 1).unwrap();
+    stop(rigs.remove(leads)).await;
+    let second = ledger.create_until_marked(&rigs, &store).await;
+    rigs.push(nodes.open(leads).await);
+    let third = ledger.create_until_marked(&rigs, &store).await;
+    ledger.create(&rigs).await;
+    for rig in rigs {
+        stop(rig).await;
+    }
+    assert_eq!(first.backup, third.backup, "one backup is enough");
+    assert!(first.at < second.at && second.at < third.at);
+    let verified = ask(&store, move |place| verify(place, first.backup).unwrap()).await;
+    assert!(verified.markers >= 3, "{verified:?}");
+    for wanted in [first, second, third] {
+        let found = ask(&store, move |place| moment(place, wanted.at).unwrap()).await;
+        assert_eq!(found, wanted);
+        let there = restored(&store, 2, found, &ledger).await;
+        ledger.expect_at(found, &there);
+    }
+}
+
+/// The first entry of the log is behind this one.
+async fn lacks(rig: &Rig, entry: u64) -> bool {
+    let (asker, told) = crossbeam_channel::bounded(1);
+    let behind = u64::MAX;
+    let asks = Report::KeepLog { behind, asker };
+    rig.broker.partitions()[0].inbox.send(asks);
+    let told = tokio::task::spawn_blocking(move || told.recv_timeout(DEADLINE));
+    let (log, _) = told.await.unwrap().unwrap();
+    log.base().index >= entry
+}
+
+/// The store takes no more of the log of the first partition behind a backup, until it is back.
+struct Away {
+    log: PathBuf,
+    away: PathBuf,
+}
+
+impl Away {
+    fn begin(store: &TempDir, backup: u64) -> Away {
+        let log = format!("backups/{backup}/continued/partition-1");
+        let gone = Away {
+            log: store.path().join(log),
+            away: store.path().join("away"),
+        };
+        std::fs::create_dir(&gone.away).unwrap();
+        let began = Instant::now();
+        // It may be made again by who ships at this moment.
+        while !gone.log.is_file() {
+            for object in std::fs::read_dir(&gone.log).unwrap() {
+                let object = object.unwrap();
+                let _ = std::fs::rename(object.path(), gone.away.join(object.file_name()));
+            }
+            if std::fs::remove_dir(&gone.log).is_ok() {
+                let _ = std::fs::write(&gone.log, "no directory");
+            }
+            assert!(began.elapsed() < DEADLINE, "it is always made again");
+        }
+        gone
+    }
+
+    fn end(self) {
+        std::fs::remove_file(&self.log).unwrap();
+        std::fs::rename(&self.away, &self.log).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_next_leader_has_in_its_log_what_the_store_lacks() {
+    let store = tempfile::tempdir().unwrap();
+    let mut nodes = Nodes::new(3, 1);
+    nodes.backup = Some(continuous(&store));
+    let mut rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    let mut ledger = Ledger::default();
+    let first = ledger.create_until_marked(&rigs, &store).await;
+    let away = Away::begin(&store, first.backup);
+    for _ in 0..10 {
+        ledger.create(&rigs).await;
+    }
+    let done = rigs.iter().map(committed).max().unwrap();
+    for rig in &rigs {
+        wait_until("secondary storage", || stored(rig) >= done).await;
+    }
+    // Twice: at first, others of the group may not have said yet that they have all of it.
+    for _ in 0..2 {
+        ledger.create(&rigs).await;
+        for rig in &rigs {
+            checkpoint(rig).await;
+        }
+    }
+    let leads = leader(&rigs[0].broker.topology(), 1).unwrap();
+    stop(rigs.remove(leads)).await;
+    ledger.create(&rigs).await;
+    away.end();
+    let last = ledger.create_until_marked(&rigs, &store).await;
+    for rig in rigs {
+        stop(rig).await;
+    }
+    assert_eq!(last.backup, first.backup, "the range did not break");
+    let there = restored(&store, 1, last, &ledger).await;
+    ledger.expect_at(last, &there);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_is_not_kept_until_it_is_shipped_breaks_the_range_and_another_begins() {
+    let store = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let config = alone(&directory, 1, Some(continuous(&store)));
+    let rigs = [open(directory, config).await];
+    rigs[0].deploy(&one_task()).await;
+    let mut ledger = Ledger::default();
+    let last = ledger.create_until_marked(&rigs, &store).await;
+    let away = Away::begin(&store, last.backup);
+    for _ in 0..10 {
+        ledger.create(&rigs).await;
+    }
+    let status = rigs[0].broker.partitions()[0].status.clone();
+    let done = status.applied.load(Ordering::Acquire);
+    wait_until("secondary storage", || stored(&rigs[0]) >= done).await;
+    checkpoint(&rigs[0]).await;
+    ledger.create(&rigs).await;
+    checkpoint(&rigs[0]).await;
+    assert!(!lacks(&rigs[0], done).await, "there is room for the log");
+    let began = Instant::now();
+    while !lacks(&rigs[0], done).await {
+        status.disk_low.store(true, Ordering::Relaxed);
+        ledger.create(&rigs).await;
+        checkpoint(&rigs[0]).await;
+        assert!(began.elapsed() < DEADLINE, "the log stays on a full disk");
+    }
+    status.disk_low.store(false, Ordering::Relaxed);
+    away.end();
+    let began = Instant::now();
+    let all = loop {
+        ledger.create(&rigs).await;
+        let all = ask(&store, |place| ranges(place).unwrap()).await;
+        if all.len() == 2 && all[1].end().unwrap().marker.is_some() {
+            break all;
+        }
+        assert!(began.elapsed() < DEADLINE, "no other range begins");
+    };
+    for rig in rigs {
+        stop(rig).await;
+    }
+    let (broken, anew) = (&all[0], &all[1]);
+    assert!(broken.bases.last().unwrap().broken.is_some());
+    let between = anew.start().unwrap().at - 1;
+    let none = ask(&store, move |place| moment(place, between)).await;
+    assert!(none.unwrap_err().to_string().contains("none of the ranges"));
+    for end in [broken.end().unwrap(), anew.end().unwrap()] {
+        let there = restored(&store, 1, end, &ledger).await;
+        ledger.expect_at(end, &there);
+    }
+}

@@ -1,0 +1,217 @@
+//! Continuous backups of real processes, whose leader is killed: the command line shows the moments, restores one, and checks all of them.
+
+use std::process::Output;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use skep_client::{Client, CreateInstance};
+
+use super::backups::{PATH, directory, instances, said, settings, skep};
+use super::{Nodes, SIZE};
+use crate::support::ledger::deploy_one_task;
+use crate::support::{Server, eventually, leader_of};
+
+fn now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    now.as_millis() as i64
+}
+
+fn instant(millis: i64) -> String {
+    let time = jiff::Timestamp::from_millisecond(millis).unwrap();
+    time.to_string()
+}
+
+/// Instances that were acknowledged: when each was asked for and answered.
+#[derive(Default)]
+struct Ledger(Vec<(i64, i64, i64)>);
+
+impl Ledger {
+    /// Tries until one is acknowledged. One without an answer may be there as well.
+    async fn create(&mut self, client: &Client) {
+        let mut sent = now();
+        let request = CreateInstance::latest("one-task");
+        eventually("an instance is created", async || {
+            sent = now();
+            match client.create_instance(&request).await {
+                Ok(instance) => {
+                    self.0.push((instance.process_instance_key, sent, now()));
+                    true
+                }
+                Err(_) => false,
+            }
+        })
+        .await;
+    }
+
+    /// Until a marker of after now can be restored; its time.
+    async fn create_until_marked(&mut self, server: &Server) -> i64 {
+        let (client, from) = (server.client(), now());
+        let began = Instant::now();
+        loop {
+            self.create(&client).await;
+            let state = state(server);
+            let newest = &state["checkpointStates"][0];
+            if newest["checkpointType"] == "MARKER"
+                && !state["ranges"].as_array().unwrap().is_empty()
+            {
+                let at = newest["checkpointId"].as_i64().unwrap();
+                if at > from {
+                    return at;
+                }
+            }
+            assert!(began.elapsed().as_secs() < 180, "no marker: {state}");
+        }
+    }
+}
+
+fn state(server: &Server) -> Value {
+    let (status, body) = server.management("GET", &format!("{PATH}/state")).unwrap();
+    assert_eq!(status, 200, "{body}");
+    serde_json::from_str(&body).unwrap()
+}
+
+fn out(output: &Output) -> String {
+    assert!(output.status.success(), "{}", said(output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_moment_between_two_backups_is_restored_though_a_leader_was_killed() {
+    let store = tempfile::tempdir().unwrap();
+    let mut nodes = Nodes::new(SIZE as u32);
+    nodes.more = [
+        directory(store.path()),
+        settings(&[("continuous", "true"), ("checkpoint-interval", "PT1S")]),
+    ]
+    .concat();
+    let mut servers = nodes.all().await;
+    deploy_one_task(&servers[0].client()).await;
+    let mut ledger = Ledger::default();
+    ledger.create_until_marked(&servers[0]).await;
+    let topology = servers[0].client().topology().await.unwrap();
+    let leader = leader_of(&topology, 1).unwrap();
+    servers[leader].kill();
+    let lives = &servers[(leader + 1) % SIZE];
+    let wanted = ledger.create_until_marked(lives).await;
+    ledger.create_until_marked(lives).await;
+    let state = state(lives);
+    let ranges = state["ranges"].as_array().unwrap();
+    assert_eq!(ranges.len(), SIZE, "one of each partition: {state}");
+    let backup = state["backupStates"][0]["checkpointId"].as_u64().unwrap();
+    assert_eq!(ranges[0]["start"]["checkpointId"], backup);
+    let listed = skep_of(lives, &["backup", "list"]);
+    let start = ranges[0]["start"]["checkpointTimestamp"].as_str().unwrap();
+    assert!(
+        listed.contains(&format!("Moments from {start} to ")),
+        "{listed}"
+    );
+    let (status, body) = lives
+        .management("POST", &format!("{PATH}/state/sync"))
+        .unwrap();
+    assert_eq!(status, 200, "{body}");
+    let one = format!("{PATH}/{backup}");
+    let (status, body) = lives.management("DELETE", &one).unwrap();
+    assert!(
+        status == 409 && body.contains("is continued"),
+        "{status}: {body}"
+    );
+    let (status, body) = lives.manage("POST", PATH, &json!({}).to_string()).unwrap();
+    assert_eq!(status, 202, "{body}");
+    drop(servers);
+    expect_command_line_restores(&nodes, store.path(), (backup, wanted), &ledger).await;
+}
+
+/// A command that asks a server.
+fn skep_of(server: &Server, command: &[&str]) -> String {
+    let management = format!("http://127.0.0.1:{}", server.management);
+    let mut skep = std::process::Command::new(env!("CARGO_BIN_EXE_skep"));
+    skep.args(command).args(["--management", &management]);
+    out(&skep.output().unwrap())
+}
+
+async fn expect_command_line_restores(
+    nodes: &Nodes,
+    store: &std::path::Path,
+    (backup, wanted): (u64, i64),
+    ledger: &Ledger,
+) {
+    let arguments = [
+        directory(store),
+        vec!["--partitions".to_string(), SIZE.to_string()],
+    ]
+    .concat();
+    let data = nodes.data.path().join("restored");
+    let verified = skep(
+        &["backup", "verify", &backup.to_string()],
+        &data,
+        &arguments,
+    );
+    let verified = out(&verified);
+    assert!(verified.contains("moments behind it"), "{verified}");
+    let early = skep(
+        &["restore", "--to", "1971-01-01T00:00:00Z"],
+        &data,
+        &arguments,
+    );
+    assert_eq!(early.status.code(), Some(1));
+    assert!(
+        said(&early).contains("in none of the ranges"),
+        "{}",
+        said(&early)
+    );
+    let wrong = skep(&["restore", "--to", "yesterday"], &data, &arguments);
+    assert_eq!(wrong.status.code(), Some(2), "{}", said(&wrong));
+    let to = instant(wanted);
+    let dry = out(&skep(
+        &["restore", "--to", &to, "--dry-run"],
+        &data,
+        &arguments,
+    ));
+    assert!(
+        dry.contains(&format!(
+            "What was done after {to} is lost; the store has moments up to"
+        )),
+        "{dry}"
+    );
+    assert!(!data.exists(), "nothing was done");
+    let latest = out(&skep(&["restore", "--dry-run"], &data, &arguments));
+    assert!(!latest.contains("the store has moments up to"), "{latest}");
+    out(&skep(&["restore", "--to", &to], &data, &arguments));
+    let log = nodes.data.path().join("restored.log");
+    let server = crate::start(&data, &arguments, log).await;
+    expect_only_what_was_before(&server, wanted, ledger).await;
+}
+
+/// What was acknowledged before the moment is there, and what was asked for after it is not.
+async fn expect_only_what_was_before(server: &Server, wanted: i64, ledger: &Ledger) {
+    let before = ledger
+        .0
+        .iter()
+        .filter(|(_, _, answered)| *answered < wanted);
+    let before: Vec<i64> = before.map(|(key, _, _)| *key).collect();
+    // What is found in each partition tells that all before it would be found too.
+    let mut new = Ledger::default();
+    for _ in 0..SIZE * 2 {
+        new.create(&server.client()).await;
+    }
+    eventually("new instances are found", async || {
+        let there = instances(server);
+        new.0.iter().all(|(key, _, _)| there.contains(key))
+    })
+    .await;
+    let there = instances(server);
+    assert!(
+        before.iter().all(|key| there.contains(key)),
+        "acknowledged before the moment"
+    );
+    let mut after = ledger
+        .0
+        .iter()
+        .filter(|(_, sent, _)| *sent > wanted)
+        .peekable();
+    assert!(after.peek().is_some());
+    assert!(
+        after.all(|(key, _, _)| !there.contains(key)),
+        "asked for after the moment"
+    );
+}
