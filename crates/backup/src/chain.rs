@@ -1,7 +1,7 @@
 //! The log that is shipped behind a backup: objects of one partition, each of which begins where the one before ends.
 //!
-//! An object is named by its first entry and created once, so there is one chain only: a leader that finds the name taken goes on behind what is
-//! there. Entries are shipped once they are committed, so every leader would write the same.
+//! An object is named by its first entry and created once, so there is one chain only: a leader that finds the name taken continues behind the
+//! objects that are there. Entries are shipped once they are committed, so every leader would write the same.
 
 use bytes::Bytes;
 use skep_objects::ObjectError;

@@ -102,7 +102,7 @@ impl Leaders {
             }
             cuts.extend(partitions.iter().copied().zip(of));
         }
-        // Whoever has gone on before all others stood may have caused something that is in their logs.
+        // A partition that went on before all others stood may have caused something that is in their logs.
         let all = gone_on
             .iter()
             .all(|(_, stepped)| matches!(stepped, Ok(Stepped::GoneOn(true))));

@@ -1,4 +1,4 @@
-//! Which backups a cluster may continue: those of its own logs.
+//! The lineage of logs: a cluster continues backups of its own logs only.
 
 use skep_backup::Manifest;
 use skep_cluster::State;

@@ -97,7 +97,7 @@ impl Marking {
             };
             let behind = &cluster.parts().metrics().behind;
             if !cluster.leads_metadata() {
-                // Who leads next looks at the store, and so does this node if it leads again.
+                // The next node to lead looks at the store, and so does this one if it leads again.
                 (self.base, self.current) = (None, now());
                 behind.set(0.0);
                 continue;

@@ -1,6 +1,6 @@
 //! Ships the logs of partitions that are led here behind the newest backup, all the time.
 //!
-//! The store is the truth: a leader goes on behind what is there, whoever shipped it. Every copy of a partition keeps its log from the newest
+//! The store is the truth: a leader continues behind the objects that are there, no matter which node shipped them. Every copy of a partition keeps its log from the newest
 //! marker on, so that each can lead without a gap. On a disk that is nearly full the log goes first: then the range breaks, and nothing
 //! continues that backup.
 
@@ -187,7 +187,7 @@ impl Shipper {
     }
 
     fn look(&mut self, cluster: &Arc<Cluster>) -> Result<(), Unmarked> {
-        // What is here is kept before the store is asked, which may not answer.
+        // Logs are kept before the store is asked, which may not answer.
         self.keep_logs(cluster);
         // Copies that begin anew after a purge come after the state that says so: no backup of before gets their logs.
         let state = cluster.state();

@@ -1,4 +1,4 @@
-//! Continuous backups: the cluster is restored to moments between backups, and what is not shipped in time breaks a range.
+//! Continuous backups: the cluster is restored to moments between backups, and a log that is not shipped in time breaks a range.
 
 use super::stores::{checkpoint, committed, stored};
 use super::*;
@@ -83,7 +83,7 @@ impl Ledger {
         }
     }
 
-    /// What was acknowledged before the moment is there, and what was sent after it is not.
+    /// Instances that were acknowledged before the moment are there, and those that were sent after it are not.
     fn expect_at(&self, moment: Moment, there: &HashSet<Key>) {
         let before = self.0.iter().filter(|it| it.acknowledged < moment.at);
         let lost: Vec<Key> = before
@@ -138,7 +138,7 @@ async fn restored(
     })
     .await;
     let rig = open(directory, config).await;
-    // What is found in a partition tells that all before it would be found too.
+    // Once a new instance of each partition is found, all before it would be found too.
     let mut new = HashMap::new();
     while new.len() < partitions as usize {
         let key = new_one(&rig).await;
@@ -223,7 +223,7 @@ impl Away {
         };
         std::fs::create_dir(&gone.away).unwrap();
         let began = Instant::now();
-        // It may be made again by who ships at this moment.
+        // A leader that ships at this moment makes it again.
         while !gone.log.is_file() {
             for object in std::fs::read_dir(&gone.log).unwrap() {
                 let object = object.unwrap();

@@ -169,7 +169,7 @@ async fn expect_command_line_restores(
     ));
     assert!(
         dry.contains(&format!(
-            "What was done after {to} is lost; the store has moments up to"
+            "Work after {to} is lost; the store has moments up to"
         )),
         "{dry}"
     );
@@ -182,14 +182,14 @@ async fn expect_command_line_restores(
     expect_only_what_was_before(&server, wanted, ledger).await;
 }
 
-/// What was acknowledged before the moment is there, and what was asked for after it is not.
+/// Instances that were acknowledged before the moment are there, and those that were asked for after it are not.
 async fn expect_only_what_was_before(server: &Server, wanted: i64, ledger: &Ledger) {
     let before = ledger
         .0
         .iter()
         .filter(|(_, _, answered)| *answered < wanted);
     let before: Vec<i64> = before.map(|(key, _, _)| *key).collect();
-    // What is found in each partition tells that all before it would be found too.
+    // Once a new instance of each partition is found, all before it would be found too.
     let mut new = Ledger::default();
     for _ in 0..SIZE * 2 {
         new.create(&server.client()).await;

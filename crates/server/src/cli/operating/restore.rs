@@ -107,7 +107,7 @@ fn instant(millis: i64) -> String {
 
 fn lost(reader: &Reader, newest: Moment) -> String {
     let at = reader.moment.at;
-    let mut text = format!("What was done after {} is lost", instant(at));
+    let mut text = format!("Work after {} is lost", instant(at));
     if newest.at > at {
         let newest = instant(newest.at);
         text.push_str(&format!("; the store has moments up to {newest}"));
