@@ -449,6 +449,11 @@ impl skep_service::Broker for Broker {
             .unwrap_or_else(|failure| Reply::ready(Err(failure)))
     }
 
+    fn is_known_everywhere(&self, request: &Request) -> bool {
+        let others = self.shared.others();
+        others.is_none_or(|cluster| cluster.knows_everywhere(request).is_ok())
+    }
+
     fn activate_jobs(
         &self,
         command: ActivateJobs,

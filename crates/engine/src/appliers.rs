@@ -228,6 +228,7 @@ fn apply_of_operators(state: &mut State, record: &Record<'_>) -> Result<(), Deco
         | ValueType::IdentitySetup => identity::apply(state, record),
         ValueType::HistoryDeletion => go::<HistoryDeletionValue>(state, record),
         ValueType::Scale => go::<ScaleValue>(state, record),
+        ValueType::Session => go::<SessionValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),
         other => {

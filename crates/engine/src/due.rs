@@ -1,18 +1,19 @@
-//! Work that becomes due: timers, back-offs, messages whose time to live ends, jobs that time out.
+//! Work that becomes due: timers, back-offs, messages whose time to live ends, sessions that are over, jobs that time out.
 //!
 //! Each list is taken up to a limit, and none continues once the turn is over: the rest is due again at once.
 
-use skep_protocol::intent::{Intent, JobIntent, MessageIntent, TimerIntent};
+use skep_protocol::intent::{Intent, JobIntent, MessageIntent, SessionIntent, TimerIntent};
 use skep_protocol::{Key, ValueType};
 
 use crate::processing::bpmn::step;
 use crate::processing::message::expire;
-use crate::processing::{Context, job, timer};
+use crate::processing::{Context, job, session, timer};
 
-/// Handles due work; with `late_jobs` also jobs whose timeout has passed. Returns the number of handled timers, messages
-/// and jobs.
+/// Handles due work; with `late_jobs` also jobs whose timeout has passed. Returns the number of handled timers, messages,
+/// sessions and jobs.
 pub(crate) fn handle(cx: &mut Context<'_>, limit: usize, late_jobs: bool) -> usize {
     let mut handled = timers(cx, limit) + backed_off(cx, limit) + expired(cx, limit);
+    handled += sessions_over(cx, limit);
     if late_jobs {
         handled += timed_out(cx, limit);
     }
@@ -69,6 +70,21 @@ fn expired(cx: &mut Context<'_>, limit: usize) -> usize {
         header(cx, key, ValueType::Message, MessageIntent::Expire);
         cx.begin_work_of(Key::NONE);
         expire::process(cx, key);
+    }
+    handled
+}
+
+fn sessions_over(cx: &mut Context<'_>, limit: usize) -> usize {
+    let over: Vec<Key> = cx.state.sessions.over(cx.now).take(limit).collect();
+    let mut handled = 0;
+    for key in over {
+        if cx.is_spent() {
+            break;
+        }
+        handled += 1;
+        header(cx, key, ValueType::Session, SessionIntent::End);
+        cx.begin_work_of(Key::NONE);
+        session::end(cx, key);
     }
     handled
 }

@@ -399,6 +399,7 @@ impl Engine {
             state.jobs.next_back_off(),
             state.jobs.next_time_out(),
             state.messages.next_due(),
+            state.sessions.next_due(),
         ];
         let next = due.into_iter().flatten().min()?;
         match state.pinned_clock() {

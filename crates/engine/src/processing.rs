@@ -20,6 +20,7 @@ pub(crate) mod message;
 pub(crate) mod not_found;
 pub(crate) mod process_instance;
 pub(crate) mod scaling;
+pub(crate) mod session;
 pub(crate) mod signal;
 pub(crate) mod timer;
 pub(crate) mod user_task;

@@ -278,5 +278,6 @@ pub(crate) fn is_exportable(value_type: ValueType) -> bool {
             | ValueType::BatchOperationItem
             | ValueType::ConditionCheck
             | ValueType::Exporting
+            | ValueType::Session
     )
 }

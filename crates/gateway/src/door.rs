@@ -1,6 +1,6 @@
 //! Who comes in: asked before anything of a request is read but its head.
 //!
-//! A caller shows a password ([`basic`]), the token of an identity provider ([`bearer`]), or the cookie of a session ([`session`]). What he may do is none of the door's business: the engine
+//! A caller shows a password ([`basic`]), the token of an identity provider ([`bearer`]), or the cookie of a session ([`session`], [`sessions`]). What he may do is none of the door's business: the engine
 //! asks when it carries a command out, and [`sight`] narrows what he finds.
 
 pub mod basic;
@@ -9,9 +9,11 @@ pub mod browsers;
 mod guesses;
 pub mod passwords;
 mod remembered;
+mod renewal;
 mod sealed;
 pub mod secret;
 pub mod session;
+pub mod sessions;
 pub mod sight;
 pub mod visitor;
 pub mod who;
@@ -25,6 +27,7 @@ use skep_identity::Directory;
 use skep_oidc::{ProviderSettings, SettingsError};
 use skep_protocol::Failure;
 use skep_protocol::origin::Claims;
+use skep_service::Broker;
 
 use self::basic::Basic;
 use self::bearer::Bearer;
@@ -215,6 +218,7 @@ impl Door {
         providers: &[ProviderSettings],
         passwords: Arc<Passwords>,
         looks: Looks,
+        broker: &Arc<dyn Broker>,
     ) -> Result<Door, SettingsError> {
         Ok(Door {
             sights: sight::Sights::default(),
@@ -222,7 +226,10 @@ impl Door {
             way: match login {
                 Login::Unprotected => Way::Unprotected,
                 Login::Basic => Way::Basic,
-                Login::Bearer => Way::Bearer(Box::new(Bearer::start(providers, looks)?)),
+                Login::Bearer => {
+                    let broker = Arc::clone(broker);
+                    Way::Bearer(Box::new(Bearer::start(providers, looks, broker)?))
+                }
             },
         })
     }
@@ -286,7 +293,7 @@ impl Door {
             }
             (Way::Bearer(bearer), None) => {
                 let cookie = session_of(head, Scheme::Bearer)?;
-                return bearer.session(&cookie, head);
+                return bearer.session(&cookie, head, directory).await;
             }
             (Way::Basic, Some(header)) => {
                 let peer = head.visitor.peer;

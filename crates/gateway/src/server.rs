@@ -67,6 +67,7 @@ impl Gateway {
             &security.providers,
             Arc::clone(&passwords),
             metrics.looks(),
+            &broker,
         );
         let door = Arc::new(door.map_err(io::Error::other)?);
         metrics.read_keys_from(&door);

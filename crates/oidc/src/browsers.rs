@@ -5,7 +5,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use form_urlencoded::{Serializer, byte_serialize};
-use http::{HeaderValue, Uri};
+use http::{HeaderValue, StatusCode, Uri};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use zeroize::{Zeroize as _, Zeroizing};
@@ -116,14 +116,38 @@ pub(crate) struct Browsers {
 /// What a code is redeemed for.
 #[derive(Deserialize)]
 pub(crate) struct Redeemed {
-    pub(crate) id_token: String,
+    pub(crate) id_token: Option<String>,
     access_token: Option<String>,
+    refresh_token: Option<String>,
+    /// Seconds that the access token is good; some providers write a text.
+    expires_in: Option<Value>,
+}
+
+impl Redeemed {
+    /// What more is asked for with later.
+    pub(crate) fn refresh_token(&mut self) -> Option<Zeroizing<String>> {
+        self.refresh_token.take().map(Zeroizing::new)
+    }
+
+    /// So long what the provider said is good, in seconds.
+    pub(crate) fn lives(&self) -> Option<u64> {
+        let said = self.expires_in.as_ref()?;
+        said.as_u64()
+            .or_else(|| said.as_str().and_then(|text| text.parse().ok()))
+    }
 }
 
 impl Drop for Redeemed {
     fn drop(&mut self) {
         self.access_token.zeroize();
+        self.refresh_token.zeroize();
     }
+}
+
+/// Why a provider gives no tokens (RFC 6749, section 5.2).
+#[derive(Deserialize)]
+struct Error {
+    error: String,
 }
 
 /// Claims that make a token what it is: only the one who signed it says them.
@@ -212,10 +236,7 @@ impl Browsers {
         attempt: &Attempt,
         code: &str,
     ) -> Result<Redeemed, Refused> {
-        let said = provider.keys.endpoints();
-        let said = said.token_endpoint.as_ref().and_then(|it| it.parse().ok());
-        let place = self.token.clone().or(said);
-        let place: Uri = place.ok_or_else(|| silent(provider))?;
+        let place = self.token_place(provider)?;
         let given = [
             ("grant_type", "authorization_code"),
             ("code", code),
@@ -234,7 +255,47 @@ impl Browsers {
             .map_err(|_| wrong("there is none in what the issuer answers (id_token)"))
     }
 
+    fn token_place(&self, provider: &Provider) -> Result<Uri, Refused> {
+        let said = provider.keys.endpoints();
+        let said = said.token_endpoint.as_ref().and_then(|it| it.parse().ok());
+        let place = self.token.clone().or(said);
+        place.ok_or_else(|| silent(provider))
+    }
+
+    /// The tokens that a refresh token is good for (RFC 6749, section 6). It is wrong where the provider says so, and nowhere else: a
+    /// provider that is away, or that does not take this server for its client, does not mean the user.
+    pub(crate) async fn refresh(
+        &self,
+        provider: &Provider,
+        refresh_token: &str,
+    ) -> Result<Redeemed, Refused> {
+        let place = self.token_place(provider)?;
+        let given = [
+            ("grant_type", "refresh_token"),
+            ("refresh_token", refresh_token),
+        ];
+        let (authorization, form) = self.proven(&place, &given)?;
+        let answer = provider.fetcher.post_for_all(&place, authorization, form);
+        let (status, body) = answer.await?;
+        let error = serde_json::from_slice::<Error>(&body);
+        match (status, error) {
+            (StatusCode::OK, _) => serde_json::from_slice(&body)
+                .map_err(|_| Refused::Unknown(format!("{place}: its answer has no tokens"))),
+            (StatusCode::BAD_REQUEST, Ok(Error { error })) if error == "invalid_grant" => Err(
+                Refused::Wrong("The identity provider has ended the login. Log in again.".into()),
+            ),
+            (status, Ok(Error { error })) => Err(Refused::Unknown(format!(
+                "{place}: answers {status} with the error {:?}",
+                error.chars().take(100).collect::<String>()
+            ))),
+            (status, Err(_)) => Err(Refused::Unknown(format!("{place}: answers {status}"))),
+        }
+    }
+
     /// What else the provider says of who has logged in (OpenID Connect Core 1.0, section 5.3).
+    ///
+    /// # Errors
+    /// Why it does not say it.
     pub(crate) async fn user_info(
         &self,
         provider: &Provider,
@@ -242,34 +303,30 @@ impl Browsers {
         token: &Map<String, Value>,
     ) -> Result<Map<String, Value>, Refused> {
         let said = provider.keys.endpoints();
+        let unheard = |why: &str| Refused::Unknown(why.to_string());
         let place = said.userinfo_endpoint.as_ref();
         let Some(place) = place.filter(|_| self.settings.user_info) else {
             return Ok(Map::new());
         };
-        let failed = |why: String| {
-            tracing::warn!(provider = provider.name, %why, "an identity provider does not say more of a user who has logged in");
-            Refused::Wrong(
-                "The identity provider does not say who has logged in. Log in again.".to_string(),
-            )
-        };
         let place: Uri = place
             .parse()
-            .map_err(|_| failed(format!("{place}: its userinfo_endpoint is no address")))?;
+            .map_err(|_| unheard(&format!("{place}: its userinfo_endpoint is no address")))?;
         let access = redeemed.access_token.as_ref();
-        let access = access.ok_or_else(|| failed("there is no access_token".to_string()))?;
+        let access = access.ok_or_else(|| unheard("there is no access_token"))?;
         let bearer = Zeroizing::new(format!("Bearer {access}"));
         let bearer = HeaderValue::try_from(&**bearer);
-        let mut bearer = bearer.map_err(|_| failed("its access_token is no text".to_string()))?;
+        let mut bearer = bearer.map_err(|_| unheard("its access_token is no text"))?;
         bearer.set_sensitive(true);
         let answer = provider.fetcher.get_as(&place, Some(bearer)).await;
-        let mut found: Map<String, Value> = serde_json::from_slice(&answer.map_err(failed)?)
-            .map_err(|_| failed(format!("{place}: its answer is no JSON object")))?;
+        let mut found: Map<String, Value> =
+            serde_json::from_slice(&answer.map_err(Refused::Unknown)?)
+                .map_err(|_| unheard(&format!("{place}: its answer is no JSON object")))?;
         if !is_flat_enough(&found) {
-            return Err(failed(format!("{place}: its answer is too deep")));
+            return Err(unheard(&format!("{place}: its answer is too deep")));
         }
         // Else it would be what is known of somebody else (section 5.3.2).
         if found.get("sub").is_none() || found.get("sub") != token.get("sub") {
-            return Err(failed(format!(
+            return Err(unheard(&format!(
                 "{place}: its answer is about another user (sub)"
             )));
         }

@@ -12,6 +12,8 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
+use crate::Refused;
+
 /// For one answer, from the connection to its last byte.
 const LIMIT: Duration = Duration::from_secs(5);
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
@@ -59,7 +61,8 @@ impl Fetcher {
         if let Some(authorization) = authorization {
             request = request.header(AUTHORIZATION, authorization);
         }
-        self.ask(uri, request.body(Full::default())).await
+        let (status, body) = self.ask(uri, request.body(Full::default())).await?;
+        refusal(uri, status).map_or(Ok(body), Err)
     }
 
     /// Sends a form, in the name of somebody unless the form says it; likewise.
@@ -69,21 +72,27 @@ impl Fetcher {
         authorization: Option<HeaderValue>,
         form: String,
     ) -> Result<Bytes, String> {
-        let mut request = Request::post(uri)
-            .header(ACCEPT, JSON)
-            .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
-        if let Some(authorization) = authorization {
-            request = request.header(AUTHORIZATION, authorization);
-        }
-        let request = request.body(Full::from(form));
-        self.ask(uri, request).await
+        let request = posted(uri, authorization, form);
+        let (status, body) = self.ask(uri, request).await?;
+        refusal(uri, status).map_or(Ok(body), Err)
+    }
+
+    /// Likewise; the body of a 400 as well, which says what is wrong (RFC 6749, section 5.2).
+    pub(crate) async fn post_for_all(
+        &self,
+        uri: &Uri,
+        authorization: Option<HeaderValue>,
+        form: String,
+    ) -> Result<(StatusCode, Bytes), Refused> {
+        let request = posted(uri, authorization, form);
+        self.ask(uri, request).await.map_err(Refused::Unknown)
     }
 
     async fn ask(
         &self,
         uri: &Uri,
         request: Result<Request<Full<Bytes>>, http::Error>,
-    ) -> Result<Bytes, String> {
+    ) -> Result<(StatusCode, Bytes), String> {
         let request = request.map_err(|error| error.to_string())?;
         let answered = tokio::time::timeout(LIMIT, self.answer(request)).await;
         answered
@@ -91,18 +100,39 @@ impl Fetcher {
             .map_err(|why| format!("{uri}: {why}"))
     }
 
-    async fn answer(&self, request: Request<Full<Bytes>>) -> Result<Bytes, String> {
+    /// The body of a 200 or a 400; that of other answers says nothing.
+    async fn answer(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Bytes), String> {
         let answer = self.0.request(request).await.map_err(|error| {
             // The outer one says no more than that it failed.
             let cause = error.source().map(ToString::to_string);
             cause.unwrap_or_else(|| error.to_string())
         })?;
-        if answer.status() != StatusCode::OK {
-            return Err(format!("answers {}", answer.status()));
+        let status = answer.status();
+        if !matches!(status, StatusCode::OK | StatusCode::BAD_REQUEST) {
+            return Ok((status, Bytes::new()));
         }
         let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
         let body =
             body.map_err(|error| format!("the answer is not whole or too large: {error}"))?;
-        Ok(body.to_bytes())
+        Ok((status, body.to_bytes()))
     }
+}
+
+fn posted(
+    uri: &Uri,
+    authorization: Option<HeaderValue>,
+    form: String,
+) -> Result<Request<Full<Bytes>>, http::Error> {
+    let mut request = Request::post(uri)
+        .header(ACCEPT, JSON)
+        .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+    if let Some(authorization) = authorization {
+        request = request.header(AUTHORIZATION, authorization);
+    }
+    request.body(Full::from(form))
+}
+
+/// What is wrong with an answer other than 200.
+fn refusal(uri: &Uri, status: StatusCode) -> Option<String> {
+    (status != StatusCode::OK).then(|| format!("{uri}: answers {status}"))
 }

@@ -13,6 +13,7 @@ mod client_credentials;
 mod fetch;
 mod key_set;
 mod keys;
+mod logins;
 mod provider;
 mod token;
 
@@ -24,6 +25,7 @@ use serde_json::{Map, Value};
 pub use assertion::{AssertionSettings, Digest, Encoding, KeyId, Source};
 pub use browsers::{Attempt, BrowserSettings, ClientProof, ClientSecret, Way};
 pub use client_credentials::{ClientCredentials, Given};
+pub use logins::{Lasting, LoggedIn, Refreshed};
 pub use provider::{ProviderSettings, SettingsError};
 
 use browsers::Browsers;
@@ -151,34 +153,6 @@ impl Providers {
     pub fn begin(&self, name: &str, here: &str) -> Result<(String, Attempt), Refused> {
         let (provider, browsers) = self.of_browsers(name).ok_or_else(|| nobody(name))?;
         browsers.begin(provider, here)
-    }
-
-    /// The browser is back with a code: who has logged in.
-    ///
-    /// # Errors
-    /// Nobody has, or the provider does not say so.
-    pub async fn finish(&self, attempt: &Attempt, code: &str) -> Result<Verified, Refused> {
-        let (provider, browsers) = self
-            .of_browsers(&attempt.provider)
-            .ok_or_else(|| nobody(&attempt.provider))?;
-        let redeemed = browsers.redeem(provider, attempt, code).await?;
-        let (mut token, position, signer) = self.read(&redeemed.id_token)?;
-        let generation = signer.has_signed(&token).await?;
-        if !browsers.is_for(&token.claims) {
-            return Err(wrong("it was made for another client (aud)"));
-        }
-        match token.claims.get("nonce").and_then(Value::as_str) {
-            Some(nonce) if nonce == attempt.nonce => {}
-            _ => return Err(wrong("it was made for another login (nonce)")),
-        }
-        let more = browsers.user_info(provider, &redeemed, &token.claims);
-        for (name, value) in more.await? {
-            // What was signed counts more.
-            token.claims.entry(name).or_insert(value);
-        }
-        let verified = signer.caller(token, position, generation)?;
-        self.is_in_time(&verified, SystemTime::now())?;
-        Ok(verified)
     }
 
     /// Where a browser ends its session at the provider, too.

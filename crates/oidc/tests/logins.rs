@@ -58,7 +58,8 @@ async fn logged_in(
     };
     let back = issuer.logs_in(&there, token);
     let (_, code) = back.split_once("&code=").unwrap();
-    providers.finish(&attempt, code).await
+    let logged_in = providers.finish(&attempt, code).await;
+    logged_in.map(|it| it.verified)
 }
 
 fn claims_of(assertion: &str, store: &str) -> (jsonwebtoken::Header, BTreeMap<String, Value>) {

@@ -8,6 +8,7 @@ mod facts;
 mod identity;
 mod need;
 mod rows;
+mod session;
 mod since;
 
 use std::any::Any;
@@ -22,6 +23,7 @@ pub use facts::{About, At, Audit, AuditCategory, Class, Head, RecordName, Row, W
 pub use identity::{IdentityCommand, Membership, NewParent, UpdateParent, UpdateUser};
 pub use need::{Need, On, Reached};
 pub use rows::Command;
+pub use session::{SESSION_CLAIM, SessionCommand};
 
 use crate::document::Document;
 use crate::grants;

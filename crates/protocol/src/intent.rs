@@ -72,12 +72,14 @@ pub enum ValueType {
     ConditionCheck = 220,
     /// Skep's own: how far the exporters have got. It is never exported.
     Exporting = 230,
+    /// Skep's own: browsers that have logged in. It is never exported.
+    Session = 240,
     /// Partitions are added.
     Scale = 253,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 62] = [
+    pub const ALL: [ValueType; 63] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -140,6 +142,7 @@ impl ValueType {
         ValueType::MappingRule,
         ValueType::IdentitySetup,
         ValueType::Role,
+        ValueType::Session,
     ];
 
     #[inline]
@@ -223,15 +226,13 @@ impl ValueType {
             ValueType::MappingRule => "MAPPING_RULE",
             ValueType::IdentitySetup => "IDENTITY_SETUP",
             ValueType::Role => "ROLE",
+            ValueType::Session => "SESSION",
         }
     }
 
     /// The name of an intent of this value type; `UNKNOWN` for an id that this version does not know.
     pub fn intent_name(self, id: u8) -> &'static str {
         use MessageStartEventSubscriptionIntent as StartSubscriptionIntent;
-        fn name<I: Intent>(id: u8) -> &'static str {
-            I::from_id(id).map_or("UNKNOWN", I::name)
-        }
         match self {
             ValueType::Job => name::<JobIntent>(id),
             ValueType::Deployment => name::<DeploymentIntent>(id),
@@ -295,8 +296,13 @@ impl ValueType {
             ValueType::MappingRule => name::<MappingRuleIntent>(id),
             ValueType::IdentitySetup => name::<IdentitySetupIntent>(id),
             ValueType::Role => name::<RoleIntent>(id),
+            ValueType::Session => name::<SessionIntent>(id),
         }
     }
+}
+
+fn name<I: Intent>(id: u8) -> &'static str {
+    I::from_id(id).map_or("UNKNOWN", I::name)
 }
 
 /// The name as this program has it; `UNKNOWN` for one that it does not have.
@@ -509,6 +515,10 @@ intents! {
         ScaleUp = 1 "SCALE_UP", ScalingUp = 2 "SCALING_UP", ScaledUp = 3 "SCALED_UP", Status = 4 "STATUS",
         StatusResponse = 5 "STATUS_RESPONSE", MarkPartitionBootstrapped = 6 "MARK_PARTITION_BOOTSTRAPPED",
         PartitionBootstrapped = 7 "PARTITION_BOOTSTRAPPED", PartitionPulling = 200 "PARTITION_PULLING",
+    }
+    SessionIntent {
+        Begin = 0 "BEGIN", Began = 1 "BEGAN", Use = 2 "USE", Used = 3 "USED", Claim = 4 "CLAIM", Claimed = 5 "CLAIMED",
+        Renew = 6 "RENEW", Renewed = 7 "RENEWED", End = 8 "END", Ended = 9 "ENDED",
     }
     VariableElementIntent {
         Updated = 0 "UPDATED",

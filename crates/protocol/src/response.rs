@@ -10,7 +10,8 @@ use crate::tenant::TenantId;
 use crate::user_task::UserTaskProperties;
 use crate::value::{
     BatchOperationType, ClusterVariableValue, DecisionEvaluationValue, DeploymentValue,
-    GlobalListenerValue, IncidentValue, JobKind, MappingRuleValue, ParentValue, UserValue,
+    GlobalListenerValue, IncidentValue, JobKind, MappingRuleValue, ParentValue, SessionValue,
+    UserValue,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,6 +76,10 @@ pub enum Response {
     },
     /// What would come of a deployment: why it would be refused, or its resources with the versions that they would have.
     DeploymentChecked(Result<DeploymentValue, Rejection>),
+    /// `None`: there is none, or it is over.
+    Session(Option<Box<SessionValue>>),
+    /// Another node renews the session, or has just done so.
+    SessionClaimed,
 }
 
 /// What the evaluation of the conditions of start events has started.

@@ -15,6 +15,7 @@ mod migration;
 mod modification;
 mod multi_instance;
 mod scale;
+mod session;
 mod subscriptions;
 
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub use exporting::{ExporterPosition, ExporterValue, ExportingPhase, ExportingVa
 pub use modification::*;
 pub use multi_instance::*;
 pub use scale::ScaleValue;
+pub use session::{SessionId, SessionValue};
 
 pub use crate::continuation::{Activation, ContinuationValue, QueuedStep, Step};
 pub use decision_evaluation::*;
@@ -130,6 +132,7 @@ record_values! {
     ClusterVariableValue: ClusterVariable, ClusterVariableIntent;
     ExportingValue: Exporting, ExportingIntent;
     ScaleValue: Scale, ScaleIntent;
+    SessionValue: Session, SessionIntent;
     UserValue: User, UserIntent;
     MappingRuleValue: MappingRule, MappingRuleIntent;
     AuthorizationValue: Authorization, AuthorizationIntent;

@@ -6,13 +6,18 @@ use std::path::Path;
 
 use skep_protocol::command::{
     AssignUserTask, At, BatchCommand, Class, Command, IdentityCommand, Need, RecordName, Row,
+    SessionCommand,
 };
 use skep_protocol::permission::{Permission, ResourceType};
 use skep_protocol::record::encode;
 use skep_protocol::{Document, Key};
 
 fn rows() -> impl Iterator<Item = &'static Row> {
-    let families = [BatchCommand::ROWS, IdentityCommand::ROWS];
+    let families = [
+        BatchCommand::ROWS,
+        IdentityCommand::ROWS,
+        SessionCommand::ROWS,
+    ];
     Command::ROWS.iter().chain(families.into_iter().flatten())
 }
 
@@ -26,7 +31,7 @@ fn every_command_has_a_name_of_its_own_and_is_written_as_records_that_exist() {
             assert_ne!(intent, "UNKNOWN", "{}: {value_type:?}", row.name);
         }
     }
-    assert_eq!(names.len(), 36 + 7 + 26);
+    assert_eq!(names.len(), 36 + 7 + 26 + 5);
 }
 
 /// The number of a variant is its place in the table: nodes of other versions have the same.
@@ -59,6 +64,10 @@ fn commands_keep_their_numbers_between_nodes() {
             }),
         ),
         (36, Command::ScaleUp { partitions: 6 }),
+        (
+            38,
+            Command::Session(SessionCommand::UseSession { id: [0; 32] }),
+        ),
     ];
     for (number, command) in numbered {
         assert_eq!(encode(&command)[0], number, "{command:?}");
@@ -112,6 +121,11 @@ fn what_finishes_work_or_stops_what_makes_it_is_never_refused_for_lack_of_room()
         "DeleteMappingRule",
         "DeleteAuthorization",
         "SetUp",
+        "BeginSession",
+        "UseSession",
+        "ClaimSession",
+        "RenewSession",
+        "EndSession",
     ];
     assert_eq!(finishing, expected);
     let polling: Vec<_> = rows().filter(|row| row.class == Class::Polling).collect();

@@ -83,6 +83,9 @@ pub trait Broker: Send + Sync + 'static {
     /// Who there is and what each may do, as this node knows it.
     fn directory(&self) -> Arc<Directory>;
 
+    /// Whether every node of the cluster has a version that knows this request: others refuse it.
+    fn is_known_everywhere(&self, request: &Request) -> bool;
+
     /// Wakes partitions that have got something: follows [`Broker::execute`] where [`rings_later`] was true.
     fn ring(&self) {}
 

@@ -50,6 +50,22 @@ struct State {
     redeemed: Vec<Redemption>,
     /// What it says of a user to whom it gave an access token; `None`: nobody can ask.
     user_info: Option<Value>,
+    /// So long its access tokens are good, in seconds, where it gives refresh tokens with them.
+    lives: Option<u64>,
+    grants: Vec<Grant>,
+    /// What the ID token of the next refresh says beside what it said at the login.
+    news: Map<String, Value>,
+    /// What it does when somebody comes for tokens.
+    at_token: Behaviour,
+    /// The error that it answers instead of tokens.
+    error: Option<String>,
+}
+
+/// A login that lasts. Of its refresh tokens the last one is good; whoever shows an earlier one ends it (RFC 9700, section 4.14.2).
+struct Grant {
+    claims: Value,
+    given: Vec<String>,
+    is_good: bool,
 }
 
 /// How somebody came for the tokens of a login.
@@ -66,9 +82,11 @@ struct Login {
     challenge: String,
     redirect_uri: String,
     id_token: String,
+    claims: Value,
 }
 
 /// See the [module](self). It goes on until the process ends.
+#[derive(Clone)]
 pub struct Issuer {
     address: SocketAddr,
     state: Arc<Mutex<State>>,
@@ -87,16 +105,22 @@ impl Issuer {
             logins: Vec::new(),
             redeemed: Vec::new(),
             user_info: None,
+            lives: None,
+            grants: Vec::new(),
+            news: Map::new(),
+            at_token: Behaviour::Answers,
+            error: None,
         }));
         let issuer = Issuer {
             address,
             state: Arc::clone(&state),
         };
         issuer.rotate();
+        let answering = issuer.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let state = Arc::clone(&state);
-                std::thread::spawn(move || answer(&stream, address, &state));
+                let issuer = answering.clone();
+                std::thread::spawn(move || answer(&stream, &issuer));
             }
         });
         issuer
@@ -154,8 +178,57 @@ impl Issuer {
             challenge: said("code_challenge"),
             redirect_uri: said("redirect_uri"),
             id_token,
+            claims: all,
         });
         format!("state={}&code={code}", said("state"))
+    }
+
+    /// From now on it gives a refresh token at each login, and the access token beside it is good for so many seconds.
+    pub fn gives_refresh_tokens(&self, lives: u64) {
+        self.state().lives = Some(lives);
+    }
+
+    /// From now on ID tokens say this, too, when a refresh token is shown.
+    pub fn says_at_refresh(&self, news: &Value) {
+        self.state().news = news.as_object().cloned().unwrap_or_default();
+    }
+
+    /// Ends all logins: no refresh token is good any more.
+    pub fn revokes(&self) {
+        for grant in &mut self.state().grants {
+            grant.is_good = false;
+        }
+    }
+
+    /// Whether all logins that last do so still: none of their refresh tokens was shown twice.
+    pub fn all_last(&self) -> bool {
+        self.state().grants.iter().all(|grant| grant.is_good)
+    }
+
+    /// How often somebody has shown a refresh token.
+    pub fn refreshed(&self) -> usize {
+        let redeemed = &self.state().redeemed;
+        let shown = redeemed
+            .iter()
+            .filter(|it| it.form.contains_key("refresh_token"));
+        shown.count()
+    }
+
+    /// The refresh tokens that it has given.
+    pub fn refresh_tokens(&self) -> Vec<String> {
+        let state = self.state();
+        let given = state.grants.iter().flat_map(|grant| grant.given.clone());
+        given.collect()
+    }
+
+    /// What it does from now on when somebody comes for tokens; its keys it gives all the same.
+    pub fn at_token(&self, behaviour: Behaviour) {
+        self.state().at_token = behaviour;
+    }
+
+    /// The error that it answers from now on to who comes for tokens.
+    pub fn refuses_tokens(&self, error: Option<&str>) {
+        self.state().error = error.map(str::to_string);
     }
 
     /// From now on it says so much of who has logged in, at an endpoint of its own.
@@ -221,7 +294,19 @@ pub fn now() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-fn answer(stream: &TcpStream, address: SocketAddr, state: &Mutex<State>) {
+/// The behaviour, once nothing is held.
+fn behaviour(issuer: &Issuer, of: impl Fn(&State) -> &Behaviour) -> Behaviour {
+    loop {
+        let behaviour = of(&issuer.state()).clone();
+        match behaviour {
+            Behaviour::Holds => std::thread::sleep(HELD),
+            other => return other,
+        }
+    }
+}
+
+fn answer(stream: &TcpStream, issuer: &Issuer) {
+    let (address, state) = (issuer.address, &*issuer.state);
     let mut reader = BufReader::new(stream);
     let mut lines = reader.by_ref().lines().map_while(Result::ok);
     let Some(first) = lines.next() else {
@@ -233,7 +318,7 @@ fn answer(stream: &TcpStream, address: SocketAddr, state: &Mutex<State>) {
         drop(lines);
         let mut form = vec![0; length];
         let read = reader.read_exact(&mut form);
-        return read.map_or((), |()| redeem(stream, state, &form, authorization));
+        return read.map_or((), |()| redeem(stream, issuer, &form, authorization));
     }
     if first.starts_with("GET /userinfo ") {
         drop(lines);
@@ -247,17 +332,7 @@ fn answer(stream: &TcpStream, address: SocketAddr, state: &Mutex<State>) {
         let keys = json!({"keys": keys.collect::<Vec<_>>()});
         (keys, state.user_info.is_some())
     };
-    let behaviour = loop {
-        let behaviour = {
-            let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-            state.behaviour.clone()
-        };
-        match behaviour {
-            Behaviour::Holds => std::thread::sleep(HELD),
-            other => break other,
-        }
-    };
-    let body = match behaviour {
+    let body = match behaviour(issuer, |state| &state.behaviour) {
         Behaviour::HangsUp => return,
         Behaviour::Redirects => {
             let text = format!(
@@ -302,30 +377,82 @@ fn headers(lines: &mut impl Iterator<Item = String>) -> (usize, Option<String>) 
     (length, authorization)
 }
 
-/// Gives the ID token for a code, once, to who proves to have asked for it.
-fn redeem(stream: &TcpStream, state: &Mutex<State>, form: &[u8], authorization: Option<String>) {
+/// Gives tokens for a code, once, to who proves to have asked for it, and for a refresh token.
+fn redeem(stream: &TcpStream, issuer: &Issuer, form: &[u8], authorization: Option<String>) {
     let form: BTreeMap<String, String> = form_urlencoded::parse(form).into_owned().collect();
-    let said = |name: &str| form.get(name).cloned().unwrap_or_default();
-    let challenge = URL_SAFE_NO_PAD.encode(digest(&SHA256, said("code_verifier").as_bytes()));
-    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = state.logins.iter().position(|login| {
-        login.code == said("code")
-            && login.challenge == challenge
-            && login.redirect_uri == said("redirect_uri")
-    });
-    let login = found.map(|at| state.logins.swap_remove(at));
-    state.redeemed.push(Redemption {
+    issuer.state().redeemed.push(Redemption {
         authorization,
         form: form.clone(),
     });
-    let (status, body) = match login {
-        Some(login) => (
-            "200 OK",
-            json!({"id_token": login.id_token, "access_token": ACCESS, "token_type": "Bearer"}),
-        ),
-        None => ("400 Bad Request", json!({"error": "invalid_grant"})),
+    if behaviour(issuer, |state| &state.at_token) == Behaviour::HangsUp {
+        return;
+    }
+    let error = issuer.state().error.clone();
+    let tokens = match (error, form.get("refresh_token")) {
+        (Some(error), _) => Err(error),
+        (None, Some(shown)) => refreshed(issuer, shown).ok_or("invalid_grant".to_string()),
+        (None, None) => first(issuer, &form).ok_or("invalid_grant".to_string()),
     };
-    send(stream, status, &body);
+    match tokens {
+        Ok(tokens) => send(stream, "200 OK", &tokens),
+        Err(error) => send(stream, "400 Bad Request", &json!({"error": error})),
+    }
+}
+
+/// The tokens of a login.
+fn first(issuer: &Issuer, form: &BTreeMap<String, String>) -> Option<Value> {
+    let said = |name: &str| form.get(name).cloned().unwrap_or_default();
+    let challenge = URL_SAFE_NO_PAD.encode(digest(&SHA256, said("code_verifier").as_bytes()));
+    let mut state = issuer.state();
+    let at = state.logins.iter().position(|login| {
+        login.code == said("code")
+            && login.challenge == challenge
+            && login.redirect_uri == said("redirect_uri")
+    })?;
+    let login = state.logins.swap_remove(at);
+    let mut tokens =
+        json!({"id_token": login.id_token, "access_token": ACCESS, "token_type": "Bearer"});
+    if let Some(lives) = state.lives {
+        let number = state.grants.len();
+        let token = format!("refresh-token-{number}-0");
+        let more = [
+            ("refresh_token", json!(token)),
+            ("expires_in", json!(lives)),
+        ];
+        let more = more.map(|(name, value)| (name.to_string(), value));
+        tokens.as_object_mut()?.extend(more);
+        state.grants.push(Grant {
+            claims: login.claims,
+            given: vec![token],
+            is_good: true,
+        });
+    }
+    Some(tokens)
+}
+
+/// The tokens for a refresh token, which is good once.
+fn refreshed(issuer: &Issuer, shown: &str) -> Option<Value> {
+    let (mut claims, token, lives) = {
+        let mut state = issuer.state();
+        let (lives, news) = (state.lives, state.news.clone());
+        let known = |grant: &Grant| grant.given.iter().any(|given| given == shown);
+        let number = state.grants.iter().position(known)?;
+        let grant = state.grants.get_mut(number)?;
+        grant.is_good &= grant.given.last().is_some_and(|last| last == shown);
+        if !grant.is_good {
+            return None;
+        }
+        let token = format!("refresh-token-{number}-{}", grant.given.len());
+        grant.given.push(token.clone());
+        let mut claims = grant.claims.clone();
+        claims.as_object_mut()?.extend(news);
+        (claims, token, lives)
+    };
+    claims.as_object_mut()?.remove("nonce");
+    Some(json!({
+        "id_token": issuer.token(&claims), "access_token": ACCESS, "token_type": "Bearer",
+        "refresh_token": token, "expires_in": lives,
+    }))
 }
 
 /// Says of a user what it was told to, to who shows the access token.

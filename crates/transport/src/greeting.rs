@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The version of what follows the greeting. Versions that follow each other understand each other, so that nodes are upgraded one by
 /// one. A message, or a field of one, that changes takes the next number and keeps the encoding of the number before; see
 /// docs/how-to/upgrade.md for what each number brought.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 /// The oldest version that is spoken too.
 pub const OLDEST_VERSION: u32 = 1;
 

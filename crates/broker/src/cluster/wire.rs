@@ -19,6 +19,7 @@ use super::stores::CopyAnswer;
 use crate::asking::{QueryResult, StoreState};
 
 mod version1;
+mod version2;
 
 /// Between two nodes, in the order in which it was sent. All of it may be lost with the connection.
 ///
@@ -246,6 +247,7 @@ impl NodeMessage {
     /// In this version of the protocol; `None`: nodes of that version do not know the message.
     pub fn encode_for(&self, version: u32) -> Option<Bytes> {
         match version {
+            1 | 2 if !version2::knows(self) => None,
             1 => version1::encode(self),
             _ => Some(self.encode()),
         }

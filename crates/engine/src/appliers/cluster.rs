@@ -7,3 +7,4 @@ pub mod command_distribution;
 pub mod exporting;
 pub mod identity;
 pub mod scale;
+pub mod session;

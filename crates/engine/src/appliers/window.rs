@@ -463,6 +463,7 @@ fn is_apart(value_type: ValueType) -> bool {
             | ValueType::Clock
             | ValueType::Exporting
             | ValueType::Scale
+            | ValueType::Session
             | ValueType::User
             | ValueType::Group
             | ValueType::Role

@@ -6,3 +6,4 @@ pub mod distributions;
 pub mod exporting;
 pub mod identity;
 pub mod scaling;
+pub mod sessions;

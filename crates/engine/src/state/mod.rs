@@ -39,7 +39,7 @@ use skep_protocol::value::{FormValue, ResourceValue};
 pub use banned::{Banned, BannedInstance};
 pub use batch_operations::{BatchChunk, BatchOperation, BatchOperations, BatchPart, BatchPhase};
 pub use cluster::{batch_operations, cluster_variables, distributions};
-use cluster::{exporting, identity, scaling};
+use cluster::{exporting, identity, scaling, sessions};
 pub use cluster_variables::ClusterVariables;
 pub use compensations::{Compensation, Compensations};
 pub use continuations::Continuations;
@@ -67,6 +67,7 @@ pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
 pub use resources::{decisions, definitions, processes};
 pub use scaling::{Scaling, ScalingRow};
+pub use sessions::{Session, Sessions};
 pub use subscriptions::{
     ConditionalSubscriptions, MessageStarts, MessageSubscriptions, ProcessMessageSubscriptions,
     SignalSubscriptions,
@@ -133,6 +134,7 @@ pub struct State {
     pub exporting: Exporting,
     pub scaling: ScalingRow,
     pub identity: Identity,
+    pub sessions: Sessions,
     pub(crate) names: Names,
     /// See [`State::keys_are_above`].
     least_key: u64,
@@ -141,7 +143,7 @@ pub struct State {
 }
 
 /// Tables of [`State::rows`].
-const TABLES: usize = 37;
+const TABLES: usize = 38;
 
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
@@ -192,6 +194,7 @@ impl State {
             exporting: Exporting::open(&tables)?,
             scaling: ScalingRow::open(&tables)?,
             identity: Identity::open(&tables)?,
+            sessions: Sessions::open(&tables)?,
             names: Names::default(),
             undo: undo::CountersBefore::default(),
             tables,
@@ -250,6 +253,7 @@ impl State {
             &self.exporting.table,
             &self.scaling.table,
             &self.identity.table,
+            &self.sessions.table,
             &self.banned.table,
         ]
     }
@@ -292,6 +296,7 @@ impl State {
             &mut self.exporting.table,
             &mut self.scaling.table,
             &mut self.identity.table,
+            &mut self.sessions.table,
             &mut self.banned.table,
         ]
     }

@@ -303,6 +303,7 @@ impl State {
         self.exporting.undo(position);
         self.scaling.undo(position);
         Indexed::undo(&mut self.identity, position);
+        Indexed::undo(&mut self.sessions, position);
     }
 
     /// Work of banned instances is in no index. It comes after the rows of that work.

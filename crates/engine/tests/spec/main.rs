@@ -72,6 +72,7 @@ mod runaway;
 mod scaling;
 mod script_task;
 mod service_task;
+mod sessions;
 mod signal;
 mod start_event;
 mod stored_definitions;

@@ -80,6 +80,10 @@ impl Broker for GroupCommit {
         reply
     }
 
+    fn is_known_everywhere(&self, _: &Request) -> bool {
+        true
+    }
+
     fn activate_jobs(
         &self,
         _: ActivateJobs,

@@ -11,14 +11,18 @@ use skep_identity::claims::Named;
 use skep_oidc::{Kind, ProviderSettings, Providers, SettingsError, Verified};
 use skep_protocol::Failure;
 use skep_protocol::origin::{Claims, Principal};
+use skep_service::Broker;
 
-use super::browsers::{self, Arrival};
+use super::browsers::{self, Arrival, Arrived};
 use super::remembered::{Looks, Remembered};
+use super::session::has_shown;
+use super::sessions::Sessions;
 use super::{Head, Refused, Scheme};
 
 #[derive(Debug)]
 pub struct Bearer {
-    providers: Providers,
+    providers: Arc<Providers>,
+    sessions: Arc<Sessions>,
     known: Remembered<Known>,
     rules: Mutex<Rules>,
 }
@@ -44,9 +48,15 @@ impl Bearer {
     ///
     /// # Errors
     /// A setting cannot be carried out.
-    pub fn start(settings: &[ProviderSettings], looks: Looks) -> Result<Bearer, SettingsError> {
+    pub fn start(
+        settings: &[ProviderSettings],
+        looks: Looks,
+        broker: Arc<dyn Broker>,
+    ) -> Result<Bearer, SettingsError> {
+        let providers = Arc::new(Providers::start(settings)?);
         Ok(Bearer {
-            providers: Providers::start(settings)?,
+            sessions: Arc::new(Sessions::new(Arc::clone(&providers), broker)),
+            providers,
             known: Remembered::new(looks),
             rules: Mutex::default(),
         })
@@ -92,15 +102,46 @@ impl Bearer {
     /// Whose session it is.
     ///
     /// # Errors
-    /// As [`browsers::check`].
-    pub fn session(&self, cookie: &str, head: &Head<'_>) -> Result<Claims, Refused> {
-        browsers::check(&self.providers, cookie, head)
+    /// It is over, or was never begun, or the request was not sent by its own page, or that cannot be told.
+    pub async fn session(
+        &self,
+        cookie: &str,
+        head: &Head<'_>,
+        directory: &Arc<Directory>,
+    ) -> Result<Claims, Refused> {
+        let Some(shown) = self.sessions.shown(cookie) else {
+            return browsers::check(&self.providers, cookie, head);
+        };
+        if !has_shown(head, &shown.csrf()) {
+            return Err(Refused::Forged);
+        }
+        let rules = self.named(directory);
+        self.sessions.caller(&shown, rules).await
     }
 
-    /// As [`browsers::arrive`].
+    /// Ends a session on all nodes; the name of the provider at which its user has logged in.
     ///
     /// # Errors
-    /// Nobody has logged in.
+    /// The request was not sent by its own page, or the session is there still.
+    pub async fn leave(&self, cookie: &str, head: &Head<'_>) -> Result<Option<String>, Refused> {
+        let Some(shown) = self.sessions.shown(cookie) else {
+            // One that is over may be forgotten.
+            if let Err(Refused::Forged) = browsers::check(&self.providers, cookie, head) {
+                return Err(Refused::Forged);
+            }
+            return Ok(browsers::provider_of(&self.providers, cookie));
+        };
+        if !has_shown(head, &shown.csrf()) {
+            return Err(Refused::Forged);
+        }
+        self.sessions.end(&shown).await?;
+        Ok(Some(shown.provider))
+    }
+
+    /// A browser is back, as [`browsers::arrive`] says, and has a session.
+    ///
+    /// # Errors
+    /// Nobody has logged in, or there can be no session.
     pub async fn arrive(
         &self,
         kept: &str,
@@ -108,7 +149,18 @@ impl Bearer {
         directory: &Arc<Directory>,
     ) -> Result<Arrival, Refused> {
         let named = self.named(directory);
-        browsers::arrive(&self.providers, &named, kept, given).await
+        let Arrived {
+            to,
+            provider,
+            logged_in,
+        } = browsers::arrive(&self.providers, kept, given).await?;
+        // While a node of an earlier version is there, which does not know the sessions that the cluster keeps.
+        let in_cookie = browsers::session(&self.providers, &provider, &logged_in.verified, &named);
+        let cookie = match self.sessions.begin(&provider, logged_in, &named).await? {
+            Some(cookie) => cookie,
+            None => in_cookie?,
+        };
+        Ok(Arrival { to, cookie })
     }
 
     pub fn providers(&self) -> &Providers {

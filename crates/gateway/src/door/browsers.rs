@@ -1,14 +1,14 @@
-//! Browsers that log in at an identity provider: on their way there and back, and their sessions afterwards.
+//! Browsers that log in at an identity provider: on their way there and back.
 //!
-//! As with [`session`](super::session), nothing is kept of a session but the cookie, so that every node can tell a good one. It holds what
-//! the provider said at the login; what it says later counts from the next login on.
+//! Their sessions are kept by the cluster ([`sessions`](super::sessions)). While a node of it is older than these, nothing is kept of a
+//! session but the cookie, as with [`session`](super::session): it holds what the provider said at the login.
 
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use skep_identity::claims::Named;
-use skep_oidc::{Attempt, Kind, Providers, Verified};
+use skep_oidc::{Attempt, Kind, LoggedIn, Providers, Verified};
 use skep_protocol::Failure;
 use skep_protocol::origin::{Claims, Principal};
 
@@ -23,7 +23,7 @@ const ATTEMPT: &str = "login";
 pub const ATTEMPT_TIME: u64 = 10 * 60;
 
 /// Bytes of a cookie; browsers keep no larger ones.
-const MAX_COOKIE: usize = 4000;
+pub(super) const MAX_COOKIE: usize = 4000;
 
 /// Bytes of the path that a browser goes to after the login.
 const MAX_TO: usize = 1 << 10;
@@ -54,7 +54,14 @@ pub struct Departure {
     pub state: String,
 }
 
-/// A browser that is back.
+/// A browser that is back with a code that was good.
+pub struct Arrived {
+    pub to: String,
+    pub provider: String,
+    pub logged_in: LoggedIn,
+}
+
+/// A browser that has a session.
 pub struct Arrival {
     pub to: String,
     pub cookie: Cookie,
@@ -114,33 +121,34 @@ fn is_ours(to: &str) -> bool {
 /// Nobody has logged in.
 pub async fn arrive(
     providers: &Providers,
-    rules: &Named,
     kept: &str,
     (state, code): (&str, &str),
-) -> Result<Arrival, Refused> {
+) -> Result<Arrived, Refused> {
     let away = named(providers, kept, ATTEMPT);
     let away = away.and_then(|(_, seal, sealed)| seal.open::<Away>(sealed));
     let away = away.filter(|away| now().saturating_sub(away.began) < ATTEMPT_TIME);
     let away = away.filter(|away| away.attempt.state == state);
     let away = away.ok_or(Refused::NoSession(Scheme::Bearer))?;
-    let verified = providers.finish(&away.attempt, code).await?;
-    Ok(Arrival {
-        cookie: session(providers, &away.attempt.provider, &verified, rules)?,
+    let logged_in = providers.finish(&away.attempt, code).await?;
+    if logged_in.verified.kind != Kind::User {
+        return Err(Refused::Token(
+            "The token names a client, and browsers are for users.".to_string(),
+        ));
+    }
+    Ok(Arrived {
         to: away.to,
+        provider: away.attempt.provider,
+        logged_in,
     })
 }
 
-fn session(
+/// A session that the cookie alone has.
+pub(super) fn session(
     providers: &Providers,
     name: &str,
     verified: &Verified,
     rules: &Named,
 ) -> Result<Cookie, Refused> {
-    if verified.kind != Kind::User {
-        return Err(Refused::Token(
-            "The token names a client, and browsers are for users.".to_string(),
-        ));
-    }
     let said = Said {
         id: verified.id.clone(),
         groups: verified.groups.clone(),
@@ -194,10 +202,10 @@ pub fn renewed(providers: &Providers, shown: &str) -> Option<Cookie> {
     cookie(providers, name, &Said { times, ..said })
 }
 
-/// Where a browser ends its session at the provider, too.
-pub fn end(providers: &Providers, shown: &str, here: &str) -> Option<String> {
+/// At which provider the user of a session has logged in.
+pub(super) fn provider_of(providers: &Providers, shown: &str) -> Option<String> {
     let (name, _, _) = opened(providers, shown)?;
-    providers.end(name, here)
+    Some(name.to_string())
 }
 
 fn out_of_order() -> Refused {

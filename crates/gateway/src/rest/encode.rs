@@ -87,7 +87,7 @@ pub fn status(status: StatusCode) -> HttpResponse<RestBody> {
 type Encoded = Result<HttpResponse<RestBody>, Failure>;
 
 fn not_asked_for() -> Failure {
-    Failure::Internal("Incidents were listed that no route asks for.".into())
+    Failure::Internal("The answer is one that no route asks for.".into())
 }
 
 /// The answer to a command that succeeded.
@@ -168,7 +168,9 @@ pub fn response(response: Response, echo: Echo) -> Encoded {
             decisions::evaluation(&mut body, key, &evaluation);
         }
         Response::DeploymentChecked(checked) => deployments::checked(&mut body, &checked),
-        Response::IncidentsListed { .. } => return Err(not_asked_for()),
+        Response::IncidentsListed { .. } | Response::Session(_) | Response::SessionClaimed => {
+            return Err(not_asked_for());
+        }
         Response::ExpressionEvaluated { result, warnings } => {
             let Echo::Expression(expression) = echo else {
                 return Err(Failure::Internal(

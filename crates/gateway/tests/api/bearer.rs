@@ -18,7 +18,7 @@ use crate::login::{Answer, BODY, JSON, PIN, ask, pins};
 use crate::metrics::{exposed, has};
 use crate::{grpc, http};
 
-async fn protected(issuer: &Issuer) -> Running {
+pub async fn protected(issuer: &Issuer) -> Running {
     let provider = ProviderSettings {
         audiences: vec!["skep".to_string()],
         client_id_claim: Some("client_id".to_string()),
@@ -240,7 +240,7 @@ fn job(shown: &str) -> tonic::Request<skep_proto::gateway_protocol::CompleteJobR
 }
 
 /// A browser that was sent to the provider: where to, and the cookie that it keeps.
-async fn departed(gateway: &Running, to: &str) -> (String, String) {
+pub async fn departed(gateway: &Running, to: &str) -> (String, String) {
     let path = format!("/oauth2/authorization/oidc?to={to}");
     loop {
         let answer = ask(gateway, ("GET", &path), &[], "").await;
@@ -255,7 +255,7 @@ async fn departed(gateway: &Running, to: &str) -> (String, String) {
 }
 
 /// Name and value of a cookie that an answer sets.
-fn set(answer: &Answer, name: &str) -> String {
+pub fn set(answer: &Answer, name: &str) -> String {
     let all = answer.headers.get_all("set-cookie").iter();
     let mut all = all.map(|cookie| cookie.to_str().unwrap());
     let cookie = all.find(|cookie| cookie.starts_with(name)).unwrap();
@@ -267,12 +267,12 @@ fn set(answer: &Answer, name: &str) -> String {
 }
 
 /// It comes back.
-async fn arrived(gateway: &Running, query: &str, cookie: &str) -> Answer {
+pub async fn arrived(gateway: &Running, query: &str, cookie: &str) -> Answer {
     let path = format!("/sso-callback?{query}");
     ask(gateway, ("GET", &path), &[("cookie", cookie)], "").await
 }
 
-fn location(answer: &Answer) -> &str {
+pub fn location(answer: &Answer) -> &str {
     answer.headers["location"].to_str().unwrap()
 }
 
@@ -317,6 +317,8 @@ async fn a_browser_logs_in_at_the_provider_and_has_a_session() {
     assert_eq!(ask(&gateway, PIN, &own, BODY).await.status, 204);
     // Another node knows the session, as it has the same secret; one with another secret does not.
     let other = protected(&issuer).await;
+    let keeper = gateway.broker.told.keeper.lock().clone();
+    *other.broker.told.keeper.lock() = keeper;
     assert_eq!(ask(&other, PIN, &own, BODY).await.status, 204);
     let forged = ask(&gateway, ("POST", "/logout"), &[cookie], "").await;
     assert_eq!(forged.status, 403);

@@ -26,6 +26,7 @@ use skep_service::{
 };
 use tokio::sync::{Notify, mpsc, oneshot};
 
+use crate::keeper::Keeper;
 use crate::{decisions, documents};
 
 pub const KEY: Key = Key(2251799813685249);
@@ -64,6 +65,8 @@ pub struct Told {
     pub work: Mutex<Arc<Work>>,
     pub states: Mutex<Arc<NodeStates>>,
     pub waiting_jobs: AtomicUsize,
+    /// Of the sessions of browsers.
+    pub keeper: Mutex<Arc<Keeper>>,
 }
 
 /// The broker's end of a job stream.
@@ -162,7 +165,15 @@ pub const TIMINGS: Timings = Timings {
 };
 
 impl Broker for FakeBroker {
+    fn is_known_everywhere(&self, _: &Request) -> bool {
+        self.told.keeper.lock().knows()
+    }
+
     fn execute(&self, mut request: Request) -> Reply {
+        if let Command::Session(command) = &request.command {
+            let keeper = self.told.keeper.lock().clone();
+            return Reply::ready(keeper.ask(command));
+        }
         let natural = natural_answer(&request.command);
         let occupied = std::mem::take(&mut request.held);
         if let Some(inbox) = &mut *self.inbox.lock() {

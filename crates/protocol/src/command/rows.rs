@@ -426,6 +426,7 @@ pub enum Command {
         audit: Audit::None,
         weight: deploy.weight(),
     }
+    Session(session: SessionCommand) => (session)
 }
 }
 

@@ -9,6 +9,8 @@ use crate::origin::Claims;
 /// Users and what they may do, signals of tenants and of callers whose permissions are checked, more and fewer partitions, checks of
 /// deployments.
 const SECOND: u32 = 2;
+/// Sessions of browsers that the cluster keeps.
+const THIRD: u32 = 3;
 
 impl Request {
     /// Nodes of an earlier version do not know the command, or the records to which it leads. A new command is of the newest version.
@@ -16,6 +18,7 @@ impl Request {
         let is_checked = || !matches!(self.claims, Claims::Anonymous | Claims::Internal);
         match &self.command {
             Command::Identity(_) | Command::ScaleUp { .. } | Command::CheckDeployment(_) => SECOND,
+            Command::Session(_) => THIRD,
             // It may have events that wait for signals.
             Command::Deploy(_) if !self.tenant.is_default() => SECOND,
             Command::BroadcastSignal(_) if is_checked() || !self.tenant.is_default() => SECOND,
@@ -61,7 +64,7 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{BroadcastSignal, Deploy, Draft};
+    use crate::command::{BroadcastSignal, Deploy, Draft, SessionCommand};
     use crate::document::Document;
     use crate::tenant::TenantId;
 
@@ -87,6 +90,8 @@ mod tests {
             resources: Vec::new(),
         });
         assert_eq!(Request::internal(check).since(), 2);
+        let session = Command::Session(SessionCommand::UseSession { id: [0; 32] });
+        assert_eq!(Request::internal(session).since(), 3);
         assert_eq!(Request::internal(Command::ResetClock).since(), 1);
     }
 }

@@ -118,6 +118,11 @@ fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
                 "scalingPosition": -1,
             })
         }
+        ValueType::Session => {
+            let value: SessionValue = record.value()?;
+            // What is secret of it stays where it is.
+            json!({"username": value.user, "began": value.began, "used": value.used, "revision": value.revision})
+        }
         ValueType::User => identity::user(&record.value()?),
         ValueType::Group => identity::parent(ParentType::Group, &record.value::<GroupValue>()?.0),
         ValueType::Role => identity::parent(ParentType::Role, &record.value::<RoleValue>()?.0),

@@ -551,6 +551,18 @@ pub fn scale() -> ScaleValue {
     }
 }
 
+pub fn session() -> SessionValue {
+    SessionValue {
+        id: [7; 32],
+        user: "anna".into(),
+        sealed: "c2VhbGVk".into(),
+        began: 1_767_225_600_000,
+        used: 1_767_225_900_000,
+        revision: 3,
+        claimed_until: 1_767_225_930_000,
+    }
+}
+
 pub fn exporting() -> ExportingValue {
     ExportingValue {
         phase: ExportingPhase::SoftPaused,

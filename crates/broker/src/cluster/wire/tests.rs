@@ -2,7 +2,8 @@
 //!
 //! `tests/golden/frames-1.txt` was recorded between nodes of commit bc7885cd, `frames-2.txt` between nodes of the version that made it. Neither
 //! file is edited again; a new message adds a frame to the file of its version. Before version 2 was landed, its ten answers got the time
-//! that a command waited by hand.
+//! that a command waited by hand. Version 3 has all frames of version 2 and some of its own: those of
+//! `frames-3.txt` are what the encoder of the version that brought them made of sample values.
 
 use std::collections::BTreeSet;
 
@@ -19,6 +20,10 @@ fn frames(version: u32) -> Vec<Vec<u8>> {
     let text = match version {
         1 => include_str!("../../../tests/golden/frames-1.txt"),
         2 => include_str!("../../../tests/golden/frames-2.txt"),
+        3 => concat!(
+            include_str!("../../../tests/golden/frames-2.txt"),
+            include_str!("../../../tests/golden/frames-3.txt")
+        ),
         _ => panic!("version {version} has no golden frames: record some"),
     };
     text.lines().map(unhex).collect()
@@ -115,6 +120,19 @@ fn a_node_of_version_1_gets_an_internal_command_as_an_anonymous_one() {
         panic!("{sent:?}");
     };
     assert_eq!(request.claims, Claims::Anonymous);
+}
+
+#[test]
+fn sessions_are_not_sent_to_nodes_of_version_2() {
+    let own = include_str!("../../../tests/golden/frames-3.txt");
+    let own = own.lines().map(|line| NodeMessage::decode(3, &unhex(line)));
+    let own: Vec<NodeMessage> = own.map(Option::unwrap).collect();
+    assert_eq!(own.len(), 5);
+    for message in own {
+        assert_eq!(message.encode_for(1), None::<Bytes>);
+        assert_eq!(message.encode_for(2), None::<Bytes>);
+        assert_eq!(in_version(2, message.encode()), None);
+    }
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub async fn answer(
         (&Method::GET, "/oauth2/providers") => Some(Ok(ways(bearer))),
         (&Method::GET, BACK) => Some(Ok(back(front, bearer, parts).await)),
         (&Method::GET, OUT) => Some(Ok(redirect("ui/logged-out"))),
-        (&Method::POST, "/logout") => Some(leave(front, bearer, head, parts)),
+        (&Method::POST, "/logout") => Some(leave(front, bearer, head, parts).await),
         (&Method::GET, _) => {
             let provider = path.strip_prefix(BEGIN)?;
             Some(begin(front, bearer, provider, parts))
@@ -119,8 +119,8 @@ async fn arrival(
     })
 }
 
-/// The browser forgets the session, and hears where it ends that at the provider.
-fn leave(
+/// The session ends, on all nodes; the browser hears where it ends that at the provider.
+async fn leave(
     front: &FrontEnd,
     bearer: &Bearer,
     head: &Head<'_>,
@@ -129,16 +129,11 @@ fn leave(
     let Some(shown) = cookie(parts.headers.get_all(COOKIE), SESSION) else {
         return Ok(empty());
     };
-    // Nobody is to be logged out by a page of somebody else; a session that is over may be forgotten.
-    if let Err(Refused::Forged) = bearer.session(&shown, head) {
-        return Err(Refused::Forged.into());
-    }
+    // Nobody is to be logged out by a page of somebody else.
+    let provider = bearer.leave(&shown, head).await?;
     let mut response = log_out(front);
-    let there = browsers::end(
-        bearer.providers(),
-        &shown,
-        &format!("{}{OUT}", here(front, parts)),
-    );
+    let back = format!("{}{OUT}", here(front, parts));
+    let there = provider.and_then(|provider| bearer.providers().end(&provider, &back));
     if let Some(value) = there.and_then(|there| HeaderValue::try_from(there).ok()) {
         response.headers_mut().insert(LOGOUT_URI, value);
     }

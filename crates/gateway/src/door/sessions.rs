@@ -1,0 +1,577 @@
+//! Sessions of browsers that the cluster keeps: the first partition has a row of each, so that every node serves all of them, a node that is
+//! lost loses none, and a logout ends a session everywhere.
+//!
+//! A browser shows a random id under a mark that only nodes can make, so that nobody else's cookie costs more than a look. The row has the
+//! hash of the id; what the provider said of the user, and its refresh token, are sealed in it under a key that is derived from the id. So
+//! what is on disk neither opens a session nor says anything about its user but the name.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use skep_identity::claims::Named;
+use skep_oidc::{ClientSecret, Kind, Lasting, LoggedIn, Providers, Verified};
+use skep_protocol::command::{Request, SessionCommand};
+use skep_protocol::origin::{Claims, Principal};
+use skep_protocol::value::SessionId;
+use skep_protocol::{Command, Failure, Response};
+use skep_service::Broker;
+use tokio::sync::Semaphore;
+use zeroize::Zeroize as _;
+
+use super::browsers::MAX_COOKIE;
+use super::renewal::Renewal;
+use super::sealed::Seal;
+use super::session::Cookie;
+use super::{Refused, Scheme};
+
+/// So long a session is believed to be what it was: a logout is known to all nodes after it.
+const FRESH: Duration = Duration::from_secs(5);
+/// So long likewise by a node that does not reach the first partition.
+const CUT_OFF: Duration = Duration::from_secs(60);
+/// Seconds that what the provider said counts longer than it is good for, while the provider cannot be asked.
+const GRACE: u64 = 5 * 60;
+/// For an answer of the first partition.
+const ANSWER: Duration = Duration::from_secs(10);
+/// Bytes that are sealed in a row.
+const MAX_SEALED: usize = 16 << 10;
+/// Sessions that a node remembers.
+const MAX_KNOWN: usize = 10_000;
+/// Sessions for which a node asks providers at a time.
+const MAX_RENEWED: usize = 64;
+/// Seconds between two lines of the log that a provider cannot be asked.
+const LOGGED: u64 = 10;
+
+/// See the [module](self).
+pub struct Sessions {
+    pub(super) providers: Arc<Providers>,
+    broker: Arc<dyn Broker>,
+    known: Mutex<FxHashMap<SessionId, Known>>,
+    renewed: Arc<Semaphore>,
+    /// When it was said last that a provider cannot be asked, in seconds since 1970.
+    logged: AtomicU64,
+}
+
+impl std::fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sessions").finish_non_exhaustive()
+    }
+}
+
+/// A session as the first partition had it a moment ago.
+#[derive(Clone)]
+struct Known {
+    claims: Claims,
+    at: Instant,
+    until: Instant,
+}
+
+/// What is sealed in a row.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Kept {
+    provider: String,
+    pub id: Arc<str>,
+    groups: Option<Vec<Arc<str>>>,
+    token: String,
+    pub lasting: Option<Token>,
+}
+
+/// The refresh token of a session.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Token {
+    pub refresh_token: String,
+    pub subject: String,
+    /// When what the provider said counts no longer, in seconds since 1970.
+    pub expires: u64,
+}
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        self.refresh_token.zeroize();
+    }
+}
+
+impl From<Lasting> for Token {
+    fn from(lasting: Lasting) -> Token {
+        Token {
+            refresh_token: lasting.refresh_token.to_string(),
+            subject: lasting.subject,
+            expires: lasting.expires,
+        }
+    }
+}
+
+impl Kept {
+    fn new(provider: &str, verified: &Verified, lasting: Option<Token>, rules: &Named) -> Kept {
+        Kept {
+            provider: provider.to_string(),
+            id: verified.id.clone(),
+            groups: verified.groups.clone(),
+            token: rules.of(&verified.claims),
+            lasting,
+        }
+    }
+
+    /// What the provider says of the user now; `None`: that it is another one.
+    pub fn with(&self, verified: &Verified, rules: &Named) -> Option<Kept> {
+        let is_same = verified.kind == Kind::User && verified.id == self.id;
+        let lasting = self.lasting.clone();
+        is_same.then(|| Kept::new(&self.provider, verified, lasting, rules))
+    }
+
+    /// The provider is to be asked again.
+    pub fn is_due(&self) -> bool {
+        let lasting = self.lasting.as_ref();
+        lasting.is_some_and(|lasting| now() >= lasting.expires)
+    }
+
+    /// The provider should have been asked long ago.
+    fn is_overdue(&self) -> bool {
+        let lasting = self.lasting.as_ref();
+        lasting.is_some_and(|lasting| now() >= lasting.expires.saturating_add(GRACE))
+    }
+
+    fn claims(&self) -> Claims {
+        Claims::User(Arc::new(Principal {
+            id: self.id.clone(),
+            groups: self.groups.clone(),
+            token: self.token.clone().into(),
+        }))
+    }
+}
+
+/// A cookie that a node has made.
+#[derive(Clone)]
+pub struct Shown {
+    pub provider: String,
+    pub(super) id: SessionId,
+    seal: Arc<Seal>,
+}
+
+impl Shown {
+    /// Of the session with this id. `None`: cryptography is out of order.
+    fn new(provider: &str, id: &str) -> Option<Shown> {
+        let mut hash = SessionId::default();
+        let digest = digest(&SHA256, id.as_bytes());
+        for (to, from) in hash.iter_mut().zip(digest.as_ref()) {
+            *to = *from;
+        }
+        let seal = Seal::of(&ClientSecret::new(id.to_string()), "session row")?;
+        Some(Shown {
+            provider: provider.to_string(),
+            id: hash,
+            seal: Arc::new(seal),
+        })
+    }
+
+    /// What a request has to show that changes something.
+    pub fn csrf(&self) -> String {
+        self.seal.mark("csrf")
+    }
+
+    pub(super) fn open(&self, sealed: &str) -> Option<Kept> {
+        let kept: Kept = self.seal.open(sealed)?;
+        (kept.provider == self.provider).then_some(kept)
+    }
+
+    /// `None`: it is too much.
+    pub(super) fn close(&self, kept: &Kept) -> Option<Arc<str>> {
+        let sealed = self.seal.close(kept)?;
+        (sealed.len() <= MAX_SEALED).then(|| sealed.into())
+    }
+}
+
+/// What only nodes can make of an id.
+fn mark(providers: &Providers, provider: &str, id: &str) -> Option<String> {
+    let seal = Seal::of(providers.secret(provider)?, "session id")?;
+    Some(seal.mark(&format!("session id {id}")))
+}
+
+impl Sessions {
+    pub fn new(providers: Arc<Providers>, broker: Arc<dyn Broker>) -> Sessions {
+        Sessions {
+            providers,
+            broker,
+            known: Mutex::default(),
+            renewed: Arc::new(Semaphore::new(MAX_RENEWED)),
+            logged: AtomicU64::new(0),
+        }
+    }
+
+    /// The session that a cookie is of, if a node has made it and the cluster keeps the session.
+    pub fn shown(&self, cookie: &str) -> Option<Shown> {
+        let (provider, rest) = cookie
+            .split_once('~')
+            .filter(|_| cookie.len() <= MAX_COOKIE)?;
+        let (id, shown) = rest.split_once('.')?;
+        let expected = mark(&self.providers, provider, id)?;
+        verify_slices_are_equal(shown.as_bytes(), expected.as_bytes()).ok()?;
+        Shown::new(provider, id)
+    }
+
+    /// Begins a session of a user who has logged in. `None`: a node of the cluster does not know such sessions yet.
+    ///
+    /// # Errors
+    /// It is too large, or the first partition does not answer.
+    pub async fn begin(
+        &self,
+        provider: &str,
+        logged_in: LoggedIn,
+        rules: &Named,
+    ) -> Result<Option<Cookie>, Refused> {
+        let LoggedIn { verified, lasting } = logged_in;
+        let mut bytes = [0; 32];
+        aws_lc_rs::rand::fill(&mut bytes).map_err(|_| out_of_order())?;
+        let id = URL_SAFE_NO_PAD.encode(bytes);
+        let shown = Shown::new(provider, &id).ok_or_else(out_of_order)?;
+        let mark = mark(&self.providers, provider, &id).ok_or_else(out_of_order)?;
+        let kept = Kept::new(provider, &verified, lasting.map(Token::from), rules);
+        let sealed = shown.close(&kept).ok_or_else(|| {
+            Refused::Token(format!(
+                "The groups, claims and tokens of the user take more than the {MAX_SEALED} bytes that are kept of a session. Give the \
+                 user fewer groups."
+            ))
+        })?;
+        let begin = SessionCommand::BeginSession {
+            id: shown.id,
+            user: kept.id.clone(),
+            sealed,
+        };
+        let request = Request::internal(Command::Session(begin));
+        if !self.broker.is_known_everywhere(&request) {
+            return Ok(None);
+        }
+        self.send(request).await.map_err(Refused::Cannot)?;
+        Ok(Some(Cookie {
+            value: format!("{provider}~{id}.{mark}"),
+            csrf: shown.csrf(),
+        }))
+    }
+
+    /// Who the session is of.
+    ///
+    /// # Errors
+    /// It is over, or that cannot be told.
+    pub async fn caller(
+        self: &Arc<Self>,
+        shown: &Shown,
+        rules: Arc<Named>,
+    ) -> Result<Claims, Refused> {
+        let known = self.known.lock().get(&shown.id).cloned();
+        if let Some(known) = &known
+            && Instant::now() < known.until
+        {
+            return Ok(known.claims.clone());
+        }
+        let row = match self.used(shown.id).await {
+            Ok(row) => row,
+            Err(failure) => {
+                // No other node can have ended it by the first partition without a leader.
+                let known = known.filter(|known| known.at.elapsed() < CUT_OFF);
+                let claims = known.map(|known| known.claims);
+                return claims.ok_or(Refused::Cannot(failure));
+            }
+        };
+        let opened = row.and_then(|(revision, sealed)| Some((revision, shown.open(&sealed)?)));
+        let Some((revision, kept)) = opened else {
+            self.forget(&shown.id);
+            return Err(Refused::NoSession(Scheme::Bearer));
+        };
+        let kept = if kept.is_due() {
+            self.renew(shown, revision, kept, rules).await?
+        } else {
+            kept
+        };
+        Ok(self.remember(shown.id, &kept))
+    }
+
+    /// Revision and sealed content of a session.
+    pub(super) async fn used(&self, id: SessionId) -> Result<Option<(u64, Arc<str>)>, Failure> {
+        match self.ask(SessionCommand::UseSession { id }).await? {
+            Response::Session(row) => Ok(row.map(|row| (row.revision, row.sealed))),
+            _ => Err(Failure::Internal("The session has no row.".to_string())),
+        }
+    }
+
+    /// Asks the provider, if no other node does so. It counts for a while what it has said before.
+    async fn renew(
+        self: &Arc<Self>,
+        shown: &Shown,
+        revision: u64,
+        kept: Kept,
+        rules: Arc<Named>,
+    ) -> Result<Kept, Refused> {
+        let renewed = match Arc::clone(&self.renewed).try_acquire_owned() {
+            Ok(place) => {
+                let renewal = Renewal {
+                    sessions: Arc::clone(self),
+                    shown: shown.clone(),
+                    revision,
+                    rules,
+                };
+                // In a task of its own: a caller that hangs up must not lose the next refresh token.
+                let task = tokio::spawn(async move {
+                    let renewed = renewal.run().await;
+                    drop(place);
+                    renewed
+                });
+                task.await.unwrap_or(Ok(None))
+            }
+            Err(_) => Ok(None),
+        };
+        if matches!(renewed, Err(Refused::NoSession(_))) {
+            self.forget(&shown.id);
+        }
+        match renewed? {
+            Some(renewed) => Ok(renewed),
+            None if kept.is_overdue() => Err(Refused::Cannot(Failure::Unavailable(format!(
+                "The identity provider '{}' does not say whether the user is logged in still.",
+                shown.provider
+            )))),
+            None => Ok(kept),
+        }
+    }
+
+    /// Ends a session on all nodes.
+    ///
+    /// # Errors
+    /// The first partition does not answer: the session is there still.
+    pub async fn end(&self, shown: &Shown) -> Result<(), Refused> {
+        let end = SessionCommand::EndSession {
+            id: shown.id,
+            revision: None,
+        };
+        self.ask(end).await.map_err(Refused::Cannot)?;
+        self.forget(&shown.id);
+        Ok(())
+    }
+
+    fn remember(&self, id: SessionId, kept: &Kept) -> Claims {
+        let claims = kept.claims();
+        let at = Instant::now();
+        let mut until = at + FRESH;
+        if let Some(lasting) = &kept.lasting
+            && !kept.is_due()
+        {
+            let left = Duration::from_secs(lasting.expires.saturating_sub(now()));
+            until = until.min(at + left);
+        }
+        let mut known = self.known.lock();
+        if known.len() >= MAX_KNOWN {
+            known.clear();
+        }
+        let entry = Known {
+            claims: claims.clone(),
+            at,
+            until,
+        };
+        known.insert(id, entry);
+        claims
+    }
+
+    fn forget(&self, id: &SessionId) {
+        self.known.lock().remove(id);
+    }
+
+    pub(super) async fn ask(&self, command: SessionCommand) -> Result<Response, Failure> {
+        self.send(Request::internal(Command::Session(command)))
+            .await
+    }
+
+    async fn send(&self, request: Request) -> Result<Response, Failure> {
+        let reply = self.broker.execute(request);
+        match tokio::time::timeout(ANSWER, reply).await {
+            Ok(answer) => answer.result,
+            Err(_) => Err(Failure::Unavailable(format!(
+                "The first partition has not answered within {} s.",
+                ANSWER.as_secs()
+            ))),
+        }
+    }
+
+    /// A line of the log, if there was none for a while.
+    pub(super) fn cannot_ask(&self, provider: &str, why: &str) {
+        let now = now();
+        let last = self.logged.load(Ordering::Relaxed);
+        let is_first = now.saturating_sub(last) >= LOGGED
+            && self
+                .logged
+                .compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok();
+        if is_first {
+            tracing::warn!(
+                provider,
+                why,
+                "an identity provider does not refresh the tokens of a session"
+            );
+        }
+    }
+}
+
+fn out_of_order() -> Refused {
+    Refused::Cannot(Failure::Internal(
+        "The cryptography of this server is out of order.".into(),
+    ))
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use skep_identity::Directory;
+    use skep_protocol::ActivatedJob;
+    use skep_protocol::command::ActivateJobs;
+    use skep_protocol::response::JobActivation;
+    use skep_protocol::value::SessionValue;
+    use skep_service::{BoxFuture, JobReceiver, NodeStates, Reply, Topology, Work};
+
+    use super::*;
+
+    fn kept(expires: u64) -> Kept {
+        Kept {
+            provider: "oidc".to_string(),
+            id: "anna".into(),
+            groups: None,
+            token: String::new(),
+            lasting: Some(Token {
+                refresh_token: "refresh-me".to_string(),
+                subject: "1".to_string(),
+                expires,
+            }),
+        }
+    }
+
+    #[test]
+    fn what_the_provider_said_counts_five_minutes_longer_while_it_is_away() {
+        for (expires, due, overdue) in [
+            (now() + 60, false, false),
+            (now() - 1, true, false),
+            (now() - GRACE + 60, true, false),
+            (now() - GRACE, true, true),
+        ] {
+            let kept = kept(expires);
+            assert_eq!((kept.is_due(), kept.is_overdue()), (due, overdue));
+        }
+        let without = Kept {
+            lasting: None,
+            ..kept(0)
+        };
+        assert!(!without.is_due() && !without.is_overdue());
+    }
+
+    #[test]
+    fn what_is_stored_opens_by_the_id_alone_and_says_nothing() {
+        let shown = |id| Shown::new("oidc", id).unwrap();
+        let row = shown("one").close(&kept(7)).unwrap();
+        assert!(!row.contains("anna") && !row.contains("refresh"));
+        let opened = shown("one").open(&row).unwrap();
+        assert_eq!(opened.lasting.as_ref().unwrap().refresh_token, "refresh-me");
+        assert!(shown("two").open(&row).is_none());
+        // What is stored of the id is no id.
+        let stolen = shown("one").id.map(|byte| format!("{byte:02x}")).concat();
+        assert!(shown(&stolen).open(&row).is_none());
+        assert_ne!(shown(&stolen).id, shown("one").id);
+        let elsewhere = Shown::new("other", "one").unwrap();
+        assert!(elsewhere.open(&row).is_none());
+        assert_ne!(shown("one").csrf(), shown("two").csrf());
+    }
+
+    /// A partition with one session, which another node has claimed.
+    struct Partition(SessionValue);
+
+    impl Broker for Partition {
+        fn execute(&self, request: Request) -> Reply {
+            Reply::ready(Ok(match request.command {
+                Command::Session(SessionCommand::UseSession { .. }) => {
+                    Response::Session(Some(Box::new(self.0.clone())))
+                }
+                _ => Response::SessionClaimed,
+            }))
+        }
+
+        fn is_known_everywhere(&self, _: &Request) -> bool {
+            true
+        }
+
+        fn waiting_jobs(&self) -> usize {
+            0
+        }
+
+        fn activate_jobs(
+            &self,
+            _: ActivateJobs,
+            _: Claims,
+            _: Duration,
+        ) -> BoxFuture<'_, Result<Vec<ActivatedJob>, Failure>> {
+            unreachable!("nobody asks for jobs")
+        }
+
+        fn give_back(&self, _: Vec<JobActivation>) {}
+
+        fn open_job_stream(&self, _: ActivateJobs, _: Claims) -> Box<dyn JobReceiver> {
+            unreachable!("nobody asks for jobs")
+        }
+
+        fn directory(&self) -> Arc<Directory> {
+            Arc::default()
+        }
+
+        fn topology(&self) -> Topology {
+            unreachable!("nobody asks where partitions are")
+        }
+
+        fn work(&self) -> BoxFuture<'_, Arc<Work>> {
+            Box::pin(std::future::ready(Arc::default()))
+        }
+
+        fn node_states(&self) -> BoxFuture<'_, Arc<NodeStates>> {
+            Box::pin(std::future::ready(Arc::default()))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_session_that_nobody_could_renew_for_long_is_neither_good_nor_over() {
+        let providers = Arc::new(Providers::start(&[]).unwrap());
+        let shown = Shown::new("oidc", "one").unwrap();
+        for (expires, is_good) in [
+            (now() + 60, true),
+            (now() - GRACE + 60, true),
+            (now() - GRACE, false),
+        ] {
+            let row = SessionValue {
+                sealed: shown.close(&kept(expires)).unwrap(),
+                ..SessionValue::default()
+            };
+            let broker = Arc::new(Partition(row));
+            let sessions = Arc::new(Sessions::new(Arc::clone(&providers), broker));
+            let caller = sessions.caller(&shown, Arc::default()).await;
+            match (is_good, caller) {
+                (true, Ok(Claims::User(user))) => assert_eq!(&*user.id, "anna"),
+                (false, Err(Refused::Cannot(Failure::Unavailable(why)))) => {
+                    assert!(why.contains("'oidc'"), "{why}");
+                }
+                (_, other) => panic!("{expires}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_session_has_a_size() {
+        let large = Kept {
+            token: "x".repeat(MAX_SEALED),
+            ..kept(7)
+        };
+        assert!(Shown::new("oidc", "one").unwrap().close(&large).is_none());
+    }
+}

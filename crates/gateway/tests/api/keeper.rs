@@ -1,0 +1,83 @@
+//! The first partition as sessions of browsers see it: a real engine, which several gateways may share, as nodes of a cluster do.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::SystemTime;
+
+use parking_lot::Mutex;
+use skep_protocol::command::SessionCommand;
+use skep_protocol::origin::Claims;
+use skep_protocol::{Command, Failure, Response};
+use skep_testkit::rig::Rig;
+
+pub struct Keeper {
+    rig: Mutex<Rig>,
+    /// Milliseconds by which its clock is ahead.
+    ahead: Mutex<i64>,
+    /// It has no leader.
+    is_away: AtomicBool,
+    /// A node of the cluster is of an earlier version.
+    is_mixed: AtomicBool,
+    asked: AtomicUsize,
+}
+
+impl Default for Keeper {
+    fn default() -> Keeper {
+        let mut rig = Rig::new();
+        rig.claims = Claims::Internal;
+        Keeper {
+            rig: Mutex::new(rig),
+            ahead: Mutex::default(),
+            is_away: AtomicBool::default(),
+            is_mixed: AtomicBool::default(),
+            asked: AtomicUsize::default(),
+        }
+    }
+}
+
+impl Keeper {
+    pub fn ask(&self, command: &SessionCommand) -> Result<Response, Failure> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        if self.is_away.load(Ordering::Relaxed) {
+            let text = "Partition 1 has no leader.";
+            return Err(Failure::Unavailable(text.to_string()));
+        }
+        let mut rig = self.rig.lock();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = i64::try_from(now.unwrap().as_millis()).unwrap();
+        rig.now = now + *self.ahead.lock();
+        let answer = rig.send(Command::Session(command.clone()));
+        Ok(answer?)
+    }
+
+    /// How many commands came.
+    pub fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    pub fn advance(&self, seconds: i64) {
+        *self.ahead.lock() += seconds * 1000;
+    }
+
+    pub fn is_away(&self, is_away: bool) {
+        self.is_away.store(is_away, Ordering::Relaxed);
+    }
+
+    pub fn is_mixed(&self, is_mixed: bool) {
+        self.is_mixed.store(is_mixed, Ordering::Relaxed);
+    }
+
+    pub fn knows(&self) -> bool {
+        !self.is_mixed.load(Ordering::Relaxed)
+    }
+
+    /// How many sessions there are.
+    pub fn count(&self) -> usize {
+        self.rig.lock().engine(1).state.sessions.all().len()
+    }
+
+    /// All that would be on disk.
+    pub fn disk(&self) -> Vec<u8> {
+        let dump = self.rig.lock().engine(1).state.dump();
+        dump.into_values().flatten().collect()
+    }
+}

@@ -1,0 +1,310 @@
+//! Sessions of browsers that the cluster keeps, and whose users the provider is asked about again and again.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use skep_testbed::issuer::{Behaviour, Issuer};
+
+use crate::bearer::{arrived, departed, location, protected, set};
+use crate::fake::Running;
+use crate::login::{BODY, JSON, PIN, ask};
+
+/// What a test waits for at most.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A browser that has logged in.
+struct Browser {
+    cookie: String,
+    csrf: String,
+}
+
+async fn logged_in(gateway: &Running, issuer: &Issuer, user: &str) -> Browser {
+    let (there, kept) = departed(gateway, "/").await;
+    let back = issuer.logs_in(&there, &json!({"sub": user, "groups": ["first"]}));
+    let answer = arrived(gateway, &back, &kept).await;
+    assert_eq!(location(&answer), "/");
+    Browser {
+        cookie: set(&answer, "camunda-session="),
+        csrf: answer.headers["x-csrf-token"].to_str().unwrap().to_string(),
+    }
+}
+
+impl Browser {
+    /// Status, and what the server says of the user.
+    async fn me(&self, gateway: &Running) -> (u16, Value) {
+        let cookie = [("cookie", &*self.cookie)];
+        let answer = ask(gateway, ("GET", "/v2/authentication/me"), &cookie, "").await;
+        let said = serde_json::from_str(&answer.text).unwrap_or_default();
+        (answer.status, said)
+    }
+
+    async fn status(&self, gateway: &Running) -> u16 {
+        self.me(gateway).await.0
+    }
+
+    async fn group(&self, gateway: &Running) -> String {
+        let (status, me) = self.me(gateway).await;
+        assert_eq!(status, 200, "{me}");
+        me["groups"][0].as_str().unwrap().to_string()
+    }
+
+    async fn logs_out(&self, gateway: &Running) -> u16 {
+        let shown = [("cookie", &*self.cookie), ("x-csrf-token", &*self.csrf)];
+        ask(gateway, ("POST", "/logout"), &shown, "").await.status
+    }
+}
+
+async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so().await {
+        assert!(began.elapsed() < PATIENCE, "waited in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Nodes of one cluster.
+async fn nodes(issuer: &Issuer) -> [Running; 2] {
+    let nodes = [protected(issuer).await, protected(issuer).await];
+    let keeper = nodes[0].broker.told.keeper.lock().clone();
+    *nodes[1].broker.told.keeper.lock() = keeper;
+    nodes
+}
+
+#[tokio::test]
+async fn what_changes_at_the_provider_counts_when_its_tokens_end() {
+    let issuer = Issuer::start();
+    issuer.gives_refresh_tokens(1);
+    let [node, other] = nodes(&issuer).await;
+    let anna = logged_in(&node, &issuer, "anna").await;
+    assert_eq!(anna.group(&node).await, "first");
+    issuer.says_at_refresh(&json!({"groups": ["second"]}));
+    eventually("the other group", async || {
+        anna.group(&node).await == "second"
+    })
+    .await;
+    // The other node has it from the first partition, and shows what came with that, not what came with the login.
+    issuer.says_at_refresh(&json!({"groups": ["third"]}));
+    eventually("the third group", async || {
+        anna.group(&other).await == "third"
+    })
+    .await;
+    let shown = issuer.redeemed().pop().unwrap();
+    assert_eq!(shown.form["grant_type"], "refresh_token");
+    assert_eq!(shown.authorization.as_deref(), Some("Basic c2tlcDpodXNo"));
+    assert!(issuer.refreshed() >= 2 && issuer.all_last());
+    // The user could be another one by now: whose session is it then?
+    issuer.says_at_refresh(&json!({"sub": "bert"}));
+    eventually("the end", async || anna.status(&node).await == 401).await;
+}
+
+#[tokio::test]
+async fn two_nodes_at_once_show_no_refresh_token_twice() {
+    let issuer = Issuer::start();
+    issuer.gives_refresh_tokens(1);
+    let [node, other] = nodes(&issuer).await;
+    let anna = Arc::new(logged_in(&node, &issuer, "anna").await);
+    let (node, other) = (Arc::new(node), Arc::new(other));
+    let mut asking = tokio::task::JoinSet::new();
+    for number in 0..12 {
+        let (anna, issuer) = (Arc::clone(&anna), issuer.clone());
+        let node = Arc::clone(if number % 2 == 0 { &node } else { &other });
+        asking.spawn(async move {
+            while issuer.refreshed() < 5 {
+                assert_eq!(anna.status(&node).await, 200);
+            }
+        });
+    }
+    while let Some(asked) = asking.join_next().await {
+        asked.unwrap();
+    }
+    assert!(issuer.all_last());
+    assert_eq!(anna.status(&node).await, 200);
+}
+
+#[tokio::test]
+async fn a_logout_ends_the_session_on_every_node() {
+    let issuer = Issuer::start();
+    let [node, other] = nodes(&issuer).await;
+    let anna = logged_in(&node, &issuer, "anna").await;
+    let also = logged_in(&other, &issuer, "anna").await;
+    for gateway in [&node, &other] {
+        assert_eq!(anna.status(gateway).await, 200);
+    }
+    assert_eq!(anna.logs_out(&node).await, 204);
+    // The cookie may have got anywhere.
+    assert_eq!(anna.status(&node).await, 401);
+    eventually("the other node", async || anna.status(&other).await == 401).await;
+    let (refused, _) = anna.me(&other).await;
+    assert_eq!(refused, 401);
+    assert_eq!(also.status(&node).await, 200);
+    let keeper = node.broker.told.keeper.lock().clone();
+    assert_eq!(keeper.count(), 1);
+    // A logout that nobody notes is none.
+    keeper.is_away(true);
+    assert_eq!(also.logs_out(&node).await, 503);
+    keeper.is_away(false);
+    assert_eq!(also.status(&node).await, 200);
+}
+
+#[tokio::test]
+async fn a_login_that_the_provider_ends_ends_here() {
+    let issuer = Issuer::start();
+    issuer.gives_refresh_tokens(1);
+    let [node, other] = nodes(&issuer).await;
+    let anna = logged_in(&node, &issuer, "anna").await;
+    issuer.revokes();
+    eventually("the end", async || anna.status(&node).await == 401).await;
+    assert_eq!(anna.status(&other).await, 401);
+    assert_eq!(node.broker.told.keeper.lock().count(), 0);
+}
+
+#[tokio::test]
+async fn a_provider_that_is_away_or_does_not_know_us_ends_no_session() {
+    let issuer = Issuer::start();
+    issuer.gives_refresh_tokens(1);
+    let [node, other] = nodes(&issuer).await;
+    let anna = logged_in(&node, &issuer, "anna").await;
+    issuer.says_at_refresh(&json!({"groups": ["second"]}));
+    let keeper = node.broker.told.keeper.lock().clone();
+    let mut tried = 0;
+    for error in [
+        None,
+        Some("invalid_client"),
+        Some("temporarily_unavailable"),
+    ] {
+        issuer.at_token(match error {
+            None => Behaviour::HangsUp,
+            Some(_) => Behaviour::Answers,
+        });
+        issuer.refuses_tokens(error);
+        eventually("an attempt", async || {
+            assert_eq!(anna.group(&node).await, "first");
+            assert_eq!(anna.group(&other).await, "first");
+            issuer.refreshed() > tried
+        })
+        .await;
+        tried = issuer.refreshed();
+        // The next attempt is due when the claim of the last one has ended.
+        keeper.advance(31);
+    }
+    issuer.refuses_tokens(None);
+    eventually("news", async || anna.group(&node).await == "second").await;
+}
+
+#[tokio::test]
+async fn without_the_first_partition_known_sessions_go_on_and_nobody_logs_in() {
+    let issuer = Issuer::start();
+    let [node, other] = nodes(&issuer).await;
+    let anna = logged_in(&node, &issuer, "anna").await;
+    assert_eq!(anna.status(&node).await, 200);
+    let keeper = node.broker.told.keeper.lock().clone();
+    keeper.is_away(true);
+    let asked = keeper.asked();
+    eventually("the first partition is asked", async || {
+        assert_eq!(anna.status(&node).await, 200);
+        keeper.asked() > asked
+    })
+    .await;
+    assert_eq!(anna.status(&other).await, 503);
+    let (there, kept) = departed(&node, "/").await;
+    let back = issuer.logs_in(&there, &json!({"sub": "anna"}));
+    let answer = arrived(&node, &back, &kept).await;
+    assert_eq!(location(&answer), "ui/login?failed=failed");
+    keeper.is_away(false);
+    assert_eq!(anna.status(&other).await, 200);
+}
+
+#[tokio::test]
+async fn while_a_node_is_older_the_cookie_alone_has_the_session() {
+    let issuer = Issuer::start();
+    issuer.gives_refresh_tokens(1);
+    let [node, other] = nodes(&issuer).await;
+    let keeper = node.broker.told.keeper.lock().clone();
+    keeper.is_mixed(true);
+    let anna = logged_in(&node, &issuer, "anna").await;
+    assert_eq!(keeper.asked(), 0);
+    keeper.is_mixed(false);
+    for gateway in [&node, &other] {
+        assert_eq!(anna.group(gateway).await, "first");
+    }
+    assert_eq!(anna.logs_out(&node).await, 204);
+    assert_eq!((keeper.asked(), issuer.refreshed()), (0, 0));
+}
+
+#[tokio::test]
+async fn a_cookie_that_no_node_has_made_costs_the_first_partition_nothing() {
+    let issuer = Issuer::start();
+    let [node, _other] = nodes(&issuer).await;
+    let anna = logged_in(&node, &issuer, "anna").await;
+    let bert = logged_in(&node, &issuer, "bert").await;
+    let keeper = node.broker.told.keeper.lock().clone();
+    let asked = keeper.asked();
+    let mark = |it: &Browser| it.cookie.rsplit_once('.').unwrap().1.to_string();
+    let id = |it: &Browser| it.cookie.rsplit_once('.').unwrap().0.to_string();
+    for cookie in [
+        format!("{}.{}", id(&anna), mark(&bert)),
+        format!("{}.", id(&anna)),
+        id(&anna),
+        format!("{}A", anna.cookie),
+        anna.cookie.replace("oidc~", "other~"),
+        format!("camunda-session=oidc~.{}", mark(&anna)),
+    ] {
+        let stranger = Browser {
+            cookie: cookie.clone(),
+            csrf: anna.csrf.clone(),
+        };
+        assert_eq!(stranger.status(&node).await, 401, "{cookie}");
+    }
+    assert_eq!(keeper.asked(), asked);
+    // Nobody's own token goes with the session of another.
+    for csrf in ["", &*bert.csrf, "x"] {
+        let shown = [JSON, ("cookie", &*anna.cookie), ("x-csrf-token", csrf)];
+        assert_eq!(ask(&node, PIN, &shown, BODY).await.status, 403, "{csrf}");
+        let out = ask(&node, ("POST", "/logout"), &shown, "").await;
+        assert_eq!(out.status, 403, "{csrf}");
+    }
+    let own = [
+        JSON,
+        ("cookie", &*anna.cookie),
+        ("x-csrf-token", &*anna.csrf),
+    ];
+    assert_eq!(ask(&node, PIN, &own, BODY).await.status, 204);
+    assert_eq!(bert.status(&node).await, 200);
+}
+
+#[tokio::test]
+async fn what_is_on_disk_opens_no_session_and_has_no_token() {
+    let issuer = Issuer::start();
+    issuer.gives_refresh_tokens(300);
+    let [node, _other] = nodes(&issuer).await;
+    let anna = logged_in(&node, &issuer, "anna").await;
+    assert_eq!(anna.status(&node).await, 200);
+    let disk = node.broker.told.keeper.lock().disk();
+    let has = |text: &str| disk.windows(text.len()).any(|part| part == text.as_bytes());
+    assert!(has("anna"));
+    let [token] = &*issuer.refresh_tokens() else {
+        panic!("one login");
+    };
+    let (rest, mark) = anna.cookie.rsplit_once('.').unwrap();
+    let id = rest.rsplit_once('~').unwrap().1;
+    for secret in [&**token, id, mark, &anna.csrf, "first"] {
+        assert!(!has(secret), "{secret}");
+    }
+}
+
+#[tokio::test]
+async fn the_65th_session_of_a_user_is_one_too_many() {
+    let issuer = Issuer::start();
+    let [node, other] = nodes(&issuer).await;
+    let bert = logged_in(&node, &issuer, "bert").await;
+    let first = logged_in(&node, &issuer, "anna").await;
+    let second = logged_in(&node, &issuer, "anna").await;
+    for _ in 0..63 {
+        logged_in(&node, &issuer, "anna").await;
+    }
+    assert_eq!(first.status(&other).await, 401);
+    for others in [&second, &bert] {
+        assert_eq!(others.status(&other).await, 200);
+    }
+}
