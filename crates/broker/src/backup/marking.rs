@@ -282,16 +282,10 @@ impl Base {
         if let Some(broken) = &self.broken {
             return Some(format!("the range is broken: {}", broken.reason));
         }
-        let of_base = self.manifest.objects().map(|object| object.bytes);
-        let shipped: u64 = self.logs.iter().map(Shipped::bytes).sum();
-        let limit = LEAST_LOG.max(of_base.sum());
-        if shipped > limit {
-            return Some(format!(
-                "the log behind the last one has {shipped} bytes, more than {limit}"
-            ));
-        }
+        let objects = self.manifest.objects().map(|object| object.bytes);
+        let log = self.logs.iter().map(Shipped::bytes);
         let age = now().saturating_sub(self.manifest.cut_at);
-        (age > OLDEST).then(|| "the last one is a day old".to_string())
+        is_enough(objects.sum(), log.sum(), age)
     }
 
     /// Something was done since the newest moment, as far as this node and the store know.
@@ -343,6 +337,17 @@ impl Base {
     }
 }
 
+/// Why a backup with so many bytes is not continued any longer, with so many behind it, at this age in milliseconds. A restore reads both.
+fn is_enough(backup: u64, log: u64, age: i64) -> Option<String> {
+    let limit = LEAST_LOG.max(backup);
+    if log > limit {
+        return Some(format!(
+            "the log behind the last one has {log} bytes, more than {limit}"
+        ));
+    }
+    (age > OLDEST).then(|| "the last one is a day old".to_string())
+}
+
 /// Whether the log in the store ends with the cut.
 fn wait_until_shipped(log: &mut Shipped, cut: Cut, leaders: &Leaders) -> Result<bool, Unmarked> {
     let began = Instant::now();
@@ -358,5 +363,24 @@ fn wait_until_shipped(log: &mut Shipped, cut: Cut, leaders: &Leaders) -> Result<
             });
         }
         std::thread::sleep(LOOK_AT_STORE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backup_is_continued_until_its_log_is_larger_or_a_day_is_over() {
+        for (backup, log, age, is_over) in [
+            (1_000, LEAST_LOG, OLDEST, false),
+            (1_000, LEAST_LOG + 1, 0, true),
+            (2 * LEAST_LOG, 2 * LEAST_LOG, 0, false),
+            (2 * LEAST_LOG, 2 * LEAST_LOG + 1, 0, true),
+            (1_000, 0, OLDEST + 1, true),
+        ] {
+            let why = is_enough(backup, log, age);
+            assert_eq!(why.is_some(), is_over, "{backup}, {log}, {age}: {why:?}");
+        }
     }
 }
