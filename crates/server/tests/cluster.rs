@@ -32,6 +32,8 @@ mod room;
 mod scaling;
 #[path = "cluster/secured.rs"]
 mod secured;
+#[path = "cluster/sessions.rs"]
+mod sessions;
 mod support;
 #[path = "cluster/upgrade.rs"]
 mod upgrade;
