@@ -26,12 +26,14 @@ test("a question that fails waits twice as long each time, a minute at most, and
   expect(interval(["b"], 5_000, false)).toBe(5_000);
 });
 
+/** The question was answered after so many milliseconds. */
+const took = async (ms: number) => {
+  const clock = vi.spyOn(performance, "now").mockReturnValueOnce(1_000).mockReturnValueOnce(1_000 + ms);
+  await measured(["c"], () => Promise.resolve(1));
+  clock.mockRestore();
+};
+
 test("a slow answer is asked for again after fifty times as long as it took, or after a minute", async () => {
-  const took = async (ms: number) => {
-    const clock = vi.spyOn(performance, "now").mockReturnValueOnce(1_000).mockReturnValueOnce(1_000 + ms);
-    await measured(["c"], () => Promise.resolve(1));
-    clock.mockRestore();
-  };
   await took(200);
   expect(interval(["c"], 5_000, false)).toBe(10_000);
   // It waited for its turn behind others, as it may for five seconds.
