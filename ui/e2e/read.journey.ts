@@ -112,17 +112,18 @@ test("jobs say who works on them, and which nobody takes", async ({ page, open }
 
 test("a worker that begins to ask is seen: by its type, and where its job is", async ({ page, empty }) => {
   const api = client(empty.url);
-  await api.deploy([["order.bpmn", await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8")]]);
+  // Other journeys on this server leave jobs of the type that the example has, and a worker would be given one of those.
+  const example = await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8");
+  await api.deploy([["order.bpmn", example.replaceAll("charge-card", "charge-later")]]);
   const { processInstanceKey } = await api.start("order", { orderId: "o-1", amount: 5 });
   await page.goto(`${empty.url}/ui/jobs`);
-  const row = page.getByRole("row", { name: /charge-card/ });
+  const row = page.getByRole("row", { name: /charge-later/ });
   await expect(row).toContainText("no worker asks");
   await page.goto(`${empty.url}/ui/processes/i/${processInstanceKey}`);
   const why = page.getByRole("region", { name: "What it waits for" });
-  await expect(why).toContainText("No worker asks for charge-card");
-  expect(await api.jobs("charge-card", 1, "w-1")).toHaveLength(1);
-  // The page may ask before the row says so, and again a minute later, on a machine that is busy.
-  await expect(why).toContainText("Worker w-1 is at work on charge-card", { timeout: 120_000 });
+  await expect(why).toContainText("No worker asks for charge-later");
+  expect(await api.jobs("charge-later", 1, "w-1")).toHaveLength(1);
+  await expect(why).toContainText("Worker w-1 is at work on charge-later");
   await page.goto(`${empty.url}/ui/jobs`);
   await expect(row).toContainText("w-1");
   await expect(row).not.toContainText("no worker asks");
