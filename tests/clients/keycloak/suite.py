@@ -227,6 +227,30 @@ def a_browser_logs_in_at_the_provider_and_out(server, keycloak):
         assert error.code == 401
 
 
+@long_check
+def a_session_outlives_its_tokens_and_ends_with_the_login_at_the_provider(server, keycloak):
+    """Tokens live ten seconds, and each refresh token is good once (`revokeRefreshToken`)."""
+    jar, browser = new_browser()
+    here = f"http://127.0.0.1:{server.rest}"
+    logged_in(browser, here)
+    end = time.monotonic() + LONG
+    while time.monotonic() < end:
+        with browser.open(f"{here}/v2/authentication/me") as answer:
+            assert json.load(answer)["username"] == "anna"
+        time.sleep(0.5)
+    # The user logs out there, and not here.
+    keycloak.end_sessions("anna")
+
+    def ended() -> bool:
+        try:
+            browser.open(f"{here}/v2/authentication/me").close()
+            return False
+        except urllib.error.HTTPError as error:
+            return error.code == 401
+
+    until("the session to end", ended)
+
+
 @check
 def a_server_with_a_key_has_no_secret_and_asks_who_a_user_is(_, keycloak):
     """Keycloak knows its certificate by the id that is the default (`kid`), and says a user's name at its userinfo endpoint alone."""

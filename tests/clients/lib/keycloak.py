@@ -120,12 +120,21 @@ class Keycloak:
 
     def make(self, what: str, one: dict) -> None:
         """Adds something to the realm, as its administrator."""
+        self.administer(what, json.dumps(one).encode())
+
+    def administer(self, what: str, body: bytes | None = None) -> bytes:
         admin = self.token("master", grant_type="password", client_id="admin-cli", username="admin", password="admin")
         request = urllib.request.Request(
-            self.issuer.replace("/realms/", "/admin/realms/") + f"/{what}", data=json.dumps(one).encode(),
+            self.issuer.replace("/realms/", "/admin/realms/") + f"/{what}", data=body,
             headers={"authorization": f"Bearer {admin}", "content-type": "application/json"},
         )
-        urllib.request.urlopen(request, timeout=30).close()
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.read()
+
+    def end_sessions(self, name: str) -> None:
+        """Ends all logins of a user, as its administrator does."""
+        [user] = json.loads(self.administer(f"users?username={name}&exact=true"))
+        self.administer(f"users/{user['id']}/logout", b"")
 
     def rotate(self) -> None:
         """Another key signs from now on."""
