@@ -5,7 +5,7 @@ use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "exporter-cost",
-    about: "a node of one core works without secondary storage, then with the embedded one",
+    about: "a node works with the embedded secondary storage, then without any",
     plan,
 };
 
@@ -21,24 +21,25 @@ fn plan(full: bool) -> Plan {
             step("turn", long, Action::StopLoad),
         ]
     };
-    let embedded = Action::Settings {
-        node: 0,
-        settings: settings(&[(TYPE, "embedded")]),
+    let again = |kind| {
+        let settings = settings(&[(TYPE, kind)]);
+        [
+            step("again", 5.0, Action::Settings { node: 0, settings }),
+            ready(),
+        ]
     };
     let mut steps = vec![step("workers", 0.0, Action::Workers(true))];
-    steps.extend(turn("none", "none-over"));
-    steps.extend([step("again", 3.0, embedded), ready()]);
     steps.extend(turn("embedded", "embedded-over"));
+    steps.extend(again("none"));
+    steps.extend(turn("none", "none-over"));
+    // So that the node can be asked at the end.
+    steps.extend(again("embedded"));
     Plan {
         name: EXPERIMENT.name.into(),
         hypothesis: "That everything can be searched costs a part of the CPU, and nothing else: a node that has CPU to spare does the same \
                      as without, in hardly more time."
             .into(),
-        nodes: Nodes {
-            cores: Some(1),
-            settings: settings(&[(TYPE, "none")]),
-            ..Nodes::default()
-        },
+        nodes: Nodes::default(),
         words: Vec::new(),
         steps,
         drain_s: 120.0,
@@ -88,6 +89,8 @@ fn criteria() -> Vec<Criterion> {
             "",
         ),
     ];
-    criteria.extend(invariants());
+    // Nobody can be asked for instances that were there while nothing was exported.
+    let invariants = invariants().into_iter();
+    criteria.extend(invariants.filter(|it| it.measure.of != "ledger.lost"));
     criteria
 }
