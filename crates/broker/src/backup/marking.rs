@@ -8,8 +8,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use skep_backup::{
-    Broken, Continued, Cut, FORMAT, Manifest, Marker, Place, begin, begun, broken, newest_complete,
-    times,
+    BackupError, BackupState, Broken, Continued, Cut, FORMAT, Manifest, Marker, Place, begin,
+    begun, broken, find, newest_complete, times,
 };
 use skep_cluster::{Refusal, State};
 
@@ -133,7 +133,19 @@ impl Marking {
             // Half of it may be gone already; another range begins afterwards.
             return Ok(());
         }
+        let known = self.base.as_ref().map(|base| base.manifest.backup_id);
         self.find_base(&place, &state)?;
+        let id = self.base.as_ref().map(|base| base.manifest.backup_id);
+        if let Some(backup) = id.filter(|id| known == Some(*id))
+            && !is_there(&place, backup)?
+        {
+            tracing::error!(
+                code = "BACKUP_FAILED",
+                backup,
+                "the backup that is continued is gone from the store: nothing of its range can be restored, and another one is taken"
+            );
+            self.base = None;
+        }
         if let Some(base) = &mut self.base {
             base.look(&place)?;
         }
@@ -205,6 +217,15 @@ impl Marking {
                 Err(Unmarked::NoBackup(refusal))
             }
         }
+    }
+}
+
+/// Somebody may have emptied the store.
+fn is_there(place: &Place, backup: u64) -> Result<bool, Unmarked> {
+    match find(place, backup) {
+        Ok(found) => Ok(found.state == BackupState::Completed),
+        Err(BackupError::Unknown(_)) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -368,7 +389,7 @@ fn wait_until_shipped(log: &mut Shipped, cut: Cut, leaders: &Leaders) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{LEAST_LOG, OLDEST, is_enough};
 
     #[test]
     fn a_backup_is_continued_until_its_log_is_larger_or_a_day_is_over() {

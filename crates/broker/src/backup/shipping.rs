@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(500);
 const LOOK_AT_STORE: Duration = Duration::from_secs(5);
 /// An entry is shipped after so long, if no marker asks for it before.
 const SHIP_AFTER: Duration = Duration::from_secs(10);
-/// What has failed is tried again after so long.
+/// The pause after a failure.
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// What others of this node want to be shipped or looked at soon.
@@ -189,7 +189,7 @@ impl Shipper {
     fn look(&mut self, cluster: &Arc<Cluster>) -> Result<(), Unmarked> {
         // Logs are kept before the store is asked, which may not answer.
         self.keep_logs(cluster);
-        // Copies that begin anew after a purge come after the state that says so: no backup of before gets their logs.
+        // The state announces a purge before any copy begins anew: no earlier backup gets the logs of those.
         let state = cluster.state();
         if state.purge.is_some() {
             return Ok(());

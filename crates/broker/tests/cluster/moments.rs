@@ -331,3 +331,30 @@ async fn a_log_that_is_not_kept_until_it_is_shipped_breaks_the_range_and_another
         ledger.expect_at(end, &there);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_was_emptied_is_noticed_and_another_range_begins() {
+    let store = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let config = alone(&directory, 1, Some(continuous(&store)));
+    let rigs = [open(directory, config).await];
+    rigs[0].deploy(&one_task()).await;
+    let mut ledger = Ledger::default();
+    let last = ledger.create_until_marked(&rigs, &store).await;
+    std::fs::remove_dir_all(store.path().join("backups")).unwrap();
+    let began = Instant::now();
+    let end = loop {
+        ledger.create(&rigs).await;
+        let all = ask(&store, |place| ranges(place).unwrap_or_default()).await;
+        let end = all.last().and_then(|range| range.end());
+        if let Some(end) = end.filter(|end| end.backup > last.backup && end.marker.is_some()) {
+            break end;
+        }
+        assert!(began.elapsed() < DEADLINE, "no other range begins");
+    };
+    for rig in rigs {
+        stop(rig).await;
+    }
+    let there = restored(&store, 1, end, &ledger).await;
+    ledger.expect_at(end, &there);
+}

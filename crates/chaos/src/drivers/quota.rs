@@ -9,7 +9,7 @@ use crate::guard::{Process, Undo};
 
 const ROOT: &str = "/sys/fs/cgroup";
 
-/// A quota is given anew so often. With the usual 100 ms a node with half a core stands still for 50 ms, and latencies
+/// The period of a quota. With the usual 100 ms a node with half a core stands still for 50 ms, and latencies
 /// measure that.
 const PERIOD_US: u32 = 10_000;
 

@@ -10,7 +10,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 const LEAST: f64 = 0.5;
-/// What is asked of each, as a share of what the least one can do.
+/// The load, as a share of the maximum with the least budget.
 const NORMAL: f64 = 0.6;
 const MORE: [(f64, &str); 2] = [(0.75, "cores-0.75"), (1.5, "cores-1.5")];
 

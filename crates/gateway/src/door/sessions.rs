@@ -73,7 +73,7 @@ struct Known {
     until: Instant,
 }
 
-/// What is sealed in a row.
+/// The sealed part of a row.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Kept {
     provider: String,
@@ -478,7 +478,7 @@ mod tests {
         let opened = shown("one").open(&row).unwrap();
         assert_eq!(opened.lasting.as_ref().unwrap().refresh_token, "refresh-me");
         assert!(shown("two").open(&row).is_none());
-        // What is stored of the id is no id.
+        // The stored hash is not accepted as an id.
         let stolen = shown("one").id.map(|byte| format!("{byte:02x}")).concat();
         assert!(shown(&stolen).open(&row).is_none());
         assert_ne!(shown(&stolen).id, shown("one").id);
