@@ -132,7 +132,7 @@ fn posted(
     request.body(Full::from(form))
 }
 
-/// What is wrong with an answer other than 200.
+/// The fault that an answer other than 200 tells of.
 fn refusal(uri: &Uri, status: StatusCode) -> Option<String> {
     (status != StatusCode::OK).then(|| format!("{uri}: answers {status}"))
 }

@@ -4,7 +4,6 @@
 //! session but the cookie, as with [`session`](super::session): it holds what the provider said at the login.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use skep_identity::claims::Named;
@@ -13,7 +12,7 @@ use skep_protocol::Failure;
 use skep_protocol::origin::{Claims, Principal};
 
 use super::sealed::Seal;
-use super::session::{Cookie, Times, has_shown};
+use super::session::{Cookie, Times, has_shown, now};
 use super::{Head, Refused, Scheme};
 
 const SESSION: &str = "session";
@@ -208,16 +207,10 @@ pub(super) fn provider_of(providers: &Providers, shown: &str) -> Option<String> 
     Some(name.to_string())
 }
 
-fn out_of_order() -> Refused {
+pub(super) fn out_of_order() -> Refused {
     Refused::Cannot(Failure::Internal(
         "The cryptography of this server is out of order.".into(),
     ))
-}
-
-/// Seconds since 1970.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
 }
 
 #[cfg(test)]

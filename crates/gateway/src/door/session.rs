@@ -216,7 +216,8 @@ fn read(text: &str) -> Option<Said> {
     parts.next().is_none().then_some(said)
 }
 
-fn now() -> u64 {
+/// Seconds since 1970.
+pub(super) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
 }

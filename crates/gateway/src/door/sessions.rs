@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::digest::{SHA256, digest};
@@ -26,10 +26,10 @@ use skep_service::Broker;
 use tokio::sync::Semaphore;
 use zeroize::Zeroize as _;
 
-use super::browsers::MAX_COOKIE;
+use super::browsers::{MAX_COOKIE, out_of_order};
 use super::renewal::Renewal;
 use super::sealed::Seal;
-use super::session::Cookie;
+use super::session::{Cookie, now};
 use super::{Refused, Scheme};
 
 /// So long a session is believed to be what it was: a logout is known to all nodes after it.
@@ -413,18 +413,6 @@ impl Sessions {
             );
         }
     }
-}
-
-fn out_of_order() -> Refused {
-    Refused::Cannot(Failure::Internal(
-        "The cryptography of this server is out of order.".into(),
-    ))
-}
-
-/// Seconds since 1970.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
 }
 
 #[cfg(test)]

@@ -120,7 +120,7 @@ fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
         }
         ValueType::Session => {
             let value: SessionValue = record.value()?;
-            // What is secret of it stays where it is.
+            // Its secrets are not exported.
             json!({"username": value.user, "began": value.began, "used": value.used, "revision": value.revision})
         }
         ValueType::User => identity::user(&record.value()?),
