@@ -1,11 +1,10 @@
 //! What alerts ask of a node besides its partitions: room on the disk, changes of the cluster, certificates that end.
 
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use skep_broker::Broker;
 use skep_metrics::{Family, Gauge, Registry, labels, metrics};
-use skep_tls::ServerTls;
+use skep_tls::{Certificate, ServerTls};
 
 use crate::config::tls::Ports;
 use crate::expiry;
@@ -32,22 +31,22 @@ pub struct NodeMetrics {
     families: NodeFamilies,
     /// Each port with TLS. Its certificate may change while the server runs.
     ports: Vec<(&'static str, ServerTls)>,
-    /// The file of the one that other nodes see.
-    cluster: Option<PathBuf>,
+    /// When the certificate ends that other nodes see: it is read at the start.
+    cluster: Option<i64>,
 }
 
 impl NodeMetrics {
     pub fn register(
         registry: &mut Registry,
         ports: &Ports,
-        cluster: Option<PathBuf>,
+        cluster: Option<&Certificate>,
     ) -> NodeMetrics {
         let families = NodeFamilies::default();
         families.register(registry);
         NodeMetrics {
             families,
             ports: ports.named().collect(),
-            cluster,
+            cluster: cluster.and_then(expiry::of),
         }
     }
 
@@ -76,8 +75,7 @@ impl NodeMetrics {
                 families.certificate.of(OfPort { port }).set(end);
             }
         }
-        let cluster = self.cluster.as_deref();
-        if let Some(end) = cluster.and_then(expiry::of_file) {
+        if let Some(end) = self.cluster {
             families.certificate.of(OfPort { port: "cluster" }).set(end);
         }
     }

@@ -94,7 +94,7 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     let gateway_metrics = Arc::new(GatewayMetrics::new());
     gateway_metrics.register(&mut registry);
     let process = ProcessMetrics::register(&mut registry, started);
-    let node = NodeMetrics::register(&mut registry, &tls, settings.cluster_certificate());
+    let node = NodeMetrics::register(&mut registry, &tls, settings.cluster_certificate().as_ref());
     let mut gateway_config = settings.gateway_config();
     gateway_config.tls = skep_gateway::Tls {
         rest: tls.rest,

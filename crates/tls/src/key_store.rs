@@ -62,6 +62,8 @@ pub struct KeyPair {
     pub key: PrivateKeyDer<'static>,
     /// That of the key, and behind it those between it and its authority.
     pub chain: Vec<CertificateDer<'static>>,
+    /// The authority that signed the last one, where the store has it.
+    pub authority: Option<CertificateDer<'static>>,
     /// Both, ready for use.
     pub certified: Arc<CertifiedKey>,
 }
@@ -100,8 +102,9 @@ impl KeyStore {
             let one = CertifiedKey::new(vec![der.clone()], Arc::clone(&signing));
             one.keys_match().is_ok()
         };
-        let chain = chain(bag, &archive.certs, fits)?;
+        let (chain, authority) = chain(bag, &archive.certs, fits)?;
         Ok(KeyPair {
+            authority,
             certified: Arc::new(CertifiedKey::new(chain.clone(), signing)),
             key,
             chain,
@@ -177,12 +180,17 @@ fn bytes(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| error.to_string())
 }
 
-/// The certificate of a key, and behind it those that signed it, without the authority that signed itself.
+type Chain = (
+    Vec<CertificateDer<'static>>,
+    Option<CertificateDer<'static>>,
+);
+
+/// The certificate of a key, and behind it those that signed it; apart from them the authority, which signed itself.
 fn chain(
     key: &PrivateKeyBag,
     all: &[CertificateBag],
     fits: impl Fn(&CertificateDer<'static>) -> bool,
-) -> Result<Vec<CertificateDer<'static>>, String> {
+) -> Result<Chain, String> {
     let der = |bag: &CertificateBag| CertificateDer::from(bag.cert.as_der().to_vec());
     let belongs = |bag: &&CertificateBag| match (&key.local_key_id, &bag.local_key_id) {
         (Some(key), Some(certificate)) => key.as_ref() == certificate.as_slice(),
@@ -206,7 +214,12 @@ fn chain(
         chain.push(der(next));
         last = next;
     }
-    Ok(chain)
+    let signed_itself = |bag: &&CertificateBag| {
+        bag.cert.subject() == last.cert.issuer() && bag.cert.subject() == bag.cert.issuer()
+    };
+    let authority = all.iter().find(signed_itself).map(der);
+    let authority = authority.filter(|it| !chain.contains(it));
+    Ok((chain, authority))
 }
 
 /// Why a file cannot be opened, and what to do about it.

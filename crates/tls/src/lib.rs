@@ -25,7 +25,9 @@ use tokio_rustls::rustls::{DigitallySignedStruct, Error, RootCertStore, Signatur
 
 pub use self::client::ClientTls;
 pub use self::key_store::{KeyPair, KeyStore, Password};
-pub use self::server::{Authorities, Certificate, Clients, ServerFiles, ServerTls, ServerTlsError};
+pub use self::server::{
+    Authorities, Certificate, Clients, Identity, ServerFiles, ServerTls, ServerTlsError,
+};
 pub use self::socket::Socket;
 
 /// A file is not what it should be.

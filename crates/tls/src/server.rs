@@ -9,7 +9,7 @@ use parking_lot::RwLock;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::{CryptoProvider, aws_lc_rs};
-use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::{
     ClientHello, NoClientAuth, ResolvesServerCert, WebPkiClientVerifier, danger::ClientCertVerifier,
 };
@@ -42,9 +42,40 @@ pub enum Certificate {
     KeyStore(KeyStore),
 }
 
+/// A certificate and its key, as they were read.
+pub struct Identity {
+    /// The certificate, and behind it those between it and its authority.
+    pub chain: Vec<CertificateDer<'static>>,
+    /// The authority, where it is in the same file and not in the chain.
+    pub authority: Option<CertificateDer<'static>>,
+    pub key: PrivateKeyDer<'static>,
+}
+
 impl Certificate {
+    /// Reads both. Whether the key is that of the certificate is not looked at in files in PEM format.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn read(&self, provider: &CryptoProvider) -> Result<Identity, FileError> {
+        match self {
+            Certificate::Pem { chain, private_key } => Ok(Identity {
+                chain: certificates(chain)?,
+                authority: None,
+                key: crate::private_key(private_key)?,
+            }),
+            Certificate::KeyStore(store) => {
+                let pair = store.read(provider)?;
+                Ok(Identity {
+                    chain: pair.chain,
+                    authority: pair.authority,
+                    key: pair.key,
+                })
+            }
+        }
+    }
+
     /// The file with the certificate.
-    fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         match self {
             Certificate::Pem { chain, .. } => chain,
             Certificate::KeyStore(store) => &store.path,

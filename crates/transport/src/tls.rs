@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use skep_tls::{FileError, ServerCheck, Signers, certificates, private_key};
+use skep_tls::{Certificate, FileError, Identity, ServerCheck, Signers, certificates};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
@@ -21,13 +21,13 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::named::NamedNodes;
 
-/// Files in PEM format.
+/// Where the certificates are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
     /// The certificate of this node, and those between it and the authority.
-    pub certificate_chain: PathBuf,
-    pub private_key: PathBuf,
-    /// The certificate of the authority, or of several. `None`: those of the chain are trusted, which is enough where all nodes share one.
+    pub certificate: Certificate,
+    /// The certificate of the authority, or of several, in PEM format. `None`: what stands beside the node's own certificate is trusted,
+    /// which is enough where all nodes share one, and where a key store has its authority.
     pub authority: Option<PathBuf>,
 }
 
@@ -51,24 +51,29 @@ pub(crate) struct Tls {
 impl Tls {
     /// `node`: who is to show the certificate.
     pub(crate) fn open(files: &TlsFiles, node: u32, first_gateway: u32) -> Result<Tls, TlsError> {
-        let chain = certificates(&files.certificate_chain)?;
-        if let Some(own) = chain.first() {
-            let named = NamedNodes::of(own).and_then(|named| named.check(node, first_gateway));
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let own = files.certificate.path();
+        let Identity {
+            chain,
+            authority,
+            key,
+        } = files.certificate.read(&provider)?;
+        if let Some(first) = chain.first() {
+            let named = NamedNodes::of(first).and_then(|named| named.check(node, first_gateway));
             named.map_err(|reason| TlsError::OtherNode {
-                path: files.certificate_chain.display().to_string(),
+                path: own.display().to_string(),
                 reason,
             })?;
         }
-        let key = private_key(&files.private_key)?;
         let trusted = match &files.authority {
             Some(authority) => certificates(authority)?,
-            None => chain.clone(),
+            None => chain.iter().cloned().chain(authority).collect(),
         };
         let unusable = |path: &Path, reason: &dyn std::fmt::Display| TlsError::Unusable {
             path: path.display().to_string(),
             reason: reason.to_string(),
         };
-        let of_authority = files.authority.as_ref().unwrap_or(&files.certificate_chain);
+        let of_authority = files.authority.as_deref().unwrap_or(own);
         let mut roots = RootCertStore::empty();
         for certificate in trusted {
             roots
@@ -76,7 +81,6 @@ impl Tls {
                 .map_err(|error| unusable(of_authority, &error))?;
         }
         let roots = Arc::new(roots);
-        let provider = Arc::new(aws_lc_rs::default_provider());
         let clients =
             WebPkiClientVerifier::builder_with_provider(roots.clone(), provider.clone()).build();
         let clients = clients.map_err(|error| unusable(of_authority, &error))?;
@@ -99,7 +103,6 @@ impl Tls {
                 let builder = builder.with_custom_certificate_verifier(whatever_name);
                 builder.with_client_auth_cert(chain, key)
             });
-        let own = &files.certificate_chain;
         Ok(Tls {
             acceptor: Arc::new(server.map_err(|error| unusable(own, &error))?).into(),
             connector: Arc::new(client.map_err(|error| unusable(own, &error))?).into(),

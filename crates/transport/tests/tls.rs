@@ -2,12 +2,13 @@
 
 mod support;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, SanType};
+use skep_tls::{Certificate, KeyStore, Password};
 use skep_transport::{Class, Config, OpenError, TlsFiles, Transport};
 use support::{Seen, Start, all_connected, start, wait_for};
 
@@ -78,8 +79,10 @@ impl Authority {
             self.path(&name)
         };
         TlsFiles {
-            certificate_chain: write(format!("{name}.pem"), certificate.pem()),
-            private_key: write(format!("{name}.key"), key.serialize_pem()),
+            certificate: Certificate::Pem {
+                chain: write(format!("{name}.pem"), certificate.pem()),
+                private_key: write(format!("{name}.key"), key.serialize_pem()),
+            },
             authority: Some(self.path("authority.pem")),
         }
     }
@@ -120,18 +123,53 @@ fn all_nodes_may_share_one_certificate_that_nobody_has_signed() {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(["node".to_string()]).unwrap();
     let certificate = params.self_signed(&key).unwrap();
+    let (chain, private_key) = (
+        directory.path().join("node.pem"),
+        directory.path().join("node.key"),
+    );
+    std::fs::write(&chain, certificate.pem()).unwrap();
+    std::fs::write(&private_key, key.serialize_pem()).unwrap();
     let files = TlsFiles {
-        certificate_chain: directory.path().join("node.pem"),
-        private_key: directory.path().join("node.key"),
+        certificate: Certificate::Pem { chain, private_key },
         authority: None,
     };
-    std::fs::write(&files.certificate_chain, certificate.pem()).unwrap();
-    std::fs::write(&files.private_key, key.serialize_pem()).unwrap();
     let (_zero, of_zero) = start(with_tls(0, &[], files.clone()));
     let (_one, of_one) = start(with_tls(1, &[of_zero.address()], files));
     wait_for("the connections", || {
         all_connected(&of_zero, 1) && all_connected(&of_one, 0)
     });
+}
+
+/// What `openssl` wrote, as operators do: the node's key and certificate, one between, and the authority.
+fn key_store(authority: Option<PathBuf>) -> TlsFiles {
+    let stores = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tls/tests/key_stores");
+    TlsFiles {
+        certificate: Certificate::KeyStore(KeyStore {
+            path: stores.join("openssl.p12"),
+            password: Password::new("hush"),
+            ..KeyStore::default()
+        }),
+        authority,
+    }
+}
+
+#[test]
+fn nodes_trust_the_authority_that_their_key_store_has() {
+    LazyLock::force(&LOG);
+    let (_zero, of_zero) = start(with_tls(0, &[], key_store(None)));
+    let contact = [of_zero.address()];
+    let (_one, of_one) = start(with_tls(1, &contact, key_store(None)));
+    wait_for("the connections", || {
+        all_connected(&of_zero, 1) && all_connected(&of_one, 0)
+    });
+    // A file of authorities counts instead of what the store has.
+    let other = Authority::new();
+    let strict = key_store(Some(other.path("authority.pem")));
+    let (_two, of_two) = start(with_tls(2, &contact, strict));
+    wait_for("the log", || {
+        logged("the certificate of the other side is not accepted")
+    });
+    assert!(!all_connected(&of_two, 0));
 }
 
 #[test]
@@ -261,24 +299,36 @@ fn files_that_cannot_be_used_stop_the_start_and_are_named() {
         }
     };
     let good = authority.files("good");
-    let broken = |change: fn(&mut TlsFiles, &Path)| {
+    let broken = |change: fn(&mut PathBuf, &mut PathBuf, &Path)| {
         let mut files = good.clone();
-        change(&mut files, authority.directory.path());
+        let Certificate::Pem { chain, private_key } = &mut files.certificate else {
+            panic!("not in PEM format");
+        };
+        change(chain, private_key, authority.directory.path());
         open(files)
     };
-    let error = broken(|files, at| files.private_key = at.join("nothing.key"));
+    let error = broken(|_, key, at| *key = at.join("nothing.key"));
     assert!(
         error.contains("nothing.key cannot be read as a private key"),
         "{error}"
     );
-    let error = broken(|files, _| files.certificate_chain.clone_from(&files.private_key));
+    let error = broken(|chain, key, _| chain.clone_from(key));
     assert!(error.contains("it has none"), "{error}");
-    let other = authority.files("other");
-    let mut mixed = good.clone();
-    mixed.private_key = other.private_key;
-    let error = open(mixed);
+    authority.files("other");
+    let error = broken(|_, key, at| *key = at.join("other.key"));
     assert!(
         error.contains("good.pem cannot be used with TLS") && error.contains("KeyMismatch"),
+        "{error}"
+    );
+    let mut store = key_store(None);
+    if let Certificate::KeyStore(store) = &mut store.certificate {
+        store.password = Password::new("loud");
+    }
+    let error = open(store);
+    assert!(
+        error.contains(
+            "openssl.p12 cannot be read as a PKCS#12 key store: its password is another one"
+        ),
         "{error}"
     );
 }

@@ -13,12 +13,12 @@ use skep_documents::{StoreConfig, Stores};
 use skep_exporting::{Trust, Verify};
 use skep_gateway::{GatewayConfig, OverloadPolicy};
 use skep_secondary::{Documents, DocumentsSettings, Rdbms, StoreLocation};
-use skep_tls::Password;
+use skep_tls::{Certificate, Password};
 
 use super::backup::{Backup, BackupStore, GcsAuth};
 use super::documents;
 use super::security::{Method, Security};
-use super::tls::{ClientAuth, PortTls, Ports};
+use super::tls::{ClientAuth, PortTls, Ports, StoreSettings};
 use super::value::{Value, squeeze};
 
 #[derive(Clone, Copy, Debug)]
@@ -224,24 +224,42 @@ pub struct TlsSettings {
     pub enabled: bool,
     pub certificate_chain: String,
     pub private_key: String,
+    pub key_store: StoreSettings,
     pub authority: String,
 }
 
 impl TlsSettings {
     fn contradiction(&self) -> Option<String> {
-        let lacks = self.certificate_chain.is_empty() || self.private_key.is_empty();
-        (self.enabled && lacks).then(|| {
-            "camunda.cluster.network.transport-layer-security.cluster.enabled is true, but .certificate-chain-path and \
-             .certificate-private-key-path beside it are not both set"
-                .to_string()
-        })
+        let pem = [&self.certificate_chain, &self.private_key];
+        let named = pem.iter().filter(|path| !path.is_empty()).count();
+        match (self.key_store.path.is_empty(), named) {
+            _ if !self.enabled => None,
+            (true, 2) | (false, 0) => None,
+            (true, _) => Some(
+                "camunda.cluster.network.transport-layer-security.cluster.enabled is true, but neither .key-store.file-path nor both of \
+                 .certificate-chain-path and .certificate-private-key-path beside it are set"
+                    .to_string(),
+            ),
+            (false, _) => Some(
+                "camunda.cluster.network.transport-layer-security.cluster names a key store (.key-store.file-path) and files in PEM format \
+                 (.certificate-chain-path): give one of the two"
+                    .to_string(),
+            ),
+        }
     }
 
     fn files(&self) -> Option<TlsFiles> {
         let authority = (!self.authority.is_empty()).then(|| PathBuf::from(&self.authority));
-        self.enabled.then(|| TlsFiles {
-            certificate_chain: PathBuf::from(&self.certificate_chain),
-            private_key: PathBuf::from(&self.private_key),
+        let certificate = if self.key_store.path.is_empty() {
+            Certificate::Pem {
+                chain: PathBuf::from(&self.certificate_chain),
+                private_key: PathBuf::from(&self.private_key),
+            }
+        } else {
+            Certificate::KeyStore(self.key_store.named())
+        };
+        self.enabled.then_some(TlsFiles {
+            certificate,
             authority,
         })
     }
@@ -376,9 +394,9 @@ impl Settings {
     }
 
     /// The certificate of this node, which it shows to others.
-    pub fn cluster_certificate(&self) -> Option<PathBuf> {
+    pub fn cluster_certificate(&self) -> Option<Certificate> {
         let files = self.internal_tls.files();
-        files.map(|files| files.certificate_chain)
+        files.map(|files| files.certificate)
     }
 
     /// The stores of documents.

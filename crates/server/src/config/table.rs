@@ -170,8 +170,12 @@ keys! {
         "File with the certificate of this node, and behind it those between it and the authority; PEM. For clients and servers alike, as a node is both."
     "camunda.cluster.network.transport-layer-security.cluster.certificate-private-key-path" ["zeebe.broker.network.security.privateKeyPath"] ["camunda.security.transport-layer-security.cluster.certificate-private-key-path"] Kind::Text => internal_tls.private_key;
         "File with its private key; PEM."
+    "camunda.cluster.network.transport-layer-security.cluster.key-store.file-path" ["zeebe.broker.network.security.keyStore.filePath"] ["camunda.security.transport-layer-security.cluster.key-store.file-path"] Kind::Text => internal_tls.key_store.path;
+        "File with certificate and key in PKCS#12 format, instead of the two. Key stores of Java (JKS) are refused with the command that converts them."
+    "camunda.cluster.network.transport-layer-security.cluster.key-store.password" ["zeebe.broker.network.security.keyStore.password"] ["camunda.security.transport-layer-security.cluster.key-store.password"] Kind::Secret => internal_tls.key_store.password;
+        "What opens it."
     "skep.cluster.tls.certificate-authority-path" [] [] Kind::Text => internal_tls.authority;
-        "File with the certificate of the authority that signs for the nodes of this cluster, and for nobody else: names in certificates are not looked at. Empty: what is in the file of the certificate chain is trusted."
+        "File with the certificate of the authority that signs for the nodes of this cluster, and for nobody else: names in certificates are not looked at. Empty: what is in the file of the certificate chain, or in the key store, is trusted."
     "camunda.cluster.network.advertised-host" ["zeebe.broker.network.advertisedHost"] [] Kind::Text => broker.advertised.host;
         "Host that the topology names for this node."
     "camunda.cluster.network.command-api.advertised-port" ["zeebe.broker.network.commandApi.advertisedPort"] [] PORT => broker.advertised.port;

@@ -442,7 +442,7 @@ fn a_cluster_that_this_version_cannot_form_is_refused_with_the_reason() {
         ),
         (
             cluster("network.transport-layer-security.cluster.enabled", "true"),
-            "are not both set",
+            "neither .key-store.file-path nor both of .certificate-chain-path and .certificate-private-key-path",
         ),
         (
             cluster("network.internal-api.port", "8080"),
@@ -454,6 +454,19 @@ fn a_cluster_that_this_version_cannot_form_is_refused_with_the_reason() {
         let error = resolve(&given).unwrap_err().to_string();
         assert!(error.contains(expected), "{expected} not in {error}");
     }
+    let tls = |key: &str, text: &str| {
+        cluster(
+            &format!("network.transport-layer-security.cluster.{key}"),
+            text,
+        )
+    };
+    let mut stored = three.to_vec();
+    stored.push(tls("enabled", "true"));
+    stored.push(tls("key-store.file-path", "node.p12"));
+    resolve(&stored).unwrap();
+    stored.push(tls("certificate-chain-path", "node.pem"));
+    let error = resolve(&stored).unwrap_err().to_string();
+    assert!(error.contains("give one of the two"), "{error}");
 }
 
 #[test]
