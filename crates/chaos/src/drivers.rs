@@ -1,5 +1,6 @@
 //! Where the nodes of a run come from. Processes of this machine are the only driver yet; a cluster of somebody else is only looked at.
 
+mod backups;
 mod changes;
 mod cores;
 mod disk;
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use crate::guard::{Guard, Undo};
 use crate::plan::{Nodes, StoreKind, StoreState, Way, Who};
+use backups::{Backups, Restoring};
 pub use changes::have_partitions;
 pub(crate) use cores::Confined;
 pub use needs::{Need, missing, needs};
@@ -61,6 +63,8 @@ pub struct Cluster {
     nodes: Vec<Node>,
     ways: Ways,
     store: Option<Store>,
+    /// The directory of their backups, if they take any.
+    backups: Option<PathBuf>,
     guard: Option<SharedGuard>,
 }
 
@@ -85,11 +89,16 @@ impl Cluster {
             Some(StoreKind::Postgres) => Some(Store::new(&guard)?),
         };
         plan.settings.extend(store.iter().flat_map(Store::settings));
+        let backups = plan.backups.then(|| backups::directory(&data));
+        if let Some(directory) = &backups {
+            plan.settings.extend(backups::settings(directory));
+        }
         let (nodes, links) = node::with_ports(&plan, network.nodes, &program, &directory)?;
         let mut cluster = Self {
             nodes,
             ways: Ways::between(links),
             store,
+            backups,
             guard: Some(guard.clone()),
         };
         if network.workers {
@@ -108,6 +117,7 @@ impl Cluster {
             nodes: vec![Node::of_others(host)],
             ways: Ways::default(),
             store: None,
+            backups: None,
             guard: None,
         }
     }
@@ -229,6 +239,48 @@ impl Cluster {
         node.start(&guard)?;
         self.ways.links().note(&self.nodes);
         Ok(())
+    }
+
+    /// Where backups are asked for and kept.
+    ///
+    /// # Errors
+    /// The nodes take none.
+    pub fn backups(&self) -> io::Result<Backups> {
+        self.guard()?;
+        let directory = self.backups.clone();
+        Ok(Backups {
+            directory: directory.ok_or_else(|| io::Error::other("the nodes take no backups"))?,
+            management_addresses: self.management_addresses(),
+        })
+    }
+
+    /// All nodes are killed and lose their data. How many.
+    ///
+    /// # Errors
+    /// As of [`Self::end`], and data that cannot be deleted.
+    pub fn erase(&mut self) -> io::Result<usize> {
+        let guard = self.guard()?;
+        for node in &mut self.nodes {
+            if node.is_up() {
+                node.end(false, &guard)?;
+            }
+            std::fs::remove_dir_all(&node.data)?;
+        }
+        Ok(self.nodes.len())
+    }
+
+    /// Begins to restore the data of all nodes, which are down, from the newest backup.
+    ///
+    /// # Errors
+    /// A node is up, or the program cannot be started.
+    pub fn restore(&mut self) -> io::Result<Restoring> {
+        let guard = self.guard()?;
+        let mut programs = Vec::new();
+        for node in &self.nodes {
+            let (child, ticket) = node.restore(&guard)?;
+            programs.push((node.number, child, ticket));
+        }
+        Ok(Restoring { programs, guard })
     }
 
     /// Takes room on the disk of a node until so many bytes are left.

@@ -9,7 +9,9 @@ mod executor_sweep;
 mod exporter_cost;
 mod network_cut;
 mod overload;
+mod region_loss;
 mod rest_vs_grpc;
+mod rto;
 mod scale_up;
 mod search_outage;
 mod slow_completion;
@@ -32,7 +34,7 @@ pub struct Experiment {
 }
 
 /// All of them.
-pub const ALL: [Experiment; 16] = [
+pub const ALL: [Experiment; 18] = [
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
     cpu_budget::EXPERIMENT,
@@ -42,7 +44,9 @@ pub const ALL: [Experiment; 16] = [
     exporter_cost::EXPERIMENT,
     network_cut::EXPERIMENT,
     overload::EXPERIMENT,
+    region_loss::EXPERIMENT,
     rest_vs_grpc::EXPERIMENT,
+    rto::EXPERIMENT,
     scale_up::EXPERIMENT,
     search_outage::EXPERIMENT,
     slow_completion::EXPERIMENT,

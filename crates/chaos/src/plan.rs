@@ -58,6 +58,9 @@ pub struct Nodes {
     /// They keep what can be searched in a server of this kind. It is away until a step says otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<StoreKind>,
+    /// They take backups, to a directory of the run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub backups: bool,
 }
 
 /// What secondary storage is kept in.
@@ -77,6 +80,7 @@ impl Default for Nodes {
             cores: None,
             quota: None,
             store: None,
+            backups: false,
         }
     }
 }
@@ -125,6 +129,14 @@ pub enum Action {
     Start,
     /// A node is killed, its data erased, and it starts again.
     Replace(Who),
+    /// Takes a backup; done when it is complete. `STEP.seconds` says how long it took, `STEP.kib-per-instance` how large it is for each
+    /// instance that was created so far.
+    Backup { limit_s: f64 },
+    /// All nodes are killed, and their data is erased.
+    Erase,
+    /// Every node gets its data from the newest backup and starts; done when an instance is completed again, or, without load, when all
+    /// have started. `STEP.seconds` says how long it took, `STEP.copied-seconds` how long until the data was there.
+    Restore { limit_s: f64 },
     /// Files of somebody else take room on the node's own disk, until so many MiB are left.
     Fill { node: u32, leave_mib: u64 },
     /// They are deleted.
@@ -348,6 +360,9 @@ impl fmt::Display for Action {
             Self::Resume => f.write_str("SIGCONT to all that are paused"),
             Self::Start => f.write_str("start of all that are down"),
             Self::Replace(who) => write!(f, "{who} loses its data and starts again"),
+            Self::Backup { .. } => f.write_str("a backup is taken"),
+            Self::Erase => f.write_str("all nodes are killed and lose their data"),
+            Self::Restore { .. } => f.write_str("all nodes come back from the newest backup"),
             Self::Fill { node, leave_mib } => {
                 write!(
                     f,
@@ -390,6 +405,9 @@ impl Action {
             | Self::Resume
             | Self::Start
             | Self::Replace(_)
+            | Self::Backup { .. }
+            | Self::Erase
+            | Self::Restore { .. }
             | Self::Fill { .. }
             | Self::Free
             | Self::Limit { .. }
@@ -415,10 +433,9 @@ impl Plan {
     /// Reads a plan and checks it.
     ///
     /// # Errors
-    /// Text that is no YAML, no plan, names what is not built, or contradicts itself.
+    /// Text that is no YAML, no plan, or contradicts itself.
     pub fn from_yaml(text: &str) -> Result<Self, String> {
         let value = yaml::read(text)?;
-        check::refuse_what_is_not_built(&value)?;
         let plan: Self = serde_json::from_value(value).map_err(|error| error.to_string())?;
         plan.check()?;
         Ok(plan)
@@ -468,7 +485,9 @@ impl Plan {
     pub fn lengths(&self) -> (f64, f64) {
         let pauses: f64 = self.steps.iter().map(|step| step.after_s).sum();
         let waits = self.steps.iter().map(|step| match &step.action {
-            Action::Wait { limit_s, .. } => *limit_s,
+            Action::Wait { limit_s, .. }
+            | Action::Backup { limit_s }
+            | Action::Restore { limit_s } => *limit_s,
             _ => 0.0,
         });
         (pauses + waits.sum::<f64>() + self.drain_s, pauses)

@@ -147,6 +147,26 @@ fn settings(
     settings.into_iter().collect()
 }
 
+/// A program that waits until it may [`begin`].
+fn spawned<'w>(mut words: impl Iterator<Item = &'w String>, log: File) -> io::Result<Child> {
+    let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;
+    Command::new(program)
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        // It is the guard that ends it, not a Ctrl+C in the terminal.
+        .process_group(0)
+        .spawn()
+}
+
+fn begin(child: &mut Child) -> io::Result<()> {
+    let Some(mut input) = child.stdin.take() else {
+        return Ok(());
+    };
+    input.write_all(b"begin\n")
+}
+
 impl Node {
     pub(super) fn of_others(host: &str) -> Self {
         Self {
@@ -195,33 +215,46 @@ impl Node {
             Duration::ZERO => Vec::new(),
             delay => disk::late(delay),
         };
-        let set = |(name, value)| ["--set".to_string(), format!("{name}={value}")];
-        let settings: Vec<String> = self.settings.iter().flat_map(set).collect();
+        let settings = self.setting_words();
         let words = shell.iter().chain(&late).chain(&self.command);
-        let mut words = words.chain(&settings);
-        let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;
-        let mut child = Command::new(program)
-            .args(words)
-            .stdin(Stdio::piped())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            // It is the guard that ends it, not a Ctrl+C in the terminal.
-            .process_group(0)
-            .spawn()?;
+        let mut child = spawned(words.chain(&settings), log)?;
         let process = Process::of(child.id()).ok_or(io::ErrorKind::NotFound)?;
         let ticket = guard.with(|guard| guard.push(Undo::Kill(process)))?;
         if let Some(cores) = self.cores {
             self.quota = Some(Quota::set(self.quota.take(), process, cores, guard)?);
         }
-        if let Some(mut input) = child.stdin.take() {
-            input.write_all(b"begin\n")?;
-        }
+        begin(&mut child)?;
         self.state = State::Up {
             child,
             process,
             ticket,
         };
         Ok(())
+    }
+
+    fn setting_words(&self) -> Vec<String> {
+        let set = |(name, value)| ["--set".to_string(), format!("{name}={value}")];
+        self.settings.iter().flat_map(set).collect()
+    }
+
+    /// Begins to restore its data from the newest backup.
+    pub(super) fn restore(&self, guard: &SharedGuard) -> io::Result<(Child, Ticket)> {
+        if self.is_up() {
+            return Err(io::Error::other(format!("node {} is up", self.number)));
+        }
+        std::fs::create_dir_all(&self.data)?;
+        let log = File::options().create(true).append(true).open(&self.log)?;
+        let shell = ["sh", "-c", HELD, "skep-chaos"].map(String::from);
+        let command = self.command.iter().map(|word| match word.as_str() {
+            "serve" => "restore".to_string(),
+            _ => word.clone(),
+        });
+        let command: Vec<String> = command.chain(self.setting_words()).collect();
+        let mut child = spawned(shell.iter().chain(&command), log)?;
+        let process = Process::of(child.id()).ok_or(io::ErrorKind::NotFound)?;
+        let ticket = guard.with(|guard| guard.push(Undo::Kill(process)))?;
+        begin(&mut child)?;
+        Ok((child, ticket))
     }
 
     pub(super) fn end(&mut self, gently: bool, guard: &SharedGuard) -> io::Result<()> {

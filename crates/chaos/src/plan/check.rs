@@ -1,31 +1,6 @@
 //! What is wrong with a plan before it begins.
 
-use serde_json::Value;
-
 use super::{Action, Plan, Until, Way, Who};
-
-/// Actions of the design that do not exist yet, and what they would do.
-const NOT_BUILT: [(&str, &str); 2] = [("backup", "backups"), ("restore", "restoring")];
-
-/// What could be meant by a plan and cannot be done is refused by its name.
-pub fn refuse_what_is_not_built(plan: &Value) -> Result<(), String> {
-    let steps = plan.get("steps").and_then(Value::as_array);
-    for step in steps.into_iter().flatten() {
-        let action = step.get("do");
-        let name = match action {
-            Some(Value::String(name)) => Some(name),
-            Some(Value::Object(action)) => action.keys().next(),
-            _ => None,
-        };
-        let known = NOT_BUILT
-            .iter()
-            .find(|(known, _)| name.is_some_and(|name| name == known));
-        if let Some((name, what)) = known {
-            return Err(format!("the action `{name}` ({what}) is not built yet"));
-        }
-    }
-    Ok(())
-}
 
 impl Plan {
     /// What contradicts.
@@ -70,6 +45,7 @@ impl Plan {
             Action::Kill(_)
                 | Action::Stop(_)
                 | Action::Replace(_)
+                | Action::Erase
                 | Action::Settings { .. }
                 | Action::Disk { .. }
         );
@@ -122,6 +98,9 @@ impl Plan {
             Action::Store(_) if self.nodes.store.is_none() => {
                 return Err("there is no database: set nodes.store to postgres".into());
             }
+            Action::Backup { .. } | Action::Restore { .. } if !self.nodes.backups => {
+                return Err("the nodes take no backups: set nodes.backups to true".into());
+            }
             Action::Load(_)
             | Action::Flood(_)
             | Action::Saturate(_)
@@ -133,6 +112,9 @@ impl Plan {
             | Action::Heal
             | Action::Store(_)
             | Action::Scale { .. }
+            | Action::Backup { .. }
+            | Action::Erase
+            | Action::Restore { .. }
             | Action::Wait { .. } => None,
         };
         match node.filter(|node| *node >= self.nodes.count) {
@@ -185,9 +167,10 @@ mod tests {
         criteria:\n- {name: c, measure: {of: open, window: {from: base}}, limit: {at-most: 1}}\n";
 
     #[test]
-    fn what_is_not_built_or_contradicts_is_refused_by_name() {
+    fn what_is_unknown_or_contradicts_is_refused_by_name() {
         for (fault, said) in [
-            ("{backup: {node: 0}}", "`backup` (backups) is not built yet"),
+            ("{backup: {limit-s: 9}}", "set nodes.backups to true"),
+            ("{restore: {limit-s: 9}}", "set nodes.backups to true"),
             ("{limit: {node: 0, cores: 0}}", "from 0.01 to 1024"),
             ("{limit: {node: 2, cores: 1}}", "there is no node 2"),
             ("{disk: {node: 0, late-ms: 1e6}}", "from 0 to 10000"),

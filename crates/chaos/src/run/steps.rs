@@ -104,6 +104,11 @@ async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Resu
                 workers.end().await?;
             }
         }
+        Action::Backup { limit_s } => return back_up(step, *limit_s, stage).await,
+        Action::Restore { limit_s } => {
+            let works = loads.starters.is_some() && loads.workers.is_some();
+            return restore(step, *limit_s, works, stage).await;
+        }
         Action::Request(request) => return ask(step, request, stage).await,
         Action::Wait { until, limit_s } => return wait(step, until, *limit_s, stage).await,
         fault => {
@@ -200,6 +205,7 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
             cluster.heal();
             return Ok(String::new());
         }
+        Action::Erase => return some(cluster.erase()?, "node", "there"),
         Action::Resume => return some(cluster.resume()?, "node", "paused"),
         Action::Start => return some(cluster.start_again()?, "node", "down"),
         Action::Free => return some(cluster.free()?, "disk", "filled"),
@@ -208,10 +214,59 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
         | Action::Saturate(_)
         | Action::StopLoad
         | Action::Workers(_)
+        | Action::Backup { .. }
+        | Action::Restore { .. }
         | Action::Request(_)
         | Action::Wait { .. } => return Ok(String::new()),
     };
     Ok(format!("node {node}"))
+}
+
+async fn back_up(step: &Step, limit_s: f64, stage: &Arc<Stage>) -> anyhow::Result<String> {
+    let backups = lock(&stage.cluster).backups()?;
+    let (created, _) = stage.live.ledger().totals;
+    let begin = Instant::now();
+    let limit = Duration::from_secs_f64(limit_s);
+    let bytes = tokio::task::spawn_blocking(move || backups.take(limit)).await??;
+    let seconds = begin.elapsed().as_secs_f64();
+    let (name, kib) = (&step.name, float(bytes) / 1024.0);
+    stage.note_value(format!("{name}.seconds"), seconds);
+    if created > 0 {
+        let each = kib / float(created);
+        stage.note_value(format!("{name}.kib-per-instance"), each);
+    }
+    Ok(format!("{kib:.0} KiB after {seconds:.2} s"))
+}
+
+/// `works`: there are starters and workers, so that instances can be completed.
+async fn restore(
+    step: &Step,
+    limit_s: f64,
+    works: bool,
+    stage: &Arc<Stage>,
+) -> anyhow::Result<String> {
+    let completed = || stage.live.ledger().totals.1;
+    let (begin, before) = (Instant::now(), completed());
+    let limit = Duration::from_secs_f64(limit_s);
+    let restoring = on_cluster(stage, Cluster::restore).await?;
+    tokio::task::spawn_blocking(move || restoring.wait(limit)).await??;
+    let copied = begin.elapsed().as_secs_f64();
+    on_cluster(stage, Cluster::start_again).await?;
+    while works && completed() == before {
+        anyhow::ensure!(
+            begin.elapsed() < limit,
+            "no instance was completed within {limit_s} s"
+        );
+        tokio::time::sleep(LOOK).await;
+    }
+    let (name, seconds) = (&step.name, begin.elapsed().as_secs_f64());
+    stage.note_values(BTreeMap::from([
+        (format!("{name}.copied-seconds"), copied),
+        (format!("{name}.seconds"), seconds),
+    ]));
+    Ok(format!(
+        "after {seconds:.2} s, {copied:.2} of them for the data"
+    ))
 }
 
 async fn ask(step: &Step, request: &Request, stage: &Arc<Stage>) -> anyhow::Result<String> {

@@ -234,7 +234,7 @@ fn what_cannot_be_done_is_refused_by_name() {
     plan(here, KILLED);
     std::fs::write(
         here.join("backup.yaml"),
-        PLAN.replace("FAULT", "{backup: {node: 0}}"),
+        PLAN.replace("FAULT", "{backup: {limit-s: 9}}"),
     )
     .unwrap();
     for (args, code, said) in [
@@ -251,7 +251,7 @@ fn what_cannot_be_done_is_refused_by_name() {
         (
             &["backup.yaml"],
             2,
-            "backup.yaml: the action `backup` (backups) is not built yet",
+            "the nodes take no backups: set nodes.backups to true",
         ),
         (&["plan.yaml", "--full"], 2, "no full form"),
         (
