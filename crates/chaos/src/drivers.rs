@@ -5,6 +5,7 @@ mod changes;
 mod cores;
 mod disk;
 mod links;
+mod login;
 mod needs;
 mod node;
 mod quota;
@@ -18,11 +19,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use skep_client::Authorization;
+
 use crate::guard::{Guard, Undo};
-use crate::plan::{Nodes, StoreKind, StoreState, Way, Who};
+use crate::http::Rest;
+use crate::plan::{IssuerState, Nodes, StoreKind, StoreState, Way, Who};
 use backups::{Backups, Restoring};
 pub use changes::have_partitions;
 pub(crate) use cores::Confined;
+use login::Login;
 pub use needs::{Need, missing, needs};
 pub use node::Node;
 use store::Store;
@@ -63,6 +68,7 @@ pub struct Cluster {
     nodes: Vec<Node>,
     ways: Ways,
     store: Option<Store>,
+    login: Option<Login>,
     /// The directory of their backups, if they take any.
     backups: Option<PathBuf>,
     guard: Option<SharedGuard>,
@@ -93,11 +99,14 @@ impl Cluster {
         if let Some(directory) = &backups {
             plan.settings.extend(backups::settings(directory));
         }
+        let login = plan.tokens_s.map(Login::start).transpose()?;
+        plan.settings.extend(login.iter().flat_map(Login::settings));
         let (nodes, links) = node::with_ports(&plan, network.nodes, &program, &directory)?;
         let mut cluster = Self {
             nodes,
             ways: Ways::between(links),
             store,
+            login,
             backups,
             guard: Some(guard.clone()),
         };
@@ -117,6 +126,7 @@ impl Cluster {
             nodes: vec![Node::of_others(host)],
             ways: Ways::default(),
             store: None,
+            login: None,
             backups: None,
             guard: None,
         }
@@ -146,7 +156,7 @@ impl Cluster {
     pub fn topology(&self) -> io::Result<Topology> {
         let mut error = io::Error::other("no node is up");
         for node in self.nodes.iter().filter(|node| node.is_up()) {
-            match Topology::of(&node.rest) {
+            match Topology::of(&self.rest(node)) {
                 Ok(topology) => return Ok(topology),
                 Err(why) => error = why,
             }
@@ -349,6 +359,23 @@ impl Cluster {
         store.set(state)
     }
 
+    /// The identity provider is there, or away in some manner.
+    ///
+    /// # Errors
+    /// Callers need no tokens.
+    pub fn set_issuer(&self, state: IssuerState) -> io::Result<()> {
+        let login = self.login.as_ref();
+        let login = login.ok_or_else(|| io::Error::other("callers need no tokens"))?;
+        login.set(state);
+        Ok(())
+    }
+
+    /// What callers show, where they have to.
+    pub fn authorization(&self) -> Option<Authorization> {
+        let login = self.login.as_ref();
+        login.map(|login| login.authorization().clone())
+    }
+
     /// Changes a way. Returns the node that it is about, if it is about one.
     ///
     /// # Errors
@@ -393,6 +420,19 @@ impl Cluster {
         self.nodes.iter().map(|node| node.grpc.clone()).collect()
     }
 
+    /// The REST API of a node, for the run's own questions.
+    fn rest(&self, node: &Node) -> Rest {
+        Rest {
+            address: node.rest.clone(),
+            authorization: self.authorization(),
+        }
+    }
+
+    /// The same of all nodes.
+    pub fn rests(&self) -> Vec<Rest> {
+        self.nodes.iter().map(|node| self.rest(node)).collect()
+    }
+
     /// Addresses of the REST API of all nodes.
     pub fn rest_addresses(&self) -> Vec<String> {
         self.nodes.iter().map(|node| node.rest.clone()).collect()
@@ -405,9 +445,8 @@ impl Cluster {
 }
 
 /// Whether every one of these nodes answers, and all agree on leaders that are spread evenly. Blocks.
-pub fn are_even(rest_addresses: &[String]) -> bool {
-    let all = rest_addresses.iter();
-    let seen: io::Result<Vec<Topology>> = all.map(|address| Topology::of(address)).collect();
-    let count = rest_addresses.len();
+pub fn are_even(rests: &[Rest]) -> bool {
+    let seen: io::Result<Vec<Topology>> = rests.iter().map(Topology::of).collect();
+    let count = rests.len();
     seen.is_ok_and(|seen| seen.iter().all(|topology| topology.is_even(count)))
 }

@@ -17,6 +17,7 @@ mod search_outage;
 mod slow_completion;
 mod slow_disk;
 mod soak;
+mod token_expiry;
 mod worker_outage;
 
 use std::collections::BTreeMap;
@@ -34,7 +35,7 @@ pub struct Experiment {
 }
 
 /// All of them.
-pub const ALL: [Experiment; 18] = [
+pub const ALL: [Experiment; 19] = [
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
     cpu_budget::EXPERIMENT,
@@ -52,6 +53,7 @@ pub const ALL: [Experiment; 18] = [
     slow_completion::EXPERIMENT,
     slow_disk::EXPERIMENT,
     soak::EXPERIMENT,
+    token_expiry::EXPERIMENT,
     worker_outage::EXPERIMENT,
 ];
 

@@ -58,6 +58,9 @@ pub struct Nodes {
     /// They keep what can be searched in a server of this kind. It is away until a step says otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<StoreKind>,
+    /// Callers need a token of an identity provider of the run; each is good for so many seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_s: Option<u64>,
     /// They take backups, to a directory of the run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub backups: bool,
@@ -80,6 +83,7 @@ impl Default for Nodes {
             cores: None,
             quota: None,
             store: None,
+            tokens_s: None,
             backups: false,
         }
     }
@@ -158,6 +162,8 @@ pub enum Action {
     Heal,
     /// The server that the nodes keep secondary storage in is there, or away.
     Store(StoreState),
+    /// The identity provider is there, or away.
+    Issuer(IssuerState),
     /// The cluster is to have so many partitions; done when it has begun with it.
     Scale { partitions: u32 },
     /// A question to a node; `STEP.right` is 1 where the answer has the status that it has to have, `STEP.ms` how long it took.
@@ -231,6 +237,18 @@ pub enum StoreState {
     Slow { delay_ms: u64 },
     /// It lets the nodes not log in.
     WrongPassword,
+}
+
+/// How the identity provider is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IssuerState {
+    /// As it should be.
+    Serves,
+    /// It closes every connection; tokens are renewed nevertheless.
+    Away,
+    /// Tokens are signed with another key from now on.
+    OtherKey,
 }
 
 /// A question.
@@ -321,6 +339,16 @@ impl fmt::Display for StoreState {
     }
 }
 
+impl fmt::Display for IssuerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Serves => "serves",
+            Self::Away => "closes every connection",
+            Self::OtherKey => "signs with another key",
+        })
+    }
+}
+
 impl fmt::Display for Until {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -386,6 +414,7 @@ impl fmt::Display for Action {
             }
             Self::Slow { way, delay_ms } => write!(f, "what is said {way} is {delay_ms} ms late"),
             Self::Store(state) => write!(f, "the database {state}"),
+            Self::Issuer(state) => write!(f, "the identity provider {state}"),
             Self::Cut(way) => write!(f, "what is said {way} is held up"),
             Self::Heal => f.write_str("the network is as before"),
             Self::Scale { partitions } => write!(f, "{partitions} partitions are asked for"),
@@ -417,6 +446,7 @@ impl Action {
             | Self::Cut(_)
             | Self::Heal
             | Self::Store(_)
+            | Self::Issuer(_)
             | Self::Scale { .. } => true,
             Self::Load(_)
             | Self::Flood(_)

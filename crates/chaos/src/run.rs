@@ -210,19 +210,23 @@ async fn on_stage(
     };
     let _confined = Confined::beside(&plan.nodes).context("cores of the clients")?;
     let addresses = cluster.rest_addresses().join(",");
+    let load = LoadArgs {
+        authorization: cluster.authorization(),
+        ..load(&addresses)
+    };
     let cluster = Arc::new(Mutex::new(cluster));
     wait_until_ready(&cluster, directory).await?;
     let id = format!("{}-{}", plan.name, std::process::id());
     let maximum = if plan.needs_maximum() {
         let nodes = lock(&cluster).nodes().iter().map(Seen::of).collect();
-        let measured = maximum::maximum(&addresses, nodes, &id, options.against.is_some()).await;
+        let measured = maximum::maximum(load.clone(), nodes, &id, options.against.is_some()).await;
         Some(measured.context("measuring M")?)
     } else {
         None
     };
     let args = LoadArgs {
         find: plan.looks_for_instances(),
-        ..load(&addresses)
+        ..load
     };
     let live = Live::deploy(args, process(&id)).await?;
     live.audit(&plan.words);
@@ -287,11 +291,11 @@ fn load(addresses: &str) -> LoadArgs {
 async fn wait_until_ready(cluster: &Arc<Mutex<Cluster>>, directory: &Path) -> anyhow::Result<()> {
     let end = Instant::now() + READY;
     loop {
-        let (addresses, died) = {
+        let (rests, died) = {
             let mut cluster = lock(cluster);
-            (cluster.rest_addresses(), cluster.died())
+            (cluster.rests(), cluster.died())
         };
-        if tokio::task::spawn_blocking(move || are_even(&addresses)).await? {
+        if tokio::task::spawn_blocking(move || are_even(&rests)).await? {
             return Ok(());
         }
         anyhow::ensure!(

@@ -141,6 +141,14 @@ impl Issuer {
         self.is_key(Key::Ecdsa(key));
     }
 
+    /// Tokens are signed with another key from now on, and those that there were are good still.
+    pub fn adds_key(&self) {
+        let key = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).expect("a key");
+        let mut before = std::mem::take(&mut self.state().keys);
+        self.is_key(Key::Ecdsa(key));
+        self.state().keys.append(&mut before);
+    }
+
     /// Likewise one for RS256.
     pub fn rotate_to_rsa(&self) {
         let key = RsaKeyPair::generate(KeySize::Rsa2048).expect("a key");

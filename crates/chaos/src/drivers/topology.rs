@@ -6,7 +6,7 @@ use std::io;
 use serde_json::Value;
 
 use super::PATIENCE;
-use crate::http;
+use crate::http::Rest;
 
 /// Leaders by partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,8 +18,8 @@ pub struct Topology {
 impl Topology {
     /// # Errors
     /// The node does not answer, or with something else.
-    pub fn of(rest_address: &str) -> io::Result<Self> {
-        let answer = http::json(rest_address, "GET", "/v2/topology", "", PATIENCE)?;
+    pub fn of(rest: &Rest) -> io::Result<Self> {
+        let answer = rest.json("GET", "/v2/topology", "", PATIENCE)?;
         Ok(Self::read(&answer))
     }
 

@@ -25,6 +25,13 @@ impl Plan {
         if !self.nodes.quota.is_none_or(is_part_of_machine) {
             return Err("nodes: quota: from 0.01 to 1024 cores".into());
         }
+        if !self
+            .nodes
+            .tokens_s
+            .is_none_or(|it| (2..=86_400).contains(&it))
+        {
+            return Err("nodes: tokens-s: from 2 to 86400".into());
+        }
         if self.nodes.cores == Some(0) {
             return Err("nodes: cores: a node needs at least one".into());
         }
@@ -98,6 +105,9 @@ impl Plan {
             Action::Store(_) if self.nodes.store.is_none() => {
                 return Err("there is no database: set nodes.store to postgres".into());
             }
+            Action::Issuer(_) if self.nodes.tokens_s.is_none() => {
+                return Err("there is no identity provider: set nodes.tokens-s".into());
+            }
             Action::Backup { .. } | Action::Restore { .. } if !self.nodes.backups => {
                 return Err("the nodes take no backups: set nodes.backups to true".into());
             }
@@ -111,6 +121,7 @@ impl Plan {
             | Action::Free
             | Action::Heal
             | Action::Store(_)
+            | Action::Issuer(_)
             | Action::Scale { .. }
             | Action::Backup { .. }
             | Action::Erase
@@ -179,6 +190,7 @@ mod tests {
             ("{explode: 1}", "unknown variant `explode`"),
             ("{kill: {node: 1}}", "step f: there is no node 1"),
             ("{fill: {node: 0, leave-mib: 1}}", "set nodes.disk-mib"),
+            ("{issuer: away}", "set nodes.tokens-s"),
             ("{store: stopped}", "set nodes.store to postgres"),
         ] {
             let error = Plan::from_yaml(&PLAN.replace("FAULT", fault)).unwrap_err();

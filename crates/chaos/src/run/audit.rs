@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{Stage, lock};
-use crate::http;
+use crate::http::Rest;
 use crate::probes::float;
 
 /// How long an answer is awaited.
@@ -40,28 +40,30 @@ pub(super) async fn drain(
 
 /// Instances that have not ended; `None` where a node cannot tell.
 async fn of_first_node(stage: &Arc<Stage>, process_id: &str) -> anyhow::Result<Option<u64>> {
-    let Some(address) = addresses(stage).into_iter().next() else {
+    let Some(rest) = rests(stage).into_iter().next() else {
         return Ok(None);
     };
     let id = process_id.to_string();
     let asked = tokio::task::spawn_blocking(move || {
         let filter = json!({ "processDefinitionId": id, "state": "ACTIVE" });
         let body = json!({ "filter": filter, "page": { "limit": 1 } });
-        search(&address, &body)
+        search(&rest, &body)
     });
     let total = |answer: Value| answer.get("page")?.get("totalItems")?.as_u64();
     Ok(asked.await?.ok().and_then(total))
 }
 
-fn addresses(stage: &Stage) -> Vec<String> {
+/// Those of nodes that are up.
+fn rests(stage: &Stage) -> Vec<Rest> {
     let cluster = lock(&stage.cluster);
-    let up = cluster.nodes().iter().filter(|node| node.is_up());
-    up.map(|node| node.rest.clone()).collect()
+    let all = cluster.nodes().iter().zip(cluster.rests());
+    let up = all.filter(|(node, _)| node.is_up());
+    up.map(|(_, rest)| rest).collect()
 }
 
-fn search(address: &str, body: &Value) -> io::Result<Value> {
+fn search(rest: &Rest, body: &Value) -> io::Result<Value> {
     let path = "/v2/process-instances/search";
-    http::json(address, "POST", path, &body.to_string(), LIMIT)
+    rest.json("POST", path, &body.to_string(), LIMIT)
 }
 
 /// What one node knows of the instances.
@@ -101,11 +103,11 @@ pub(super) async fn ask_every_node(stage: &Arc<Stage>, process_id: &str) -> anyh
     );
     stage.note_value("ledger.in-doubt".into(), float(in_doubt));
     stage.note_value("ledger.repeated".into(), float(repeated));
-    let (nodes, id) = (addresses(stage), process_id.to_string());
+    let (nodes, id) = (rests(stage), process_id.to_string());
     let asked = tokio::task::spawn_blocking(move || {
         let each = nodes
             .iter()
-            .map(|address| settled(address, &id, &created, in_doubt));
+            .map(|rest| settled(rest, &id, &created, in_doubt));
         each.collect::<io::Result<Vec<Found>>>()
     });
     let Ok(found) = asked.await? else {
@@ -128,11 +130,11 @@ pub(super) async fn ask_every_node(stage: &Arc<Stage>, process_id: &str) -> anyh
 }
 
 /// Asks until all is well, or nothing changes any more.
-fn settled(address: &str, process_id: &str, created: &[i64], in_doubt: u64) -> io::Result<Found> {
+fn settled(rest: &Rest, process_id: &str, created: &[i64], in_doubt: u64) -> io::Result<Found> {
     let (mut before, mut since) = (None, Instant::now());
     let begin = since;
     loop {
-        let known = match instances(address, process_id) {
+        let known = match instances(rest, process_id) {
             Ok(known) => known,
             // A node that has just started does not answer searches yet.
             Err(_) if begin.elapsed() < LIMIT => {
@@ -153,12 +155,12 @@ fn settled(address: &str, process_id: &str, created: &[i64], in_doubt: u64) -> i
 }
 
 /// All instances of the process, and whether they have ended.
-fn instances(address: &str, process_id: &str) -> io::Result<HashMap<i64, bool>> {
+fn instances(rest: &Rest, process_id: &str) -> io::Result<HashMap<i64, bool>> {
     let mut known = HashMap::new();
     let mut page = json!({ "limit": PAGE });
     loop {
         let answer = search(
-            address,
+            rest,
             &json!({
                 "filter": { "processDefinitionId": process_id },
                 "page": page,

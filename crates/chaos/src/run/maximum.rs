@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use skep_load::Live;
+use skep_load::{Live, LoadArgs};
 
-use super::{load, process};
+use super::process;
 use crate::probes::{Nodes, Seen};
 
 /// How long the nodes are saturated.
@@ -21,12 +21,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Runs instances in a closed loop. Exporters put off a part of their work while the nodes are busy, so that the time that they take
 /// afterwards counts as well.
 pub async fn maximum(
-    addresses: &str,
+    args: LoadArgs,
     nodes: Vec<Seen>,
     id: &str,
     of_others: bool,
 ) -> anyhow::Result<f64> {
-    let live = Live::deploy(load(addresses), process(&format!("{id}-maximum"))).await?;
+    let live = Live::deploy(args, process(&format!("{id}-maximum"))).await?;
     let begin = Instant::now();
     let running = live.saturate()?;
     tokio::time::sleep(LONG).await;

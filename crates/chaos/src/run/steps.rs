@@ -10,7 +10,7 @@ use skep_load::Running;
 use super::sampler::Sampler;
 use super::{Stage, audit, lock};
 use crate::drivers::{Change, Cluster, are_even, have_partitions};
-use crate::http;
+use crate::http::Rest;
 use crate::plan::{Action, Plan, Rate, Request, Step, Until};
 use crate::probes::float;
 use crate::record::{Event, Kind, Record};
@@ -184,10 +184,6 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
             cluster.flush_late(*node, Duration::from_secs_f64(late_ms / 1e3))?;
             *node
         }
-        Action::Scale { partitions } => {
-            cluster.scale(*partitions)?;
-            return Ok(String::new());
-        }
         Action::Slow { way, delay_ms } => {
             let delay = Duration::from_secs_f64(delay_ms / 1e3);
             let node = cluster.change_way(*way, Change::Late(delay))?;
@@ -197,19 +193,34 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
             let node = cluster.change_way(*way, Change::Cut)?;
             return Ok(node.map_or_else(String::new, |node| format!("node {node}")));
         }
-        Action::Store(state) => {
-            cluster.set_store(*state)?;
-            return Ok(String::new());
-        }
-        Action::Heal => {
-            cluster.heal();
-            return Ok(String::new());
-        }
+        other => return change_all(other, cluster),
+    };
+    Ok(format!("node {node}"))
+}
+
+/// What is about no single node.
+fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
+    match action {
+        Action::Scale { partitions } => cluster.scale(*partitions)?,
+        Action::Store(state) => cluster.set_store(*state)?,
+        Action::Issuer(state) => cluster.set_issuer(*state)?,
+        Action::Heal => cluster.heal(),
         Action::Erase => return some(cluster.erase()?, "node", "there"),
         Action::Resume => return some(cluster.resume()?, "node", "paused"),
         Action::Start => return some(cluster.start_again()?, "node", "down"),
         Action::Free => return some(cluster.free()?, "disk", "filled"),
-        Action::Load(_)
+        // Of a node, or of the clients.
+        Action::Kill(_)
+        | Action::Stop(_)
+        | Action::Pause(_)
+        | Action::Replace(_)
+        | Action::Fill { .. }
+        | Action::Limit { .. }
+        | Action::Settings { .. }
+        | Action::Disk { .. }
+        | Action::Slow { .. }
+        | Action::Cut(_)
+        | Action::Load(_)
         | Action::Flood(_)
         | Action::Saturate(_)
         | Action::StopLoad
@@ -217,9 +228,9 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
         | Action::Backup { .. }
         | Action::Restore { .. }
         | Action::Request(_)
-        | Action::Wait { .. } => return Ok(String::new()),
-    };
-    Ok(format!("node {node}"))
+        | Action::Wait { .. } => {}
+    }
+    Ok(String::new())
 }
 
 async fn back_up(step: &Step, limit_s: f64, stage: &Arc<Stage>) -> anyhow::Result<String> {
@@ -305,24 +316,27 @@ impl Answer {
     }
 }
 
+/// The port that a request is for.
+fn asked_of(request: &Request, stage: &Stage) -> Option<Rest> {
+    let cluster = lock(&stage.cluster);
+    let mut nodes = cluster.nodes().iter().zip(cluster.rests());
+    let (node, rest) = nodes.find(|(node, _)| node.number == request.node)?;
+    if !request.management {
+        return Some(rest);
+    }
+    Some(Rest {
+        address: node.management.clone(),
+        authorization: None,
+    })
+}
+
 async fn answer(request: &Request, stage: &Arc<Stage>) -> anyhow::Result<io::Result<Answer>> {
-    let address = {
-        let cluster = lock(&stage.cluster);
-        let mut nodes = cluster.nodes().iter();
-        let node = nodes.find(|node| node.number == request.node);
-        let address = node.map(|node| {
-            if request.management {
-                node.management.clone()
-            } else {
-                node.rest.clone()
-            }
-        });
-        address.ok_or_else(|| anyhow::anyhow!("there is no node {}", request.node))?
-    };
+    let rest = asked_of(request, stage);
+    let rest = rest.ok_or_else(|| anyhow::anyhow!("there is no node {}", request.node))?;
     let request = request.clone();
     let asked = tokio::task::spawn_blocking(move || {
         let (method, path) = (&request.method, &request.path);
-        let (status, body) = http::ask(&address, method, path, &request.body, ANSWER)?;
+        let (status, body) = rest.ask(method, path, &request.body, ANSWER)?;
         Ok(Answer { status, body })
     });
     Ok(asked.await?)
@@ -427,8 +441,8 @@ impl Watched {
                 tokio::task::spawn_blocking(move || have_partitions(&addresses, count)).await?
             }
             Until::Even => {
-                let addresses = lock(&stage.cluster).rest_addresses();
-                tokio::task::spawn_blocking(move || are_even(&addresses)).await?
+                let rests = lock(&stage.cluster).rests();
+                tokio::task::spawn_blocking(move || are_even(&rests)).await?
             }
         })
     }

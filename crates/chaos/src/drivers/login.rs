@@ -1,0 +1,85 @@
+//! An identity provider of the run: the nodes let nobody in without a token of it, and the run always has one that is good.
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use serde_json::json;
+use skep_client::Authorization;
+use skep_testbed::issuer::{Behaviour, Issuer, now};
+
+use crate::plan::IssuerState;
+
+/// Who the run is.
+const NAME: &str = "skep-chaos";
+/// For whom the tokens are.
+const AUDIENCE: &str = "skep";
+
+/// See the [module](self).
+pub(super) struct Login {
+    issuer: Issuer,
+    authorization: Authorization,
+    /// Tokens are renewed for as long as it is there.
+    _renewed: Arc<()>,
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Login").finish_non_exhaustive()
+    }
+}
+
+impl Login {
+    /// Its tokens are good for so many seconds, and renewed when half of them are over.
+    pub(super) fn start(seconds: u64) -> io::Result<Self> {
+        let issuer = Issuer::start();
+        let first = Authorization::renewed(&token(&issuer, seconds));
+        let (authorization, renewal) = first.map_err(io::Error::other)?;
+        let renewed = Arc::new(());
+        let (of_thread, wanted): (Issuer, Weak<()>) = (issuer.clone(), Arc::downgrade(&renewed));
+        let half = Duration::from_millis(seconds * 500);
+        std::thread::spawn(move || {
+            while wanted.strong_count() > 0 {
+                std::thread::sleep(half);
+                // A token has no characters that a header cannot hold.
+                let _ = renewal.is(&token(&of_thread, seconds));
+            }
+        });
+        Ok(Self {
+            issuer,
+            authorization,
+            _renewed: renewed,
+        })
+    }
+
+    /// By which nodes ask for its tokens.
+    pub(super) fn settings(&self) -> [(String, String); 6] {
+        [
+            ("authentication.method", "oidc".to_string()),
+            ("authentication.oidc.issuer-uri", self.issuer.uri()),
+            ("authentication.oidc.audiences", AUDIENCE.into()),
+            ("authentication.oidc.clock-skew", "0s".into()),
+            ("authorizations.enabled", "true".into()),
+            ("initialization.default-roles.admin.users", NAME.into()),
+        ]
+        .map(|(name, value)| (format!("camunda.security.{name}"), value))
+    }
+
+    /// The token that is good now, whenever it is asked for.
+    pub(super) fn authorization(&self) -> &Authorization {
+        &self.authorization
+    }
+
+    pub(super) fn set(&self, state: IssuerState) {
+        match state {
+            IssuerState::Serves => self.issuer.behaves(Behaviour::Answers),
+            IssuerState::Away => self.issuer.behaves(Behaviour::HangsUp),
+            IssuerState::OtherKey => self.issuer.adds_key(),
+        }
+    }
+}
+
+fn token(issuer: &Issuer, seconds: u64) -> String {
+    issuer.token(&json!({ "sub": NAME, "aud": AUDIENCE, "exp": now() + seconds }))
+}

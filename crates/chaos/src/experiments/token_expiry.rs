@@ -1,0 +1,147 @@
+//! Tokens live for ten seconds, and some expire while their requests wait.
+
+use super::{Experiment, invariants, ready, settings, step, wait};
+use crate::plan::{
+    Action, Criterion, IssuerState, Limit, Measure, Nodes, Plan, Rate, Request, Step, Take, Until,
+    Wire,
+};
+
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "token-expiry",
+    about: "tokens live for ten seconds, while keys change, the identity provider is away, and requests wait until they have expired",
+    plan,
+};
+
+/// Instances per second, as in the post.
+const RATE: f64 = 300.0;
+/// Seconds that a token is good for.
+const LIVES: u64 = 10;
+/// Seconds for which requests wait. Their tokens have half a life left at least, so that many expire meanwhile; and less than the ten
+/// seconds after which a node gives a request up.
+const WAIT: f64 = 8.0;
+/// Seconds of a window in which the rate is looked at.
+const WINDOW: f64 = 10.0;
+
+fn plan(full: bool) -> Plan {
+    let issuer = |name, after, state| step(name, after, Action::Issuer(state));
+    // Begins a window, and does nothing else: workers work already.
+    let window = |after| step("window", after, Action::Workers(true));
+    let mut steps = vec![
+        step("workers", 0.0, Action::Workers(true)),
+        step("base", 0.0, Action::Load(Rate::PerSecond(RATE))),
+        window(2.0),
+    ];
+    for _ in 0..if full { 50 } else { 2 } {
+        steps.push(window(WINDOW));
+    }
+    steps.push(issuer("other-key", 2.0, IssuerState::OtherKey));
+    steps.push(window(WINDOW));
+    steps.push(issuer("away", 1.0, IssuerState::Away));
+    for _ in 0..if full { 6 } else { 2 } {
+        steps.push(window(WINDOW));
+    }
+    steps.extend([
+        issuer("back", 0.0, IssuerState::Serves),
+        window(5.0),
+        processing("wait", 0.0, "pauseProcessing"),
+        processing("go-on", WAIT, "resumeProcessing"),
+        wait("full", Until::CompletionIs(0.95), 30.0),
+        step("quiet", 5.0, Action::StopLoad),
+        wait("ended", Until::OpenAtMost(0.0), 60.0),
+    ]);
+    let long = if full { 30.0 } else { 8.0 };
+    steps.extend(turn("with", long));
+    steps.extend(asked(false));
+    steps.extend(turn("without", long));
+    steps.extend(turn("without", long));
+    steps.extend(asked(true));
+    steps.extend(turn("with", long));
+    Plan {
+        name: EXPERIMENT.name.into(),
+        hypothesis: "A token is looked at once, when its request arrives: it may expire while the request waits. Keys change and the \
+                     identity provider is away without anybody noticing, and to ask for tokens costs next to nothing."
+            .into(),
+        nodes: Nodes {
+            tokens_s: Some(LIVES),
+            ..Nodes::default()
+        },
+        words: vec!["token".into()],
+        steps,
+        drain_s: 60.0,
+        criteria: criteria().into_iter().chain(invariants()).collect(),
+    }
+}
+
+fn processing(name: &str, after_s: f64, what: &str) -> Step {
+    let request = Request {
+        node: 0,
+        management: true,
+        method: "POST".into(),
+        path: format!("/actuator/partitions/{what}"),
+        body: String::new(),
+        status: 200,
+        says: String::new(),
+    };
+    step(name, after_s, Action::Request(request))
+}
+
+/// As much as the node does for a while.
+fn turn(name: &str, long: f64) -> [Step; 2] {
+    [
+        step(name, 2.0, Action::Saturate(Wire::Http2)),
+        step("turn", long, Action::StopLoad),
+    ]
+}
+
+/// From now on callers are asked for a token, or not.
+fn asked(is: bool) -> [Step; 2] {
+    let open = if is { "false" } else { "true" };
+    let settings = settings(&[("camunda.security.authentication.unprotected-api", open)]);
+    [
+        step("again", 2.0, Action::Settings { node: 0, settings }),
+        ready(),
+    ]
+}
+
+fn criteria() -> Vec<Criterion> {
+    let of = |series: &str, from: &str, to: &str| {
+        let measure = Measure::of(series).take(Take::Mean);
+        measure.between(from, to)
+    };
+    let created = of("created-per-s", "window", "window").across(Take::Min);
+    let completed = |from| {
+        of("completed-per-s", from, "turn")
+            .skip(2.0)
+            .across(Take::Mean)
+    };
+    let waited = Measure::of("create-p99-ms").between("go-on", "quiet");
+    vec![
+        Criterion::new(
+            "requests that are refused for their token",
+            Measure::of("refused-for.token"),
+            Limit::AtMost(0.0),
+            "",
+        ),
+        Criterion::new(
+            "requests have waited while their tokens expired",
+            waited,
+            Limit::AtLeast(WAIT * 1e3 - 500.0),
+            "ms",
+        ),
+        Criterion::new(
+            "creations ÷ rate in ten seconds, the least",
+            created.over(Measure::of("offered-per-s")),
+            Limit::AtLeast(0.95),
+            "×",
+        )
+        .timed()
+        .post("0.47"),
+        Criterion::new(
+            "instances at full load, with tokens ÷ without",
+            completed("with").over(completed("without")),
+            Limit::AtLeast(0.95),
+            "×",
+        )
+        .timed(),
+    ]
+}
