@@ -9,6 +9,7 @@ mod executor_sweep;
 mod exporter_cost;
 mod network_cut;
 mod overload;
+mod query_honesty;
 mod region_loss;
 mod rest_vs_grpc;
 mod rto;
@@ -35,7 +36,7 @@ pub struct Experiment {
 }
 
 /// All of them.
-pub const ALL: [Experiment; 19] = [
+pub const ALL: [Experiment; 20] = [
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
     cpu_budget::EXPERIMENT,
@@ -45,6 +46,7 @@ pub const ALL: [Experiment; 19] = [
     exporter_cost::EXPERIMENT,
     network_cut::EXPERIMENT,
     overload::EXPERIMENT,
+    query_honesty::EXPERIMENT,
     region_loss::EXPERIMENT,
     rest_vs_grpc::EXPERIMENT,
     rto::EXPERIMENT,

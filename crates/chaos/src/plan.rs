@@ -490,12 +490,18 @@ impl Plan {
 
     /// Whether instances have to be looked for once they are created: a criterion is about that.
     pub fn looks_for_instances(&self) -> bool {
+        self.is_about(&["found-", "own-writes"])
+    }
+
+    /// Whether somebody searches at each node all the time: a criterion is about that.
+    pub fn has_readers(&self) -> bool {
+        self.is_about(&["totals-fell", "keys-vanished", "search-p99-ms"])
+    }
+
+    /// Whether a criterion is about a series whose name begins so.
+    fn is_about(&self, series: &[&str]) -> bool {
         let mut measures = self.criteria.iter().map(|criterion| &criterion.measure);
-        measures.any(|measure| {
-            ["found-", "own-writes"]
-                .iter()
-                .any(|it| measure.of.starts_with(it))
-        })
+        measures.any(|measure| series.iter().any(|it| measure.of.starts_with(it)))
     }
 
     /// The ways that its steps change.

@@ -3,10 +3,12 @@
 mod clients;
 mod machine;
 mod nodes;
+mod searches;
 
 pub use clients::Clients;
 pub use machine::{Calibration, Machine, calibrate, own_memory};
 pub use nodes::{Nodes, Seen};
+pub use searches::{Reader, Searches};
 
 /// Counts are far below 2^53.
 #[allow(clippy::cast_precision_loss)]

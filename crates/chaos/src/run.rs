@@ -2,6 +2,7 @@
 
 mod audit;
 mod maximum;
+mod readers;
 mod sampler;
 mod steps;
 

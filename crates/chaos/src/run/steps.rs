@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use skep_load::Running;
 
+use super::readers::Readers;
 use super::sampler::Sampler;
 use super::{Stage, audit, lock};
 use crate::drivers::{Change, Cluster, are_even, have_partitions};
@@ -40,6 +41,9 @@ pub(super) async fn carry_out(
     tell: &(dyn Fn(&Event) + Sync),
 ) -> anyhow::Result<Record> {
     let sampler = Sampler::start(&stage);
+    let readers = plan
+        .has_readers()
+        .then(|| Readers::start(&stage, process_id));
     let mut loads = Loads::default();
     for step in &plan.steps {
         tokio::time::sleep(Duration::from_secs_f64(step.after_s)).await;
@@ -59,6 +63,9 @@ pub(super) async fn carry_out(
     audit::drain(&stage, process_id, Duration::from_secs_f64(plan.drain_s)).await?;
     if let Some(workers) = loads.workers.take() {
         workers.end().await?;
+    }
+    if let Some(readers) = readers {
+        readers.end().await;
     }
     sampler.end().await;
     audit::ask_every_node(&stage, process_id).await?;

@@ -1,0 +1,56 @@
+//! Somebody at each node who searches all the time, and notes each second what came of it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use super::{Stage, lock};
+use crate::probes::{Reader, Searches};
+
+/// Between two searches at a node.
+const PAUSE: Duration = Duration::from_millis(50);
+const NOTE: Duration = Duration::from_secs(1);
+
+/// They search until they are ended.
+pub(super) struct Readers {
+    stop: Arc<AtomicBool>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Readers {
+    pub(super) fn start(stage: &Arc<Stage>, process_id: &str) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let all = Arc::new(Mutex::new(Searches::default()));
+        let rests = lock(&stage.cluster).rests();
+        let mut tasks = Vec::new();
+        for rest in rests {
+            let (stop, all, id) = (stop.clone(), all.clone(), process_id.to_string());
+            tasks.push(tokio::task::spawn_blocking(move || {
+                let mut reader = Reader::default();
+                while !stop.load(Ordering::Relaxed) {
+                    let (looked, took) = reader.look(&rest, &id);
+                    lock(&all).count(&mut reader, looked, took);
+                    std::thread::sleep(PAUSE);
+                }
+            }));
+        }
+        let (stopped, stage) = (stop.clone(), Arc::clone(stage));
+        tasks.push(tokio::spawn(async move {
+            while !stopped.load(Ordering::Relaxed) {
+                tokio::time::sleep(NOTE).await;
+                let values = lock(&all).take();
+                stage.note_values(values);
+            }
+        }));
+        Self { stop, tasks }
+    }
+
+    pub(super) async fn end(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for task in self.tasks {
+            let _ = task.await;
+        }
+    }
+}
