@@ -51,6 +51,7 @@ pub fn of(entity: &Entity) -> Option<Access> {
         ),
         "process_instance"
         | "element_instance"
+        | "element_duration"
         | "incident"
         | "job"
         | "message_subscription"
@@ -123,6 +124,7 @@ pub fn owned(entity: &Entity) -> Option<Owned> {
         "process_definition"
         | "process_instance"
         | "element_instance"
+        | "element_duration"
         | "incident"
         | "job"
         | "message_subscription"

@@ -7,6 +7,7 @@ mod correlated_message_subscription;
 mod decision_definition;
 mod decision_instance;
 mod decision_requirements;
+mod element_duration;
 mod element_instance;
 mod event_wait;
 mod form;
@@ -30,6 +31,7 @@ pub use correlated_message_subscription::CORRELATED_MESSAGE_SUBSCRIPTION;
 pub use decision_definition::DECISION_DEFINITION;
 pub use decision_instance::DECISION_INSTANCE;
 pub use decision_requirements::DECISION_REQUIREMENTS;
+pub use element_duration::{ELEMENT_DURATION, ELEMENT_DURATION_COUNTS, ELEMENT_DURATION_SPAN};
 pub use element_instance::{ELEMENT_INSTANCE, ELEMENT_TYPES};
 pub use event_wait::EVENT_WAIT;
 pub use form::FORM;
@@ -52,7 +54,7 @@ pub use variable::{PREVIEW, VARIABLE};
 use crate::entity::{Entity, same};
 
 /// All of them, in the order of their numbers in a store.
-pub static ALL: [&Entity; 29] = [
+pub static ALL: [&Entity; 30] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
     &ELEMENT_INSTANCE,
@@ -82,6 +84,7 @@ pub static ALL: [&Entity; 29] = [
     &MAPPING_RULE,
     &AUTHORIZATION,
     &MEMBER,
+    &ELEMENT_DURATION,
 ];
 
 /// The place of an entity in [`ALL`]; for one that is not there the code does not compile.

@@ -37,7 +37,7 @@ pub enum Leaves {
 }
 
 /// One field of an entity; its API name is that of its column.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Field {
     pub name: &'static str,
     pub kind: Kind,
@@ -69,6 +69,8 @@ pub enum Merged {
     Added,
     /// The greater one stays.
     Greatest,
+    /// The lesser one stays.
+    Least,
 }
 
 impl Merged {
@@ -77,6 +79,7 @@ impl Merged {
         match (self, before.as_int(), given.as_int()) {
             (Merged::Added, Some(a), Some(b)) => Value::Int(a.saturating_add(b)),
             (Merged::Greatest, Some(a), Some(b)) => Value::Int(a.max(b)),
+            (Merged::Least, Some(a), Some(b)) => Value::Int(a.min(b)),
             _ => given,
         }
     }
@@ -314,6 +317,12 @@ impl Field {
     /// See [`Merged::Greatest`].
     pub const fn greatest(mut self) -> Field {
         self.merged = Merged::Greatest;
+        self
+    }
+
+    /// See [`Merged::Least`].
+    pub const fn least(mut self) -> Field {
+        self.merged = Merged::Least;
         self
     }
 

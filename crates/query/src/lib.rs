@@ -10,6 +10,7 @@
 pub mod access;
 pub mod answer;
 mod cursor;
+pub mod durations;
 pub mod entities;
 mod entity;
 mod everything;
@@ -27,6 +28,7 @@ mod value;
 mod wire;
 
 pub use cursor::Cursor;
+pub use durations::Durations;
 pub use entity::{Entity, Field, Indexed, Kind, Leaves, Merged, Ops, RelatedFilter};
 pub use groups::{Groups, Measure};
 pub use parse::{BadRequest, key, search};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use skep_protocol::Key;
 use skep_protocol::value::HistoryDeletionValue;
-use skep_query::{Entity, Value, entities};
+use skep_query::{Durations, Entity, Value, entities};
 
 /// An incident begins or ends: it counts for its element instance and for everything around it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -139,6 +139,36 @@ pub struct Ended {
     pub terminated: i64,
 }
 
+/// An element of a definition, and a day on which instances of it were completed: its first millisecond.
+pub type OnDay = (At, i64);
+
+/// How long the instances took of one element on one day.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lasted {
+    /// The key of the row.
+    pub id: String,
+    pub process_id: Value,
+    pub tenant: Value,
+    pub element_id: Arc<str>,
+    pub durations: Durations,
+}
+
+/// How long elements took that were completed.
+#[derive(Debug, Default)]
+pub struct Took {
+    pub lasted: FxHashMap<OnDay, Lasted>,
+    /// Those of which only the store knows how long they took.
+    pub lasting: Vec<Lasting>,
+}
+
+/// An element instance was completed that began before the window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lasting {
+    pub key: Key,
+    pub on: OnDay,
+    pub ended: i64,
+}
+
 /// A new row that takes something from a row of another entity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Completion {
@@ -166,6 +196,7 @@ pub struct Changes {
     /// Sequence flows that process instances took: their ids.
     flows: FxHashMap<(Key, At), Arc<str>>,
     pub ended: FxHashMap<At, Ended>,
+    pub took: Took,
     /// Items of lists that are variables, by scope and name: their places and new values.
     pub elements: FxHashMap<(Key, Arc<str>), BTreeMap<u32, String>>,
     pub incidents: Vec<IncidentDelta>,
@@ -195,6 +226,7 @@ impl Default for Changes {
             rows: entities::ALL.into_iter().map(Rows::new).collect(),
             flows: FxHashMap::default(),
             ended: FxHashMap::default(),
+            took: Took::default(),
             elements: FxHashMap::default(),
             incidents: Vec::new(),
             completions: Vec::new(),
@@ -229,6 +261,8 @@ impl Changes {
         }
         self.flows.clear();
         self.ended.clear();
+        self.took.lasted.clear();
+        self.took.lasting.clear();
         self.elements.clear();
         self.incidents.clear();
         self.completions.clear();

@@ -5,6 +5,7 @@ mod batch_operation;
 mod cluster_variable;
 mod decision_definition;
 mod decision_instance;
+mod element_duration;
 mod element_instance;
 mod event_wait;
 mod global_task_listener;

@@ -3,6 +3,7 @@
 //! What the window knows itself is taken from there; the rest is looked up, many rows at a time.
 
 mod batches;
+mod durations;
 mod incidents;
 mod lists;
 mod merged;
@@ -42,6 +43,7 @@ pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetEr
     versions::settle(changes, stored)?;
     complete(changes, stored)?;
     lists::settle(changes, stored)?;
+    durations::settle(changes, stored)?;
     merged::settle(changes, stored)?;
     batches::settle(changes, stored)?;
     incidents::settle(changes, stored)

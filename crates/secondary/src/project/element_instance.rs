@@ -6,7 +6,7 @@ use skep_protocol::value::ProcessInstanceValue;
 use skep_query::Value;
 use skep_query::entities::ELEMENT_INSTANCE;
 
-use super::{Projection, key, word};
+use super::{Projection, element_duration, key, word};
 use crate::changes::{Ended, set};
 use crate::definitions::Location;
 
@@ -68,6 +68,9 @@ pub fn ended(
             Intent::ElementCompleted => ended.completed += 1,
             _ => ended.terminated += 1,
         }
+    }
+    if intent == Intent::ElementCompleted {
+        element_duration::completed(to, record, at);
     }
     set!(to.changes, ELEMENT_INSTANCE, record.key, {
         "state": super::process_instance::end_state(intent),

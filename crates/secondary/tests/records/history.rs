@@ -111,6 +111,7 @@ fn what_has_ended_leaves_with_all_that_belongs_to_it() {
         &entities::MESSAGE_SUBSCRIPTION,
         &entities::DECISION_INSTANCE,
         &entities::JOB_STATISTICS,
+        &entities::ELEMENT_DURATION,
         &entities::USAGE,
     ] {
         assert!(count(&kept, entity) > 0, "{}", entity.title);

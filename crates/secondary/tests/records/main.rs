@@ -7,6 +7,7 @@ mod embedded {
 
     mod audit_log;
     mod batch_states;
+    mod element_durations;
     mod entities;
     mod fuzz;
     mod history;
@@ -25,6 +26,7 @@ mod postgres {
 
     mod audit_log;
     mod batch_states;
+    mod element_durations;
     mod entities;
     mod fuzz;
     mod history;
@@ -46,6 +48,7 @@ mod opensearch {
 
     mod audit_log;
     mod batch_states;
+    mod element_durations;
     mod entities;
     mod fuzz;
     mod history;
@@ -68,6 +71,7 @@ mod elasticsearch {
 
     mod audit_log;
     mod batch_states;
+    mod element_durations;
     mod entities;
     mod fuzz;
     mod history;

@@ -1,0 +1,54 @@
+//! How long elements of a definition took that were completed, day by day: how many took about as long as each other.
+
+use crate::durations::COUNTS;
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
+
+/// Milliseconds that one row counts.
+pub const ELEMENT_DURATION_SPAN: i64 = 86_400_000;
+
+/// Columns before the counts.
+const BEFORE: usize = 8;
+
+/// The column of the first count; the others follow.
+pub const ELEMENT_DURATION_COUNTS: usize = BEFORE;
+
+#[allow(clippy::indexing_slicing)] // The compiler evaluates it.
+const fn fields() -> [Field; BEFORE + COUNTS.len()] {
+    const NONE: Field = Field::new("", Kind::Int, Ops::NONE);
+    let mut fields = [NONE; BEFORE + COUNTS.len()];
+    let own = [
+        // All of what a row is about, in one text.
+        Field::new("id", Kind::Text, Ops::NONE).hidden(),
+        Field::new("startTime", Kind::Time, Ops::ORDERED),
+        Field::new("processDefinitionKey", Kind::Key, Ops::PLAIN),
+        Field::new("processDefinitionId", Kind::Text, Ops::PLAIN),
+        Field::new("tenantId", Kind::Text, Ops::PLAIN),
+        Field::new("elementId", Kind::Text, Ops::PLAIN),
+        // Milliseconds.
+        Field::new("shortest", Kind::Int, Ops::NONE).least(),
+        Field::new("longest", Kind::Int, Ops::NONE).greatest(),
+    ];
+    let mut at = 0;
+    while at < BEFORE {
+        fields[at] = own[at];
+        at += 1;
+    }
+    while at < BEFORE + COUNTS.len() {
+        fields[at] = Field::new(COUNTS[at - BEFORE], Kind::Int, Ops::NONE).added();
+        at += 1;
+    }
+    fields
+}
+
+static FIELDS: [Field; BEFORE + COUNTS.len()] = fields();
+
+pub static ELEMENT_DURATION: Entity = Entity {
+    title: "Element Duration",
+    table: "element_duration",
+    fields: &FIELDS,
+    related: &[],
+    items: &[],
+    indices: &[&["startTime"], &["processDefinitionKey", "startTime"]],
+    everywhere: false,
+    leaves: Leaves::At("startTime"),
+};
