@@ -31,6 +31,7 @@ use super::{RestBody, encode, sight};
 use crate::call::FrontEnd;
 
 mod diagnosis;
+mod durations;
 pub mod identity;
 pub mod job_statistics;
 pub mod related;
@@ -97,6 +98,7 @@ pub enum What {
     WaitStates(Search),
     WaitingStates(Key),
     Diagnosis(Key),
+    Durations(Key),
     WaitStateStatistics(Key),
     CallHierarchy(Key),
     SequenceFlows(Key),
@@ -371,6 +373,7 @@ pub async fn respond(
         What::WaitStates(search) => encode::json(ask.wait_states(&search).await?),
         What::WaitingStates(key) => encode::json(ask.waiting_states(key).await?),
         What::Diagnosis(key) => encode::json(ask.diagnosis(key).await?),
+        What::Durations(key) => encode::json(ask.durations(key).await?),
         What::WaitStateStatistics(key) => encode::json(ask.wait_state_statistics(key).await?),
         What::Statistics(asked) => encode::json(ask.statistics(asked).await?),
         What::JobStatistics(asked) => encode::json(ask.job_statistics(asked).await?),
@@ -426,6 +429,17 @@ fn text_of<'r>(entity: &Entity, row: &'r Row, field: &str) -> Option<&'r Arc<str
 
 fn narrowed(search: &mut Search, sight: &Sight) -> Result<Narrowed, Problem> {
     access::narrow(search, sight).map_err(|error| invalid(error.to_string()))
+}
+
+/// Whether the caller may see rows of an entity that belong to this one, which has the id that they have.
+fn is_granted(sight: &Sight, entity: &Entity, (owner, row): (&Entity, &Row)) -> bool {
+    let (Some(grants), Some(access::Access::By(column, permissions))) =
+        (sight.grants.as_ref(), access::of(entity))
+    else {
+        return sight.grants.is_none();
+    };
+    let id = text_of(owner, row, column);
+    id.is_some_and(|id| permissions.iter().any(|it| grants.allows(*it, id)))
 }
 
 /// It is there, and the caller may not see it.

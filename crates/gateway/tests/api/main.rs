@@ -11,6 +11,7 @@ mod deployment_check;
 mod described;
 mod diagnosis;
 mod documents;
+mod durations;
 mod fake;
 mod grpc;
 mod http;

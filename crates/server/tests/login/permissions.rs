@@ -26,9 +26,10 @@ use super::{Server, exchange};
 type Answer = (u16, Value);
 
 /// Operations that are not in the documentation, or stand beside those of the API.
-const OTHER: [&str; 9] = [
+const OTHER: [&str; 10] = [
     "getClusterStatus",
     "getPulse",
+    "getProcessDefinitionDurations",
     "getJobTypes",
     "getNodeStates",
     "streamJobs",

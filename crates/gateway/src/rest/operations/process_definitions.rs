@@ -3,7 +3,8 @@
 use skep_protocol::command::{Need, On};
 use skep_protocol::{Key, grants};
 use skep_query::entities::{
-    ELEMENT_INSTANCE, FORM, MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION, PROCESS_INSTANCE, VARIABLE,
+    ELEMENT_DURATION, ELEMENT_INSTANCE, FORM, MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION,
+    PROCESS_INSTANCE, VARIABLE,
 };
 
 use super::rows::operations;
@@ -45,5 +46,9 @@ operations! { "Process definitions":
     POST "/v2/process-definitions/{processDefinitionKey}/variable-names/search" (processDefinitionKey: Key) searchProcessDefinitionVariableNames {
         does: Query(VARIABLE) = |call| statistics::variable_names(call.text, processDefinitionKey),
         needs: Need::Filters(grants![ProcessDefinition: ReadProcessInstance]),
+    }
+    GET "/skep/v1/process-definitions/{processDefinitionKey}/durations" (processDefinitionKey: Key) getProcessDefinitionDurations {
+        does: Query(ELEMENT_DURATION) = |_| Ok(What::Durations(processDefinitionKey)),
+        needs: Need::AnyOf(grants![ProcessDefinition: ReadProcessInstance], On::Found),
     }
 }

@@ -2,17 +2,18 @@
 //!
 //! The waits are those of [`waiting`](super::waiting). A job waits for a worker, and all nodes are asked whether one asks for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value as Json, json};
 use skep_protocol::{Key, TenantId};
 use skep_query::entities::PROCESS_INSTANCE;
-use skep_query::{Value, parse_time, render_time};
+use skep_query::{Row, Value, parse_time, render_time};
 use skep_service::Work;
 
 use super::Ask;
+use super::durations::{ByElement, usual};
 use super::waiting::{Waiting, Waits};
 use crate::rest::problem::Problem;
 
@@ -77,9 +78,19 @@ impl Ask<'_> {
         let tenant = tenant.and_then(Value::as_text).unwrap_or_default();
         let work = self.front.broker.work().await;
         let asked = Asked::of(&work, &TenantId::new(tenant));
+        let usually = self.usually(&process, &elements).await?;
         let mut items: Vec<(u8, Json)> = Vec::new();
         for Waiting { who, waits_for } in elements {
-            items.extend(findings(&who, waits_for, &asked));
+            let of_element = findings(&who, waits_for, &asked).into_iter();
+            let usual_ms = usual_ms(&who, &usually);
+            let started = who.get("since").cloned().unwrap_or_default();
+            items.extend(of_element.map(|(rank, mut item)| {
+                if let Some(item) = item.as_object_mut() {
+                    item.insert("started".into(), started.clone());
+                    item.insert("usualMs".into(), json!(usual_ms));
+                }
+                (rank, item)
+            }));
         }
         items.sort_by(|(a, one), (b, other)| {
             let since = |item: &Json| item["since"].as_str().map(str::to_string);
@@ -88,6 +99,31 @@ impl Ask<'_> {
         let items: Vec<Json> = items.into_iter().map(|(_, item)| item).collect();
         Ok(json!({"items": items, "hasMore": has_more}).to_string())
     }
+
+    /// How long the elements took in other instances of this version of the process.
+    async fn usually(&mut self, process: &Row, elements: &[Waiting]) -> Result<ByElement, Problem> {
+        let definition = process.get(const { PROCESS_INSTANCE.column("processDefinitionKey") });
+        let definition = definition.and_then(Value::as_int).map(Key);
+        let ids: BTreeSet<&str> = elements.iter().filter_map(|it| element(&it.who)).collect();
+        match definition {
+            Some(definition) if !ids.is_empty() => {
+                let ids = ids.into_iter().map(Value::text).collect();
+                self.durations_of(definition, Some(ids)).await
+            }
+            _ => Ok(ByElement::new()),
+        }
+    }
+}
+
+/// Whose durations are counted under its id: a multi-instance body has the id of what it repeats.
+fn element(who: &Map<String, Json>) -> Option<&str> {
+    let kind = who.get("type")?.as_str()?;
+    let is_counted = kind != "PROCESS" && kind != "MULTI_INSTANCE_BODY";
+    who.get("elementId")?.as_str().filter(|_| is_counted)
+}
+
+fn usual_ms(who: &Map<String, Json>, usually: &ByElement) -> Option<i64> {
+    usually.get(element(who)?).and_then(usual)
 }
 
 /// The reasons why one element waits. An incident says all that its job would say.

@@ -1,0 +1,139 @@
+//! How long the elements of a process definition usually take. An addition of our own.
+//!
+//! The store counts completed element instances by day, by how long they took: a question adds up a few small rows per element, however
+//! many instances there were.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value as Json, json};
+use skep_protocol::Key;
+use skep_query::entities::{
+    ELEMENT_DURATION, ELEMENT_DURATION_COUNTS, ELEMENT_DURATION_SPAN, PROCESS_DEFINITION,
+};
+use skep_query::{Condition, Durations, Groups, Measure, Op, Query, Row, Search, Value, durations};
+
+use super::{Ask, is_granted, not_found, refused, unexpected};
+use crate::rest::problem::Problem;
+
+/// What is counted: four weeks, in which each weekday is there as often, and what was usual in spring is forgotten in summer.
+const DAYS: i64 = 28;
+
+/// With fewer, one that took long makes what is usual.
+const ENOUGH: i64 = 20;
+
+/// Elements that are looked for by name.
+const MAX_ELEMENTS: usize = 500;
+
+const DEFINITION: usize = ELEMENT_DURATION.column("processDefinitionKey");
+const ELEMENT: usize = ELEMENT_DURATION.column("elementId");
+const START: usize = ELEMENT_DURATION.column("startTime");
+
+/// By element.
+pub(super) type ByElement = BTreeMap<Arc<str>, Durations>;
+
+/// As long as 19 of 20 took. The median would call every second wait a long one; a longest wait of all would be a single accident.
+/// `None`: too few are known.
+pub(super) fn usual(durations: &Durations) -> Option<i64> {
+    (durations.count() >= ENOUGH)
+        .then(|| durations.percentile(95))
+        .flatten()
+}
+
+impl Ask<'_> {
+    pub(super) async fn durations(&mut self, definition: Key) -> Result<String, Problem> {
+        let entity = &PROCESS_DEFINITION;
+        let get = Query::Get {
+            entity,
+            key: definition,
+        };
+        let row = match self.whole_answer(get).await? {
+            skep_query::Answer::Row(row) => row.filter(|row| !self.sight.is_foreign(entity, row)),
+            other => return Err(unexpected(&other)),
+        };
+        let Some(row) = row else {
+            return Err(not_found(entity, definition));
+        };
+        if !is_granted(&self.sight, &ELEMENT_DURATION, (entity, &row)) {
+            return Err(refused(&ELEMENT_DURATION));
+        }
+        let found = self.durations_of(definition, None).await?;
+        let elements = found.iter().map(|(element, durations)| {
+            json!({
+                "elementId": element,
+                "count": durations.count(),
+                "p50Ms": durations.percentile(50),
+                "p95Ms": durations.percentile(95),
+            })
+        });
+        Ok(json!({"elements": elements.collect::<Vec<Json>>()}).to_string())
+    }
+
+    /// Of all elements, or of these.
+    pub(super) async fn durations_of(
+        &mut self,
+        definition: Key,
+        elements: Option<Vec<Value>>,
+    ) -> Result<ByElement, Problem> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = i64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(i64::MAX);
+        let is = |field: usize, op: Op| Condition::Field { field, op };
+        let since = now.saturating_sub(DAYS * ELEMENT_DURATION_SPAN);
+        let mut filter = vec![
+            is(DEFINITION, Op::Eq(Value::Int(definition.0))),
+            is(START, Op::Gte(Value::Int(since))),
+        ];
+        if let Some(mut elements) = elements {
+            elements.truncate(MAX_ELEMENTS);
+            filter.push(is(ELEMENT, Op::In(elements)));
+        }
+        let counts = (0..durations::COUNTS.len()).map(|at| ELEMENT_DURATION_COUNTS + at);
+        let ends = [
+            Measure::Least(const { ELEMENT_DURATION.column("shortest") }),
+            Measure::Most(const { ELEMENT_DURATION.column("longest") }),
+        ];
+        let groups = Groups {
+            search: Search::all(&ELEMENT_DURATION, filter, 0),
+            by: vec![ELEMENT],
+            span: None,
+            measures: ends.into_iter().chain(counts.map(Measure::Sum)).collect(),
+        };
+        let rows = self.rows(Query::Groups(groups)).await?;
+        Ok(rows.iter().filter_map(of_row).collect())
+    }
+}
+
+fn of_row(row: &Row) -> Option<(Arc<str>, Durations)> {
+    let [Value::Text(element), shortest, longest, counted @ ..] = row.as_slice() else {
+        return None;
+    };
+    let mut counts = [0; durations::COUNTS.len()];
+    for (count, value) in counts.iter_mut().zip(counted) {
+        *count = value.as_int().unwrap_or_default();
+    }
+    let durations = Durations {
+        shortest: shortest.as_int()?,
+        longest: longest.as_int()?,
+        counts,
+    };
+    Some((Arc::clone(element), durations))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_usual_needs_some_that_took_as_long() {
+        let mut durations = Durations::default();
+        for n in 1..=ENOUGH {
+            assert_eq!(usual(&durations), None, "{n}");
+            durations.add(60_000);
+        }
+        assert_eq!(usual(&durations), Some(60_000));
+        // One accident in many does not make what is usual.
+        durations.add(3_600_000);
+        assert!(usual(&durations).unwrap() < 100_000);
+    }
+}
