@@ -2,11 +2,11 @@
 import { expect, test } from "vitest";
 import type { Finding } from "../api/instances";
 import { asKey } from "../api/keys";
-import { causeOf, placesOf } from "./causes";
+import { causeOf, isLate, lateIn, placesOf } from "./causes";
 
 const NOW = Date.parse("2026-11-23T12:00:00Z");
 const finding = (cause: string, facts: Record<string, unknown> = {}, remedy: string | null = null, key = "1"): Finding =>
-  ({ elementInstanceKey: asKey(key), elementId: "charge", elementName: "Charge", type: "SERVICE_TASK", since: "2026-11-23T11:00:00Z", cause, facts, remedy }) as Finding;
+  ({ elementInstanceKey: asKey(key), elementId: "charge", elementName: "Charge", type: "SERVICE_TASK", since: "2026-11-23T11:00:00Z", started: "2026-11-23T11:00:00Z", usualMs: null, cause, facts, remedy }) as Finding;
 const said = (found: Finding) => {
   const { sentence, detail } = causeOf(found, NOW);
   return [sentence, detail];
@@ -53,4 +53,24 @@ test("what a later server says is told as it is", () => {
 test("what holds one element up stands together, in the server's order", () => {
   const [stuck, message, timer] = [finding("INCIDENT", {}, null, "2"), finding("MESSAGE"), finding("TIMER")];
   expect(placesOf([stuck, message, timer]).map(({ key, findings }) => [key, findings])).toEqual([["2", [stuck]], ["1", [message, timer]]]);
+});
+
+test("what waits longer than nearly all before it says so, and an incident says more", () => {
+  const late = (cause: string, usualMs: number | null) => isLate({ ...finding(cause), usualMs }, NOW);
+  expect([late("JOB_WAITS", null), late("JOB_WAITS", 3_600_000), late("JOB_WAITS", 3_599_999), late("INCIDENT", 1)]).toEqual([false, false, true, false]);
+  expect(causeOf({ ...finding("TIMER", { dueDate: "2026-11-23T11:30:00Z" }), usualMs: 1_800_000 }, NOW)).toMatchObject({
+    tone: "waiting", late: "Longer than usual: 1 h so far, mostly done within 30 min",
+  });
+  expect(causeOf({ ...finding("TIMER", {}), usualMs: 7_200_000 }, NOW)).toMatchObject({ tone: "active" });
+});
+
+test("seconds are not late, however quick it usually is", () => {
+  const young = { ...finding("JOB_WAITS"), started: "2026-11-23T11:59:51Z", usualMs: 3 };
+  expect([isLate(young, NOW), isLate(young, NOW + 2_000)]).toEqual([false, true]);
+});
+
+const of = (key: string, cause: string): Finding => ({ ...finding(cause, {}, null, key), usualMs: 60_000 });
+
+test("on a drawing instances count, not what each of them waits for", () => {
+  expect([...lateIn([of("1", "MESSAGE"), of("1", "TIMER"), of("2", "MESSAGE"), of("3", "INCIDENT")], NOW)]).toEqual([["charge", 2]]);
 });

@@ -2,7 +2,7 @@
 import type { Finding } from "../api/instances";
 import { type IncidentKey, type InstanceKey, type JobKey, asKey } from "../api/keys";
 import { text } from "../text";
-import { exact, fromNow } from "../text/format";
+import { exact, fromNow, span } from "../text/format";
 import { countIn, stringIn, stringsIn } from "./fields";
 
 const t = text.instance;
@@ -14,11 +14,32 @@ export interface Cause {
   detail?: string;
   remedy?: string;
   since: string | null | undefined;
+  /** It waits longer than elements like it usually take. */
+  late?: string;
   incident?: { key: IncidentKey; job: JobKey | undefined };
   called?: InstanceKey;
 }
 
-type Said = Omit<Cause, "remedy" | "since">;
+type Said = Omit<Cause, "remedy" | "since" | "late">;
+
+/** What is only some seconds late needs nobody, however quick it usually is. */
+const SOON = 10_000;
+
+/** Whether its element waits longer than 19 of 20 of its kind took. An incident says more than that. */
+export function isLate({ cause, started, usualMs }: Pick<Finding, "cause" | "started" | "usualMs">, now: number): boolean {
+  if (cause === "INCIDENT" || started === null || usualMs === null) return false;
+  return now - Date.parse(started) > Math.max(usualMs, SOON);
+}
+
+/** The elements that wait longer than usual: of each, how many instances do. */
+export function lateIn(findings: readonly Finding[], now: number): ReadonlyMap<string, number> {
+  const late = new Map<string, Set<string>>();
+  for (const finding of findings) {
+    const { elementId: id, elementInstanceKey: key } = finding;
+    if (id !== null && isLate(finding, now)) late.set(id, (late.get(id) ?? new Set()).add(key));
+  }
+  return new Map([...late].map(([id, keys]) => [id, keys.size]));
+}
 
 function job({ cause, facts }: Finding, now: number): Said {
   const type = stringIn(facts, "type") ?? "?";
@@ -87,7 +108,9 @@ function said(finding: Finding, now: number): Said {
 export function causeOf(finding: Finding, now: number): Cause {
   const cause = said(finding, now);
   const remedy = cause.incident !== undefined || cause.called !== undefined ? undefined : (finding.remedy ?? undefined);
-  return { ...cause, remedy, since: finding.since };
+  if (!isLate(finding, now)) return { ...cause, remedy, since: finding.since };
+  const late = t.causes.late(span(now - Date.parse(finding.started ?? "")), span(finding.usualMs ?? 0));
+  return { ...cause, tone: "waiting", late, remedy, since: finding.since };
 }
 
 /** An element instance with all that holds it up. */

@@ -144,6 +144,7 @@ function said(name: string, mark: Mark | undefined): string {
   if (!mark) return name;
   const parts = [
     [mark.active, text.words.state("ACTIVE")],
+    [Math.min(mark.late ?? 0, mark.active), t.late],
     [mark.incidents, text.words.state("INCIDENT")],
     [mark.completed, text.words.state("COMPLETED")],
     [mark.canceled, text.words.state("TERMINATED")],

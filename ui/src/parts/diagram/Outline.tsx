@@ -41,9 +41,11 @@ export function Outline({ parts, marks, selected, onSelect }: OutlineProps) {
 
 function Counts({ mark }: { mark: Mark | undefined }) {
   if (!mark) return null;
+  const late = mark.active > 0 && (mark.late ?? 0) > 0;
   return (
     <>
-      {mark.active > 0 ? <span className="outline-active figure">{compact(mark.active)}</span> : null}
+      {mark.active > 0 ? <span className={`outline-${late ? "late" : "active"} figure`}>{compact(mark.active)}</span> : null}
+      {late ? <span className="hidden">{text.processes.late}</span> : null}
       {mark.incidents > 0 ? <span className="outline-incident figure">{`! ${compact(mark.incidents)}`}</span> : null}
     </>
   );

@@ -9,6 +9,8 @@ export interface Mark {
   incidents: number;
   completed: number;
   canceled: number;
+  /** Of those that are active: how many wait longer than usual. */
+  late?: number;
 }
 
 type Drawable = Pick<Parts, "canvas" | "overlays" | "registry">;
@@ -19,6 +21,7 @@ const HATCH = "skep-hatch";
 
 const icons = {
   active: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2Z",
+  late: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2Zm-.8 2.500h1.600v3.200l2.300 1.400-.8 1.300-3.100-1.900Z",
   incident: "M8 1.500 15 14H1L8 1.500ZM7.250 6v4h1.500V6h-1.500Zm0 5v1.500h1.500V11h-1.500Z",
   completed: "M6.500 11.600 3 8.100l1.100-1.100 2.400 2.400L12 3.900 13.100 5l-6.600 6.600Z",
   canceled: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2Zm0 1.500c1 0 2 .3 2.700.900L4.400 10.700A4.500 4.500 0 0 1 8 3.500Zm0 9c-1 0-2-.3-2.700-.900l6.300-6.300A4.500 4.500 0 0 1 8 12.500Z",
@@ -43,7 +46,9 @@ function pill(kind: keyof typeof icons, count: number): HTMLElement {
 function counts(mark: Mark, withEnded: boolean): HTMLElement | undefined {
   const row = document.createElement("div");
   row.className = "pills";
-  if (mark.active > 0) row.append(pill("active", mark.active));
+  const late = Math.min(mark.late ?? 0, mark.active);
+  if (mark.active > late) row.append(pill("active", mark.active - late));
+  if (late > 0) row.append(pill("late", late));
   if (mark.incidents > 0) row.append(pill("incident", mark.incidents));
   if (withEnded && mark.completed > 0) row.append(pill("completed", mark.completed));
   if (withEnded && mark.canceled > 0) row.append(pill("canceled", mark.canceled));
@@ -57,6 +62,7 @@ const placeOf = (item: Item): Record<string, number> =>
 const classes = (mark: Mark): string[] => {
   const found: string[] = [];
   if (mark.incidents > 0) found.push("sk-incident");
+  else if (mark.active > 0 && (mark.late ?? 0) > 0) found.push("sk-late");
   else if (mark.active > 0) found.push("sk-active");
   else if (mark.completed > 0) found.push("sk-done");
   else if (mark.canceled > 0) found.push("sk-cancelled");

@@ -1,9 +1,11 @@
 // The model of the instance, with where it is and which way it came.
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { type Instance, everything, flows, instanceCounts } from "../../api/instances";
+import { type Instance, diagnosis, everything, flows, instanceCounts } from "../../api/instances";
 import { xml } from "../../api/xml";
+import { lateIn } from "../../parts/causes";
 import { Diagram, type Ghosts, type Mark } from "../../parts/diagram";
+import { useNow } from "../../parts/now";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
 import { Replay, ReplayButton, useAt } from "./Replay";
@@ -12,6 +14,16 @@ import { useScope } from "./scope";
 
 const NOTHING: ReadonlyMap<string, Mark> = new Map();
 const NONE: ReadonlySet<string> = new Set();
+
+const NONE_LATE: ReadonlyMap<string, number> = new Map();
+
+/** What waits longer than usual; the same map until that is something else, so that nothing is drawn again for nothing. */
+function useLate({ processInstanceKey, state }: Instance): ReadonlyMap<string, number> {
+  const now = useNow();
+  const { data } = useQuery({ ...diagnosis(processInstanceKey), enabled: state === "ACTIVE" });
+  const found = JSON.stringify(data && state === "ACTIVE" ? [...lateIn(data.items, now)] : []);
+  return useMemo(() => (found === "[]" ? NONE_LATE : new Map(JSON.parse(found) as [string, number][])), [found]);
+}
 
 interface DrawingProps {
   instance: Instance;
@@ -31,7 +43,8 @@ export function Drawing({ instance, ghosts, onChoose }: DrawingProps) {
   const past = useQuery({ ...everything(instance.processInstanceKey, atWork), enabled: at !== undefined });
   const moments = useMemo(() => momentsOf(past.data?.items ?? []), [past.data]);
   const before = useMemo(() => (at !== undefined && past.data ? marksAt(past.data.items, at) : undefined), [at, past.data]);
-  const marks = useMemo(() => (count.data ? new Map(count.data.items.map((each) => [each.elementId, each])) : NOTHING), [count.data]);
+  const late = useLate(instance);
+  const marks = useMemo(() => (count.data ? new Map(count.data.items.map((each) => [each.elementId, { ...each, late: late.get(each.elementId) }])) : NOTHING), [count.data, late]);
   const ways = useMemo(() => (taken.data ? new Set(taken.data.items.map((each) => each.elementId)) : NONE), [taken.data]);
   return (
     <div className="drawing">

@@ -1,7 +1,7 @@
 // Why it does not go on: a sentence for each place where it stands, those that need somebody first.
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { ArrowRight, CircleDot, Clock, TriangleAlert } from "lucide-react";
+import { ArrowRight, CircleDot, Clock, ClockAlert, TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { type Instance, diagnosis } from "../../api/instances";
 import { useNow } from "../../parts/now";
@@ -66,9 +66,9 @@ function Place({ place }: { place: Standing }) {
 }
 
 function Sentence({ cause }: { cause: Cause }) {
-  const Icon = icons[cause.tone];
+  const Icon = cause.late === undefined ? icons[cause.tone] : ClockAlert;
   return (
-    <li className={`why-cause ${cause.tone}`}>
+    <li className={`why-cause ${cause.tone}${cause.late === undefined ? "" : " late"}`}>
       <Icon size={16} strokeWidth={2} aria-hidden="true" />
       <div className="why-words">
         <p>
@@ -80,6 +80,7 @@ function Sentence({ cause }: { cause: Cause }) {
             </span>
           ) : null}
         </p>
+        {cause.late ? <p className="why-late">{cause.late}</p> : null}
         {cause.detail ? <p className="why-detail">{cause.detail}</p> : null}
         {cause.remedy ? <p className="muted">{cause.remedy}</p> : null}
       </div>

@@ -35,6 +35,7 @@ export const instance = {
     condition: (expression: string) => `Waits until ${expression}`,
     called: (process: string) => `Waits for the called process ${process}`,
     unknown: (what: string) => `Waits for ${what}`,
+    late: (took: string, usual: string) => `Longer than usual: ${took} so far, mostly done within ${usual}`,
   },
   since: (when: string) => `since ${when}`,
   history: "History",

@@ -10,6 +10,7 @@ export const processes = {
   versionOf: (version: number, tag?: string | null) => (tag ? `Version ${version} (${tag})` : `Version ${version}`),
   state: "State",
   states: { active: "Active", incident: "Incident", completed: "Completed", terminated: "Cancelled" },
+  late: "longer than usual",
   add: "Filter",
   filters: {
     var: "Variable",
