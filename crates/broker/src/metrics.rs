@@ -8,9 +8,11 @@ pub mod nodes;
 mod refresh;
 mod starts;
 mod tally;
+mod totals;
 mod work;
 
 pub use families::{BrokerMetrics, PartitionMetrics};
+pub use totals::Totals;
 pub use work::{Context, WorkCounter};
 
 use std::time::Duration;

@@ -526,6 +526,10 @@ impl skep_service::Broker for Broker {
         Box::pin(self.states_of_all())
     }
 
+    fn measured(&self, from: i64) -> BoxFuture<'_, Arc<NodeStates>> {
+        Box::pin(self.measured_by_all(from))
+    }
+
     fn topology(&self) -> Topology {
         let state = self.cluster_state();
         let version = env!("CARGO_PKG_VERSION").to_string();

@@ -153,6 +153,17 @@ impl GatewayMetrics {
         self.logins.register(registry);
     }
 
+    /// Of each stage, over all protocols: how many requests had it, and nanoseconds in it.
+    pub fn stage_totals(&self) -> [(&'static str, u64, u64); STAGES.len()] {
+        let [rest, grpc] = &self.stage_handles;
+        let both = rest.iter().zip(grpc);
+        let mut totals = both.map(|(a, b)| (a.count() + b.count(), a.sum().wrapping_add(b.sum())));
+        STAGES.map(|stage| {
+            let (count, sum) = totals.next().unwrap_or_default();
+            (stage, count, sum)
+        })
+    }
+
     /// One answered request. What `total_ns` holds beyond the stages before is the way back: waking the connection, writing
     /// the answer.
     pub fn observe_stages(

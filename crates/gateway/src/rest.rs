@@ -6,6 +6,7 @@ mod documents;
 mod encode;
 mod json;
 mod login;
+mod monitor;
 mod multipart;
 pub mod nodes;
 pub mod openapi;
@@ -153,7 +154,10 @@ async fn answer(
         Does::TellCaller(tell) => Ok(tell((front, &claims))),
         // Boxed: what few requests need must not make the future of each larger.
         Does::Pulse => Box::pin(pulse::answer(front, &parts.headers)).await,
-        Does::AskNodes(asked) => Box::pin(nodes::answer(front, &claims, operation, asked)).await,
+        Does::AskNodes(asked) => {
+            let asked = (asked, parts.uri.query());
+            Box::pin(nodes::answer(front, &claims, operation, asked)).await
+        }
         Does::Document(does) => {
             sight::may(front, &claims, operation)?;
             Box::pin(documents::answer(front, does, path.first(), parts, body)).await

@@ -14,6 +14,7 @@ mod identity;
 mod interface;
 mod logs;
 mod management;
+mod monitor;
 mod node_metrics;
 mod notify;
 mod otlp;

@@ -44,6 +44,7 @@ use self::health::Group;
 use self::reply::{Answer, Handled, allow, message, ok, respond};
 use crate::config::Effective;
 use crate::logs::Logs;
+use crate::monitor::Monitor;
 use crate::node_metrics::NodeMetrics;
 use crate::process::ProcessMetrics;
 
@@ -93,8 +94,9 @@ impl Management {
         registry: Registry,
         process: ProcessMetrics,
         node: NodeMetrics,
+        monitor: Arc<Monitor>,
     ) {
-        nodes::answer_for(&broker);
+        nodes::answer_for(&broker, monitor);
         // There is one start.
         let _ = self.started.set(Started {
             broker,

@@ -21,6 +21,7 @@ use crate::identity;
 use crate::interface::ForBrowsers;
 use crate::logs::Logs;
 use crate::management::{self, Management};
+use crate::monitor::Monitor;
 use crate::node_metrics::NodeMetrics;
 use crate::notify;
 use crate::otlp::Exporter;
@@ -112,7 +113,7 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
         broker.clone(),
         broker.clone(),
         documents,
-        gateway_metrics,
+        Arc::clone(&gateway_metrics),
     )
     .await
     .map_err(cannot_listen)?;
@@ -120,7 +121,8 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     if !settings.is_gateway() {
         identity::begin(broker.clone(), settings.security.initial.clone()).await?;
     }
-    management.started(broker.clone(), registry, process, node);
+    let monitor = Monitor::start(broker.clone(), gateway_metrics);
+    management.started(broker.clone(), registry, process, node, monitor);
 
     say_started(&settings, started, rest, grpc, management_addr);
     notify::ready();

@@ -100,6 +100,9 @@ pub trait Broker: Send + Sync + 'static {
     /// The partitions of each node, as the JSON text of its `/actuator/partitions`: at most a second old. `None` for a node that does not
     /// answer.
     fn node_states(&self) -> BoxFuture<'_, Arc<NodeStates>>;
+
+    /// What each node has measured since a moment (epoch milliseconds), as JSON text. `None` for a node that does not answer.
+    fn measured(&self, from: i64) -> BoxFuture<'_, Arc<NodeStates>>;
 }
 
 /// By node.

@@ -23,6 +23,7 @@ use super::families::*;
 use super::nanos;
 use super::starts::Starts;
 use super::tally::Tally;
+use super::totals::{ByPartition, Totals};
 
 /// The process ids that are labels, over all partitions: these have the same definitions.
 #[derive(Clone, Debug, Default)]
@@ -42,9 +43,15 @@ pub struct WorkMetrics {
     families: WorkFamilies,
     batches: BatchFamilies,
     process_ids: ProcessIds,
+    totals: ByPartition,
 }
 
 impl WorkMetrics {
+    /// What a partition has done here.
+    pub fn totals(&self, partition: u32) -> Arc<Totals> {
+        self.totals.of(partition)
+    }
+
     /// Client commands that the request limit refused.
     pub(super) fn refused(&self, partition: u32) -> Counter {
         self.kept_out(partition, "requestLimitExhausted")
@@ -73,6 +80,13 @@ impl WorkMetrics {
         self.families.register(registry);
         self.batches.register(registry);
     }
+}
+
+/// What others of the node read or write as well.
+#[derive(Debug)]
+struct Shared {
+    process_ids: ProcessIds,
+    totals: Arc<Totals>,
 }
 
 /// On whose behalf something is evaluated.
@@ -119,7 +133,7 @@ const MAX_DEFINITIONS: usize = 10_000;
 pub struct WorkCounter {
     partition: u32,
     metrics: WorkFamilies,
-    process_ids: ProcessIds,
+    shared: Shared,
     flow: Tally,
     records: Tally,
     record_slots: FxHashMap<Kind, usize>,
@@ -176,7 +190,10 @@ impl WorkCounter {
         WorkCounter {
             partition,
             metrics: families.clone(),
-            process_ids: metrics.process_ids.clone(),
+            shared: Shared {
+                process_ids: metrics.process_ids.clone(),
+                totals: metrics.totals(partition),
+            },
             flow: Tally::default(),
             records: Tally::default(),
             record_slots: FxHashMap::default(),
@@ -378,6 +395,11 @@ impl WorkCounter {
         }
         if noted.root {
             self.instances.add(life, 1);
+            Totals::add(match life {
+                0 => &self.shared.totals.instances_created,
+                1 => &self.shared.totals.instances_completed,
+                _ => &self.shared.totals.instances_terminated,
+            });
         }
         if noted.element == 0 {
             if life == 0 {
@@ -423,6 +445,12 @@ impl WorkCounter {
         let slot = self.job_slot(job_type);
         self.jobs.add(slot + action, 1);
         match action {
+            0 => Totals::add(&self.shared.totals.jobs_created),
+            3 => Totals::add(&self.shared.totals.jobs_completed),
+            4 | 6 => Totals::add(&self.shared.totals.jobs_failed),
+            _ => {}
+        }
+        match action {
             0 => self.job_starts.begin(key, now),
             3 | 5 | 6 => {
                 if let Some(time) = self.job_starts.end(key, now) {
@@ -463,7 +491,7 @@ impl WorkCounter {
             index * LIFE.len()
         };
         let labels = VariableLabels {
-            bpmnProcessId: self.process_ids.of(&process.bpmn_process_id),
+            bpmnProcessId: self.shared.process_ids.of(&process.bpmn_process_id),
         };
         self.definitions.push(Definition {
             key,

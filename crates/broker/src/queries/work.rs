@@ -23,6 +23,8 @@ use crate::workers::{self, Noted};
 pub(crate) const QUESTION: &str = "work";
 /// The server answers it, not the broker.
 const PARTITIONS: &str = "partitions";
+/// Likewise; the moment follows.
+const MEASURED: &str = "measured ";
 /// How long the nodes are not asked again.
 const RENEWED: Duration = Duration::from_secs(1);
 /// A partition gets so long to answer; another node is waited for longer.
@@ -66,6 +68,8 @@ impl<T> Last<T> {
 pub(crate) struct Told {
     work: Last<Work>,
     states: Last<NodeStates>,
+    /// Pages that are open ask for the same latest moments.
+    measured: Mutex<Option<(i64, Arc<Last<NodeStates>>)>>,
 }
 
 /// The jobs in the state of a partition, as its leader has it.
@@ -181,5 +185,17 @@ impl Broker {
 
     pub(crate) async fn states_of_all(&self) -> Arc<NodeStates> {
         self.told().states.or(self.ask_nodes(PARTITIONS)).await
+    }
+
+    pub(crate) async fn measured_by_all(&self, from: i64) -> Arc<NodeStates> {
+        let last = {
+            let mut measured = self.told().measured.lock();
+            let known = measured.as_ref().filter(|(of, _)| *of == from);
+            let last = known.map(|(_, last)| Arc::clone(last)).unwrap_or_default();
+            *measured = Some((from, Arc::clone(&last)));
+            last
+        };
+        let question = format!("{MEASURED}{from}");
+        last.or(self.ask_nodes(&question)).await
     }
 }

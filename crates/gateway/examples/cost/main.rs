@@ -111,6 +111,10 @@ impl Broker for GroupCommit {
         Box::pin(std::future::ready(Arc::default()))
     }
 
+    fn measured(&self, _: i64) -> BoxFuture<'_, Arc<skep_service::NodeStates>> {
+        Box::pin(std::future::ready(Arc::default()))
+    }
+
     fn topology(&self) -> Topology {
         Topology {
             cluster_id: String::new(),

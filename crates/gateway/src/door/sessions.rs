@@ -526,6 +526,10 @@ mod tests {
         fn node_states(&self) -> BoxFuture<'_, Arc<NodeStates>> {
             Box::pin(std::future::ready(Arc::default()))
         }
+
+        fn measured(&self, _: i64) -> BoxFuture<'_, Arc<NodeStates>> {
+            Box::pin(std::future::ready(Arc::default()))
+        }
     }
 
     #[tokio::test]

@@ -15,6 +15,7 @@ use skep_query::{Answer, Condition, Consistency, Op, Query, Row, Search, Value, 
 use skep_service::Work;
 use skep_service::work::Way;
 
+use super::monitor;
 use super::operations::Operation;
 use super::problem::Problem;
 use super::{RestBody, encode, sight};
@@ -31,18 +32,21 @@ const MAX_AGES: usize = 1_000;
 pub enum Asked {
     JobTypes,
     States,
+    Monitor,
 }
 
+/// `query`: of the request.
 pub async fn answer(
     front: &FrontEnd,
     claims: &Claims,
     operation: &Operation,
-    asked: Asked,
+    (asked, query): (Asked, Option<&str>),
 ) -> Result<Response<RestBody>, Problem> {
     sight::may(front, claims, operation)?;
     let body = match asked {
         Asked::JobTypes => job_types(front, claims).await,
         Asked::States => states(front).await,
+        Asked::Monitor => return Ok(encode::json(monitor::answer(front, query).await?)),
     };
     let body =
         body.map_err(|error| Failure::Internal(format!("The answer has no JSON: {error}")))?;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -64,6 +64,9 @@ pub struct FakeBroker {
 pub struct Told {
     pub work: Mutex<Arc<Work>>,
     pub states: Mutex<Arc<NodeStates>>,
+    pub measured: Mutex<Arc<NodeStates>>,
+    /// Since when it was asked for last.
+    pub measured_from: AtomicI64,
     pub waiting_jobs: AtomicUsize,
     /// Of the sessions of browsers.
     pub keeper: Mutex<Arc<Keeper>>,
@@ -250,6 +253,11 @@ impl Broker for FakeBroker {
 
     fn node_states(&self) -> BoxFuture<'_, Arc<NodeStates>> {
         Box::pin(std::future::ready(Arc::clone(&self.told.states.lock())))
+    }
+
+    fn measured(&self, from: i64) -> BoxFuture<'_, Arc<NodeStates>> {
+        self.told.measured_from.store(from, Ordering::Relaxed);
+        Box::pin(std::future::ready(Arc::clone(&self.told.measured.lock())))
     }
 
     fn topology(&self) -> Topology {

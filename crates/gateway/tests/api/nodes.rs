@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use skep_gateway::{GatewayConfig, Tenancy};
@@ -25,6 +26,7 @@ use crate::searches::Stored;
 
 const JOB_TYPES: &str = "/skep/v1/job-types";
 const NODES: &str = "/skep/v1/management/nodes";
+const MONITOR: &str = "/skep/v1/monitor";
 /// 20 November 2026, noon.
 const NOON: i64 = 1_795_176_000_000;
 
@@ -269,14 +271,14 @@ fn granting(permission: PermissionType) -> Entry {
 async fn each_takes_a_permission_of_its_own() {
     let gateway = start_with(protect).await;
     for (permission, allowed) in [
-        (PermissionType::ReadJobMetric, [200, 403]),
-        (PermissionType::Read, [403, 200]),
-        (PermissionType::ReadUsageMetric, [403, 403]),
+        (PermissionType::ReadJobMetric, [200, 403, 403]),
+        (PermissionType::Read, [403, 200, 200]),
+        (PermissionType::ReadUsageMetric, [403, 403, 403]),
     ] {
         let mut granted = directory().await;
         granted.add(Key::new(1, 40), &granting(permission));
         *gateway.broker.directory.lock() = Arc::new(granted);
-        for (path, status) in [JOB_TYPES, NODES].into_iter().zip(allowed) {
+        for (path, status) in [JOB_TYPES, NODES, MONITOR].into_iter().zip(allowed) {
             assert_eq!(asked_by(&gateway, "bert", path).await.0, status, "{path}");
             assert_eq!(asked_by(&gateway, "anna", path).await.0, 403, "{path}");
         }
@@ -295,4 +297,68 @@ async fn nodes_are_shown_as_they_tell_of_themselves() {
     *gateway.broker.told.states.lock() = Arc::new(BTreeMap::from(told));
     let answer = send(gateway.rest, "GET", NODES, None, "").await.json();
     assert_eq!(answer, json!({"0": state, "1": null, "2": null}));
+}
+
+/// What a node has measured, its first point at a moment.
+fn measured(from: i64, points: &[f64]) -> Option<String> {
+    let series = [
+        json!({"name": "stage.fsync", "partition": 0, "unit": "ms", "points": points}),
+        json!({"name": "records", "partition": 2, "unit": "1/s", "points": points}),
+    ];
+    Some(json!({"from": from, "series": series}).to_string())
+}
+
+#[tokio::test]
+async fn measurements_of_all_nodes_stand_beside_each_other() {
+    let gateway = start().await;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let minute_ago = (now.as_millis() as i64 - 60_000) / 5_000 * 5_000;
+    *gateway.broker.told.measured.lock() = Arc::new(BTreeMap::from([
+        (0, measured(minute_ago, &[1.5, 2.0])),
+        (1, None),
+        // It began a step later.
+        (2, measured(minute_ago + 5_000, &[4.0])),
+    ]));
+    let from = skep_query::render_time(minute_ago);
+    let path = format!("{MONITOR}?from={from}");
+    let answer = send(gateway.rest, "GET", &path, None, "").await.json();
+    let asked = gateway.broker.told.measured_from.load(Ordering::Relaxed);
+    assert_eq!(asked, minute_ago);
+    assert_eq!(
+        (&answer["from"], &answer["stepMs"], &answer["missing"]),
+        (&json!(from), &json!(5_000), &json!([1]))
+    );
+    assert_eq!(
+        answer["series"],
+        json!([
+            {"name": "stage.fsync", "node": 0, "partition": null, "unit": "ms", "points": [1.5, 2.0]},
+            {"name": "records", "node": 0, "partition": 2, "unit": "1/s", "points": [1.5, 2.0]},
+            {"name": "stage.fsync", "node": 2, "partition": null, "unit": "ms", "points": [null, 4.0]},
+            {"name": "records", "node": 2, "partition": 2, "unit": "1/s", "points": [null, 4.0]},
+        ])
+    );
+}
+
+#[tokio::test]
+async fn measurements_go_back_an_hour_and_no_further() {
+    let gateway = start().await;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let hour_ago = now.as_millis() as i64 - 3_600_000;
+    for from in ["", "?from=2020-01-01T00:00:00Z"] {
+        let answer = send(gateway.rest, "GET", &format!("{MONITOR}{from}"), None, "").await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let asked = gateway.broker.told.measured_from.load(Ordering::Relaxed);
+        assert!((hour_ago..hour_ago + 60_000).contains(&asked), "{asked}");
+        assert_eq!(asked % 5_000, 0);
+    }
+    let wrong = send(
+        gateway.rest,
+        "GET",
+        &format!("{MONITOR}?from=noon"),
+        None,
+        "",
+    )
+    .await;
+    assert_eq!(wrong.problem().0, 400, "{}", wrong.text);
+    assert!(wrong.text.contains("'noon'"), "{}", wrong.text);
 }

@@ -7,13 +7,14 @@ use skep_broker::Broker;
 
 use super::reply::{Answer, ok};
 use super::{exporters, partitions};
+use crate::monitor::{self, Monitor};
 
 /// What nodes ask each other.
 pub const PARTITIONS: &str = "partitions";
 pub const EXPORTERS: &str = "exporters";
 
 /// From now on this node answers.
-pub fn answer_for(broker: &Arc<Broker>) {
+pub fn answer_for(broker: &Arc<Broker>, monitor: Arc<Monitor>) {
     let known = Arc::downgrade(broker);
     broker.answer_questions(Box::new(move |question| {
         let Some(broker) = known.upgrade() else {
@@ -22,8 +23,11 @@ pub fn answer_for(broker: &Arc<Broker>) {
         match question {
             PARTITIONS => partitions::of_node(&broker).to_string(),
             EXPORTERS => exporters::of_node(&broker),
-            // A later version asks for it.
-            _ => String::new(),
+            other => match other.strip_prefix(monitor::QUESTION) {
+                Some(since) => monitor.answer(since),
+                // A later version asks for it.
+                None => String::new(),
+            },
         }
     }));
 }

@@ -86,7 +86,7 @@ impl Server {
         let process = ProcessMetrics::register(&mut registry, Instant::now());
         let node = NodeMetrics::register(&mut registry, &Default::default(), None);
         self.management
-            .started(broker.clone(), registry, process, node);
+            .started(broker.clone(), registry, process, node, Arc::default());
         self.broker = Some(broker);
         while self.get("/ready").await.0 != 200 {
             tokio::task::yield_now().await;

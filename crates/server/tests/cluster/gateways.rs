@@ -1,6 +1,8 @@
 //! Clients that talk to gateways alone: `skep serve --role gateway` in front of three brokers.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
 use skep_client::StreamJobs;
 
 use super::faults::Clients;
@@ -68,6 +70,35 @@ fn search(server: &Server, path: &str) -> Option<Value> {
     (status == 200).then(|| serde_json::from_str(&body).unwrap_or_default())
 }
 
+/// The measurements of all brokers come to whoever asks, as soon as each has some.
+async fn tells_what_brokers_measure(gateway: &Server) {
+    let patience = Instant::now() + Duration::from_secs(60);
+    loop {
+        let (_, told) = gateway
+            .ask(gateway.rest, "GET", "/skep/v1/monitor", "")
+            .unwrap();
+        let told: Value = serde_json::from_str(&told).unwrap();
+        let series = told["series"].as_array().unwrap().iter();
+        let measured = |one: &&Value| {
+            let mut points = one["points"].as_array().into_iter().flatten();
+            one["name"] == "state.bytes" && points.any(|point| !point.is_null())
+        };
+        let nodes: BTreeSet<u64> = series
+            .filter(measured)
+            .filter_map(|one| one["node"].as_u64())
+            .collect();
+        if nodes == BTreeSet::from([0, 1, 2]) {
+            assert_eq!(
+                (&told["missing"], &told["stepMs"]),
+                (&json!([]), &json!(5_000))
+            );
+            return;
+        }
+        assert!(Instant::now() < patience, "{nodes:?}");
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
+
 /// Everything that clients do works with a gateway that has nothing.
 async fn serves_as_a_broker_does(gateway: &Server) {
     let client = gateway.client();
@@ -131,6 +162,7 @@ async fn gateways_serve_clients_while_brokers_and_gateways_are_killed() {
     let gateway = gateway.await.unwrap();
     ledger::deploy_one_task(&gateway.client()).await;
     serves_as_a_broker_does(&gateway).await;
+    tells_what_brokers_measure(&gateway).await;
     let mut other = nodes.gateway(1).await.unwrap();
     let ledger = Shared::default();
     let clients = Clients::start([&gateway, &other].into_iter(), &ledger);

@@ -26,9 +26,10 @@ use super::{Server, exchange};
 type Answer = (u16, Value);
 
 /// Operations that are not in the documentation, or stand beside those of the API.
-const OTHER: [&str; 10] = [
+const OTHER: [&str; 11] = [
     "getClusterStatus",
     "getPulse",
+    "getMonitor",
     "getProcessDefinitionDurations",
     "getJobTypes",
     "getNodeStates",

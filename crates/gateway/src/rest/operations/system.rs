@@ -23,4 +23,8 @@ operations! { "System":
         does: AskNodes(States),
         needs: Need::AnyOf(grants![System: Read], On::Any),
     }
+    GET "/skep/v1/monitor" () getMonitor {
+        does: AskNodes(Monitor),
+        needs: Need::AnyOf(grants![System: Read], On::Any),
+    }
 }
