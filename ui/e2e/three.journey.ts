@@ -39,6 +39,11 @@ test("a leader is killed under an open page: it says so, goes on, and commands w
     await expect(page.getByText('"the kill"').first()).toBeVisible({ timeout: 20_000 });
     await expect(page.getByText("The server did not answer")).toHaveCount(0, { timeout: 20_000 });
 
+    // The monitor goes on without the measurements of that node.
+    await page.goto(`${other?.url}/ui/monitor`);
+    await expect(page.getByText(`Node ${leader?.nodeId} does not answer`)).toBeVisible();
+    await expect(page.getByRole("region", { name: "Records by partition" }).locator("canvas")).toBeVisible();
+
     // Cluster names the node that is gone, and the other node's pages say the same.
     for (const node of [seen, other]) {
       await page.goto(`${node?.url}/ui/cluster`);

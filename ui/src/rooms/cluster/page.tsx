@@ -1,5 +1,6 @@
 // The cluster: which node has which partition, who leads, and whether all is well.
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { Check, Crown, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { nodeStates, serverConfiguration } from "../../api/cluster";
@@ -24,7 +25,7 @@ export function Cluster() {
         {(cluster) => (
           <>
             <Well cluster={cluster} />
-            <Panel title={t.nodes} aside={t.summary(cluster.brokers.length, cluster.partitionsCount, cluster.replicationFactor)}>
+            <Panel title={t.nodes} aside={t.summary(cluster.brokers.length, cluster.partitionsCount, cluster.replicationFactor)} actions={<Link to="/monitor">{text.monitor.title}</Link>}>
               <Grid cluster={cluster} />
             </Panel>
             <About cluster={cluster} />

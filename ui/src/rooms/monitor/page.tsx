@@ -1,4 +1,4 @@
-// Monitor: what happened lately and how fast, from what the API tells. Gauges of the nodes are metrics of the management port.
+// Monitor: what happened lately and how fast: what nodes measure within the hour, and what searches count of an hour or a day.
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { Check, TriangleAlert } from "lucide-react";
@@ -17,6 +17,7 @@ import { text } from "../../text";
 import { number } from "../../text/format";
 import { Answers } from "./Answers";
 import { Bars } from "./Bars";
+import { Live } from "./live/Live";
 import { Types } from "./Types";
 import "./monitor.css";
 
@@ -58,6 +59,7 @@ export function Monitor() {
         <Lag isOff={jobs.error?.isStorageOff === true} />
         <Figure name={t.answers} value={answers.all.count === 0 ? undefined : t.ms(answers.all.p95)} hint={t.answersHint} />
       </div>
+      {span === "hour" ? <Live /> : null}
       <div className="monitor-charts">
         <Panel title={t.jobs} aside={ofAll}>
           <Drawn over={jobs} none={t.noneJobs} isNone={(data) => sum(data.map(({ created, completed, failed }) => created + completed + failed)) === 0}>
