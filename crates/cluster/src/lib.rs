@@ -10,6 +10,7 @@
 mod apply;
 mod layout;
 mod leaders;
+pub mod lease;
 mod operation;
 mod plan;
 mod purge;

@@ -1,7 +1,7 @@
 //! Object stores: a bucket of S3 or of a service with its API, a bucket of Google's, a container of Azure's, or a directory.
 //!
 //! [`s3_builder`] joins the settings of a bucket with those of its environment and with our own HTTP client. [`Objects`] is a store of
-//! whole objects below one prefix, for backups.
+//! whole objects below one prefix, for backups and leases.
 //!
 //! | What | Bound | At the bound |
 //! |---|---|---|
@@ -13,6 +13,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod azure;
+mod conditions;
 mod errors;
 mod gcs;
 mod http;
@@ -20,6 +21,7 @@ mod s3;
 mod store;
 
 pub use azure::{Azure, BadConnectionString};
+pub use conditions::{Condition, NotWritten};
 pub use errors::one_line;
 pub use gcs::Gcs;
 pub use http::HyperConnector;

@@ -29,12 +29,13 @@ impl std::fmt::Debug for S3 {
     }
 }
 
-/// A client for the bucket. Nothing is asked of the service yet.
+/// A client for the bucket. Nothing is asked of the service yet. A request that fails is not tried again if `retry_for` is zero.
 pub fn s3_builder(bucket: &S3, retry_for: Duration) -> AmazonS3Builder {
     let mut builder = AmazonS3Builder::from_env()
         .with_bucket_name(&bucket.bucket)
         .with_http_connector(HyperConnector)
         .with_retry(RetryConfig {
+            max_retries: if retry_for.is_zero() { 0 } else { 10 },
             retry_timeout: retry_for,
             ..RetryConfig::default()
         });

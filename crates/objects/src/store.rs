@@ -152,7 +152,11 @@ impl Objects {
         &self.shown
     }
 
-    fn path(&self, name: &str) -> Path {
+    pub(crate) fn store(&self) -> &dyn ObjectStore {
+        &*self.store
+    }
+
+    pub(crate) fn path(&self, name: &str) -> Path {
         let parts = name.split('/').filter(|part| !part.is_empty());
         parts.fold(self.prefix.clone(), |path, part| path.join(part))
     }
@@ -162,7 +166,7 @@ impl Objects {
         self.makes.is_some() && is_no_bucket(error)
     }
 
-    fn failed(&self, name: &str, error: &Error) -> ObjectError {
+    pub(crate) fn failed(&self, name: &str, error: &Error) -> ObjectError {
         let (store, name) = (self.shown.clone(), name.to_string());
         if is_no_bucket(error) && self.makes.is_none() {
             return ObjectError::Unavailable {

@@ -1,0 +1,93 @@
+//! Writes that happen only if nobody has written meanwhile.
+
+use bytes::Bytes;
+use object_store::{Error, ObjectStoreExt, PutMode, PutOptions, UpdateVersion};
+
+use crate::store::{ObjectError, Objects};
+
+/// When an object is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// There is no object of the name.
+    Absent,
+    /// Its content has this tag.
+    Tag(String),
+}
+
+/// An object was not written, as far as is known.
+#[derive(Debug, thiserror::Error)]
+pub enum NotWritten {
+    /// The store says that the condition is not met. It says so as well when it has carried out the request twice, or another
+    /// one at the same time: reading decides.
+    #[error("the condition is not met")]
+    Refused,
+    /// It may have been written, and it may be written later.
+    #[error(transparent)]
+    Unknown(#[from] ObjectError),
+}
+
+impl Objects {
+    /// An object and the tag of its content; `None`: there is none.
+    ///
+    /// # Errors
+    /// The store cannot be used, or gives no tags.
+    pub async fn get_with_tag(&self, name: &str) -> Result<Option<(Bytes, String)>, ObjectError> {
+        let found = match self.store().get(&self.path(name)).await {
+            Ok(found) => found,
+            Err(error) => {
+                return match self.failed(name, &error) {
+                    ObjectError::NotFound { .. } => Ok(None),
+                    error => Err(error),
+                };
+            }
+        };
+        let tag = found.meta.e_tag.clone();
+        let tag = tag.ok_or_else(|| self.without_tags())?;
+        let content = found.bytes().await;
+        let content = content.map_err(|error| self.failed(name, &error))?;
+        Ok(Some((content, tag)))
+    }
+
+    /// Writes an object if the condition is met; its new tag. Nothing is tried again if the store was opened for requests
+    /// without retries.
+    ///
+    /// # Errors
+    /// The condition is not met, or the store cannot be used.
+    pub async fn put_if(
+        &self,
+        name: &str,
+        content: Bytes,
+        condition: &Condition,
+    ) -> Result<String, NotWritten> {
+        let mode = match condition {
+            Condition::Absent => PutMode::Create,
+            Condition::Tag(tag) => PutMode::Update(UpdateVersion {
+                e_tag: Some(tag.clone()),
+                version: None,
+            }),
+        };
+        let options = PutOptions {
+            mode,
+            ..PutOptions::default()
+        };
+        let put = self.store().put_opts(&self.path(name), content.into(), options);
+        match put.await {
+            Ok(written) => Ok(written.e_tag.ok_or_else(|| self.without_tags())?),
+            // Services differ in how they say that the object of the condition is not there.
+            Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => {
+                Err(NotWritten::Refused)
+            }
+            Err(error) => match self.failed(name, &error) {
+                ObjectError::NotFound { .. } => Err(NotWritten::Refused),
+                error => Err(error.into()),
+            },
+        }
+    }
+
+    fn without_tags(&self) -> ObjectError {
+        ObjectError::Unavailable {
+            store: self.shown().to_string(),
+            reason: "it gives no ETags".to_string(),
+        }
+    }
+}
