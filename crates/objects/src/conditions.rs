@@ -70,7 +70,8 @@ impl Objects {
             mode,
             ..PutOptions::default()
         };
-        let put = self.store().put_opts(&self.path(name), content.into(), options);
+        let path = self.path(name);
+        let put = self.store().put_opts(&path, content.into(), options);
         match put.await {
             Ok(written) => Ok(written.e_tag.ok_or_else(|| self.without_tags())?),
             // Services differ in how they say that the object of the condition is not there.

@@ -55,7 +55,9 @@ pub struct Now {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Do {
     /// Read the object of the number.
-    Read { node: u32 },
+    Read {
+        node: u32,
+    },
     /// Write it, if it has this tag; without a tag, if there is no object. Once, whatever comes of it.
     Write {
         node: u32,
@@ -63,9 +65,14 @@ pub enum Do {
         record: Record,
     },
     /// Lock the directory of the number on this machine, without waiting. One that is not there is made if `create`.
-    Lock { node: u32, create: bool },
+    Lock {
+        node: u32,
+        create: bool,
+    },
     /// Let it go again.
-    Unlock { node: u32 },
+    Unlock {
+        node: u32,
+    },
     /// The number may be used from here on.
     Act {
         node: u32,
@@ -130,6 +137,15 @@ struct Candidate {
     locked: Option<String>,
 }
 
+impl Candidate {
+    /// The directory has the data of the number, or the number has none, or its data is elsewhere anyway.
+    fn is_about(&self, directory: &String) -> bool {
+        let before = self.over.as_ref().map(|(_, record)| record);
+        let data = before.and_then(|record| record.directory.as_ref());
+        self.joins || data.is_none_or(|data| data == directory)
+    }
+}
+
 /// A number that this process has in the store.
 #[derive(Debug)]
 struct Held {
@@ -156,8 +172,13 @@ enum Phase {
     /// These are still to be read.
     Reads(Vec<u32>),
     /// All are read; these directories could not be locked.
-    Chooses { busy: Vec<u32> },
-    Locks { candidate: Candidate, busy: Vec<u32> },
+    Chooses {
+        busy: Vec<u32>,
+    },
+    Locks {
+        candidate: Candidate,
+        busy: Vec<u32>,
+    },
     Claims(Candidate),
     /// The claim was sent, and whether it arrived is to be read.
     Claimed {
@@ -207,6 +228,11 @@ impl Claimant {
     #[cfg(test)]
     fn is_mutated(&self, mutation: Mutation) -> bool {
         self.mutation == Some(mutation)
+    }
+
+    /// The directories of numbers on this machine, while it has no number yet: a disk may have come.
+    pub fn finds(&mut self, here: BTreeMap<u32, String>) {
+        self.own.here = here;
     }
 
     /// The node belongs to a cluster with the data in its directory.
@@ -444,9 +470,18 @@ impl Claimant {
                 mut busy,
             } => match answer {
                 Answer::Locked(Some(directory)) => {
-                    self.own.here.insert(candidate.node, directory.clone());
-                    candidate.locked = Some(directory);
-                    self.phase = Phase::Claims(candidate);
+                    let node = candidate.node;
+                    self.own.here.insert(node, directory.clone());
+                    // Somebody may have put another directory in its place.
+                    let is_about = candidate.is_about(&directory);
+                    #[cfg(test)]
+                    let is_about = is_about || self.is_mutated(Mutation::FoundsElsewhere);
+                    self.phase = if is_about {
+                        candidate.locked = Some(directory);
+                        Phase::Claims(candidate)
+                    } else {
+                        Phase::LetsGo(node)
+                    };
                 }
                 _ => {
                     busy.push(candidate.node);
@@ -459,12 +494,7 @@ impl Claimant {
                 sent,
                 read_at,
             } => self.claim_answered(candidate, (record, sent), (answer, read_at), now),
-            Phase::LetsGo(node) => {
-                if self.seen.get(&node).is_none_or(|seen| seen.found.is_none()) {
-                    self.own.here.remove(&node);
-                }
-                self.phase = Phase::Reads((0..self.size).rev().collect());
-            }
+            Phase::LetsGo(_) => self.phase = Phase::Reads((0..self.size).rev().collect()),
             Phase::Holds(held) => self.held_answered(held, answer, now),
             waiting @ (Phase::Chooses { .. } | Phase::Claims(_) | Phase::Rests(_)) => {
                 self.phase = waiting;
@@ -644,7 +674,12 @@ impl Claimant {
                 held.due = now.clock;
             }
             Answer::Unknown => {
-                held.due = now.clock + if held.doubt { LOOK_AGAIN } else { Duration::ZERO };
+                held.due = now.clock
+                    + if held.doubt {
+                        LOOK_AGAIN
+                    } else {
+                        Duration::ZERO
+                    };
                 held.doubt = true;
             }
             Answer::Read(found) => match self.is_still(&mut held, found, now) {

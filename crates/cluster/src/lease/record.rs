@@ -66,8 +66,7 @@ impl Record {
         struct Format {
             format: u32,
         }
-        let Format { format } =
-            serde_json::from_slice(bytes).map_err(UnreadableRecord::NoLease)?;
+        let Format { format } = serde_json::from_slice(bytes).map_err(UnreadableRecord::NoLease)?;
         if format > FORMAT {
             return Err(UnreadableRecord::Newer { found: format });
         }
@@ -85,6 +84,9 @@ mod tests {
         assert_eq!(Record::decode(&record.encode()).unwrap(), record);
         let refused = Record::decode(br#"{"format": 2, "owner": []}"#).unwrap_err();
         assert!(refused.to_string().contains("format 2"), "{refused}");
-        assert!(matches!(Record::decode(b"x"), Err(UnreadableRecord::NoLease(_))));
+        assert!(matches!(
+            Record::decode(b"x"),
+            Err(UnreadableRecord::NoLease(_))
+        ));
     }
 }

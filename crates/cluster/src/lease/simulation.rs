@@ -26,8 +26,8 @@ pub(super) enum Mutation {
     FoundsElsewhere,
 }
 
-const USUAL: u64 = 400;
-const UNTIL_CAUGHT: u64 = 3_000;
+const USUAL: u64 = 200;
+const UNTIL_CAUGHT: u64 = 2_000;
 
 #[test]
 fn no_two_processes_act_as_one_node_whatever_happens() {

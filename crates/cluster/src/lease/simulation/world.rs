@@ -226,7 +226,10 @@ impl World {
                 };
                 let (id, machine) = (process.id, process.machine);
                 process.acts = None;
-                let with_data = self.disks.iter().filter(|((of, _), it)| *of == machine && it.has_data);
+                let with_data = self
+                    .disks
+                    .iter()
+                    .filter(|((of, _), it)| *of == machine && it.has_data);
                 let with_data = with_data.map(|((_, node), _)| *node).collect();
                 if let Some(process) = self.processes.get_mut(&id) {
                     process.claimant.leave(with_data);
@@ -537,9 +540,8 @@ impl World {
         let own = format!("p{id}");
         let own = |it: &&(u32, String, u64)| it.0 == node && it.1 == own;
         let version = self.owners.iter().filter(own).map(|it| it.2).max();
-        let by_another = |it: &&(u32, String, u64)| {
-            it.0 == node && !own(it) && Some(it.2) >= version
-        };
+        let by_another =
+            |it: &&(u32, String, u64)| it.0 == node && !own(it) && Some(it.2) >= version;
         assert!(
             self.owners.iter().any(|it| by_another(&it)),
             "p{id} stops, and nobody has taken number {node}"
@@ -577,7 +579,11 @@ impl World {
                 let shown = age.unwrap_or_default().as_millis() as u64 * 1000 / process.speed;
                 let age = now - process.arrived;
                 // A process that has not heard yet that its last write arrived shows more.
-                assert!(shown + 2 >= age, "p{} shows {shown} ms of {age}", process.id);
+                assert!(
+                    shown + 2 >= age,
+                    "p{} shows {shown} ms of {age}",
+                    process.id
+                );
             } else if !outage && process.paused_until <= now {
                 process.robbed_for += since;
                 assert!(
