@@ -668,7 +668,8 @@ impl Owner for Cluster {
     }
 
     fn moves(&self, node: u32) -> bool {
-        is_gateway(node)
+        // Whoever leases the number of a broker may be on any machine.
+        is_gateway(node) || self.config.lease.is_some()
     }
 
     fn expects(&self, node: u32) -> bool {

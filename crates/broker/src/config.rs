@@ -38,6 +38,13 @@ pub struct Advertised {
     pub port: u16,
 }
 
+/// The number of this node is leased, as are those of the others.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeLease {
+    /// The data of the number is elsewhere: the node founds no cluster, and is added to one as a new member.
+    pub joins: bool,
+}
+
 #[derive(Clone, Debug)]
 pub struct BrokerConfig {
     /// `camunda.cluster.node-id`.
@@ -90,6 +97,8 @@ pub struct BrokerConfig {
     pub backup: Option<BackupConfig>,
     /// The other nodes; `None` for a single node.
     pub cluster: Option<ClusterConfig>,
+    /// `camunda.cluster.node-id-provider.type` S3: numbers move between processes.
+    pub lease: Option<NodeLease>,
 }
 
 impl BrokerConfig {
@@ -195,6 +204,7 @@ impl Default for BrokerConfig {
             cluster_id: None,
             backup: None,
             cluster: None,
+            lease: None,
         }
     }
 }

@@ -34,7 +34,7 @@ pub use jobs::job_streams;
 use jobs::{delivered_jobs, long_polling, stream_receiver, workers};
 use queries::{asking, freshness};
 
-pub use config::{BrokerConfig, ClusterConfig};
+pub use config::{BrokerConfig, ClusterConfig, NodeLease};
 pub use hosted::Partitions;
 pub use router::{Broker, OpenError};
 pub use skep_transport::TlsFiles;

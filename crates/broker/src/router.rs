@@ -86,6 +86,9 @@ fn join(
         directory.identity.clone(),
         directory::keeper(config),
     );
+    if config.lease.is_some_and(|lease| lease.joins) {
+        bootstrap.only_joins();
+    }
     if config.cluster.is_some()
         && let Some((nodes, awaited)) = cluster::known_nodes(config, directory.alone)
     {

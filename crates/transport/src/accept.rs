@@ -111,7 +111,8 @@ async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Er
     };
     if peer.ends(class, &connection) {
         shared.owner.closed(node, class, greeting.incarnation);
-        if shared.owner.moves(node) {
+        // A broker has an address when it is away too: it may come back there.
+        if node >= shared.first_gateway && shared.owner.moves(node) {
             peer.has_left(&greeting.address);
         }
     }

@@ -69,6 +69,9 @@ struct State {
     left_behind: Option<String>,
     /// There is a cluster, and this node is none of it.
     outside: bool,
+    /// Another process had the number of this node, and its data may be somewhere: this one takes no part in founding a cluster, as the other
+    /// may have done that.
+    only_joins: bool,
     /// Why this node cannot go on.
     refused: Option<String>,
 }
@@ -93,6 +96,11 @@ impl Bootstrap {
             state: Mutex::new(state),
             changed: Condvar::new(),
         }
+    }
+
+    /// The node is to be added to a cluster, and founds none.
+    pub fn only_joins(&self) {
+        self.state.lock().only_joins = true;
     }
 
     pub fn identity(&self) -> Identity {
@@ -140,6 +148,9 @@ impl Bootstrap {
                 return Err(reason);
             }
             _ => {}
+        }
+        if state.only_joins && own.is_empty() {
+            return Err(founds_nothing(self.node));
         }
         state.met.insert(other.node, theirs.to_string());
         self.go_on(&mut state, other);
@@ -306,6 +317,14 @@ impl Bootstrap {
             }
         }
     }
+}
+
+fn founds_nothing(node: u32) -> String {
+    format!(
+        "node {node} has taken its number over from a process whose data is elsewhere, so it can only be added to a cluster that there is already \
+         (skep.cluster.replace-lost-nodes). If no cluster has ever been there, stop all nodes, empty their data directories, delete the \
+         objects below node-ids/ in the bucket of camunda.cluster.node-id-provider.s3, and start the nodes again"
+    )
 }
 
 fn left_behind(node: u32) -> String {

@@ -247,3 +247,19 @@ fn nodes_that_know_nothing_of_epochs_see_another_cluster() {
     assert_eq!(id_and_epoch(&of_epoch(3).presented()), ("c", 3));
     assert_eq!(id_and_epoch("c / epoch x"), ("c / epoch x", 0));
 }
+
+#[test]
+fn a_node_whose_number_had_another_process_founds_nothing_and_is_added() {
+    let [zero, one, two] = fresh();
+    two.bootstrap.only_joins();
+    meet(&zero, &one).unwrap();
+    let refused = meet(&two, &one).unwrap_err();
+    assert!(refused.contains("only be added"), "{refused}");
+    // Node 0 has met all, and its id is not adopted.
+    let _ = meet(&two, &zero);
+    assert!(!id(&zero).is_empty());
+    assert!(meet(&zero, &two).is_err());
+    assert!(id(&two).is_empty());
+    two.bootstrap.admitted("the cluster", 0).unwrap();
+    assert_eq!(two.bootstrap.wait(), Ok("the cluster".to_string()));
+}
