@@ -17,6 +17,8 @@ pub struct EngineSettings {
     pub max_process_depth: u32,
     /// `skep.engine.max-element-instances`.
     pub max_element_instances: u32,
+    /// `camunda.expression.timeout`: the budget of one evaluation of an expression.
+    pub expression_timeout: Duration,
     /// `camunda.security.*`, as far as the engine needs it.
     pub identity: IdentityConfig,
 }
@@ -26,6 +28,7 @@ impl Default for EngineSettings {
         EngineSettings {
             max_process_depth: 1000,
             max_element_instances: 2_000_000,
+            expression_timeout: Duration::from_millis(100),
             identity: IdentityConfig::default(),
         }
     }
@@ -80,8 +83,6 @@ pub struct BrokerConfig {
     pub probe_interval: Duration,
     /// Further settings of the engine.
     pub engine: EngineSettings,
-    /// `camunda.expression.timeout`: the budget of one evaluation of an expression.
-    pub expression_timeout: Duration,
     /// `camunda.api.grpc.max-message-size`: a job that is larger gets an incident.
     pub max_message_size: usize,
     pub advertised: Advertised,
@@ -192,7 +193,6 @@ impl Default for BrokerConfig {
             retry_interval: Duration::from_secs(10),
             poll_answer_timeout: Duration::from_secs(10),
             engine: EngineSettings::default(),
-            expression_timeout: Duration::from_millis(100),
             max_message_size: 4 << 20,
             advertised: Advertised {
                 host: "localhost".to_string(),

@@ -8,7 +8,7 @@ use clap::Args;
 use skep_client::{Client, ClientConfig, Transport};
 
 use crate::cli;
-use crate::config::{self, ConfigError, Given, Loaded, node_number, source};
+use crate::config::{self, ConfigError, Given, Loaded, node_ids, node_number, source};
 
 /// Read when it exists.
 const DEFAULT_FILE: &str = "config/application.yaml";
@@ -83,6 +83,7 @@ impl ConfigArgs {
             Ok(number) => given.extend(number),
             Err(problem) => problems.push(problem),
         }
+        problems.extend(node_ids::conflict(&given));
         match config::resolve(&given) {
             Ok(loaded) if problems.is_empty() => Ok(loaded),
             Ok(_) => Err(ConfigError(problems)),

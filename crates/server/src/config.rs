@@ -5,6 +5,7 @@ pub mod docs;
 mod documents;
 mod exporters;
 mod lists;
+pub mod node_ids;
 pub mod node_number;
 mod placeholders;
 mod profiles;

@@ -12,6 +12,7 @@ mod expiry;
 mod exposure;
 mod identity;
 mod interface;
+mod lease;
 mod logs;
 mod management;
 mod monitor;

@@ -43,6 +43,7 @@ use tokio::sync::Semaphore;
 use self::health::Group;
 use self::reply::{Answer, Handled, allow, message, ok, respond};
 use crate::config::Effective;
+use crate::lease::Standing;
 use crate::logs::Logs;
 use crate::monitor::Monitor;
 use crate::node_metrics::NodeMetrics;
@@ -117,6 +118,10 @@ impl Management {
 
     fn broker(&self) -> Option<&Broker> {
         self.started.get().map(|started| &*started.broker)
+    }
+
+    fn lease(&self) -> Option<Standing> {
+        self.started.get()?.node.lease()
     }
 
     fn running(&self) -> Result<&Started, Answer> {

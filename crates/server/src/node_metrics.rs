@@ -1,5 +1,6 @@
 //! What alerts ask of a node besides its partitions: room on the disk, changes of the cluster, certificates that end.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use skep_broker::Broker;
@@ -8,10 +9,14 @@ use skep_tls::{Certificate, ServerTls};
 
 use crate::config::tls::Ports;
 use crate::expiry;
+use crate::lease::{Lease, Standing};
 
 labels! {
     struct OfPort {
         port: &'static str,
+    }
+    struct OfNode {
+        node: u32,
     }
 }
 
@@ -22,6 +27,7 @@ metrics! {
         disk_needed: Gauge = "skep_disk_needed_bytes", "free bytes below which new work is refused";
         operations_pending: Gauge = "zeebe_cluster_changes_operations_pending", "operations that are left of the change of the cluster that is under way";
         operations_completed: Gauge = "zeebe_cluster_changes_operations_completed", "operations that are done of it";
+        lease_age: Family<OfNode, Gauge> = "skep_lease_age_seconds", "since the last renewal of the lease of the node's number that arrived was sent";
         certificate: Family<OfPort, Gauge> = "skep_certificate_expires_seconds", "end of the certificate that a port shows, seconds since 1970";
     }
 }
@@ -33,6 +39,7 @@ pub struct NodeMetrics {
     ports: Vec<(&'static str, ServerTls)>,
     /// When the certificate ends that other nodes see: it is read at the start.
     cluster: Option<i64>,
+    lease: Option<Arc<Lease>>,
 }
 
 impl NodeMetrics {
@@ -40,6 +47,7 @@ impl NodeMetrics {
         registry: &mut Registry,
         ports: &Ports,
         cluster: Option<&Certificate>,
+        lease: Option<Arc<Lease>>,
     ) -> NodeMetrics {
         let families = NodeFamilies::default();
         families.register(registry);
@@ -47,7 +55,13 @@ impl NodeMetrics {
             families,
             ports: ports.named().collect(),
             cluster: cluster.and_then(expiry::of),
+            lease,
         }
+    }
+
+    /// The lease of the node's number, if it has one.
+    pub fn lease(&self) -> Option<Standing> {
+        self.lease.as_ref()?.standing()
     }
 
     pub fn refresh(&self, broker: &Broker) {
@@ -69,6 +83,11 @@ impl NodeMetrics {
         families.operations_pending.set(count(pending));
         let completed = change.map_or(0, |change| change.completed.len());
         families.operations_completed.set(count(completed));
+        if let Some(standing) = self.lease() {
+            let age = gauge(standing.confirmed.elapsed().as_secs());
+            let node = standing.node;
+            families.lease_age.of(OfNode { node }).set(age);
+        }
         for (port, tls) in &self.ports {
             let end = tls.certificate().and_then(|it| expiry::not_after(&it));
             if let Some(end) = end {

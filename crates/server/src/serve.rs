@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use prometheus_client::registry::Registry;
 use skep_broker::clock::Clock;
-use skep_broker::{Broker, OpenError};
+use skep_broker::{Broker, NodeLease, OpenError};
 use skep_documents::Stores;
 use skep_gateway::{Gateway, GatewayMetrics, SpanListener};
 
@@ -19,6 +19,7 @@ use crate::errors::Coded;
 use crate::exposure::{self, Listening};
 use crate::identity;
 use crate::interface::ForBrowsers;
+use crate::lease::{self, Lease};
 use crate::logs::Logs;
 use crate::management::{self, Management};
 use crate::monitor::Monitor;
@@ -61,7 +62,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<()> {
 
 async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Result<()> {
     let Loaded {
-        settings,
+        mut settings,
         effective,
         ..
     } = loaded;
@@ -82,41 +83,35 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     .await
     .map_err(cannot_listen)?;
     ports_are_free(&settings).await?;
-    // A node of a new cluster waits for the others, for as long as it takes them.
+    let stopped_early = |signal| {
+        tracing::info!(signal, "stopped before the node was up");
+        Ok(())
+    };
+    let lease = tokio::select! {
+        lease = lease_number(&mut settings) => lease?,
+        signal = stop.received() => return stopped_early(signal),
+    };
+    // A node of a new cluster waits for the others, for as long as it takes them. A number is not given back before: until the process has
+    // ended, its directory may still get data.
     let broker = tokio::select! {
         broker = open_broker(&settings) => broker?,
-        signal = stop.received() => {
-            tracing::info!(signal, "stopped before the node was up");
-            return Ok(());
-        }
+        signal = stop.received() => return stopped_early(signal),
     };
+    if let Some(lease) = &lease {
+        lease.joined();
+    }
     let mut registry = Registry::default();
     broker.metrics().register(&mut registry);
     let gateway_metrics = Arc::new(GatewayMetrics::new());
     gateway_metrics.register(&mut registry);
     let process = ProcessMetrics::register(&mut registry, started);
-    let node = NodeMetrics::register(&mut registry, &tls, settings.cluster_certificate().as_ref());
-    let mut gateway_config = settings.gateway_config();
-    gateway_config.tls = skep_gateway::Tls {
+    let certificate = settings.cluster_certificate();
+    let node = NodeMetrics::register(&mut registry, &tls, certificate.as_ref(), lease.clone());
+    let tls = skep_gateway::Tls {
         rest: tls.rest,
         grpc: tls.grpc,
     };
-    let exporter = Exporter::start(&settings.trace).map_err(|e| ConfigError(vec![e]))?;
-    gateway_config.spans = exporter.map(|exporter| exporter as Arc<dyn SpanListener>);
-    let interface = skep_ui::Interface::new(&settings.ui_base_path);
-    gateway_config.pages = Some(Arc::new(ForBrowsers(interface)));
-    let documents = settings.documents().map_err(|e| ConfigError(vec![e]))?;
-    let documents = Arc::new(documents);
-    tokio::spawn(sweep(documents.clone()));
-    let gateway = Gateway::bind(
-        gateway_config,
-        broker.clone(),
-        broker.clone(),
-        documents,
-        Arc::clone(&gateway_metrics),
-    )
-    .await
-    .map_err(cannot_listen)?;
+    let gateway = bind_gateway(&settings, &broker, tls, gateway_metrics.clone()).await?;
     let (rest, grpc) = (gateway.rest_addr(), gateway.grpc_addr());
     if !settings.is_gateway() {
         identity::begin(broker.clone(), settings.security.initial.clone()).await?;
@@ -127,7 +122,50 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     say_started(&settings, started, rest, grpc, management_addr);
     notify::ready();
     gateway.serve(shutdown(stop, management)).await;
-    stop_broker(broker).await
+    if stop_broker(broker).await?
+        && let Some(lease) = lease
+    {
+        lease.leave().await;
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// The ports for clients.
+async fn bind_gateway(
+    settings: &Settings,
+    broker: &Arc<Broker>,
+    tls: skep_gateway::Tls,
+    metrics: Arc<GatewayMetrics>,
+) -> anyhow::Result<Gateway> {
+    let mut config = settings.gateway_config();
+    config.tls = tls;
+    let exporter = Exporter::start(&settings.trace).map_err(|e| ConfigError(vec![e]))?;
+    config.spans = exporter.map(|exporter| exporter as Arc<dyn SpanListener>);
+    let interface = skep_ui::Interface::new(&settings.ui_base_path);
+    config.pages = Some(Arc::new(ForBrowsers(interface)));
+    let documents = settings.documents().map_err(|e| ConfigError(vec![e]))?;
+    let documents = Arc::new(documents);
+    tokio::spawn(sweep(documents.clone()));
+    let gateway = Gateway::bind(config, broker.clone(), broker.clone(), documents, metrics);
+    Ok(gateway.await.map_err(cannot_listen)?)
+}
+
+/// Waits for the number of this node, if it is leased, and makes the settings those of that node.
+async fn lease_number(settings: &mut Settings) -> Result<Option<Arc<Lease>>, Coded> {
+    if !settings.cluster.node_ids.is_leased() {
+        return Ok(None);
+    }
+    let lease = lease::take(settings).await?;
+    settings.broker.node_id = lease.number.node;
+    settings
+        .broker
+        .directory
+        .clone_from(&lease.number.directory);
+    settings.broker.lease = Some(NodeLease {
+        joins: lease.number.joins,
+    });
+    Ok(Some(Arc::new(lease)))
 }
 
 /// Returns when the server is asked to stop.
@@ -157,16 +195,22 @@ async fn sweep(documents: Arc<Stores>) {
     }
 }
 
-async fn stop_broker(broker: Arc<Broker>) -> anyhow::Result<()> {
+/// False if something of it may still be at work.
+async fn stop_broker(broker: Arc<Broker>) -> anyhow::Result<bool> {
     let stopped = tokio::task::spawn_blocking(move || broker.stop());
-    match tokio::time::timeout(CHECKPOINT_GRACE, stopped).await {
-        Ok(result) => result?,
-        Err(_) => tracing::warn!(
-            "a partition took too long for its last checkpoint; the next start replays its log"
-        ),
+    let stopped = tokio::time::timeout(CHECKPOINT_GRACE, stopped).await;
+    match stopped {
+        Ok(result) => {
+            result?;
+            Ok(true)
+        }
+        Err(_) => {
+            tracing::warn!(
+                "a partition took too long for its last checkpoint; the next start replays its log"
+            );
+            Ok(false)
+        }
     }
-    tracing::info!("stopped");
-    Ok(())
 }
 
 /// Where the server is reached: to the user on standard output, to operators in the log.

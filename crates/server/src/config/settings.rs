@@ -17,6 +17,7 @@ use skep_tls::{Certificate, Password};
 
 use super::backup::{Backup, BackupStore, GcsAuth};
 use super::documents;
+use super::node_ids::NodeIds;
 use super::security::{Method, Security};
 use super::tls::{ClientAuth, PortTls, Ports, StoreSettings};
 use super::value::{Value, squeeze};
@@ -148,6 +149,8 @@ pub struct ClusterSettings {
     pub contact_points: Vec<String>,
     /// The number of the node was taken from its host name.
     pub node_id_from_hostname: bool,
+    /// Or it is leased.
+    pub node_ids: NodeIds,
     pub election_timeout: Duration,
     /// For other nodes, if it is another one than clients get.
     pub advertised_host: Option<String>,
@@ -162,6 +165,7 @@ impl Default for ClusterSettings {
             replication_factor: 1,
             contact_points: Vec::new(),
             node_id_from_hostname: false,
+            node_ids: NodeIds::default(),
             election_timeout: Duration::from_secs(1),
             advertised_host: None,
             advertised_port: 0,
@@ -599,6 +603,7 @@ impl Settings {
             Mode::AllInOne => self.cluster.contradictions(node),
             Mode::Gateway => self.cluster.contradictions_of_gateway(node),
         });
+        found.extend(self.cluster.node_ids.contradictions(self));
         found.extend(self.internal_tls.contradiction());
         let (rest, grpc) = (self.rest.address, self.grpc.address);
         found.extend(

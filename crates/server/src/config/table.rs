@@ -140,10 +140,32 @@ keys! {
 
     "camunda.mode" [] [] Kind::Choice(&["all-in-one", "gateway"]) => mode;
         "`gateway`: no partitions and no data; the node serves clients, and finds the cluster by its contact points. `--role gateway` is the same."
-    "camunda.cluster.node-id" ["zeebe.broker.cluster.nodeId"] [] Kind::Number(0, 1023) => broker.node_id;
+    "camunda.cluster.node-id" ["zeebe.broker.cluster.nodeId"] ["camunda.cluster.node-id-provider.fixed.node-id"] Kind::Number(0, 1023) => broker.node_id;
         "Number of this node. Gateways have numbers of their own."
     "skep.cluster.node-id-from-hostname" [] [] Kind::Flag => cluster.node_id_from_hostname;
         "The number of this node is what stands behind the last dash of its host's name, as in a StatefulSet of Kubernetes: skep-2 is node 2. Then camunda.cluster.node-id must not be set."
+    "camunda.cluster.node-id-provider.type" [] [] Kind::Choice(&["FIXED", "S3"]) => cluster.node_ids.provider;
+        "`S3`: the node takes a number that is free from a bucket, and its data is below `node-N` in the data directory; see [lease-node-ids.md](how-to/lease-node-ids.md). Then camunda.cluster.node-id must not be set."
+    "camunda.cluster.node-id-provider.s3.bucket-name" [] [] Kind::Text => cluster.node_ids.bucket;
+        "With `S3`: the bucket. It has to write under conditions (`If-Match`, `If-None-Match`), which is tried at the start."
+    "skep.cluster.node-id-provider.s3.prefix" [] [] Kind::Text => cluster.node_ids.prefix;
+        "In front of the names of all objects. Each cluster needs a bucket or a prefix of its own."
+    "camunda.cluster.node-id-provider.s3.lease-duration" [] [] Kind::Time(9_000) => cluster.node_ids.lease_duration;
+        "A lease is renewed every third of this time, and may be taken when it has not been renewed for this time and a fifth more. The same at all nodes."
+    "camunda.cluster.node-id-provider.s3.task-id" [] [] Kind::Text => cluster.node_ids.task;
+        "What the lease calls this process, for people. Default: the name of the host."
+    "camunda.cluster.node-id-provider.s3.endpoint" [] [] Kind::Url => cluster.node_ids.endpoint;
+        "Address of a service other than Amazon's, with buckets in its paths; `http` or `https`. Also from `AWS_ENDPOINT_URL`."
+    "camunda.cluster.node-id-provider.s3.region" [] [] Kind::Text => cluster.node_ids.region;
+        "Its region. Also from `AWS_REGION`."
+    "camunda.cluster.node-id-provider.s3.access-key" [] [] Kind::Text => cluster.node_ids.access_key;
+        "With `secret-key`: who asks. Also from `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, a web identity, or the role of the container or machine."
+    "camunda.cluster.node-id-provider.s3.secret-key" [] [] Kind::Secret => cluster.node_ids.secret_key;
+        "See above."
+    "camunda.cluster.node-id-provider.s3.api-call-timeout" [] [] Kind::Time(100) => cluster.node_ids.call_timeout;
+        "How long the bucket may take to answer a request; a third of the lease's duration at most, however long this is."
+    "skep.cluster.replace-lost-nodes" [] [] Kind::Flag => cluster.node_ids.replaces;
+        "With `S3`: a process may take a number whose data is not in its data directory, as a new node that waits to be added to the cluster. Off: it waits until the data or another number is there."
     "camunda.cluster.cluster-id" ["zeebe.broker.cluster.clusterId"] [] Kind::Text => broker.cluster_id;
         "Id of the cluster. Empty: made at the first start and kept in the data directory."
     "camunda.cluster.size" ["zeebe.broker.cluster.clusterSize"] [] Kind::Number(1, 7) => cluster.size;
@@ -345,7 +367,7 @@ keys! {
         "Nesting of called processes at which an incident is raised."
     "skep.engine.max-element-instances" [] [] Kind::Number(100, 100_000_000) => broker.engine.max_element_instances;
         "Element instances of one process instance that have not ended, at which an incident is raised."
-    "camunda.expression.timeout" ["zeebe.broker.experimental.engine.expression.timeout"] [] Kind::Time(1) => broker.expression_timeout;
+    "camunda.expression.timeout" ["zeebe.broker.experimental.engine.expression.timeout"] [] Kind::Time(1) => broker.engine.expression_timeout;
         "What one evaluation of an expression may take, in steps that stand for time. Others of the partition wait meanwhile."
 
     "camunda.processing.flow-control.request.enabled" ["zeebe.broker.flowControl.request.enabled", "zeebe.broker.backpressure.enabled"] [] Kind::Flag => broker.flow_control.enabled;

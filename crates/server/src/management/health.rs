@@ -10,6 +10,7 @@ use skep_service::{PartitionHealth, PartitionRole};
 use super::Management;
 use super::exporters;
 use super::reply::{Answer, json as answer};
+use crate::lease::Standing;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
@@ -69,6 +70,19 @@ pub fn group(management: &Management, group: Group) -> Answer {
     answer(code, &json!({ "status": text }))
 }
 
+/// A bucket that is away stops nobody, so the component is always up.
+fn lease_details(lease: &Standing) -> Value {
+    let mut details = json!({
+        "nodeId": lease.node,
+        "version": lease.version,
+        "ageSeconds": lease.confirmed.elapsed().as_secs(),
+    });
+    if let (Some(trouble), Some(details)) = (&lease.trouble, details.as_object_mut()) {
+        details.insert("message".into(), json!(trouble));
+    }
+    details
+}
+
 /// Everything, with details.
 pub fn all(management: &Management) -> Answer {
     let up = |group: Group| json!({ "status": status(group.is_up(management)).1 });
@@ -107,6 +121,9 @@ pub fn all(management: &Management) -> Answer {
             .all(|p| p.status.health() == PartitionHealth::Healthy);
         let partitions = json!({ "status": status(up).1, "components": all });
         components.push(("partitions", partitions));
+        if let Some(lease) = management.lease() {
+            components.push(("nodeIdLease", component(true, lease_details(&lease))));
+        }
         let (up, details) = secondary_storage(broker);
         healthy &= up;
         components.push(("secondaryStorage", component(up, details)));

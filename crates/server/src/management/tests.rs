@@ -84,7 +84,7 @@ impl Server {
         broker.metrics().register(&mut registry);
         self.gateways.register(&mut registry);
         let process = ProcessMetrics::register(&mut registry, Instant::now());
-        let node = NodeMetrics::register(&mut registry, &Default::default(), None);
+        let node = NodeMetrics::register(&mut registry, &Default::default(), None, None);
         self.management
             .started(broker.clone(), registry, process, node, Arc::default());
         self.broker = Some(broker);

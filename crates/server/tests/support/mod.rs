@@ -267,6 +267,11 @@ impl Server {
             .status();
     }
 
+    /// Waits until it ends by itself; the exit code.
+    pub fn ends(&mut self) -> Option<i32> {
+        end(&mut self.child).code()
+    }
+
     pub fn id(&self) -> u32 {
         self.child.id()
     }

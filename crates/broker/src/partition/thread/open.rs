@@ -251,7 +251,7 @@ pub(crate) fn engine_config(
         max_process_depth: config.engine.max_process_depth,
         max_element_instances: config.engine.max_element_instances,
         identity: config.engine.identity,
-        expression_timeout: u64::try_from(config.expression_timeout.as_millis())
+        expression_timeout: u64::try_from(config.engine.expression_timeout.as_millis())
             .unwrap_or(u64::MAX),
         short_evaluation: SHORT_EVALUATION,
         max_message_size: config.max_message_size,

@@ -61,6 +61,11 @@ fn open(place: &Place, args: &RestoreArgs) -> Result<Reader, BackupError> {
 
 pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let (place, loaded) = place(&args.config)?;
+    if loaded.settings.cluster.node_ids.is_leased() {
+        let text = "camunda.cluster.node-id-provider.type is S3, and a restored directory is that of one number: set it to FIXED and \
+                    camunda.cluster.node-id to the number, with --data DIRECTORY/node-NUMBER";
+        return Err(Usage(text.to_string()).into());
+    }
     let config = loaded.settings.broker_config();
     let failed = |error: &dyn std::fmt::Display| Coded::new("BACKUP_FAILED", error.to_string());
     let reader = open(&place, args).map_err(|error| failed(&error))?;
