@@ -1,5 +1,5 @@
 //! Random searches: whatever filter, sort and page one has, the store finds what a plain look at all rows finds, or the search is
-//! refused before it is asked.
+//! refused before it is asked. A search server may refuse a pattern itself, as too complex.
 //!
 //! `SKEP_SEEDS=500 cargo test -p skep-secondary --test records fuzz` tries more; `SKEP_SEED=7` only this one.
 
@@ -8,8 +8,8 @@ use std::io::Write as _;
 use serde_json::{Map, Value as Json, json};
 use skep_query::entities::{self, PROCESS_INSTANCE};
 use skep_query::{
-    Answer, Condition, Entity, Field, Found, Kind, Op, Query, Row, Search, Value, answer, merge,
-    search,
+    Answer, Condition, Entity, Field, Found, Kind, Op, Query, QueryError, Row, Search, Value,
+    answer, merge, search,
 };
 
 use super::property;
@@ -28,6 +28,15 @@ fn found(store: &Filled, search: Search) -> Found {
     match store.ask(Query::Search(search)) {
         Answer::Found(found) => found,
         other => panic!("{other:?}"),
+    }
+}
+
+/// `None`: the server has no room for a pattern with so many signs.
+fn found_or_refused(store: &Filled, search: Search, body: &str) -> Option<Found> {
+    match store.ask_or_be_refused(Query::Search(search)) {
+        Ok(Answer::Found(found)) => Some(found),
+        Err(QueryError::TooComplex) if body.contains("$like") => None,
+        other => panic!("{body}: {other:?}"),
     }
 }
 
@@ -192,7 +201,10 @@ fn searches(store: &Filled, entity: &'static Entity, seed: u64) -> usize {
         // Lists lack what they do not show, but have the same rows and cursors.
         let whole = random.next(2) == 0;
         (search.details, search.whole_texts) = (whole, whole);
-        let (is, should) = (found(store, search.clone()), expected(&search, &rows));
+        let Some(is) = found_or_refused(store, search.clone(), &body) else {
+            continue;
+        };
+        let should = expected(&search, &rows);
         let keys = |found: &Found| {
             found
                 .rows

@@ -130,6 +130,14 @@ impl Filled {
 
     /// On a busy machine a server takes longer to make an index, and to answer, than a query waits: it is asked again.
     pub fn ask(&self, query: Query) -> Answer {
+        self.ask_or_be_refused(query).expect("an answer")
+    }
+
+    /// The same of what the store may refuse.
+    ///
+    /// # Errors
+    /// It refuses it.
+    pub fn ask_or_be_refused(&self, query: Query) -> Result<Answer, QueryError> {
         let deadline = Instant::now() + Duration::from_secs(600);
         let is_busy = |error: &QueryError| {
             matches!(
@@ -142,12 +150,12 @@ impl Filled {
                 Err(error) if is_busy(&error) && Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(20));
                 }
-                answered => break answered.expect("an answer"),
+                answered => break answered?,
             }
         };
         let fault = self.store.status().fault().map(|fault| fault.reason);
         assert_eq!((behind, fault), (0, None));
-        answer
+        Ok(answer)
     }
 
     /// The rows that a search finds, as their JSON.
