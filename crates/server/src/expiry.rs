@@ -1,8 +1,10 @@
 //! When a certificate ends: the only field of X.509 that nothing else here reads.
 
+use std::path::Path;
+
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use skep_tls::Certificate;
+use skep_tls::KeyStore;
 
 const SEQUENCE: u8 = 0x30;
 const INTEGER: u8 = 0x02;
@@ -10,10 +12,16 @@ const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
-/// Seconds since 1970 at which a certificate ends; none where its file cannot be read.
-pub fn of(certificate: &Certificate) -> Option<i64> {
-    let read = certificate.read(&skep_tls::provider()).ok()?;
-    not_after(read.chain.first()?)
+/// Seconds since 1970 at which the first certificate of a file ends; none where the file cannot be read.
+pub fn of_file(file: &Path) -> Option<i64> {
+    let certificates = skep_tls::certificates(file).ok()?;
+    not_after(certificates.first()?)
+}
+
+/// The same of the one in a key store, which takes a while to open.
+pub fn of_store(store: &KeyStore) -> Option<i64> {
+    let pair = store.read(&skep_tls::provider()).ok()?;
+    not_after(pair.chain.first()?)
 }
 
 /// The same of one in DER.
@@ -101,10 +109,7 @@ mod tests {
         assert_eq!(not_after(&[SEQUENCE, 0x80]), None);
         assert_eq!(seconds(UTC_TIME, "é61124000000Z"), None);
         assert_eq!(seconds(UTC_TIME, "991324000000Z"), None);
-        let missing = Certificate::Pem {
-            chain: "/nowhere".into(),
-            private_key: "/nowhere".into(),
-        };
-        assert_eq!(of(&missing), None);
+        assert_eq!(of_file(Path::new("/nowhere")), None);
+        assert_eq!(of_store(&KeyStore::default()), None);
     }
 }

@@ -1,5 +1,6 @@
 //! What alerts ask of a node besides its partitions: room on the disk, changes of the cluster, certificates that end.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -37,9 +38,32 @@ pub struct NodeMetrics {
     families: NodeFamilies,
     /// Each port with TLS. Its certificate may change while the server runs.
     ports: Vec<(&'static str, ServerTls)>,
-    /// When the certificate ends that other nodes see: it is read at the start.
-    cluster: Option<i64>,
+    cluster: Option<OfCluster>,
     lease: Option<Arc<Lease>>,
+}
+
+/// The certificate that other nodes see.
+enum OfCluster {
+    /// In a file, which is looked at each time.
+    File(PathBuf),
+    /// In a key store, which was opened at the start.
+    Store(Option<i64>),
+}
+
+impl OfCluster {
+    fn of(certificate: &Certificate) -> OfCluster {
+        match certificate {
+            Certificate::Pem { chain, .. } => OfCluster::File(chain.clone()),
+            Certificate::KeyStore(store) => OfCluster::Store(expiry::of_store(store)),
+        }
+    }
+
+    fn end(&self) -> Option<i64> {
+        match self {
+            OfCluster::File(file) => expiry::of_file(file),
+            OfCluster::Store(end) => *end,
+        }
+    }
 }
 
 impl NodeMetrics {
@@ -54,7 +78,7 @@ impl NodeMetrics {
         NodeMetrics {
             families,
             ports: ports.named().collect(),
-            cluster: cluster.and_then(expiry::of),
+            cluster: cluster.map(OfCluster::of),
             lease,
         }
     }
@@ -94,7 +118,8 @@ impl NodeMetrics {
                 families.certificate.of(OfPort { port }).set(end);
             }
         }
-        if let Some(end) = self.cluster {
+        let cluster = self.cluster.as_ref();
+        if let Some(end) = cluster.and_then(OfCluster::end) {
             families.certificate.of(OfPort { port: "cluster" }).set(end);
         }
     }
