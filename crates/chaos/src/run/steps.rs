@@ -205,7 +205,7 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
     Ok(format!("node {node}"))
 }
 
-/// What is about no single node.
+/// Does what changes the cluster as a whole.
 fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
     match action {
         Action::Scale { partitions } => cluster.scale(*partitions)?,

@@ -130,7 +130,7 @@ struct Seen {
 #[derive(Clone, Debug)]
 struct Candidate {
     node: u32,
-    /// What is overwritten.
+    /// The object that the claim overwrites.
     over: Option<(Tag, Record)>,
     joins: bool,
     /// The directory whose lock is held.

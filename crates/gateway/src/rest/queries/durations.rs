@@ -17,7 +17,7 @@ use skep_query::{Condition, Durations, Groups, Measure, Op, Query, Row, Search, 
 use super::{Ask, is_granted, not_found, refused, unexpected};
 use crate::rest::problem::Problem;
 
-/// What is counted: four weeks, in which each weekday is there as often, and what was usual in spring is forgotten in summer.
+/// Four weeks: each weekday is in them as often, and what was usual in spring is forgotten in summer.
 const DAYS: i64 = 28;
 
 /// With fewer, one that took long makes what is usual.
