@@ -132,7 +132,7 @@ fn posted(
     request.body(Full::from(form))
 }
 
-/// The fault that an answer other than 200 tells of.
+/// Makes a fault of an answer other than 200.
 fn refusal(uri: &Uri, status: StatusCode) -> Option<String> {
     (status != StatusCode::OK).then(|| format!("{uri}: answers {status}"))
 }

@@ -29,7 +29,7 @@ pub fn place(ms: i64) -> usize {
     BOUNDS.partition_point(|bound| *bound <= ms)
 }
 
-/// What is known of things of one kind.
+/// Counts of things of one kind, by how long each took.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Durations {
     pub shortest: i64,

@@ -10,7 +10,7 @@ use world::{Setting, World};
 pub(super) enum Mutation {
     /// A lease has run out when the time that is written in it is long ago.
     TrustsWrittenTime,
-    /// What is not released may be taken at any time.
+    /// Takes a number that was not released without waiting.
     TakesAtOnce,
     /// The store's word suffices.
     ActsBeforeTheLock,

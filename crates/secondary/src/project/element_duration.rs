@@ -1,7 +1,7 @@
 //! How long elements took that were completed, counted by definition, element and day.
 //!
-//! What is canceled says nothing of how long it would have taken. A multi-instance body has the id of the element inside it, and is left
-//! out: an id stands for one repetition.
+//! Canceled elements are left out, as nobody knows how long they would have taken. So are multi-instance bodies, which have the id of the
+//! element inside them: an id stands for one repetition.
 
 use skep_protocol::element_type::ElementType;
 use skep_protocol::record::Record;

@@ -40,7 +40,7 @@ fn what_was_completed_is_counted_by_how_long_it_took() {
         rig.create("p", "{}");
     }
     follow(&mut rig, &store);
-    // What has not ended is not known to take any time.
+    // An element counts once it has ended.
     assert_eq!(of_element(&store, "task"), Vec::<Json>::new());
     let started = of_element(&store, "start");
     assert_eq!(started.len(), 1);
