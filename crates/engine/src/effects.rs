@@ -33,7 +33,25 @@ pub struct Effects {
     pub noted: Noted,
 }
 
+/// Items for which room is made at most: what a full batch of one-task instances needs.
+const MAX_ROOM: usize = 1024;
+
 impl Effects {
+    /// Takes what a batch has led to and makes room for as much again: the next batch is mostly of the same size, and what grows
+    /// is copied each time.
+    pub(crate) fn take(&mut self) -> Effects {
+        fn next<T>(last: &[T]) -> Vec<T> {
+            Vec::with_capacity(last.len().min(MAX_ROOM))
+        }
+        let mut following = Effects {
+            responses: next(&self.responses),
+            pushes: next(&self.pushes),
+            ..Effects::default()
+        };
+        following.noted.notes = next(&self.noted.notes);
+        std::mem::replace(self, following)
+    }
+
     /// True if nothing has to leave.
     pub fn is_empty(&self) -> bool {
         self.responses.is_empty()

@@ -442,7 +442,7 @@ impl Engine {
     /// The finished batch with its effects. `None` when no record was written; effects then depend on no entry and may
     /// leave at once.
     pub fn take_batch(&mut self) -> (Option<Vec<u8>>, Effects) {
-        let mut effects = std::mem::take(&mut self.effects);
+        let mut effects = self.effects.take();
         let batch = self.out.take_with_kinds().map(|(batch, kinds)| {
             effects.noted.kinds = kinds;
             effects.noted.timestamp = self.out.timestamp();

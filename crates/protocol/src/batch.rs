@@ -166,7 +166,9 @@ impl BatchWriter {
     fn open(&mut self, record_type: RecordType, value_type: ValueType, intent: u8) {
         if self.is_empty() {
             self.bytes.clear();
-            self.bytes.reserve(self.last_size.min(MAX_RESERVE));
+            // A little more than the last: one byte too few would copy the whole.
+            let likely = self.last_size + self.last_size / 8;
+            self.bytes.reserve(likely.min(MAX_RESERVE));
             self.bytes.push(FORMAT);
             self.bytes
                 .extend_from_slice(&self.next_position.to_le_bytes());

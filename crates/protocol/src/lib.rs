@@ -13,6 +13,7 @@ pub mod command;
 pub mod continuation;
 pub mod document;
 pub mod element_type;
+mod encoder;
 pub mod failure;
 pub mod fields;
 pub mod findings;

@@ -17,6 +17,7 @@
 //! Position, time stamp and source are not repeated in each record: the batch gives the first position and the time, and
 //! the source of an event is the command record that precedes it in the batch.
 
+use crate::encoder::Encoder;
 use crate::fields::Fields;
 use crate::header_view::{HeaderView, Skim};
 use crate::intent::ValueType;
@@ -164,8 +165,7 @@ pub(crate) fn write<T: serde::Serialize>(
     varint::write(out, key::to_wire(key));
     let at = out.len();
     out.push(0);
-    // Serializing plain data into a growing vector cannot fail: the flavor below has no error.
-    let _ = postcard::serialize_with_flavor::<T, _, ()>(body, Appended(out));
+    append(out, body);
     let length = out.len() - at - 1;
     match out.get_mut(at) {
         Some(place) if length < 0x80 => *place = length as u8,
@@ -177,34 +177,16 @@ pub(crate) fn write<T: serde::Serialize>(
     }
 }
 
-/// Lets postcard append to a vector by slices; its own growing flavor goes byte by byte.
-struct Appended<'a>(&'a mut Vec<u8>);
-
-impl postcard::ser_flavors::Flavor for Appended<'_> {
-    type Output = ();
-
-    #[inline]
-    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
-        self.0.push(byte);
-        Ok(())
-    }
-
-    #[inline]
-    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn finalize(self) -> postcard::Result<()> {
-        Ok(())
-    }
-}
-
 /// Serializes any plain value to the same encoding as record bodies (state rows, commands between partitions).
 pub fn encode<T: serde::Serialize>(value: &T) -> Vec<u8> {
     let mut out = Vec::new();
-    let _ = postcard::serialize_with_flavor::<T, _, ()>(value, Appended(&mut out));
+    append(&mut out, value);
     out
+}
+
+fn append<T: serde::Serialize>(out: &mut Vec<u8>, value: &T) {
+    let written = value.serialize(&mut Encoder(out));
+    debug_assert!(written.is_ok(), "lengths of plain data are known before");
 }
 
 /// The inverse of [`encode`].

@@ -3,7 +3,33 @@
 /// The highest bit of each byte.
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-pub(crate) fn write(out: &mut Vec<u8>, mut value: u64) {
+/// Appends a number. Short ones are pushed; the others are spread over a word of eight bytes, of which as many stay as the number
+/// has, so that there is no loop over its bytes.
+#[inline]
+pub(crate) fn write(out: &mut Vec<u8>, value: u64) {
+    if value < 0x80 {
+        out.push(value as u8);
+    } else if value < 1 << 56 {
+        let length = (63 - value.leading_zeros()) / 7 + 1;
+        let more = HIGH & !(u64::MAX << (8 * (length - 1)));
+        let end = out.len() + length as usize;
+        out.extend_from_slice(&(spread(value) | more).to_le_bytes());
+        out.truncate(end);
+    } else {
+        write_by_byte(out, value);
+    }
+}
+
+/// The lowest 56 bits, seven in each byte.
+#[inline(always)]
+fn spread(value: u64) -> u64 {
+    let word = value & 0x0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
+    let word = word & 0x0000_3fff_0000_3fff | (word & 0x0fff_c000_0fff_c000) << 2;
+    word & 0x007f_007f_007f_007f | (word & 0x3f80_3f80_3f80_3f80) << 1
+}
+
+#[cold]
+fn write_by_byte(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -98,8 +124,11 @@ mod tests {
     use super::*;
 
     fn is_read_back(value: u64) {
-        let mut bytes = Vec::new();
+        let (mut bytes, mut slow) = (vec![1], vec![1]);
         write(&mut bytes, value);
+        write_by_byte(&mut slow, value);
+        assert_eq!(bytes, slow, "{value:#x}");
+        bytes.remove(0);
         let end = bytes.len();
         for behind in [&[][..], &[0; 9], &[0x7f; 9], &[0x80; 9], &[0xff; 9]] {
             bytes.truncate(end);
