@@ -33,7 +33,7 @@ impl World {
             replica.hangs_until = 0;
         }
         self.until_all_have_all();
-        self.quiet = true;
+        self.calm.quiet = true;
         self.run_for(300_000);
         self.clients.check_ended(&self.chronicle);
         self.check_partitions();
@@ -61,6 +61,11 @@ impl World {
             replica.hangs_until = 0;
         }
         self.run_for(400_000);
+        if self.calm.hibernate {
+            // Whose clock stands still when the leader dies has to hear of it.
+            self.calm.lull_until = self.agenda.now + 500_000;
+            self.run_for(400_000);
+        }
         for partition in self.routing.partitions() {
             let host = self.any_host();
             let leader = self.leader_of(host, partition).unwrap_or(host);
@@ -234,6 +239,7 @@ impl World {
                 let equal = *first.get_or_insert_with(|| dump.clone()) == dump;
                 assert!(equal, "{place:?} has another state");
             }
+            self.check_hibernation(partition);
             let mut rows = first.unwrap();
             rows.retain(|(table, _), _| EVERYWHERE.contains(table));
             let equal = *everywhere.get_or_insert_with(|| rows.clone()) == rows;
@@ -242,6 +248,24 @@ impl World {
                 "partition {partition} has not what every partition has"
             );
             assert!(!rows.is_empty());
+        }
+    }
+
+    fn check_hibernation(&self, partition: u32) {
+        let replicas = self
+            .replicas
+            .iter()
+            .filter(|(place, _)| place.0 == partition);
+        for (place, replica) in replicas.filter(|_| self.calm.hibernate) {
+            let hibernates = replica
+                .node
+                .running
+                .as_ref()
+                .unwrap()
+                .core
+                .group()
+                .hibernates();
+            assert!(hibernates, "{place:?} has no work and does not hibernate");
         }
     }
 

@@ -8,6 +8,7 @@ mod chronicle;
 mod clients;
 mod ending;
 mod faults;
+mod heartbeats;
 mod models;
 mod routes;
 mod tally;
@@ -33,6 +34,8 @@ enum Mutation {
     AcknowledgedOnArrival,
     /// A node goes by what its own replica knows of the leader after that replica has died.
     LeaderOfLocalHandle,
+    /// A node whose replica dies does not say so, and goes on giving signs of life.
+    ReplicaDiesNodeLives,
     /// A flush that hangs counts as done.
     HangCountsAsFlushed,
 }

@@ -9,13 +9,9 @@ use skep_protocol::value::MessageSubscriptionValue;
 use skep_protocol::{Key, ValueType};
 
 use super::Mutation;
-use super::world::{Happening, Place, RETRY, TICK, World};
+use super::heartbeats::SILENT;
+use super::world::{Happening, Place, RETRY, World};
 
-/// What a machine leads: partitions, with the terms.
-pub type Status = Vec<(u32, u64)>;
-
-/// Microseconds after which a machine that says nothing is away.
-const SILENT: u64 = 8 * TICK;
 /// Commands that a machine holds, at most.
 const MOST_HELD: usize = 300;
 
@@ -55,8 +51,8 @@ impl World {
         let now = self.agenda.now;
         let heard = self.hosts[host as usize].heard.iter();
         let fresh = heard.filter(|(_, (at, _))| now - at < SILENT);
-        let leading = fresh.flat_map(|(from, (_, leads))| {
-            let of_partition = leads.iter().filter(|(it, _)| *it == partition);
+        let leading = fresh.flat_map(|(from, (_, status))| {
+            let of_partition = status.leads.iter().filter(|(it, _)| *it == partition);
             of_partition.map(|(_, term)| (*term, *from))
         });
         leading.max().map(|(_, from)| from)
@@ -65,22 +61,6 @@ impl World {
     fn leads(&self, (partition, host): Place) -> bool {
         let running = self.replicas[&(partition, host)].node.running.as_ref();
         running.is_some_and(|it| it.core.is_leader())
-    }
-
-    /// The machine tells the others what it leads.
-    pub fn tell_status(&mut self, from: u32) {
-        let led = self.routing.partitions().filter_map(|partition| {
-            let running = self.replicas[&(partition, from)].node.running.as_ref()?;
-            let term = running.core.group().term();
-            running.core.is_leader().then_some((partition, term))
-        });
-        let status: Status = led.collect();
-        for host in (0..super::world::MACHINES).filter(|host| *host != from) {
-            for delay in self.deliveries(from, host) {
-                let status = status.clone();
-                self.after(delay, Happening::Status { host, from, status });
-            }
-        }
     }
 
     /// What leaves a partition when its entry is committed.

@@ -59,6 +59,7 @@ fn work_that_is_spread_over_partitions_is_done_once_whatever_happens() {
             "cancelled",
             "correlated",
             "checkpoints",
+            "hibernates",
         ];
         happened(&faults, seeds / 8);
     }
@@ -74,6 +75,7 @@ fn the_checks_catch_partitions_that_work_together_wrongly() {
         Mutation::NeverRepeated,
         Mutation::AcknowledgedOnArrival,
         Mutation::LeaderOfLocalHandle,
+        Mutation::ReplicaDiesNodeLives,
         Mutation::HangCountsAsFlushed,
     ] {
         let seeds: Vec<u64> = (1..=100).collect();

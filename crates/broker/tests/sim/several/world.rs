@@ -19,7 +19,8 @@ use super::super::oracle::Oracle;
 use super::super::{Mutation as NodeMutation, Random};
 use super::chronicle::Chronicle;
 use super::clients::Clients;
-use super::routes::{Held, Status, Way};
+use super::heartbeats::Status;
+use super::routes::{Held, Way};
 use super::tally::Tally;
 use super::{Mutation, NOW, monotonic};
 
@@ -107,6 +108,16 @@ pub struct Watched {
     releases: u64,
 }
 
+/// How little happens.
+pub struct Calm {
+    /// Groups without work hibernate.
+    pub hibernate: bool,
+    /// Clients ask nothing until then.
+    pub lull_until: u64,
+    /// Nothing new happens any more.
+    pub quiet: bool,
+}
+
 pub struct World {
     pub seed: u64,
     pub mutation: Mutation,
@@ -119,10 +130,9 @@ pub struct World {
     pub agenda: Agenda<Happening>,
     /// Microseconds that a flush takes at most.
     pub flush: u64,
+    pub calm: Calm,
     began: Instant,
     pub faults: bool,
-    /// Nothing new happens any more.
-    pub quiet: bool,
     pub clients: Clients,
     pub chronicle: Chronicle,
     pub tally: Tally,
@@ -156,9 +166,13 @@ impl World {
             network,
             agenda: Agenda::default(),
             flush,
+            calm: Calm {
+                hibernate: seed.is_multiple_of(2),
+                lull_until: 0,
+                quiet: false,
+            },
             began: Instant::now(),
             faults: true,
-            quiet: false,
             clients: Clients::default(),
             chronicle: Chronicle::of(partitions),
             tally: Tally::default(),
@@ -179,7 +193,8 @@ impl World {
         let member = VOTERS[host as usize];
         let members = Members::bootstrap(VOTERS.to_vec());
         let seed = super::super::hash(&[self.seed, u64::from(partition)], &[]);
-        let mut node = Node::new(member, members, None, seed, NodeMutation::None);
+        let hibernate_after = self.calm.hibernate.then_some(6);
+        let mut node = Node::new(member, members, hibernate_after, seed, NodeMutation::None);
         let clock = TurnTime {
             most: u64::MAX,
             clock: monotonic,
@@ -280,16 +295,19 @@ impl World {
                 way,
             } => self.comes(host, partition, *sent, way),
             Happening::Request { place, id, request } => self.process(place, id, &request),
-            Happening::Status { host, from, status } => {
-                let now = self.agenda.now;
-                self.host(host).heard.insert(from, (now, status));
-            }
+            Happening::Status { host, from, status } => self.hears(host, from, status),
             Happening::Settle(place) => self.settle(place),
             Happening::Tick { host, life } => self.tick(host, life),
             Happening::DiskDone { place, life } => self.disk_done(place, life),
             Happening::Client => {
-                self.clients_ask();
-                let pause = 2000 + self.random.below(25_000);
+                if self.agenda.now >= self.calm.lull_until {
+                    self.clients_ask();
+                }
+                let pause = match self.random.below(30) {
+                    // Long enough for groups to hibernate.
+                    0 if self.calm.hibernate && self.faults => 150_000 + self.random.below(200_000),
+                    _ => 2000 + self.random.below(25_000),
+                };
                 self.after(pause, Happening::Client);
             }
             Happening::Fault => {
@@ -336,6 +354,7 @@ impl World {
             return;
         }
         self.tell_status(host);
+        self.tell_silence(host);
         self.deliver_held(host);
         for partition in self.routing.partitions() {
             let place = (partition, host);
@@ -351,7 +370,7 @@ impl World {
 
     /// Does work that is due or was put off, and pushes to a stream that has room again, as `Partition::run_scheduled` does.
     fn scheduled(&mut self, place: Place) {
-        if self.quiet {
+        if self.calm.quiet {
             return;
         }
         let now = self.millis(place.1);

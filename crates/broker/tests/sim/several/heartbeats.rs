@@ -1,0 +1,86 @@
+//! What machines tell each other of themselves, as `cluster/heartbeats.rs` and `cluster/members.rs` do it. Groups that hibernate rely on it:
+//! their own clocks stand still.
+
+use skep_cluster::node_of;
+
+use super::Mutation;
+use super::world::{Happening, MACHINES, TICK, World};
+
+/// Microseconds after which a machine that says nothing is away.
+pub const SILENT: u64 = 8 * TICK;
+/// Ticks that a follower of a failed leader has let pass: it stands for election at once.
+const ELECTION: usize = 10;
+
+/// What a machine says of itself.
+#[derive(Clone, Debug, Default)]
+pub struct Status {
+    /// Partitions that it leads, with the terms.
+    pub leads: Vec<(u32, u64)>,
+    /// Partitions whose replica has ended on it by an error.
+    failed: Vec<u32>,
+}
+
+impl World {
+    /// The machine tells the others what it leads.
+    pub fn tell_status(&mut self, from: u32) {
+        let mut status = Status::default();
+        for partition in self.routing.partitions() {
+            let replica = &self.replicas[&(partition, from)];
+            if let Some(running) = &replica.node.running {
+                let group = running.core.group();
+                let leads = running.core.is_leader();
+                status
+                    .leads
+                    .extend(leads.then(|| (partition, group.term())));
+            } else if self.mutation != Mutation::ReplicaDiesNodeLives {
+                status.failed.push(partition);
+            }
+        }
+        for host in (0..MACHINES).filter(|host| *host != from) {
+            for delay in self.deliveries(from, host) {
+                let status = status.clone();
+                self.after(delay, Happening::Status { host, from, status });
+            }
+        }
+    }
+
+    /// A machine hears from another one: followers of a replica that has failed there would not notice, as its machine lives.
+    pub fn hears(&mut self, host: u32, from: u32, status: Status) {
+        for partition in status.failed.clone() {
+            let place = (partition, host);
+            let Some(running) = &mut self.node(place).running else {
+                continue;
+            };
+            let group = running.core.group_mut();
+            if group.leader().and_then(node_of) == Some(from) {
+                group.not_heard(|member| node_of(member) == Some(from), ELECTION);
+                self.settle(place);
+            }
+        }
+        let now = self.agenda.now;
+        self.host(host).heard.insert(from, (now, status));
+    }
+
+    /// The machine tells its replicas which others are not heard. Those that hibernate would not find out.
+    pub fn tell_silence(&mut self, host: u32) {
+        let now = self.agenda.now;
+        let heard = &self.hosts[host as usize].heard;
+        let silence: Vec<u64> = (0..MACHINES)
+            .map(|other| match heard.get(&other) {
+                _ if other == host => 0,
+                heard => now - heard.map_or(0, |(at, _)| *at),
+            })
+            .collect();
+        let silence = |member: u64| silence[node_of(member).unwrap() as usize];
+        let mut hibernating = 0;
+        for partition in self.routing.partitions() {
+            if let Some(running) = &mut self.node((partition, host)).running {
+                let group = running.core.group_mut();
+                hibernating += u64::from(group.hibernates());
+                let ticks = group.leader().map_or(0, silence) / TICK;
+                group.not_heard(|of| silence(of) > SILENT, ticks as usize);
+            }
+        }
+        self.tally.add("hibernates", hibernating);
+    }
+}
