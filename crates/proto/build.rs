@@ -16,6 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .build_client(env::var_os("CARGO_FEATURE_CLIENT").is_some())
         .build_server(env::var_os("CARGO_FEATURE_SERVER").is_some())
         .bytes(".")
+        .codec_path("crate::codec::Codec")
         .compile_fds(descriptors)?;
     Ok(())
 }

@@ -4,6 +4,8 @@
 //! Field names follow Rust style (`process_instance_key` for `processInstanceKey`).
 //! `bytes` fields are [`bytes::Bytes`], so that resources are never copied.
 
+pub mod codec;
+
 /// Messages, enums and stubs of the package `gateway_protocol`.
 pub mod gateway_protocol {
     #![allow(missing_docs, clippy::all, clippy::pedantic)]
