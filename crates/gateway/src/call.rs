@@ -179,11 +179,16 @@ impl FrontEnd {
         self.metrics.refused(self.protocol, refused);
     }
 
-    /// Hands the request to the broker. The answer comes within `timeout`, or is a failure.
-    pub fn send(&self, request: Request, timeout: Duration) -> Sent {
+    /// Hands the request to the broker, right after its decoding or its wait for a slot: the clock was read then, and reading it costs as
+    /// much as a small allocation. The answer comes within `timeout`, or is a failure.
+    pub fn send(&self, request: Request, timeout: Duration, watch: &Stopwatch) -> Sent {
         let kind = RequestKind::of(&request.command);
-        let at = Instant::now();
-        let reply = tokio::time::timeout(timeout, self.broker.execute(request));
+        let at = watch.mark;
+        let reply = self.broker.execute(request);
+        let reply = match at.checked_add(timeout) {
+            Some(deadline) => tokio::time::timeout_at(deadline.into(), reply),
+            None => tokio::time::timeout(timeout, reply),
+        };
         Sent {
             kind,
             at,
@@ -221,7 +226,7 @@ impl FrontEnd {
         timeout: Duration,
         watch: &Stopwatch,
     ) -> (Result<Response, Failure>, Timings) {
-        let sent = self.send(request, timeout);
+        let sent = self.send(request, timeout, watch);
         let (kind, at) = (sent.kind, sent.at);
         tokio::select! {
             biased;

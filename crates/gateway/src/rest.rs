@@ -317,7 +317,7 @@ fn carry_out<'a>(
             let held = Held::new(held);
             let mut request = request.by(claims);
             request.held = held.clone();
-            Ok((front.send(request, timeout), echo, held))
+            Ok((front.send(request, timeout, watch), echo, held))
         }
         // Boxed: what few requests need must not make the future of each larger.
         other => Err(carry_out_others(front, other, claims, held, watch)),

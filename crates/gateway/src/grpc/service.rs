@@ -40,11 +40,10 @@ struct Call<T> {
 impl<T: Message> Call<T> {
     fn of(request: Request<T>) -> Call<T> {
         let context = request.extensions().get::<Arc<CallContext>>();
-        let (mut watch, mut share, claims) = match context {
+        let (watch, mut share, claims) = match context {
             Some(context) => (context.watch, context.take_share(), context.claims()),
             None => (Stopwatch::start(), Share::default(), Claims::Anonymous),
         };
-        watch.decoded();
         let message = request.into_inner();
         // A compressed message took what it could at most unpack to.
         if !share.is_empty() {
@@ -104,13 +103,12 @@ impl Decoded {
     fn send(self, front: &FrontEnd, slot: Slot) -> UnderWay {
         let Decoded {
             mut request,
-            mut watch,
+            watch,
             share,
         } = self;
-        watch.queued();
         let held = Held::new((slot, share));
         request.held = held.clone();
-        let sent = front.send(request, front.config.request_timeout);
+        let sent = front.send(request, front.config.request_timeout, &watch);
         (sent, watch, held)
     }
 }
@@ -153,12 +151,13 @@ impl GatewayService {
     ) -> impl Future<Output = Result<A, Status>> + Send {
         let front = &self.front;
         let way = match decoded(request, decode) {
-            Ok(decoded) => {
+            Ok(mut decoded) => {
                 let purpose = Purpose::Command(decoded.request.command.class());
                 match front.gate.enter_at_once(purpose) {
                     Some(slot) => Way::Sent(decoded.send(front, slot)),
                     None => Way::Waits(Box::pin(async move {
                         let slot = front.gate.enter(purpose).await.map_err(status)?;
+                        decoded.watch.queued();
                         Ok(decoded.send(front, slot))
                     })),
                 }
