@@ -423,8 +423,8 @@ fn about<'a>(
     watch: &'a Stopwatch,
 ) -> BoxFuture<'a, Result<Response<RestBody>, Problem>> {
     Box::pin(async move {
-        let row = queries::must_exist(front, &claims, entity, by, key).await?;
-        queries::may_command(front, &claims, (entity, &row), &command)?;
+        let rows = queries::must_exist(front, &claims, entity, by, key).await?;
+        queries::may_command(front, &claims, (entity, &rows), &command)?;
         carry_out(front, *command, claims, held, watch).await
     })
 }

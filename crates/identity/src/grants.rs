@@ -187,6 +187,14 @@ impl Grants {
         on.is_some_and(|on| on.any.has(permission.to))
     }
 
+    /// Whether it is granted on any resource at all.
+    pub fn allows_some(&self, permission: Permission) -> bool {
+        let on = self.on.get(&permission.on);
+        on.is_some_and(|on| {
+            on.any.has(permission.to) || on.by_id.values().any(|bits| bits.has(permission.to))
+        })
+    }
+
     /// Whether it is granted on this resource.
     pub fn allows(&self, permission: Permission, id: &str) -> bool {
         let on = self.on.get(&permission.on);

@@ -305,6 +305,51 @@ fn to_grants(search: &mut Search, grants: &Grants) -> Result<Narrowed, TooManyGr
     })
 }
 
+/// What lets rows be deleted: the column that names the resource, and the permission on it.
+fn deletable(entity: &Entity) -> Option<(&'static str, Permission)> {
+    let to = Permission::of;
+    match entity.table {
+        "process_instance" => Some((
+            "processDefinitionId",
+            to(
+                ResourceType::ProcessDefinition,
+                PermissionType::DeleteProcessInstance,
+            ),
+        )),
+        "decision_instance" => Some((
+            "decisionDefinitionId",
+            to(
+                ResourceType::DecisionDefinition,
+                PermissionType::DeleteDecisionInstance,
+            ),
+        )),
+        _ => None,
+    }
+}
+
+/// Adds to a search for what is to be deleted what leaves out rows that the caller may not delete.
+///
+/// # Errors
+/// As [`narrow`].
+pub fn narrow_to_deletable(
+    search: &mut Search,
+    grants: &Grants,
+) -> Result<Narrowed, TooManyGrants> {
+    let Some((column, permission)) = deletable(search.entity) else {
+        return Ok(Narrowed::Nothing);
+    };
+    let Visible::Ids(ids) = listed(grants, &[permission])? else {
+        return Ok(Narrowed::Whole);
+    };
+    Ok(match by_text(search.entity, column, &ids).pop() {
+        Some(conditions) => {
+            search.filter.extend(conditions);
+            Narrowed::Part
+        }
+        None => Narrowed::Nothing,
+    })
+}
+
 /// Adds what leaves out rows of process instances that the caller may not read, whatever else lets such rows be read.
 ///
 /// # Errors

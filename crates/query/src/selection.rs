@@ -85,6 +85,22 @@ fn key_of(kind: BatchOperationType) -> (&'static Entity, &'static str) {
     }
 }
 
+/// Whether a row says of which resource its item is: an evaluation is one of the decision that was asked for, whatever that went through.
+pub fn names_its_resource(kind: BatchOperationType, row: &Row) -> bool {
+    const OWN: usize = DECISION_INSTANCE.column("decisionDefinitionKey");
+    const ASKED: usize = DECISION_INSTANCE.column("rootDecisionDefinitionKey");
+    match kind {
+        BatchOperationType::DeleteDecisionInstance => {
+            row.get(OWN).is_some_and(|own| row.get(ASKED) == Some(own))
+        }
+        BatchOperationType::CancelProcessInstance
+        | BatchOperationType::ResolveIncident
+        | BatchOperationType::DeleteProcessInstance
+        | BatchOperationType::ModifyProcessInstance
+        | BatchOperationType::MigrateProcessInstance => true,
+    }
+}
+
 /// The items that rows stand for, which are in the order of their keys: none comes twice.
 pub fn items_of(kind: BatchOperationType, rows: &[Row]) -> Vec<BatchOperationItem> {
     let mut items: Vec<_> = rows.iter().filter_map(|row| item(kind, row)).collect();

@@ -43,6 +43,8 @@ pub(crate) fn check(
         Need::AnyOf(permissions, On::Any) => asked.any(permissions),
         Need::AnyOf(permissions, on) => match resource_of(cx, command, &on) {
             Some(id) => asked.on(permissions, &id),
+            // Of what has ended the resource is not known here: who looked it up has asked. A right that was taken since counts.
+            None if matches!(command.about(), About::Ended(_)) => asked.somewhere(permissions),
             None => Ok(()),
         },
         Need::OfTask {
@@ -50,7 +52,7 @@ pub(crate) fn check(
             or_assignee,
             or_for,
         } => of_task(cx, &asked, command, any_of, or_assignee, or_for),
-        Need::ToDelete(key) => to_delete(cx, &asked, key),
+        Need::ToDelete { key, history } => to_delete(cx, &asked, (key, history)),
         Need::OfEachReached(by) => reached::check(cx, &asked, &by),
         Need::OfEachStarted(definition, variables) => {
             reached::conditions(cx, &asked, definition, variables)
@@ -105,6 +107,15 @@ impl Asked<'_> {
             Ok(())
         } else {
             Err(self.refusal(permissions, Some(id)))
+        }
+    }
+
+    /// One of the permissions is granted on any resource at all.
+    fn somewhere(&self, permissions: &[Permission]) -> Result<(), Rejection> {
+        if permissions.iter().any(|p| self.grants.allows_some(*p)) {
+            Ok(())
+        } else {
+            Err(self.refusal(permissions, None))
         }
     }
 
@@ -235,7 +246,11 @@ fn of_task(
     }
 }
 
-fn to_delete(cx: &Context<'_>, asked: &Asked<'_>, key: Key) -> Result<(), Rejection> {
+fn to_delete(
+    cx: &mut Context<'_>,
+    asked: &Asked<'_>,
+    (key, history): (Key, bool),
+) -> Result<(), Rejection> {
     let Some((kind, id)) = delete_resource::named(cx, key) else {
         return Ok(());
     };
@@ -245,5 +260,23 @@ fn to_delete(cx: &Context<'_>, asked: &Asked<'_>, key: Key) -> Result<(), Reject
         Deployed::Form => grants![Resource: DeleteForm],
         Deployed::Unknown => grants![Resource: DeleteResource],
     };
-    asked.on(permissions, &id)
+    asked.on(permissions, &id)?;
+    match kind {
+        Deployed::ProcessDefinition if history => {
+            asked.on(grants![ProcessDefinition: DeleteProcessInstance], &id)
+        }
+        Deployed::DecisionRequirements if history => {
+            for decision in cx.state.decisions.of(key).to_vec() {
+                if let Some(decision) = cx.state.decisions.decisions.get(decision) {
+                    let to = grants![DecisionDefinition: DeleteDecisionInstance];
+                    asked.on(to, &decision.id)?;
+                }
+            }
+            Ok(())
+        }
+        Deployed::ProcessDefinition
+        | Deployed::DecisionRequirements
+        | Deployed::Form
+        | Deployed::Unknown => Ok(()),
+    }
 }

@@ -523,3 +523,29 @@ fn a_resource_is_deleted_by_who_may_delete_its_kind() {
     );
     allowed(&mut rig, is("bert"), delete);
 }
+
+#[test]
+fn history_is_deleted_by_who_may_delete_what_it_tells_of() {
+    let mut rig = asking(1);
+    deploy(&mut rig, process("order"));
+    let delete = Command::DeleteResource {
+        resource_key: last(&rig, "PROCESS"),
+        delete_history: true,
+    };
+    let deletes = [P::DeleteProcess];
+    grant(&mut rig, "anna", ResourceType::Resource, "order", &deletes);
+    let text = forbidden(&mut rig, is("anna"), delete.clone());
+    assert!(text.contains("DELETE_PROCESS_INSTANCE"), "{text}");
+    let ended = Command::Batch(BatchCommand::DeleteHistory(HistoryDeletionValue {
+        resource_key: Key::new(1, 4711),
+        kind: HistoryDeletionType::ProcessInstance,
+    }));
+    // Of which process that was, the engine does not know: the gateway has asked, and whoever may delete nothing now does not.
+    forbidden(&mut rig, is("anna"), ended.clone());
+    let right = on_process(&mut rig, "anna", "order", &[P::DeleteProcessInstance]);
+    allowed(&mut rig, is("anna"), ended.clone());
+    revoke(&mut rig, right);
+    forbidden(&mut rig, is("anna"), ended);
+    on_process(&mut rig, "anna", "order", &[P::DeleteProcessInstance]);
+    allowed(&mut rig, is("anna"), delete);
+}

@@ -17,8 +17,8 @@ use skep_query::entities::{
     PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE,
 };
 use skep_query::{
-    Answer, Condition, Consistency, Entity, Found, Op, Query, QueryError, Row, Search, Value,
-    answer,
+    Answer, Condition, Consistency, Entity, Found, MAX_LIMIT, Op, Query, QueryError, Row, Search,
+    Value, answer,
 };
 
 use self::job_statistics::{JobStatistics, time_parameter};
@@ -270,14 +270,17 @@ fn consistency(headers: &HeaderMap) -> Result<Consistency, Problem> {
     }
 }
 
-/// Fails if there is no such thing for the caller. What he was granted is asked later, of the row.
+/// The rows that say of which resource a thing is. What the caller was granted is asked later, of each of them.
+///
+/// # Errors
+/// There is no such thing for the caller.
 pub async fn must_exist(
     front: &FrontEnd,
     claims: &Claims,
     entity: &'static Entity,
     by: &'static str,
     key: Key,
-) -> Result<Row, Problem> {
+) -> Result<Vec<Row>, Problem> {
     let mut ask = Ask {
         front,
         sight: Sight {
@@ -288,25 +291,38 @@ pub async fn must_exist(
         behind: 0,
     };
     if entity.key().name == by {
-        return ask.one(entity, key).await;
+        return Ok(vec![ask.one(entity, key).await?]);
     }
     let has_key = entity.index_of(by).map(|field| Condition::Field {
         field,
         op: Op::Eq(Value::Int(key.0)),
     });
-    let search = Search::all(entity, has_key.into_iter().collect(), 1);
-    let row = ask.found(search).await?.pop();
-    row.ok_or_else(|| not_found(entity, key))
+    let search = Search::all(entity, has_key.into_iter().collect(), MAX_LIMIT);
+    let mut rows = ask.found(search).await?;
+    // An evaluation is one of the decision that was asked for. There is no row of that if one before it failed: then it is one of each.
+    if let Some(at) = rows.iter().position(is_of_the_asked_decision) {
+        return Ok(vec![rows.swap_remove(at)]);
+    }
+    if rows.is_empty() {
+        return Err(not_found(entity, key));
+    }
+    Ok(rows)
 }
 
-/// May the caller do this to what has ended? The engine no longer has it, so it is asked here, of the row that was found.
+fn is_of_the_asked_decision(row: &Row) -> bool {
+    const OWN: usize = DECISION_INSTANCE.column("decisionDefinitionKey");
+    const ASKED: usize = DECISION_INSTANCE.column("rootDecisionDefinitionKey");
+    row.get(OWN).is_some_and(|own| row.get(ASKED) == Some(own))
+}
+
+/// May the caller do this to what has ended? The engine no longer has it, so it is asked here, of the rows that were found.
 ///
 /// # Errors
 /// The caller may not.
 pub fn may_command(
     front: &FrontEnd,
     claims: &Claims,
-    (entity, row): (&Entity, &Row),
+    (entity, rows): (&Entity, &[Row]),
     command: &Decoded,
 ) -> Result<(), Problem> {
     let (Some(grants), Decoded::Command { request, .. }) = (sight::grants(front, claims), command)
@@ -319,9 +335,11 @@ pub fn may_command(
         // The engine asks.
         _ => return Ok(()),
     };
-    let id = text_of(entity, row, column);
-    let is_granted = id.is_some_and(|id| permissions.iter().any(|p| grants.allows(*p, id)));
-    if is_granted {
+    let is_granted = |row: &Row| {
+        let id = text_of(entity, row, column);
+        id.is_some_and(|id| permissions.iter().any(|p| grants.allows(*p, id)))
+    };
+    if rows.iter().all(is_granted) {
         Ok(())
     } else {
         Err(sight::unauthorized(permissions))

@@ -17,8 +17,8 @@ use skep_protocol::value::{JobKind, ParentValue, PasswordHash, UserValue};
 use skep_protocol::{ActivatedJob, Command, Failure, Key, Rejection, RejectionType, Response};
 use skep_query::entities::DECISION_INSTANCE;
 use skep_query::{
-    Answer as StoreAnswer, Consistency, Found, Groups, Kind, Query, QueryError, Storage,
-    Value as StoreValue,
+    Answer as StoreAnswer, Condition, Consistency, Found, Groups, Kind, MAX_LIMIT, Op, Query,
+    QueryError, Search, Storage, Value as StoreValue,
 };
 use skep_service::{
     Answer, BoxFuture, Broker, BrokerInfo, JobReceiver, NodeStates, PartitionHealth, PartitionInfo,
@@ -426,6 +426,19 @@ fn group(groups: &Groups) -> Vec<StoreValue> {
     by.chain(measures).collect()
 }
 
+/// The rows of one evaluation are looked up before it is deleted.
+fn asks_for_an_evaluation(search: &Search) -> bool {
+    const KEY: usize = DECISION_INSTANCE.column("decisionEvaluationKey");
+    let is_of_one = matches!(
+        search.filter[..],
+        [Condition::Field {
+            field: KEY,
+            op: Op::Eq(_)
+        }]
+    );
+    is_of_one && search.page.limit == MAX_LIMIT && std::ptr::eq(search.entity, &DECISION_INSTANCE)
+}
+
 /// A store in which a search finds nothing and every key something, of which it knows nothing.
 struct FakeStorage;
 
@@ -437,15 +450,11 @@ impl Storage for FakeStorage {
     ) -> skep_query::BoxFuture<'_, Result<(StoreAnswer, u64), QueryError>> {
         let answer = match query {
             // What is to be deleted is there.
-            Query::Search(search)
-                if search.page.limit == 1 && std::ptr::eq(search.entity, &DECISION_INSTANCE) =>
-            {
-                StoreAnswer::Found(Found {
-                    rows: vec![vec![Default::default(); search.entity.fields.len()]],
-                    total: 1,
-                    ..Found::default()
-                })
-            }
+            Query::Search(search) if asks_for_an_evaluation(&search) => StoreAnswer::Found(Found {
+                rows: vec![vec![Default::default(); search.entity.fields.len()]],
+                total: 1,
+                ..Found::default()
+            }),
             Query::Search(_) => StoreAnswer::Found(Found::default()),
             Query::Get { entity, .. } => {
                 StoreAnswer::Row(Some(vec![Default::default(); entity.fields.len()]))

@@ -21,8 +21,9 @@ pub enum Need<'c> {
         or_assignee: &'static [Permission],
         or_for: Option<(&'c str, &'static [Permission])>,
     },
-    /// One of the permissions to delete resources, which depends on what the key names.
-    ToDelete(Key),
+    /// One of the permissions to delete resources, which depends on what the key names; with its history, also that to delete the process
+    /// instances or decision instances.
+    ToDelete { key: Key, history: bool },
     /// To start or go on with each process that the event reaches: `CREATE_PROCESS_INSTANCE` for a start event,
     /// `UPDATE_PROCESS_INSTANCE` for an instance that waits. One that is missing refuses all of it.
     OfEachReached(Reached<'c>),
@@ -88,7 +89,7 @@ impl fmt::Display for Need<'_> {
                     None => Ok(()),
                 }
             }
-            Need::ToDelete(_) => f.write_str("to delete what the key names"),
+            Need::ToDelete { .. } => f.write_str("to delete what the key names"),
             Need::OfEachReached(_) => {
                 f.write_str("to start or to update each process that is reached")
             }

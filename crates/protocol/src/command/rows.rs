@@ -34,7 +34,7 @@ pub enum Command {
         whose: Whose::Resource(*resource_key),
         at: if *delete_history { At::Home } else { At::First },
         class: New,
-        needs: Need::ToDelete(*resource_key),
+        needs: Need::ToDelete { key: *resource_key, history: *delete_history },
         audit: Audit::resources("RESOURCE", "DELETE"),
         weight: 0,
     }

@@ -1,6 +1,8 @@
 //! Every operation of the API, asked by callers who have the permission that it needs in each way in which one can have it, by callers who
 //! have every other one, and by callers without a name. `permissions.tsv` says what is expected; it was made from the API's documentation.
 
+#[path = "batches.rs"]
+mod batches;
 #[path = "rpcs.rs"]
 mod rpcs;
 #[path = "strangers.rs"]
@@ -25,20 +27,11 @@ use super::{Server, exchange};
 
 type Answer = (u16, Value);
 
-/// Operations that are not in the documentation, or stand beside those of the API.
-const OTHER: [&str; 11] = [
-    "getClusterStatus",
-    "getPulse",
-    "getMonitor",
-    "getProcessDefinitionDurations",
-    "getJobTypes",
-    "getNodeStates",
-    "streamJobs",
-    "getProcessInstanceWaitingStates",
-    "getProcessInstanceDiagnosis",
-    "checkDeployment",
-    "getOpenApi",
-];
+/// It has no end, so `rpcs` asks it.
+const OTHER: [&str; 1] = ["streamJobs"];
+
+/// Paths beside those of the API.
+const ROOTS: [&str; 2] = ["/skep/v1/", "/cluster/v2/"];
 
 /// A request with a token, or with a whole header.
 fn send(server: &Server, (method, path): (&str, &str), body: &str, token: Option<&str>) -> Answer {
@@ -49,7 +42,8 @@ fn send(server: &Server, (method, path): (&str, &str), body: &str, token: Option
             format!("Bearer {token}")
         }
     });
-    let path = format!("/v2{path}");
+    let is_whole = ROOTS.iter().any(|root| path.starts_with(root));
+    let path = format!("{}{path}", if is_whole { "" } else { "/v2" });
     exchange(&server.rest, (method, &path), shown.as_deref(), body)
 }
 
@@ -342,10 +336,14 @@ fn ask_by(
     }
     things.again(&row.before);
     let nothing = token(issuer, "user", "nothing");
+    if row.kind == "public" {
+        asked(things, "nobody", Some("Bearer nobody"), Some(true));
+        return;
+    }
+    asked(things, "nobody", None, None);
     if row.kind == "open" {
         asked(things, "who has nothing", Some(&nothing), Some(true));
     } else {
-        asked(things, "nobody", None, None);
         asked(things, "who has nothing", Some(&nothing), Some(false));
         if row.kind == "disputed" {
             return;

@@ -1,6 +1,8 @@
-//! Every rpc, asked by the callers by whom the operation of REST with the same permission is asked.
+//! Every rpc, and the stream of jobs by REST, asked by the callers by whom the operation of REST with the same permission is asked.
 
 use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 
 use pb::gateway_client::GatewayClient;
 use serde_json::json;
@@ -357,6 +359,52 @@ async fn wrong(rpc: &str, row: &Row, call: Call<'_>, may: Option<bool>) -> Optio
     (!is_right).then(|| format!("{rpc}: {answer:?}"))
 }
 
+/// The stream of REST, which has no end: what comes of it as long as a job is there.
+fn wrong_stream(things: &Things<'_>, token: Option<&str>, may: Option<bool>) -> Option<String> {
+    let body = r#"{"type":"work","worker":"w","timeout":1}"#;
+    let shown = token.map_or_else(String::new, |token| {
+        format!("authorization: Bearer {token}\r\n")
+    });
+    let request = format!(
+        "POST /v2/jobs/stream HTTP/1.1\r\nhost: localhost\r\n{shown}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(&things.server.rest).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut read = String::new();
+    let mut more = |read: &mut String| {
+        let mut bytes = [0; 8192];
+        let count = stream.read(&mut bytes).unwrap();
+        read.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        count > 0
+    };
+    while !read.contains("\r\n\r\n") && more(&mut read) {}
+    let is_open = read.starts_with("HTTP/1.1 200");
+    let is_right = match may {
+        None => read.starts_with("HTTP/1.1 401"),
+        Some(true) => {
+            while is_open && !read.contains("jobKey") && more(&mut read) {}
+            is_open && read.contains("jobKey")
+        }
+        Some(false) => {
+            eventually("the job that the stream does not get", || {
+                let asked = json!({"type": "work", "timeout": 1, "maxJobsToActivate": 1});
+                let (_, answer) = things.ask("POST", "/jobs/activation", &asked.to_string());
+                let jobs = answer["jobs"].as_array();
+                jobs.is_some_and(|jobs| !jobs.is_empty())
+            });
+            stream.set_nonblocking(true).unwrap();
+            let mut rest = Vec::new();
+            // It has no end: what is there is read.
+            let _ = stream.read_to_end(&mut rest);
+            read.push_str(&String::from_utf8_lossy(&rest));
+            is_open && !read.contains("jobKey")
+        }
+    };
+    (!is_right).then(|| format!("the stream of REST: {read}"))
+}
+
 #[test]
 fn every_rpc_asks_for_its_permission_in_whichever_way_one_has_it() {
     let protocol = include_str!("../../../proto/proto/gateway.proto");
@@ -397,6 +445,10 @@ fn every_rpc_asks_for_its_permission_in_whichever_way_one_has_it() {
         };
         ask_by(&how, row, &mut things, &issuer, &mut all);
     }
+    let row = rows.iter().find(|row| row.operation == "activateJobs");
+    let how =
+        |_: &Row, things: &Things<'_>, token: Option<&str>, may| wrong_stream(things, token, may);
+    ask_by(&how, row.unwrap(), &mut things, &issuer, &mut all);
     let list = all.join("\n");
     assert!(all.is_empty(), "{} wrong:\n{list}", all.len());
 }

@@ -52,8 +52,9 @@ enum Stranger {
 
 fn expected(row: &Row) -> Stranger {
     let makes_batch = row.needs.iter().any(|need| need.starts_with("BATCH:"));
-    let is_owned = OF_TENANTS.iter().any(|path| row.path.starts_with(path))
-        || row.path.starts_with("/variables/")
+    let below = row.path.strip_prefix("/skep/v1").unwrap_or(&row.path);
+    let is_owned = OF_TENANTS.iter().any(|path| below.starts_with(path))
+        || below.starts_with("/variables/")
         || row.operation == "getUsageMetrics";
     match &*row.operation {
         it if OF_BOTH.contains(&it) => Stranger::Anything,
@@ -61,14 +62,15 @@ fn expected(row: &Row) -> Stranger {
         // All of it is for a tenant that the body or the path names.
         "createProcessInstance"
         | "createDeployment"
+        | "checkDeployment"
         | "createTenantClusterVariable"
         | "evaluateDecision"
         | "evaluateConditionals"
         | "publishMessage"
         | "correlateMessage"
         | "broadcastSignal" => Stranger::Forbidden,
-        // They are about instances.
-        "searchBatchOperationItems" => Stranger::Nothing,
+        // They are about instances, and about jobs.
+        "searchBatchOperationItems" | "getJobTypes" => Stranger::Nothing,
         _ if !is_owned || makes_batch => Stranger::Served,
         _ if row.is_list() || LISTS.contains(&&*row.operation) => Stranger::Nothing,
         _ => Stranger::NotFound,

@@ -136,7 +136,7 @@ impl<'s> Things<'s> {
         if !self.tenants {
             return body.to_string();
         }
-        if path == "/deployments" {
+        if path.ends_with("/deployments") || path.ends_with("/deployments/check") {
             let part = format!("{HEAD}\"tenantId\"\r\n\r\n<default>\r\n--xx--");
             return body.replace("--xx--", &part);
         }
@@ -200,6 +200,16 @@ impl<'s> Things<'s> {
         let creation = r#"{"processDefinitionId":"thing","variables":{"key":"thing"}}"#;
         let created = self.ok("POST", "/process-instances", creation);
         self.keep("processInstanceKey", &created["processInstanceKey"]);
+    }
+
+    /// An instance that has ended, which searches know.
+    fn ended(&mut self) {
+        self.instance();
+        let path = format!("/process-instances/{}", self.keys["processInstanceKey"]);
+        self.ok("POST", &format!("{path}/cancellation"), "{}");
+        eventually("the instance has ended", || {
+            self.ask("GET", &path, "").1["state"] == "TERMINATED"
+        });
     }
 
     /// A job of an instance of its own.
@@ -322,6 +332,7 @@ impl<'s> Things<'s> {
             "authorization" => self.authorize(),
             "document" => self.upload(),
             "decision" => self.decide(),
+            "ended" => self.ended(),
             "resource" => self.deploy(),
             request => {
                 let mut words = request.splitn(3, ' ');

@@ -9,6 +9,8 @@ use skep_engine::state::BatchPhase;
 use skep_identity::{Grants, Tenancy};
 use skep_protocol::command::{AddBatchItems, BatchCommand};
 use skep_protocol::origin::Claims;
+use skep_protocol::permission::{Permission, PermissionType, ResourceType};
+use skep_protocol::value::{BatchOperationCreationValue, BatchOperationType};
 use skep_protocol::{Key, TenantId};
 use skep_query::access::{self, Narrowed, Sight};
 use skep_query::{Answer, Condition, Consistency, Op, Query, QueryError, Row, Search, selection};
@@ -49,6 +51,8 @@ struct PendingChoice {
     again: Option<Instant>,
     /// Not before this entry of the log is committed.
     committed: u64,
+    /// No item up to this one that was not chosen may be.
+    passed_over: Key,
 }
 
 /// What the look-up needs.
@@ -84,6 +88,7 @@ impl Choosing {
                 tries: 0,
                 again: Some(now),
                 committed: written,
+                passed_over: Key::NONE,
             });
         }
         let applied = around.core.applied();
@@ -122,7 +127,9 @@ impl Choosing {
 
     fn ask(&mut self, key: Key, around: &mut Around<'_>) {
         let env = around.env;
-        let Some((after, search)) = search_for(key, around) else {
+        let passed_over = self.asked.get(&key).map(|asked| asked.passed_over);
+        let passed_over = passed_over.unwrap_or_default();
+        let Some((after, search)) = search_for(key, passed_over, around) else {
             self.asked.remove(&key);
             return;
         };
@@ -162,7 +169,15 @@ impl Choosing {
         self.go_on(around);
         let tries = self.asked.get(&key).map_or(0, |asked| asked.tries);
         let command = match answer {
-            Ok((Answer::Found(found), 0)) => items_of(key, after, &found.rows, around),
+            Ok((Answer::Found(found), 0)) => match items_of(key, after, found.rows, around) {
+                Items::Add(add) => Some(BatchCommand::Add(add)),
+                Items::NotHere(up_to) => {
+                    self.ask_again(key, 0, now);
+                    self.asked.entry(key).or_default().passed_over = up_to;
+                    return None;
+                }
+                Items::Unwanted => None,
+            },
             // It lacks some of what was there when the operation was made.
             Ok((Answer::Found(_), _)) | Err(QueryError::Busy) => {
                 self.ask_again(key, tries, now + PAUSE);
@@ -198,7 +213,11 @@ impl Choosing {
 }
 
 /// The next page of an operation, and behind which item it begins. `None`: nothing is to be looked for.
-fn search_for(key: Key, around: &mut Around<'_>) -> Option<(Key, Result<Search, String>)> {
+fn search_for(
+    key: Key,
+    passed_over: Key,
+    around: &mut Around<'_>,
+) -> Option<(Key, Result<Search, String>)> {
     let row = around.core.engine_mut().state.batch_operations.get(key)?;
     if row.phase != BatchPhase::Choosing || row.suspended {
         return None;
@@ -207,20 +226,49 @@ fn search_for(key: Key, around: &mut Around<'_>) -> Option<(Key, Result<Search, 
     let (after, before) = (row.chosen_up_to, row.before);
     // Where all partitions keep their rows in one place, those of others are there as well.
     let from = after.max(Key::new(around.env.partition(), 0));
+    let from = from.max(passed_over);
     let search = selection::items(kind, filter, (from, before), PAGE);
-    let claims = row.value.claims.clone();
+    let value = row.value.clone();
     let search = search.map_err(|error| error.to_string());
     Some((
         after,
-        search.and_then(|search| seen_by(&claims, search, around)),
+        search.and_then(|search| seen_by(&value, search, around)),
     ))
 }
 
-/// Narrows the search to what the operation's creator may read: the rest is not even counted.
-fn seen_by(claims: &Claims, mut search: Search, around: &mut Around<'_>) -> Result<Search, String> {
+/// Of the creator of an operation; `None`: nobody asks, or it was asked already. Who may delete a resource with its history was asked for the
+/// right to all of it.
+fn grants_for(value: &BatchOperationCreationValue, around: &mut Around<'_>) -> Option<Arc<Grants>> {
+    let is_asked = around.env.config.engine.identity.authorizations && value.follow_up.is_none();
+    let directory = &around.core.engine().state.identity.directory;
+    let grants = is_asked.then(|| Grants::of(directory, &value.claims));
+    grants.flatten().map(Arc::new)
+}
+
+fn deletes(kind: BatchOperationType) -> bool {
+    match kind {
+        BatchOperationType::DeleteProcessInstance | BatchOperationType::DeleteDecisionInstance => {
+            true
+        }
+        BatchOperationType::CancelProcessInstance
+        | BatchOperationType::ResolveIncident
+        | BatchOperationType::MigrateProcessInstance
+        | BatchOperationType::ModifyProcessInstance => false,
+    }
+}
+
+/// Narrows the search to what the operation's creator may read: the rest is not even counted. What is to be deleted has ended, so that no
+/// partition knows its resource any more: the right to delete it is asked for here as well.
+fn seen_by(
+    value: &BatchOperationCreationValue,
+    mut search: Search,
+    around: &mut Around<'_>,
+) -> Result<Search, String> {
+    let granted = grants_for(value, around);
+    let claims = &value.claims;
     let identity = &around.env.config.engine.identity;
     let state = &around.core.engine().state;
-    let grants = Grants::of(&state.identity.directory, claims).map(Arc::new);
+    let grants = Grants::of(&state.identity.directory, claims);
     let sight = Sight {
         tenancy: match (&grants, identity.tenant_checks) {
             (Some(grants), true) => Tenancy::Of(grants.tenants().clone()),
@@ -230,28 +278,62 @@ fn seen_by(claims: &Claims, mut search: Search, around: &mut Around<'_>) -> Resu
             }
             (_, false) => Tenancy::All,
         },
-        grants: grants.filter(|_| identity.authorizations),
+        grants: granted.clone(),
     };
-    match access::narrow(&mut search, &sight).map_err(|error| error.to_string())? {
-        Narrowed::Whole | Narrowed::Part => {}
-        Narrowed::Nothing => search.filter.push(Condition::Field {
+    let readable = access::narrow(&mut search, &sight).map_err(|error| error.to_string())?;
+    let deletable = match granted.filter(|_| deletes(value.kind)) {
+        Some(grants) => access::narrow_to_deletable(&mut search, &grants),
+        None => Ok(Narrowed::Whole),
+    };
+    let deletable = deletable.map_err(|error| error.to_string())?;
+    if matches!(readable, Narrowed::Nothing) || matches!(deletable, Narrowed::Nothing) {
+        search.filter.push(Condition::Field {
             field: 0,
             op: Op::In(Vec::new()),
-        }),
+        });
     }
     Ok(search)
 }
 
-fn items_of(key: Key, after: Key, rows: &[Row], around: &mut Around<'_>) -> Option<BatchCommand> {
+/// What comes of a page.
+enum Items {
+    Add(AddBatchItems),
+    /// None of it is an item, and there is more behind this key.
+    NotHere(Key),
+    /// Nobody wants it any more.
+    Unwanted,
+}
+
+fn items_of(key: Key, after: Key, mut rows: Vec<Row>, around: &mut Around<'_>) -> Items {
     debug_assert!(rows.len() <= PAGE as usize, "a page has an end");
-    let row = around.core.engine_mut().state.batch_operations.get(key)?;
-    let kind = row.value.kind;
-    Some(BatchCommand::Add(AddBatchItems {
-        batch_operation_key: key,
-        items: selection::items_of(kind, rows),
-        after,
-        last: rows.len() < PAGE as usize,
-    }))
+    let row = around.core.engine_mut().state.batch_operations.get(key);
+    let Some(value) = row.map(|row| row.value.clone()) else {
+        return Items::Unwanted;
+    };
+    let last = rows.len() < PAGE as usize;
+    let end = selection::items_of(value.kind, &rows).pop();
+    const ALL: Permission = Permission::of(
+        ResourceType::DecisionDefinition,
+        PermissionType::DeleteDecisionInstance,
+    );
+    if grants_for(&value, around).is_some_and(|grants| !grants.allows_any(ALL)) {
+        rows.retain(|row| selection::names_its_resource(value.kind, row));
+    }
+    let items = selection::items_of(value.kind, &rows);
+    match end {
+        Some(end) if items.is_empty() && !last => {
+            // The rows of the last one may go on behind the page.
+            let before = Key(end.key().0 - 1);
+            let up_to = if before > after { before } else { end.key() };
+            Items::NotHere(up_to)
+        }
+        _ => Items::Add(AddBatchItems {
+            batch_operation_key: key,
+            items,
+            after,
+            last,
+        }),
+    }
 }
 
 fn failure(key: Key, why: &str) -> BatchCommand {

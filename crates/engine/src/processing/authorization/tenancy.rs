@@ -115,7 +115,7 @@ fn not_assigned(
         Need::OfEachReached(_) => REACHES,
         Need::OfEachStarted(..) => STARTS,
         Need::OfTask { .. }
-        | Need::ToDelete(_)
+        | Need::ToDelete { .. }
         | Need::Filters(_)
         | Need::Nothing
         | Need::Internal => &[],
