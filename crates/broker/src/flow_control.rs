@@ -20,6 +20,7 @@ use skep_protocol::command::Class;
 pub use algorithms::Limiter;
 pub use inbox::{InboxCapacity, MAX_WAITING, MAX_WAITING_BYTES, Permit};
 use tenants::OfTenants;
+pub use tenants::SoleTenants;
 pub use write::{Backlog, ThrottleConfig, WriteConfig, WriteLimit};
 
 /// Keys and defaults of `camunda.processing.flow-control.request`.
@@ -207,17 +208,34 @@ pub const MAX_NEW_MANY: u32 = 16;
 /// Commands of [`Class::Evaluating`] that wait for a partition. Those that take long do not wait for it.
 pub const MAX_EVALUATING: u32 = 100;
 
+/// Commands under way that share one limit.
+#[derive(Debug)]
+struct UnderWay {
+    all: AtomicU32,
+    of_tenants: OfTenants,
+}
+
+impl UnderWay {
+    fn new(config: &FlowControlConfig) -> UnderWay {
+        UnderWay {
+            all: AtomicU32::new(0),
+            of_tenants: OfTenants::new(config.tenant_share),
+        }
+    }
+}
+
 /// The request limit of one partition.
 #[derive(Debug)]
 pub struct RequestLimit {
     limit: AtomicU32,
-    inflight: AtomicU32,
-    new_many: AtomicU32,
-    evaluating: AtomicU32,
+    inflight: UnderWay,
+    new_many: UnderWay,
+    evaluating: UnderWay,
+    /// A tenant may take a part of a limit only.
+    shares: bool,
     pub received: AtomicU64,
     pub dropped: AtomicU64,
     limiter: Mutex<Limiter>,
-    of_tenants: OfTenants,
     /// Commands of tenants that were refused as their tenant had too many; they are among the dropped ones.
     pub of_tenants_refused: AtomicU64,
 }
@@ -236,25 +254,26 @@ impl RequestLimit {
         let limiter = Limiter::new(config);
         RequestLimit {
             limit: AtomicU32::new(limiter.limit()),
-            inflight: AtomicU32::new(0),
-            new_many: AtomicU32::new(0),
-            evaluating: AtomicU32::new(0),
+            inflight: UnderWay::new(config),
+            new_many: UnderWay::new(config),
+            evaluating: UnderWay::new(config),
+            shares: config.tenant_share < 1.0,
             received: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             limiter: Mutex::new(limiter),
-            of_tenants: OfTenants::new(config.tenant_share),
             of_tenants_refused: AtomicU64::new(0),
         }
     }
 
-    /// A place for a command. Those that finish work always get one. `tenant`: whose command it is, where it says so.
+    /// A place for a command. Those that finish work always get one. `tenant` says whose command it is, where that is known; it is
+    /// asked for only where tenants have shares.
     ///
     /// # Errors
     /// There is none for it.
     pub fn acquire(
         self: &Arc<Self>,
         class: Class,
-        tenant: Option<&TenantId>,
+        tenant: impl FnOnce() -> Option<TenantId>,
     ) -> Result<Place, NoPlace> {
         self.received.fetch_add(1, Ordering::Relaxed);
         let most = match class {
@@ -269,7 +288,7 @@ impl RequestLimit {
             tenant: None,
         };
         // A place that is too many gives itself back.
-        let taken = place.taken().fetch_add(1, Ordering::AcqRel);
+        let taken = place.under_way().all.fetch_add(1, Ordering::AcqRel);
         if taken >= most {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             if !place.is_of_its_own() {
@@ -277,16 +296,16 @@ impl RequestLimit {
             }
             return Err(NoPlace::Full);
         }
-        if class == Class::New
-            && let Some(tenant) = tenant
+        if self.shares
+            && let Some(tenant) = tenant()
         {
             // The limit stays as it is: that a tenant is at its share says nothing of how busy the partition is.
-            let taken = self.of_tenants.take(tenant, most).map_err(|most| {
+            if let Err(most) = place.under_way().of_tenants.take(&tenant, most) {
                 self.dropped.fetch_add(1, Ordering::Relaxed);
                 self.of_tenants_refused.fetch_add(1, Ordering::Relaxed);
-                NoPlace::TenantIsFull(tenant.clone(), most)
-            })?;
-            place.tenant = taken;
+                return Err(NoPlace::TenantIsFull(tenant, most));
+            }
+            place.tenant = Some(tenant);
         }
         Ok(place)
     }
@@ -312,7 +331,7 @@ impl RequestLimit {
     }
 
     pub fn inflight(&self) -> u32 {
-        self.inflight.load(Ordering::Relaxed)
+        self.inflight.all.load(Ordering::Relaxed)
     }
 }
 
@@ -327,7 +346,7 @@ pub struct Place {
 }
 
 impl Place {
-    fn taken(&self) -> &AtomicU32 {
+    fn under_way(&self) -> &UnderWay {
         match self.class {
             Class::NewMany => &self.limit.new_many,
             Class::Evaluating => &self.limit.evaluating,
@@ -354,10 +373,10 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let taken = self.taken().fetch_sub(1, Ordering::AcqRel);
+        let taken = self.under_way().all.fetch_sub(1, Ordering::AcqRel);
         debug_assert!(taken > 0, "a place is given back once");
         if let Some(tenant) = self.tenant.take() {
-            self.limit.of_tenants.give_back(&tenant);
+            self.under_way().of_tenants.give_back(&tenant);
         }
     }
 }

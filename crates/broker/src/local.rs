@@ -14,7 +14,9 @@ use skep_service::{Reply, reply_channel};
 use crate::clock::real_time;
 use crate::directory_view::DirectoryView;
 use crate::disk::DiskSpace;
-use crate::flow_control::{MAX_EVALUATING, MAX_NEW_MANY, MAX_WAITING, MAX_WAITING_BYTES, NoPlace};
+use crate::flow_control::{
+    MAX_EVALUATING, MAX_NEW_MANY, MAX_WAITING, MAX_WAITING_BYTES, NoPlace, SoleTenants,
+};
 use crate::freshness::Freshness;
 use crate::hosted::{Hosted, Partitions};
 use crate::job_streams::StreamHub;
@@ -36,6 +38,7 @@ pub struct Local {
     pub(crate) began: i64,
     /// The directory of users and permissions.
     pub(crate) directory: DirectoryView,
+    sole_tenants: SoleTenants,
     /// Of clients of this node.
     pub(crate) streams: StreamHub,
     pub(crate) disk: Arc<DiskSpace>,
@@ -52,6 +55,7 @@ impl Local {
             workers: Workers::default(),
             began: real_time(),
             directory: DirectoryView::default(),
+            sole_tenants: SoleTenants::default(),
             streams: StreamHub::default(),
             disk: Arc::default(),
             preparation,
@@ -152,7 +156,7 @@ impl Local {
         {
             return Err(Failure::ResourceExhausted(reason));
         }
-        let place = status.limit.acquire(class, tenant_of(&request));
+        let place = status.limit.acquire(class, || self.tenant_of(&request));
         let place = place.map_err(|why| {
             Failure::ResourceExhausted(match why {
                 NoPlace::Full => no_place(status, class),
@@ -178,6 +182,18 @@ impl Local {
         let ring = !skep_service::rings_later();
         self.preparation.hand_on(work, &handle.inbox, ring);
         Ok(reply)
+    }
+
+    /// The tenant that a request belongs to, where that is known without a look at what it is about.
+    fn tenant_of(&self, request: &Request) -> Option<TenantId> {
+        match request.command.whose() {
+            Whose::New | Whose::Shown => Some(request.tenant.clone()),
+            Whose::NewOf(tenant) | Whose::Of(tenant) => tenant.cloned(),
+            Whose::Its | Whose::Resource(_) => {
+                self.sole_tenants.of(&self.directory, &request.claims)
+            }
+            Whose::Cluster | Whose::Each => None,
+        }
     }
 
     /// Why the disk leaves no room for the command.
@@ -276,15 +292,6 @@ fn with_holder(reason: String, handle: &PartitionHandle) -> String {
             slowest.id, fault.reason
         ),
         _ => reason,
-    }
-}
-
-/// The tenant that a command is for, where it says so: what is about a key does not.
-fn tenant_of(request: &Request) -> Option<&TenantId> {
-    match request.command.whose() {
-        Whose::New | Whose::Shown => Some(&request.tenant),
-        Whose::NewOf(tenant) | Whose::Of(tenant) => tenant,
-        Whose::Cluster | Whose::Each | Whose::Its | Whose::Resource(_) => None,
     }
 }
 

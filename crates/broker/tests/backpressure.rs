@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use skep_broker::flow_control::{Algorithm, Fixed, FlowControlConfig, MAX_WAITING};
 use skep_broker::partition::{PartitionStatus, Report};
-use skep_protocol::command::{Held, Request};
+use skep_protocol::command::{Draft, Held, IdentityCommand, Membership, NewParent, Request};
+use skep_protocol::origin::{Claims, Principal};
+use skep_protocol::value::{EntityType, Member};
 use skep_protocol::{Command, Document, Failure, Key, TenantId};
 use skep_service::{Answer, Broker as _};
 use support::{Rig, create, one_task};
@@ -183,6 +185,77 @@ async fn one_tenant_gets_its_share_of_the_limit_and_others_are_not_affected() {
         !matches!(answer.result, Err(Failure::ResourceExhausted(_))),
         "{answer:?}"
     );
+}
+
+/// A client, and its member of the tenant.
+async fn joins(rig: &Rig, client: &str, tenant: &str) -> Claims {
+    let member = Member {
+        entity_type: EntityType::Client,
+        id: client.into(),
+    };
+    let membership = Membership {
+        parent: tenant.into(),
+        member,
+    };
+    let join = IdentityCommand::AddToTenant(membership);
+    rig.send(Command::Identity(join)).await.unwrap();
+    Claims::Client(Arc::new(Principal {
+        id: client.into(),
+        groups: None,
+        token: "".into(),
+    }))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_caller_of_one_tenant_does_to_things_of_a_key_counts_as_that_tenants() {
+    let rig = Rig::new(|config| config.flow_control.tenant_share = 0.5).await;
+    for tenant in ["acme", "globex"] {
+        let new = NewParent {
+            id: tenant.into(),
+            name: tenant.into(),
+            description: "".into(),
+        };
+        let make = IdentityCommand::CreateTenant(new);
+        rig.send(Command::Identity(make)).await.unwrap();
+    }
+    let sole = joins(&rig, "sole", "acme").await;
+    joins(&rig, "both", "acme").await;
+    let both = joins(&rig, "both", "globex").await;
+    let paused = Paused::begin(&rig);
+    let status = paused.status();
+    status.limit.reconfigure(&fixed(4));
+    let change = |by: &Claims| {
+        let command = Command::SetVariables {
+            element_instance_key: Key::new(1, 77),
+            variables: Document::new(),
+            local: false,
+        };
+        Draft::from(command).by(by.clone())
+    };
+    let finish = |by: &Claims| Draft::from(complete(Key::new(1, 78), 1)).by(by.clone());
+    let accepts = async |request: Request| {
+        let mut reply = rig.broker.execute(request);
+        let answer = reply.take_arrived_or_pending().await;
+        // It is under way until it is answered.
+        std::mem::forget(reply);
+        match answer.map(|answer| answer.result) {
+            None => true,
+            Some(Err(Failure::ResourceExhausted(text))) => {
+                assert!(text.contains("2 requests of the tenant 'acme'"), "{text}");
+                false
+            }
+            Some(other) => panic!("{other:?}"),
+        }
+    };
+    assert!(accepts(change(&sole)).await);
+    // What finishes work is counted, and never refused.
+    assert!(accepts(finish(&sole)).await);
+    assert!(!accepts(change(&sole)).await);
+    assert!(accepts(finish(&sole)).await);
+    // It cannot be told for which of several tenants a caller acts.
+    assert!(accepts(change(&both)).await);
+    paused.go_on();
+    until("all are answered", || status.limit.inflight() == 0).await;
 }
 
 /// A partition that takes no commands for now, until [`Paused::go_on`].

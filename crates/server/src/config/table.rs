@@ -418,7 +418,7 @@ keys! {
         "A longer queue makes it shrink."
 
     "skep.tenants.in-flight-share" [] [] Kind::Real(0.01, 1.0) => broker.flow_control.tenant_share;
-        "Of a partition's limit of requests under way, so much is at most for one tenant, and one request always; beyond it, the tenant gets RESOURCE_EXHAUSTED, and others do not. Requests that name a tenant are counted. 1: a tenant may take all of it. Below that, `camunda.security.multi-tenancy.checks-enabled` has to be on."
+        "Of a partition's limit of requests under way, so much is at most for one tenant, and one request always; beyond it, the tenant gets RESOURCE_EXHAUSTED, and others do not. Requests that name a tenant are counted, and those about a key of callers who are assigned to one tenant. 1: a tenant may take all of it. Below that, `camunda.security.multi-tenancy.checks-enabled` has to be on."
     "camunda.processing.flow-control.write.enabled" ["zeebe.broker.flowControl.write.enabled"] [] Kind::Flag => broker.write_limit.enabled;
         "Bound the records that a partition writes in a second."
     "camunda.processing.flow-control.write.limit" ["zeebe.broker.flowControl.write.limit"] [] Kind::Number(0, 100_000_000) => broker.write_limit.limit;
