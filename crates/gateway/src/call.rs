@@ -174,8 +174,9 @@ impl FrontEnd {
         entered.inspect_err(|refused| self.refused(refused))
     }
 
-    /// The metrics count a caller who did not come in.
+    /// A caller did not come in: the metrics count it, and now and then the log says so.
     pub fn refused(&self, refused: &Refused) {
+        self.door.refusals.note(refused);
         self.metrics.refused(self.protocol, refused);
     }
 

@@ -8,6 +8,7 @@ pub mod bearer;
 pub mod browsers;
 mod guesses;
 pub mod passwords;
+mod refusals;
 mod remembered;
 mod renewal;
 mod sealed;
@@ -32,7 +33,9 @@ use skep_service::Broker;
 use self::basic::Basic;
 use self::bearer::Bearer;
 use self::passwords::Passwords;
+use self::refusals::Refusals;
 pub use self::remembered::Looks;
+pub use self::sessions::Refreshes;
 use self::visitor::Visitor;
 
 /// Whether callers have to say who they are, and how (`camunda.security.authentication.*`).
@@ -192,10 +195,18 @@ pub struct Head<'r> {
     pub visitor: &'r Visitor,
 }
 
+/// What the door counts.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    pub looks: Looks,
+    pub refreshes: Refreshes,
+}
+
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Door {
     pub sights: sight::Sights,
+    pub refusals: Refusals,
     basic: Basic,
     way: Way,
 }
@@ -217,18 +228,19 @@ impl Door {
         login: Login,
         providers: &[ProviderSettings],
         passwords: Arc<Passwords>,
-        looks: Looks,
+        counts: Counts,
         broker: &Arc<dyn Broker>,
     ) -> Result<Door, SettingsError> {
         Ok(Door {
             sights: sight::Sights::default(),
-            basic: Basic::new(passwords, looks.clone()),
+            refusals: Refusals::default(),
+            basic: Basic::new(passwords, counts.looks.clone()),
             way: match login {
                 Login::Unprotected => Way::Unprotected,
                 Login::Basic => Way::Basic,
                 Login::Bearer => {
                     let broker = Arc::clone(broker);
-                    Way::Bearer(Box::new(Bearer::start(providers, looks, broker)?))
+                    Way::Bearer(Box::new(Bearer::start(providers, counts, broker)?))
                 }
             },
         })

@@ -66,7 +66,7 @@ impl Gateway {
             security.login,
             &security.providers,
             Arc::clone(&passwords),
-            metrics.looks(),
+            metrics.at_the_door(),
             &broker,
         );
         let door = Arc::new(door.map_err(io::Error::other)?);

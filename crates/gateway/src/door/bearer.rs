@@ -14,10 +14,10 @@ use skep_protocol::origin::{Claims, Principal};
 use skep_service::Broker;
 
 use super::browsers::{self, Arrival, Arrived};
-use super::remembered::{Looks, Remembered};
+use super::remembered::Remembered;
 use super::session::has_shown;
 use super::sessions::Sessions;
-use super::{Head, Refused, Scheme};
+use super::{Counts, Head, Refused, Scheme};
 
 #[derive(Debug)]
 pub struct Bearer {
@@ -50,14 +50,18 @@ impl Bearer {
     /// A setting cannot be carried out.
     pub fn start(
         settings: &[ProviderSettings],
-        looks: Looks,
+        counts: Counts,
         broker: Arc<dyn Broker>,
     ) -> Result<Bearer, SettingsError> {
         let providers = Arc::new(Providers::start(settings)?);
         Ok(Bearer {
-            sessions: Arc::new(Sessions::new(Arc::clone(&providers), broker)),
+            sessions: Arc::new(Sessions::new(
+                Arc::clone(&providers),
+                counts.refreshes,
+                broker,
+            )),
             providers,
-            known: Remembered::new(looks),
+            known: Remembered::new(counts.looks),
             rules: Mutex::default(),
         })
     }

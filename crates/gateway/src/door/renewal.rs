@@ -83,6 +83,7 @@ impl Renewal {
                     .await;
             }
         };
+        self.sessions.refreshes.renewed.inc();
         if let Some(lasting) = &mut next.lasting {
             lasting.expires = refreshed.expires;
         }
@@ -130,6 +131,7 @@ impl Renewal {
 
     /// The provider does not know the login any more.
     async fn end(&self, why: &str) -> Result<Option<Kept>, Refused> {
+        self.sessions.refreshes.ended.inc();
         tracing::info!(
             provider = self.shown.provider,
             why,

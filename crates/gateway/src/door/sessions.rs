@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use skep_identity::claims::Named;
+use skep_metrics::Counter;
 use skep_oidc::{ClientSecret, Kind, Lasting, LoggedIn, Providers, Verified};
 use skep_protocol::command::{Request, SessionCommand};
 use skep_protocol::origin::{Claims, Principal};
@@ -55,8 +56,19 @@ pub struct Sessions {
     broker: Arc<dyn Broker>,
     known: Mutex<FxHashMap<SessionId, Known>>,
     renewed: Arc<Semaphore>,
+    pub(super) refreshes: Refreshes,
     /// When it was said last that a provider cannot be asked, in seconds since 1970.
     logged: AtomicU64,
+}
+
+/// What came of it when a provider was asked whether a user is logged in still.
+#[derive(Clone, Debug, Default)]
+pub struct Refreshes {
+    pub renewed: Counter,
+    /// The login has ended, or is somebody else's.
+    pub ended: Counter,
+    /// It could not be told.
+    pub unanswered: Counter,
 }
 
 impl std::fmt::Debug for Sessions {
@@ -195,8 +207,13 @@ fn mark(providers: &Providers, provider: &str, id: &str) -> Option<String> {
 }
 
 impl Sessions {
-    pub fn new(providers: Arc<Providers>, broker: Arc<dyn Broker>) -> Sessions {
+    pub fn new(
+        providers: Arc<Providers>,
+        refreshes: Refreshes,
+        broker: Arc<dyn Broker>,
+    ) -> Sessions {
         Sessions {
+            refreshes,
             providers,
             broker,
             known: Mutex::default(),
@@ -396,8 +413,9 @@ impl Sessions {
         }
     }
 
-    /// A line of the log, if there was none for a while.
+    /// Counts it, and writes a line of the log, if there was none for a while.
     pub(super) fn cannot_ask(&self, provider: &str, why: &str) {
+        self.refreshes.unanswered.inc();
         let now = now();
         let last = self.logged.load(Ordering::Relaxed);
         let is_first = now.saturating_sub(last) >= LOGGED
@@ -546,7 +564,11 @@ mod tests {
                 ..SessionValue::default()
             };
             let broker = Arc::new(Partition(row));
-            let sessions = Arc::new(Sessions::new(Arc::clone(&providers), broker));
+            let sessions = Arc::new(Sessions::new(
+                Arc::clone(&providers),
+                Refreshes::default(),
+                broker,
+            ));
             let caller = sessions.caller(&shown, Arc::default()).await;
             match (is_good, caller) {
                 (true, Ok(Claims::User(user))) => assert_eq!(&*user.id, "anna"),

@@ -95,6 +95,7 @@ metrics! {
     pub struct LoginFamilies {
         pub(super) refused: Family<RefusedLabels, Counter> = "skep_authentication_failures", "Requests whose caller did not come in";
         pub(super) looked_up: Family<ResultLabels, Counter> = "skep_authentication_lookups", "Headers of callers, by whether they were checked before";
+        pub(super) refreshed: Family<ResultLabels, Counter> = "skep_session_refreshes", "Refreshes of sessions at identity providers, by what came of them";
         pub(super) keys_given: Computed<ProviderLabels> = "skep_identity_provider_up", "1 if the identity provider gave its keys when it was asked last";
         pub(super) keys_age: Computed<ProviderLabels> = "skep_identity_provider_keys_age_seconds", "Time since the keys of an identity provider were fetched";
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::families::{LoginFamilies, ProviderLabels, RefusedLabels, ResultLabels};
 use super::{GatewayMetrics, Protocol};
-use crate::door::{Door, Looks, Refused};
+use crate::door::{Counts, Door, Looks, Refreshes, Refused};
 
 /// Each reason has its series from the start: an increase of one that is missing cannot be seen.
 pub(super) fn begin(families: &LoginFamilies) {
@@ -24,11 +24,19 @@ impl GatewayMetrics {
     }
 
     /// What the door counts.
-    pub fn looks(&self) -> Looks {
-        let of = |result| self.logins.looked_up.of(ResultLabels { result });
-        Looks {
-            remembered: of("remembered"),
-            unknown: of("unknown"),
+    pub fn at_the_door(&self) -> Counts {
+        let look = |result| self.logins.looked_up.of(ResultLabels { result });
+        let refresh = |result| self.logins.refreshed.of(ResultLabels { result });
+        Counts {
+            looks: Looks {
+                remembered: look("remembered"),
+                unknown: look("unknown"),
+            },
+            refreshes: Refreshes {
+                renewed: refresh("renewed"),
+                ended: refresh("ended"),
+                unanswered: refresh("unanswered"),
+            },
         }
     }
 

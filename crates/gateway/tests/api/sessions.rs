@@ -9,6 +9,7 @@ use skep_testbed::issuer::{Behaviour, Issuer};
 use crate::bearer::{arrived, departed, location, protected, set};
 use crate::fake::Running;
 use crate::login::{BODY, JSON, PIN, ask};
+use crate::metrics::exposed;
 
 /// What a test waits for at most.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -55,6 +56,16 @@ impl Browser {
     }
 }
 
+/// Of each kind, how often the provider was asked by this node whether somebody is logged in still.
+fn refreshes(node: &Running) -> [u64; 3] {
+    let text = exposed(node);
+    ["renewed", "ended", "unanswered"].map(|result| {
+        let series = format!("skep_session_refreshes_total{{result=\"{result}\"}} ");
+        let mut values = text.lines().filter_map(|line| line.strip_prefix(&series));
+        values.next().unwrap().parse().unwrap()
+    })
+}
+
 async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let began = Instant::now();
     while !is_so().await {
@@ -96,6 +107,9 @@ async fn what_changes_at_the_provider_counts_when_its_tokens_end() {
     // The user could be another one by now: whose session is it then?
     issuer.says_at_refresh(&json!({"sub": "bert"}));
     eventually("the end", async || anna.status(&node).await == 401).await;
+    let [renewed, ended, unanswered] = refreshes(&node);
+    assert!(renewed >= 1, "{renewed}");
+    assert_eq!((ended, unanswered), (1, 0));
 }
 
 #[tokio::test]
@@ -157,6 +171,7 @@ async fn a_login_that_the_provider_ends_ends_here() {
     eventually("the end", async || anna.status(&node).await == 401).await;
     assert_eq!(anna.status(&other).await, 401);
     assert_eq!(node.broker.told.keeper.lock().count(), 0);
+    assert_eq!(refreshes(&node)[1..], [1, 0]);
 }
 
 #[tokio::test]
@@ -188,8 +203,11 @@ async fn a_provider_that_is_away_or_does_not_know_us_ends_no_session() {
         // The next attempt is due when the claim of the last one has ended.
         keeper.advance(31);
     }
+    let unanswered = refreshes(&node)[2] + refreshes(&other)[2];
+    assert_eq!(unanswered, 3, "one node asks at a time");
     issuer.refuses_tokens(None);
     eventually("news", async || anna.group(&node).await == "second").await;
+    assert_eq!(refreshes(&node)[1], 0);
 }
 
 #[tokio::test]

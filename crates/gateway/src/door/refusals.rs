@@ -1,0 +1,92 @@
+//! Lines of the log about callers who did not come in: one per reason and ten seconds, however many there are, and never what they showed.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Refused;
+use super::session::now;
+
+/// Seconds between two lines about one reason.
+const PAUSE: u64 = 10;
+
+/// What is known of one reason.
+#[derive(Debug, Default)]
+struct Noted {
+    /// When the last line was written, in seconds since 1970.
+    last: AtomicU64,
+    /// Callers of whom no line says anything yet.
+    since: AtomicU64,
+}
+
+impl Noted {
+    /// How many callers the line is about that is due now.
+    fn due(&self, now: u64) -> Option<u64> {
+        self.since.fetch_add(1, Ordering::Relaxed);
+        let last = self.last.load(Ordering::Relaxed);
+        if now.saturating_sub(last) < PAUSE {
+            return None;
+        }
+        let won = self
+            .last
+            .compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed);
+        won.ok().map(|_| self.since.swap(0, Ordering::Relaxed))
+    }
+}
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub struct Refusals([Noted; Refused::REASONS.len()]);
+
+impl Refusals {
+    pub fn note(&self, refused: &Refused) {
+        let reason = refused.reason();
+        let reasons = Refused::REASONS.iter().zip(&self.0);
+        let mut of_reason = reasons.filter(|(name, _)| **name == reason);
+        let Some(callers) = of_reason.next().and_then(|(_, noted)| noted.due(now())) else {
+            return;
+        };
+        match refused {
+            // Browsers begin so, and come back so.
+            Refused::Nothing(_) | Refused::NoSession(_) => {
+                tracing::debug!(reason, callers, "callers did not come in");
+            }
+            Refused::Other(_)
+            | Refused::Wrong
+            | Refused::Token(_)
+            | Refused::Forged
+            | Refused::Cannot(_) => tracing::warn!(
+                reason,
+                callers,
+                "callers did not come in; skep_authentication_failures_total counts them"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_in_ten_seconds_counts_all_that_came_before_it() {
+        let noted = Noted::default();
+        assert_eq!(noted.due(1_000), Some(1));
+        for _ in 0..5 {
+            assert_eq!(noted.due(1_009), None);
+        }
+        assert_eq!(noted.due(1_010), Some(6));
+        assert_eq!(noted.due(1_019), None);
+        // A clock that was set back says nothing, and stops nothing for longer than that.
+        assert_eq!(noted.due(900), None);
+        assert_eq!(noted.due(1_020), Some(3));
+    }
+
+    #[test]
+    fn each_reason_has_lines_of_its_own() {
+        let refusals = Refusals::default();
+        refusals.note(&Refused::Wrong);
+        refusals.note(&Refused::Forged);
+        let noted = refusals.0.iter();
+        let written = noted.filter(|noted| noted.last.load(Ordering::Relaxed) > 0);
+        assert_eq!(written.count(), 2);
+    }
+}
