@@ -211,6 +211,11 @@ impl Directory {
     }
 
     fn add_member(&mut self, key: Key, parent: Parent, member: &Member) {
+        // Each row comes with texts of its own, and there are many of each name: one of them is kept.
+        let known = self.memberships.get_key_value(member);
+        let member = &known.map_or_else(|| member.clone(), |(known, _)| known.clone());
+        let known = self.members.get_key_value(&parent);
+        let parent = known.map_or(parent, |(known, _)| known.clone());
         let mut members = self.members.get(&parent).cloned().unwrap_or_default();
         members.insert_mut(member.clone(), key);
         let mut parents = self.memberships.get(member).cloned().unwrap_or_default();
