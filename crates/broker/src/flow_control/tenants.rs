@@ -104,12 +104,15 @@ impl OfTenants {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use skep_identity::{Directory, Entry, Parent};
-    use skep_protocol::origin::Principal;
+    use skep_protocol::origin::{Claims, Principal};
     use skep_protocol::value::{EntityType, Member, ParentType};
     use skep_protocol::{Key, TenantId};
 
-    use super::*;
+    use super::{OfTenants, SoleTenants};
+    use crate::directory_view::DirectoryView;
 
     #[test]
     fn a_tenant_has_its_share_of_the_limit_and_one_place_at_least() {
