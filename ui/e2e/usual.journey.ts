@@ -36,3 +36,30 @@ test("an element that waits longer than nearly all before it is marked and says 
   await sound(page, "INSTANCE, longer than usual");
   await fits(page);
 });
+
+test("Home lists where tokens wait longer than usual, and leads to them", async ({ page, open, api }) => {
+  await api.deploy([["letter.bpmn", PACK.replaceAll("parcel", "letter").replace("Parcel", "Letter")]]);
+  for (let n = 0; n < 21; n++) await api.start("letter");
+  let done = 0;
+  await expect(async () => {
+    for (const job of await api.jobs("pack-letter", 20 - done)) {
+      await api.complete(job);
+      done += 1;
+    }
+    expect(done).toBe(20);
+  }).toPass();
+
+  // The last one is late after ten seconds, however quick the others were.
+  await open("/");
+  const late = page.getByRole("region", { name: "Waiting too long" });
+  const row = late.getByRole("link").filter({ hasText: "Letter, version 1" });
+  await expect(row).toBeVisible({ timeout: 60_000 });
+  await expect(row).toContainText("Pack");
+  await expect(row).toContainText(/the oldest for .*, mostly done within/);
+  await expect(row.locator(".late-count")).toHaveText("1");
+  await sound(page, "HOME, waiting too long");
+  await fits(page);
+  await row.click();
+  await expect(page).toHaveURL(/process=letter.*element=pack/);
+  await expect(page.getByRole("row").filter({ hasText: "Letter" })).toHaveCount(1);
+});

@@ -117,16 +117,33 @@ pub fn table_script(dialect: Dialect, prefix: &str, entity: &Entity) -> String {
             index("text"),
         );
     }
-    for (n, columns) in entity.indices.iter().enumerate() {
+    for index in indices(dialect, prefix, entity) {
+        let _ = writeln!(script, "CREATE INDEX {if_absent}{};", index.made);
+    }
+    script
+}
+
+/// An index as the tables of this version have it.
+pub struct TableIndex {
+    /// Without quotes.
+    pub name: String,
+    pub columns: usize,
+    /// What makes it, behind `CREATE INDEX`.
+    pub made: String,
+}
+
+/// The indices of an entity's table beside that of its key.
+pub fn indices(dialect: Dialect, prefix: &str, entity: &Entity) -> Vec<TableIndex> {
+    let table = table_name(prefix, entity.table);
+    let made = |(n, columns): (usize, &&[&str])| {
         let first = columns.first().copied().unwrap_or_default();
         let rows = entity.index_of(first).map(|at| entity.field(at).indexed);
-        let columns: Vec<String> = columns
+        let fields: Vec<String> = columns
             .iter()
             .filter_map(|name| entity.index_of(name))
             .map(|at| indexed(dialect, entity.field(at)))
             .collect();
-        let name = table_name(prefix, &format!("{}_{n}", entity.table));
-        let columns = columns.join(", ");
+        let name = format!("{prefix}{}_{n}", entity.table);
         let first = column_name(first);
         let only = match rows.unwrap_or(Indexed::All) {
             Indexed::All => String::new(),
@@ -136,12 +153,13 @@ pub fn table_script(dialect: Dialect, prefix: &str, entity: &Entity) -> String {
             Indexed::While(other, value) => format!(" WHERE {} = '{value}'", column_name(other)),
             Indexed::Unlike(other) => format!(" WHERE {first} <> {}", column_name(other)),
         };
-        let _ = writeln!(
-            script,
-            "CREATE INDEX {if_absent}{name} ON {table} ({columns}){only};"
-        );
-    }
-    script
+        TableIndex {
+            columns: fields.len(),
+            made: format!("\"{name}\" ON {table} ({}){only}", fields.join(", ")),
+            name,
+        }
+    };
+    entity.indices.iter().enumerate().map(made).collect()
 }
 
 /// What makes a row the same as another one: the key, or what stands for one that may be too long for an index.

@@ -34,6 +34,7 @@ mod diagnosis;
 mod durations;
 pub mod identity;
 pub mod job_statistics;
+mod overdue;
 pub mod related;
 pub mod shared;
 pub mod statistics;
@@ -99,6 +100,7 @@ pub enum What {
     WaitingStates(Key),
     Diagnosis(Key),
     Durations(Key),
+    Overdue,
     WaitStateStatistics(Key),
     CallHierarchy(Key),
     SequenceFlows(Key),
@@ -392,6 +394,7 @@ pub async fn respond(
         What::WaitingStates(key) => encode::json(ask.waiting_states(key).await?),
         What::Diagnosis(key) => encode::json(ask.diagnosis(key).await?),
         What::Durations(key) => encode::json(ask.durations(key).await?),
+        What::Overdue => encode::json(ask.overdue().await?),
         What::WaitStateStatistics(key) => encode::json(ask.wait_state_statistics(key).await?),
         What::Statistics(asked) => encode::json(ask.statistics(asked).await?),
         What::JobStatistics(asked) => encode::json(ask.job_statistics(asked).await?),

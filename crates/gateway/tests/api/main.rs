@@ -27,6 +27,7 @@ mod newer_members;
 mod nodes;
 mod openapi;
 mod operations;
+mod overdue;
 mod overload;
 mod pages;
 mod path_escapes;

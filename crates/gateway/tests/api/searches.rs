@@ -21,7 +21,7 @@ use skep_testkit::stores::Backend;
 use skep_testkit::stores::Filled;
 use skep_testkit::story::{STEPS, Story};
 
-const BACKENDS: [Backend; 4] = [
+pub const BACKENDS: [Backend; 4] = [
     Backend::Embedded,
     Backend::Postgres,
     Backend::OpenSearch,

@@ -69,7 +69,8 @@ pub static ELEMENT_INSTANCE: Entity = Entity {
     indices: &[
         &["processInstanceKey"],
         &["elementInstanceScopeKey"],
-        &["elementId", "processDefinitionKey"],
+        // With the start the oldest of those that wait at an element is found at once.
+        &["elementId", "processDefinitionKey", "startDate"],
     ],
     everywhere: false,
     leaves: Leaves::WithInstance,

@@ -9,7 +9,7 @@ use tokio_postgres::types::Type;
 
 use super::Rdbms;
 use super::connection::{Connection, Failure, FailureKind};
-use crate::sql::{Dialect, column, statistics, table_name, table_script};
+use crate::sql::{Dialect, column, column_name, indices, statistics, table_name, table_script};
 use crate::target::purged_since;
 use skep_exporting::Position;
 
@@ -46,12 +46,13 @@ pub fn prepare(
             )));
         }
         let added = added(connection, &database.prefix)?;
+        let dropped = dropped(connection, &database.prefix)?;
         // One at a time: all partitions of all nodes may come at once.
         let script = format!(
             "BEGIN;
             SELECT pg_advisory_xact_lock(hashtext('skep'), hashtext('{meta}'));
             SET LOCAL client_min_messages = warning;
-            {added}{script}
+            {added}{dropped}{script}
             INSERT INTO {meta} (id, format, shape, cluster) VALUES (1, {FORMAT}, '{shape}', {})
                 ON CONFLICT (id) DO UPDATE SET shape = excluded.shape;
             COMMIT;",
@@ -215,6 +216,26 @@ fn added(connection: &Connection, prefix: &str) -> Result<String, Failure> {
                 script,
                 "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column};"
             );
+        }
+    }
+    Ok(script)
+}
+
+/// Drops the indices that an earlier version made of other columns: the script makes them again.
+fn dropped(connection: &Connection, prefix: &str) -> Result<String, Failure> {
+    let sql = "SELECT indnkeyatts::int FROM pg_index WHERE indexrelid = to_regclass($1)";
+    let mut script = String::new();
+    for entity in entities::ALL {
+        for index in indices(Dialect::Postgres, prefix, entity) {
+            let name = column_name(&index.name);
+            let found = connection.wait(
+                LIMIT,
+                connection.client.query_typed(sql, &[(&name, Type::TEXT)]),
+            )?;
+            let columns = found.first().map(|row| row.get::<_, i32>(0));
+            if columns.is_some_and(|columns| usize::try_from(columns) != Ok(index.columns)) {
+                let _ = writeln!(script, "DROP INDEX IF EXISTS {name};");
+            }
         }
     }
     Ok(script)

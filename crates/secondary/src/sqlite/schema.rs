@@ -1,13 +1,14 @@
 //! The tables, made from the entities.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension as _};
 use skep_query::entities;
 
 use super::{DatabaseFile, SqliteError, room};
-use crate::sql::{Dialect, table_script};
+use crate::sql::{Dialect, indices, table_script};
 
 /// Format of the file: another one is not touched. A file may lack tables of entities that came later: they are added, and an earlier
-/// version that does not know them leaves them alone, so that there is a way back to it. A table that changes makes a new format.
+/// version that does not know them leaves them alone, so that there is a way back to it. An index that has changed is made again, and an
+/// earlier version uses it as it is. A table that changes makes a new format.
 const FORMAT: i64 = 8;
 /// What builds of November 2026 called a file with the tables of users.
 const WITH_IDENTITY: i64 = 9;
@@ -48,6 +49,7 @@ pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), S
     match found {
         FORMAT | WITH_IDENTITY => {
             add_tables(connection).map_err(at)?;
+            change_indices(connection).map_err(at)?;
             return room::make_anew(connection).map_err(at);
         }
         0 => {}
@@ -79,6 +81,26 @@ fn add_tables(connection: &Connection) -> rusqlite::Result<()> {
     }
     script.push_str("COMMIT;\n");
     connection.execute_batch(&script)
+}
+
+/// Makes those indices again that an earlier version made with other columns. That reads a whole table, once.
+fn change_indices(connection: &Connection) -> rusqlite::Result<()> {
+    let mut script = String::new();
+    let sql = "SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?";
+    for entity in entities::ALL {
+        for index in indices(Dialect::Sqlite, "", entity) {
+            let made = format!("CREATE INDEX {}", index.made);
+            let found = connection.query_row(sql, [&index.name], |row| row.get::<_, String>(0));
+            if found.optional()?.is_none_or(|found| found != made) {
+                let name = &index.name;
+                script.push_str(&format!("DROP INDEX IF EXISTS \"{name}\";\n{made};\n"));
+            }
+        }
+    }
+    if script.is_empty() {
+        return Ok(());
+    }
+    connection.execute_batch(&format!("BEGIN;\n{script}COMMIT;\n"))
 }
 
 /// Beside those of the entities: how many instances of each element ended, the bodies of PROCESS records, and how far the file

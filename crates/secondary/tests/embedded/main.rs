@@ -377,6 +377,34 @@ fn a_file_of_an_earlier_version_learns_to_give_room_back() {
 }
 
 #[test]
+fn an_index_of_an_earlier_version_is_made_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = ended(10, 100);
+    let filled = Filled::open(directory.path(), log.clone());
+    filled.has(10);
+    drop(filled);
+    let connection = Connection::open(file(directory.path())).unwrap();
+    let made = |connection: &Connection| -> String {
+        let sql = "SELECT sql FROM sqlite_schema WHERE name = 'element_instance_2'";
+        connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    let own = made(&connection);
+    connection
+        .execute_batch(
+            "DROP INDEX element_instance_2;
+            CREATE INDEX element_instance_2 ON element_instance (elementId, processDefinitionKey) WHERE state = 'ACTIVE';",
+        )
+        .unwrap();
+    drop(connection);
+    let filled = Filled::open(directory.path(), log);
+    filled.has(10);
+    drop(filled);
+    let connection = Connection::open(file(directory.path())).unwrap();
+    assert_eq!(made(&connection), own);
+    assert!(own.contains("startDate"), "{own}");
+}
+
+#[test]
 fn the_write_ahead_file_stays_small_whatever_is_written() {
     let directory = tempfile::tempdir().unwrap();
     let filled = Filled::open(directory.path(), Vec::new());

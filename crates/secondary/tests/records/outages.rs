@@ -302,6 +302,37 @@ fn columns_that_are_new_are_added() {
 }
 
 #[test]
+fn an_index_of_an_earlier_version_is_made_again() {
+    let Some(server) = skep_testbed::shared_postgres() else {
+        return;
+    };
+    let prefix = server.prefix();
+    let mut rig = rig();
+    create(&mut rig, 1);
+    let batches = std::mem::take(&mut rig.batches);
+    let filled_once = || {
+        let store = filled(rdbms(server, &prefix));
+        store.follow(&batches);
+        assert_eq!(store.find(&JOB, "{}").len(), 1);
+    };
+    filled_once();
+    // As an earlier version left it.
+    let name = format!("{prefix}element_instance_2");
+    let earlier = format!(
+        "DROP INDEX {name};
+        CREATE INDEX {name} ON {prefix}element_instance (left(\"elementId\", 200), \"processDefinitionKey\");
+        UPDATE {prefix}skep SET shape = 'earlier'"
+    );
+    server.sql(&earlier).unwrap();
+    let has_start = format!(
+        "SELECT count(*) FROM pg_indexes WHERE indexname = '{name}' AND indexdef LIKE '%startDate%'"
+    );
+    assert_eq!(server.sql(&has_start).unwrap().trim(), "0");
+    filled_once();
+    assert_eq!(server.sql(&has_start).unwrap().trim(), "1");
+}
+
+#[test]
 fn a_stop_does_not_wait_for_a_database_that_lets_nobody_in() {
     // It accepts connections, and says nothing on them.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

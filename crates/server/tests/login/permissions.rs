@@ -261,7 +261,9 @@ impl Row {
     /// What is searched, and what is counted: without a permission it is as if nothing were there.
     fn is_list(&self) -> bool {
         let path = &self.path;
-        self.kind == "filters" || path.ends_with("/search") || path.contains("statistics")
+        ["filters", "empty"].contains(&self.kind.as_str())
+            || path.ends_with("/search")
+            || path.contains("statistics")
     }
 
     /// Whether an answer tells the caller something.
@@ -300,6 +302,7 @@ impl Row {
                 .is_some_and(|it| it.contains("no links")),
             // What is counted is exported now and then only.
             Some(true) if self.operation == "getUsageMetrics" => status == 200,
+            Some(true) if self.kind == "empty" => status == 200,
             Some(true) => (200..300).contains(&status) && (!self.is_list() || self.tells(&answer)),
             Some(false) if self.is_list() => status == 403 || status == 200 && !self.tells(&answer),
             Some(false) => status == 403,

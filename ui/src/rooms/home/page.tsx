@@ -12,6 +12,7 @@ import { PageTitle } from "../../parts/PageTitle";
 import { text } from "../../text";
 import { atLeast, number } from "../../text/format";
 import { Errors } from "./Errors";
+import { Late } from "./Late";
 import { ProcessList } from "./ProcessList";
 import { Welcome } from "./Welcome";
 import "./home.css";
@@ -32,7 +33,10 @@ export function Home() {
       ) : (
         <div className="home-columns">
           <ProcessList definitions={definitions} load={load} />
-          <Errors query={errors} />
+          <div className="home-troubles">
+            <Errors query={errors} />
+            <Late />
+          </div>
         </div>
       )}
     </>

@@ -1,4 +1,6 @@
 // The first screen.
+import { atLeast } from "../format";
+
 export const home = {
   title: "Home",
   running: "Running",
@@ -15,6 +17,12 @@ export const home = {
   errorsAll: "All incidents",
   errorsNone: "No incidents",
   errorsNoneText: "Every process instance can go on.",
+  late: "Waiting too long",
+  lateNone: "No token waits longer than usual. What is usual is known once an element was completed 20 times within four weeks.",
+  lateMore: "There are more elements like these.",
+  lateFor: (waits: string, usual: string) => `the oldest for ${waits}, mostly done within ${usual}`,
+  lateOf: (process: string, version: number | null) => (version === null ? process : `${process}, version ${version}`),
+  lateTokens: (count: number, more: boolean) => (count === 1 && !more ? "one token waits longer than usual" : `${atLeast(count, more)} tokens wait longer than usual`),
   processes: "Processes",
   processesAll: "All instances",
   name: "Process",

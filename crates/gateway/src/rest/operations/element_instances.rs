@@ -6,7 +6,7 @@ use skep_query::entities::ELEMENT_INSTANCE;
 
 use super::rows::operations;
 use crate::rest::queries::wait_states::WAIT_STATE;
-use crate::rest::queries::{self};
+use crate::rest::queries::{self, What};
 
 operations! { "Element instances":
     POST "/v2/element-instances/search" () searchElementInstances {
@@ -19,6 +19,10 @@ operations! { "Element instances":
     }
     POST "/v2/element-instances/wait-states/search" () searchElementInstanceWaitStates {
         does: Query(WAIT_STATE) = |call| queries::wait_states(call.text, call.parts),
+        needs: Need::Filters(grants![ProcessDefinition: ReadProcessInstance]),
+    }
+    GET "/skep/v1/element-instances/overdue" () getOverdueElements {
+        does: Query(ELEMENT_INSTANCE) = |_| Ok(What::Overdue),
         needs: Need::Filters(grants![ProcessDefinition: ReadProcessInstance]),
     }
 }

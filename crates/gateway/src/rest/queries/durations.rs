@@ -41,6 +41,15 @@ pub(super) fn usual(durations: &Durations) -> Option<i64> {
         .flatten()
 }
 
+/// Rows of the days that count.
+pub(super) fn since(now: i64) -> Condition {
+    let since = now.saturating_sub(DAYS * ELEMENT_DURATION_SPAN);
+    Condition::Field {
+        field: START,
+        op: Op::Gte(Value::Int(since)),
+    }
+}
+
 impl Ask<'_> {
     pub(super) async fn durations(&mut self, definition: Key) -> Result<String, Problem> {
         let entity = &PROCESS_DEFINITION;
@@ -79,11 +88,7 @@ impl Ask<'_> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = i64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(i64::MAX);
         let is = |field: usize, op: Op| Condition::Field { field, op };
-        let since = now.saturating_sub(DAYS * ELEMENT_DURATION_SPAN);
-        let mut filter = vec![
-            is(DEFINITION, Op::Eq(Value::Int(definition.0))),
-            is(START, Op::Gte(Value::Int(since))),
-        ];
+        let mut filter = vec![is(DEFINITION, Op::Eq(Value::Int(definition.0))), since(now)];
         if let Some(mut elements) = elements {
             elements.truncate(MAX_ELEMENTS);
             filter.push(is(ELEMENT, Op::In(elements)));
