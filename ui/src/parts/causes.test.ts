@@ -74,3 +74,16 @@ const of = (key: string, cause: string): Finding => ({ ...finding(cause, {}, nul
 test("on a drawing instances count, not what each of them waits for", () => {
   expect([...lateIn([of("1", "MESSAGE"), of("1", "TIMER"), of("2", "MESSAGE"), of("3", "INCIDENT")], NOW)]).toEqual([["charge", 2]]);
 });
+
+const from = (...names: string[]) => names.map((elementName) => ({ elementName }));
+
+test("a gateway says from where tokens are missing", () => {
+  const facts = { arrived: from("Charge"), missing: from("Pack", "Check", "Print") };
+  expect(said(finding("JOIN", facts))).toEqual(["Waits for the token from Pack, Check, and Print", "the one from Charge is there"]);
+});
+
+const at = (elementId: string): Finding => ({ ...finding("JOIN", { arrived: [], missing: [] }), elementId });
+
+test("two gateways of one scope are two places", () => {
+  expect(placesOf([at("a"), at("b"), at("a")]).map(({ id, findings }) => [id, findings.length])).toEqual([["a", 2], ["b", 1]]);
+});

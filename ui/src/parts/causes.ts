@@ -61,6 +61,14 @@ function task({ facts }: Finding, now: number): Said {
   return { tone: "waiting", sentence, detail: due && t.causes.taskDue(fromNow(due, now)) };
 }
 
+const nameIn = (each: unknown): string => (typeof each === "object" && each !== null && "elementName" in each && typeof each.elementName === "string" ? each.elementName : "?");
+
+/** The elements from which an incoming flow of a gateway comes. */
+function sources(facts: Finding["facts"], name: "arrived" | "missing"): string {
+  const list = facts[name];
+  return Array.isArray(list) ? text.words.all(list.map(nameIn)) : "?";
+}
+
 function said(finding: Finding, now: number): Said {
   const { cause, facts } = finding;
   switch (cause) {
@@ -96,6 +104,8 @@ function said(finding: Finding, now: number): Said {
         sentence: t.causes.called(stringIn(facts, "processDefinitionId") ?? "?"),
         called: asKey<InstanceKey>(stringIn(facts, "processInstanceKey") ?? "") || undefined,
       };
+    case "JOIN":
+      return { tone: "waiting", sentence: t.causes.join(sources(facts, "missing")), detail: t.causes.joinArrived(sources(facts, "arrived")) };
     case "UNKNOWN":
       return { tone: "active", sentence: t.nothing };
     default:
@@ -126,7 +136,9 @@ export function placesOf(findings: readonly Finding[]): Place[] {
   const places = new Map<string, Place>();
   for (const finding of findings) {
     const { elementInstanceKey: key, elementId: id, elementName: name } = finding;
-    places.set(key, { key, id, name, findings: [...(places.get(key)?.findings ?? []), finding] });
+    // Gateways that have not begun have the key of the scope that they are in.
+    const place = `${key} ${id}`;
+    places.set(place, { key, id, name, findings: [...(places.get(place)?.findings ?? []), finding] });
   }
   return [...places.values()];
 }

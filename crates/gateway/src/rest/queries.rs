@@ -34,6 +34,7 @@ mod diagnosis;
 mod durations;
 pub mod identity;
 pub mod job_statistics;
+mod joins;
 mod overdue;
 pub mod related;
 pub mod shared;

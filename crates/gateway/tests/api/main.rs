@@ -17,6 +17,7 @@ mod grpc;
 mod http;
 mod identity;
 mod job_results;
+mod joins;
 mod keeper;
 mod large_jobs;
 mod login;

@@ -31,7 +31,7 @@ export function Why({ instance }: { instance: Instance }) {
             <>
               <ul className="why-list">
                 {shown.map((place) => (
-                  <Place key={place.key} place={place} />
+                  <Place key={`${place.key} ${place.id}`} place={place} />
                 ))}
               </ul>
               {sorted.length > FIRST ? (

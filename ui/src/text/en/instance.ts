@@ -34,6 +34,8 @@ export const instance = {
     signal: (name: string) => `Waits for the signal ${name}`,
     condition: (expression: string) => `Waits until ${expression}`,
     called: (process: string) => `Waits for the called process ${process}`,
+    join: (missing: string) => `Waits for the token from ${missing}`,
+    joinArrived: (arrived: string) => `the one from ${arrived} is there`,
     unknown: (what: string) => `Waits for ${what}`,
     late: (took: string, usual: string) => `Longer than usual: ${took} so far, mostly done within ${usual}`,
   },

@@ -47,7 +47,10 @@ const sentence = (constant: string): string => {
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
 
+const lists = new Intl.ListFormat("en", { type: "conjunction" });
+
 export const words = {
+  all: (names: readonly string[]): string => lists.format(names),
   state: (name: string) => states[name] ?? sentence(name),
   error: (name: string) => errors[name] ?? sentence(name),
   kind: sentence,

@@ -71,9 +71,11 @@ impl Ask<'_> {
     pub(super) async fn diagnosis(&mut self, instance: Key) -> Result<String, Problem> {
         let Waits {
             process,
-            elements,
+            mut elements,
+            active,
             has_more,
         } = self.waits(instance).await?;
+        elements.extend(self.waiting_joins(&process, &active).await?);
         let tenant = process.get(const { PROCESS_INSTANCE.column("tenantId") });
         let tenant = tenant.and_then(Value::as_text).unwrap_or_default();
         let work = self.front.broker.work().await;
@@ -115,10 +117,18 @@ impl Ask<'_> {
     }
 }
 
-/// Whose durations are counted under its id: a multi-instance body has the id of what it repeats.
+/// A multi-instance body has the id of what it repeats, and a gateway that waits has not begun.
+const UNCOUNTED: [&str; 4] = [
+    "PROCESS",
+    "MULTI_INSTANCE_BODY",
+    "PARALLEL_GATEWAY",
+    "INCLUSIVE_GATEWAY",
+];
+
+/// Whose durations are counted under its id.
 fn element(who: &Map<String, Json>) -> Option<&str> {
     let kind = who.get("type")?.as_str()?;
-    let is_counted = kind != "PROCESS" && kind != "MULTI_INSTANCE_BODY";
+    let is_counted = !UNCOUNTED.contains(&kind);
     who.get("elementId")?.as_str().filter(|_| is_counted)
 }
 
@@ -196,6 +206,14 @@ fn finding(kind: &str, facts: &mut Map<String, Json>, asked: &Asked) -> Finding 
             "See why the called process instance does not end.".to_string(),
             WAITS,
         ),
+        "JOIN" => (
+            "JOIN",
+            format!(
+                "See what holds up the tokens that come from {}.",
+                sources(facts)
+            ),
+            WAITS,
+        ),
         "TIMER" => ("TIMER", String::new(), NEEDS_TIME),
         "JOB" => return of_job(facts, asked),
         _ => ("UNKNOWN", String::new(), WAITS),
@@ -205,6 +223,16 @@ fn finding(kind: &str, facts: &mut Map<String, Json>, asked: &Asked) -> Finding 
         remedy: (!remedy.is_empty()).then_some(remedy),
         rank,
     }
+}
+
+/// The elements from which a gateway lacks tokens.
+fn sources(facts: &Map<String, Json>) -> String {
+    let missing = facts.get("missing").and_then(Json::as_array);
+    let names = missing.into_iter().flatten().map(|it| &it["elementName"]);
+    let names: Vec<String> = names
+        .map(|name| format!("'{}'", name.as_str().unwrap_or_default()))
+        .collect();
+    names.join(" and ")
 }
 
 /// A job is with a worker, waits for one, or is tried again.

@@ -41,6 +41,8 @@ pub(super) struct Waits {
     pub process: Row,
     /// Those that wait, and whether there are more than were looked for.
     pub elements: Vec<Waiting>,
+    /// All that are active.
+    pub active: Vec<Row>,
     pub has_more: bool,
 }
 
@@ -264,6 +266,7 @@ impl Ask<'_> {
         Ok(Waits {
             process,
             elements: waiting,
+            active,
             has_more,
         })
     }

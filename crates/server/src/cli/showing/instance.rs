@@ -176,6 +176,19 @@ fn waits_for(item: &Value, flag: &str) -> String {
             fact("elementId"),
             fact("dueDate")
         ),
+        "JOIN" => {
+            let missing = item.pointer("/facts/missing").and_then(Value::as_array);
+            let missing: Vec<String> = missing
+                .into_iter()
+                .flatten()
+                .map(|it| format!("{} (from {})", word(it, "flowId"), word(it, "elementId")))
+                .collect();
+            format!(
+                "the tokens of {} since {since}\n    {}",
+                missing.join(" and "),
+                word(item, "remedy")
+            )
+        }
         "SIGNAL" => format!(
             "signal '{}' since {since} ({})",
             fact("signalName"),

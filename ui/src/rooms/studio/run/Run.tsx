@@ -97,7 +97,7 @@ function Parts({ instance: found, select }: { instance: Instance; select: (eleme
               ) : (
                 <ul>
                   {placesOf(items).map((place) => (
-                    <Place key={place.key} place={place} instance={found} select={select} />
+                    <Place key={`${place.key} ${place.id}`} place={place} instance={found} select={select} />
                   ))}
                 </ul>
               )
