@@ -426,6 +426,12 @@ impl<V: Row> Table<V> {
         cell.row.as_ref()
     }
 
+    /// The row, if it is in memory.
+    pub(super) fn resident(&self, key: Key) -> Option<&V> {
+        let at = self.index.get(key, &self.cells)?;
+        self.cells.get(at)?.row.as_ref()
+    }
+
     pub fn contains(&mut self, key: Key) -> bool {
         self.get(key).is_some()
     }

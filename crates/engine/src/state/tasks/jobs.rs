@@ -380,13 +380,21 @@ impl Jobs {
         })
     }
 
-    /// Jobs with workers, those whose deadline is next first: type, worker and tenant of each.
-    pub fn with_workers(&mut self, most: usize) -> Vec<(Arc<str>, Arc<str>, TenantId)> {
+    /// Jobs with workers, those whose deadline is next first: type, worker and tenant of each. Of those that are not in memory only so many
+    /// as `reads` are read, as each takes its time.
+    pub fn with_workers(
+        &mut self,
+        most: usize,
+        mut reads: usize,
+    ) -> Vec<(Arc<str>, Arc<str>, TenantId)> {
+        let about = |job: &Job| (job.job_type.clone(), job.worker.clone(), job.tenant());
         let keys = self.indices.deadlines.iter().take(most);
-        let keys: Vec<Key> = keys.map(|(_, key)| *key).collect();
-        let jobs = keys.into_iter().filter_map(|key| {
-            let job = self.table.get(key)?;
-            Some((job.job_type.clone(), job.worker.clone(), job.tenant()))
+        let jobs = keys.filter_map(|(_, key)| {
+            if let Some(job) = self.table.resident(*key) {
+                return Some(about(job));
+            }
+            reads = reads.checked_sub(1)?;
+            self.table.get(*key).map(about)
         });
         jobs.collect()
     }
