@@ -14,6 +14,8 @@ use skep_protocol::value::{
 use skep_protocol::{DEFAULT_TENANT, Key};
 
 use crate::entry::Entry;
+use crate::keys::Keys;
+use crate::leaves::Leaves;
 
 type Map<K, V> = RedBlackTreeMapSync<K, V>;
 type Set<T> = RedBlackTreeSetSync<T>;
@@ -65,10 +67,10 @@ pub struct Directory {
     authorizations: Map<Key, Arc<AuthorizationValue>>,
     by_owner: Map<(OwnerType, Arc<str>), Set<Key>>,
     /// With the key of the row.
-    members: Map<Parent, Map<Member, Key>>,
-    memberships: Map<Member, Set<Parent>>,
+    members: Map<Parent, Leaves<Member, Key>>,
+    memberships: Map<Member, Leaves<Parent, ()>>,
     /// Rows of memberships: the highest says which key comes next.
-    rows: Set<Key>,
+    rows: Keys,
     bytes: usize,
 }
 
@@ -113,7 +115,7 @@ impl Directory {
         let rules = self.rules.values().map(|rule| rule.mapping_rule_key);
         let unordered = users.chain(parents).chain(rules);
         let granted = self.authorizations.range(range).map(|(key, _)| *key);
-        let memberships = self.rows.range(range).copied();
+        let memberships = self.rows.behind(key);
         let unordered = unordered.filter(move |of| *of > key);
         unordered.chain(granted).chain(memberships)
     }
@@ -217,17 +219,18 @@ impl Directory {
         let known = self.members.get_key_value(&parent);
         let parent = known.map_or(parent, |(known, _)| known.clone());
         let mut members = self.members.get(&parent).cloned().unwrap_or_default();
-        members.insert_mut(member.clone(), key);
+        members.insert(member.clone(), key);
         let mut parents = self.memberships.get(member).cloned().unwrap_or_default();
-        parents.insert_mut(parent.clone());
+        parents.insert(parent.clone(), ());
         self.members.insert_mut(parent, members);
         self.memberships.insert_mut(member.clone(), parents);
-        self.rows.insert_mut(key);
+        self.rows.insert(key);
     }
 
     fn remove_member(&mut self, key: Key, parent: &Parent, member: &Member) {
         if let Some(members) = self.members.get(parent) {
-            let left = members.remove(member);
+            let mut left = members.clone();
+            left.remove(member);
             if left.is_empty() {
                 self.members.remove_mut(parent);
             } else {
@@ -235,14 +238,15 @@ impl Directory {
             }
         }
         if let Some(parents) = self.memberships.get(member) {
-            let left = parents.remove(parent);
+            let mut left = parents.clone();
+            left.remove(parent);
             if left.is_empty() {
                 self.memberships.remove_mut(member);
             } else {
                 self.memberships.insert_mut(member.clone(), left);
             }
         }
-        self.rows.remove_mut(&key);
+        self.rows.remove(key);
     }
 
     pub fn user(&self, username: &str) -> Option<&Arc<UserValue>> {
@@ -298,7 +302,7 @@ impl Directory {
         let members = self.members.get(parent);
         members
             .into_iter()
-            .flat_map(Map::iter)
+            .flat_map(Leaves::iter)
             .map(|(member, key)| (member, *key))
     }
 
@@ -315,7 +319,8 @@ impl Directory {
     /// What somebody is a member of, directly.
     pub fn parents_of(&self, member: &Member) -> impl Iterator<Item = &Parent> {
         let parents = self.memberships.get(member);
-        parents.into_iter().flat_map(Set::iter)
+        let parents = parents.into_iter().flat_map(Leaves::iter);
+        parents.map(|(parent, ())| parent)
     }
 
     /// The key for the row of the next membership: a function of what is there, so that all replicas choose the same.
@@ -353,7 +358,7 @@ impl Directory {
                 "users, groups, roles, tenants and mapping rules",
             ),
             (
-                self.rows.size() + more.memberships,
+                self.rows.len() + more.memberships,
                 limits.memberships,
                 "memberships",
             ),

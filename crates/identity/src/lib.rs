@@ -12,6 +12,8 @@ pub mod defaults;
 mod directory;
 mod entry;
 mod grants;
+mod keys;
+mod leaves;
 
 pub use directory::{Directory, Limits, Parent};
 pub use entry::Entry;

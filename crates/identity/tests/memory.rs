@@ -97,5 +97,5 @@ fn ten_thousand_users_with_a_hundred_thousand_memberships_take_little_memory() {
     }));
     let grants = Grants::of(&copy, &anna).unwrap();
     assert_eq!(grants.groups().len(), GROUPS_OF_A_USER);
-    assert!(mib < 40.0, "{mib:.1} MiB");
+    assert!(mib < 16.0, "{mib:.1} MiB");
 }
