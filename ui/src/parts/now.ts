@@ -6,8 +6,9 @@ const listeners = new Set<() => void>();
 let now = Date.now();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-function listen(listener: () => void) {
+export function listen(listener: () => void) {
   listeners.add(listener);
+  if (timer === undefined) now = Date.now();
   timer ??= setInterval(() => {
     now = Date.now();
     for (const each of listeners) each();
@@ -21,7 +22,13 @@ function listen(listener: () => void) {
   };
 }
 
-/** The time, which goes on by whole steps: a component that shows minutes is not drawn each second. */
+/** The time in whole steps. While nobody listens, nobody moves the clock: it would show when the last one left. */
+export function current(step: number): number {
+  if (timer === undefined) now = Date.now();
+  return now - (now % step);
+}
+
+/** The time, which advances by whole steps: a component that shows minutes is not drawn each second. */
 export function useNow(step = 5_000): number {
-  return useSyncExternalStore(listen, () => now - (now % step));
+  return useSyncExternalStore(listen, () => current(step));
 }

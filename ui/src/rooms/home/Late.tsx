@@ -39,7 +39,7 @@ export function Late() {
 }
 
 function LateRow({ row }: { row: OverdueElement }) {
-  const now = useNow();
+  const now = useNow(1_000);
   const tenants = (useTenancy()?.tenants.length ?? 0) > 1;
   const waits = t.lateFor(span(now - Date.parse(row.oldest)), span(row.usualMs));
   const process = t.lateOf(row.processDefinitionName ?? row.processDefinitionId, row.processDefinitionVersion);
