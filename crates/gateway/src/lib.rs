@@ -53,6 +53,7 @@ pub use id_pattern::{DEFAULT_PATTERN, IdPattern};
 pub use metrics::GatewayMetrics;
 pub use pages::Pages;
 pub use rest::Faults as IdentityFaults;
+pub use rest::guard::{Denial, Guard};
 pub use rest::openapi::OPENAPI;
 pub use rest::operations;
 pub use server::{Gateway, listen};

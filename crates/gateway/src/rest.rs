@@ -4,6 +4,7 @@ mod body;
 mod decode;
 mod documents;
 mod encode;
+pub mod guard;
 mod json;
 mod login;
 mod monitor;

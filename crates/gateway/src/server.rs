@@ -24,6 +24,7 @@ use crate::door::visitor::Visitor;
 use crate::grpc::GrpcServices;
 use crate::metrics::{GatewayMetrics, Protocol};
 use crate::rest;
+use crate::rest::guard::Guard;
 use crate::stop::{Stop, Stopper, stop_signal};
 use crate::workers::Workers;
 
@@ -110,6 +111,11 @@ impl Gateway {
     }
 
     /// The address that REST is bound to, with its real port.
+    /// Asks callers of another port as those of the API are asked.
+    pub fn guard(&self) -> Guard {
+        Guard::new(Arc::clone(&self.rest_front))
+    }
+
     pub fn rest_addr(&self) -> SocketAddr {
         self.rest_addr
     }

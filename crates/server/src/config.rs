@@ -19,6 +19,7 @@ mod without_effect;
 
 pub use placeholders::fill;
 pub use profiles::select;
+pub use security::ManagementLogin;
 pub use settings::{LogFormat, Settings, TraceSettings};
 pub use source::{Given, Source};
 

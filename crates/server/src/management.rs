@@ -1,4 +1,5 @@
-//! The management port: health, metrics and operator actions. It has no login; operators protect it by network.
+//! The management port: health, metrics and operator actions. Operators protect it by network, or by the login of the API
+//! (`skep.management.authentication`).
 
 #![allow(
     clippy::result_large_err,
@@ -28,6 +29,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use http::header::{HeaderValue, WWW_AUTHENTICATE};
+use http::request::Parts;
 use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -36,13 +39,17 @@ use prometheus_client::registry::Registry;
 use serde_json::json;
 use skep_broker::Broker;
 use skep_broker::partition::Report;
+use skep_gateway::door::Head;
+use skep_gateway::door::visitor::Visitor;
+use skep_gateway::{Denial, Guard};
+use skep_protocol::grants;
 use skep_tls::{ServerTls, Socket};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use self::health::Group;
 use self::reply::{Answer, Handled, allow, message, ok, respond};
-use crate::config::Effective;
+use crate::config::{Effective, ManagementLogin};
 use crate::lease::Standing;
 use crate::logs::Logs;
 use crate::monitor::Monitor;
@@ -56,6 +63,7 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// What the management port knows from the beginning.
 pub struct Management {
     base_path: String,
+    login: ManagementLogin,
     clock_controlled: bool,
     effective: Vec<Effective>,
     logs: Arc<Logs>,
@@ -69,17 +77,20 @@ struct Started {
     registry: Registry,
     process: ProcessMetrics,
     node: NodeMetrics,
+    /// Present where the port asks for a login.
+    guard: Option<Guard>,
 }
 
 impl Management {
     pub fn new(
-        base_path: String,
+        (base_path, login): (String, ManagementLogin),
         clock_controlled: bool,
         effective: Vec<Effective>,
         logs: Arc<Logs>,
     ) -> Arc<Management> {
         Arc::new(Management {
             base_path,
+            login,
             clock_controlled,
             effective,
             logs,
@@ -95,7 +106,7 @@ impl Management {
         registry: Registry,
         process: ProcessMetrics,
         node: NodeMetrics,
-        monitor: Arc<Monitor>,
+        (monitor, guard): (Arc<Monitor>, Option<Guard>),
     ) {
         nodes::answer_for(&broker, monitor);
         // There is one start.
@@ -104,6 +115,7 @@ impl Management {
             registry,
             process,
             node,
+            guard,
         });
     }
 
@@ -133,11 +145,37 @@ impl Management {
         })
     }
 
-    async fn handle(&self, request: Request<Incoming>) -> Answer {
-        self.route(request).await.unwrap_or_else(|answer| answer)
+    async fn handle(&self, request: Request<Incoming>, visitor: &Visitor) -> Answer {
+        let answer = self.route(request, visitor).await;
+        answer.unwrap_or_else(|answer| answer)
     }
 
-    async fn route(&self, request: Request<Incoming>) -> Handled {
+    /// Asks for the login and the permission of whoever wants more than health and metrics.
+    async fn admit(&self, parts: &Parts, visitor: &Visitor) -> Result<(), Answer> {
+        match self.login {
+            ManagementLogin::None => return Ok(()),
+            ManagementLogin::Api => {}
+        }
+        let head = Head {
+            method: &parts.method,
+            headers: &parts.headers,
+            visitor,
+        };
+        let permissions = if [Method::GET, Method::HEAD].contains(&parts.method) {
+            grants![System: Read]
+        } else {
+            grants![System: Update]
+        };
+        let Some(guard) = &self.running()?.guard else {
+            return Err(message(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the login cannot be checked; try again later",
+            ));
+        };
+        guard.admit(&head, permissions).await.map_err(denied)
+    }
+
+    async fn route(&self, request: Request<Incoming>, visitor: &Visitor) -> Handled {
         let (parts, body) = request.into_parts();
         let (method, path, query) = (&parts.method, parts.uri.path(), parts.uri.query());
         let get = || allow(method, &[Method::GET, Method::HEAD]);
@@ -152,6 +190,7 @@ impl Management {
             return Ok(health::group(self, group));
         }
         if path == "/debug/pprof/flamegraph" {
+            self.admit(&parts, visitor).await?;
             return profile::flame_graph(method, query).await;
         }
         let below = path
@@ -161,7 +200,17 @@ impl Management {
             return Err(unknown(path));
         };
         let segments: Vec<&str> = below.split('/').filter(|s| !s.is_empty()).collect();
-        match segments.as_slice() {
+        if !matches!(segments.as_slice(), ["health", ..] | ["prometheus"]) {
+            self.admit(&parts, visitor).await?;
+        }
+        self.endpoint(&segments, &parts, body).await
+    }
+
+    /// Answers a request for the endpoint at these segments below the base path.
+    async fn endpoint(&self, segments: &[&str], parts: &Parts, body: Incoming) -> Handled {
+        let (method, path, query) = (&parts.method, parts.uri.path(), parts.uri.query());
+        let get = || allow(method, &[Method::GET, Method::HEAD]);
+        match segments {
             [] => {
                 get()?;
                 Ok(self.index())
@@ -292,6 +341,15 @@ impl Management {
     }
 }
 
+fn denied(denial: Denial) -> Answer {
+    let mut answer = message(denial.status, denial.text);
+    if let Some(challenge) = denial.challenge {
+        let headers = answer.headers_mut();
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+    }
+    answer
+}
+
 fn unknown(path: &str) -> Answer {
     message(
         StatusCode::NOT_FOUND,
@@ -332,7 +390,7 @@ pub async fn listen(
 async fn accept(listener: TcpListener, tls: Option<ServerTls>, management: Arc<Management>) {
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, peer)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
@@ -342,9 +400,10 @@ async fn accept(listener: TcpListener, tls: Option<ServerTls>, management: Arc<M
             None => Socket::from(stream),
         };
         tokio::spawn(async move {
+            let visitor = Arc::new(Visitor::new(peer.ip()));
             let service = service_fn(move |request: Request<Incoming>| {
-                let management = management.clone();
-                async move { Ok::<_, Infallible>(management.handle(request).await) }
+                let (management, visitor) = (management.clone(), Arc::clone(&visitor));
+                async move { Ok::<_, Infallible>(management.handle(request, &visitor).await) }
             });
             // A connection that breaks off is its client's matter.
             let _ = hyper::server::conn::http1::Builder::new()

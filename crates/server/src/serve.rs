@@ -10,11 +10,11 @@ use prometheus_client::registry::Registry;
 use skep_broker::clock::Clock;
 use skep_broker::{Broker, NodeLease, OpenError};
 use skep_documents::Stores;
-use skep_gateway::{Gateway, GatewayMetrics, SpanListener};
+use skep_gateway::{Gateway, GatewayMetrics, Guard, SpanListener};
 
 use crate::args::ConfigArgs;
 use crate::config::tls::PortTls;
-use crate::config::{ConfigError, Loaded, Settings};
+use crate::config::{ConfigError, Loaded, ManagementLogin, Settings};
 use crate::errors::Coded;
 use crate::exposure::{self, Listening};
 use crate::identity;
@@ -68,7 +68,7 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     } = loaded;
     let stop = Signals::listen().context("signals cannot be received")?;
     let management = Management::new(
-        settings.base_path.clone(),
+        (settings.base_path.clone(), settings.security.management),
         settings.clock_controlled,
         effective,
         logs,
@@ -116,8 +116,8 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     if !settings.is_gateway() {
         identity::begin(broker.clone(), settings.security.initial.clone()).await?;
     }
-    let monitor = Monitor::start(broker.clone(), gateway_metrics);
-    management.started(broker.clone(), registry, process, node, monitor);
+    let for_operators = for_operators(&settings, &broker, &gateway, gateway_metrics);
+    management.started(broker.clone(), registry, process, node, for_operators);
 
     say_started(&settings, started, rest, grpc, management_addr);
     notify::ready();
@@ -129,6 +129,20 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Starts what the management port shows, and the guard that asks its callers for the login of the API, where settings say so.
+fn for_operators(
+    settings: &Settings,
+    broker: &Arc<Broker>,
+    gateway: &Gateway,
+    metrics: Arc<GatewayMetrics>,
+) -> (Arc<Monitor>, Option<Guard>) {
+    let guard = match settings.security.management {
+        ManagementLogin::None => None,
+        ManagementLogin::Api => Some(gateway.guard()),
+    };
+    (Monitor::start(broker.clone(), metrics), guard)
 }
 
 /// The ports for clients.

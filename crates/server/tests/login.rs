@@ -1,5 +1,7 @@
 //! Who is asked to log in, by the built binary: settings below `camunda.security`, and the commands that show a password.
 
+#[path = "login/management.rs"]
+mod management;
 #[path = "login/nodes.rs"]
 mod nodes;
 #[path = "login/permissions.rs"]

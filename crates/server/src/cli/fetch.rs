@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::rt::TokioIo;
+use skep_client::Authorization;
 use skep_tls::ClientTls;
 use tokio::net::TcpStream;
 
@@ -149,7 +150,28 @@ async fn send(
     timeout: Duration,
 ) -> anyhow::Result<Answer> {
     let base = one_of(base, default_port(path)).await?;
-    let base = base.as_str();
+    if path.starts_with("/v2/") {
+        let login = login::at(&base)?;
+        return ask(method, &base, (path, body), login.as_ref(), timeout).await;
+    }
+    // The management port mostly has no login, and then it is told none.
+    let asked = (path, body.clone());
+    let answer = ask(method.clone(), &base, asked, None, timeout).await?;
+    match login::at(&base)? {
+        Some(login) if answer.status == StatusCode::UNAUTHORIZED => {
+            ask(method, &base, (path, body), Some(&login), timeout).await
+        }
+        _ => Ok(answer),
+    }
+}
+
+async fn ask(
+    method: Method,
+    base: &str,
+    (path, body): (&str, Bytes),
+    login: Option<&Authorization>,
+    timeout: Duration,
+) -> anyhow::Result<Answer> {
     let uri = uri_of(base)?;
     let tls = match uri.scheme_str() {
         Some("http") => None,
@@ -158,12 +180,6 @@ async fn send(
             Some(tls.map_err(|why| anyhow::anyhow!("'{base}': {why}"))?)
         }
         _ => bail!("'{base}': give http://host:port or https://host:port"),
-    };
-    // The management port asks nobody, and is told nothing.
-    let login = if path.starts_with("/v2/") {
-        login::at(base)?
-    } else {
-        None
     };
     let host = uri.host().context("the address has no host")?;
     let port = uri.port_u16().unwrap_or(default_port(path));
@@ -179,7 +195,7 @@ async fn send(
         tokio::spawn(connection);
         let mut request = Request::builder().method(method).uri(path);
         request = request.header(header::HOST, format!("{host}:{port}"));
-        if let Some(login) = &login {
+        if let Some(login) = login {
             request = request.header(header::AUTHORIZATION, login.header()?);
         }
         if !body.is_empty() {

@@ -33,6 +33,16 @@ pub enum Method {
     Oidc,
 }
 
+/// Login of callers of the management port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ManagementLogin {
+    /// None: the port is protected by network.
+    #[default]
+    None,
+    /// That of the API.
+    Api,
+}
+
 /// See the [module](self). What nobody said is `None`.
 #[derive(Clone, Debug)]
 pub struct Security {
@@ -45,6 +55,8 @@ pub struct Security {
     /// Whose tokens are taken.
     pub providers: Vec<ProviderSettings>,
     pub initial: Initial,
+    /// Callers of the management port log in as those of the API.
+    pub management: ManagementLogin,
     /// What an id may be, as it was given.
     pub id_pattern: String,
     /// The same, compiled.
@@ -61,6 +73,7 @@ impl Default for Security {
             tenants_api: true,
             providers: Vec::new(),
             initial: Initial::default(),
+            management: ManagementLogin::default(),
             id_pattern: DEFAULT_PATTERN.to_string(),
             ids: IdPattern::default(),
         }
@@ -163,6 +176,9 @@ impl Security {
                     .to_string(),
             );
         }
+        if self.management == ManagementLogin::Api && !self.is_protected() {
+            found.push(MANAGEMENT_OF_NOBODY.to_string());
+        }
         if self.tenant_checks && !self.is_protected() {
             found.push(TENANTS_OF_NOBODY.to_string());
         }
@@ -172,6 +188,10 @@ impl Security {
         found
     }
 }
+
+const MANAGEMENT_OF_NOBODY: &str = "skep.management.authentication is api, and the API asks nobody for a login. Let its callers log in \
+     (camunda.security.authentication.method: basic, and no camunda.security.authentication.unprotected-api: true), or leave \
+     skep.management.authentication at none and protect the port by network";
 
 const TENANTS_OF_NOBODY: &str = "camunda.security.multi-tenancy.checks-enabled is true, and nobody has to say who he is: whoever reaches the \
      port would see the things of all tenants. Let callers log in (camunda.security.authentication.method: basic, and no \

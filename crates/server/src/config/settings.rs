@@ -18,7 +18,7 @@ use skep_tls::{Certificate, Password};
 use super::backup::{Backup, BackupStore, GcsAuth};
 use super::documents;
 use super::node_ids::NodeIds;
-use super::security::{Method, Security};
+use super::security::{ManagementLogin, Method, Security};
 use super::tls::{ClientAuth, PortTls, Ports, StoreSettings};
 use super::value::{Value, squeeze};
 
@@ -722,6 +722,7 @@ texts! {
     Option<String>: |text| Some(Some(text.to_string())), |text| text.clone().unwrap_or_default();
     Mode: |text| one_of(MODES, text), |mode| word_of(MODES, mode);
     ClientAuth: |text| one_of(CLIENT_AUTH, text), |auth| word_of(CLIENT_AUTH, auth);
+    ManagementLogin: |text| one_of(MANAGEMENT_LOGINS, text), |login| word_of(MANAGEMENT_LOGINS, login);
     Option<Method>: |text| one_of(METHODS, text).map(Some), |method| word_of(METHODS, &method.unwrap_or(Method::Basic));
     LogFormat: |text| one_of(FORMATS, text), |format| word_of(FORMATS, format);
     OverloadPolicy: |text| one_of(POLICIES, text), |policy| word_of(POLICIES, policy);
@@ -736,6 +737,10 @@ const CLIENT_AUTH: &[(&str, ClientAuth)] = &[
     ("none", ClientAuth::None),
     ("want", ClientAuth::Want),
     ("need", ClientAuth::Need),
+];
+const MANAGEMENT_LOGINS: &[(&str, ManagementLogin)] = &[
+    ("none", ManagementLogin::None),
+    ("api", ManagementLogin::Api),
 ];
 const METHODS: &[(&str, Method)] = &[("basic", Method::Basic), ("oidc", Method::Oidc)];
 const FORMATS: &[(&str, LogFormat)] = &[("text", LogFormat::Text), ("json", LogFormat::Json)];

@@ -135,6 +135,8 @@ keys! {
         "The name of the key in it, where it has several."
     "management.server.ssl.key-password" [] [] Kind::Secret => tls.management.key_store.key_password;
         "What opens the key. In PKCS#12 format that is the password of the store, and another one is refused."
+    "skep.management.authentication" [] [] Kind::Choice(&["none", "api"]) => security.management;
+        "Login of the management port. `none`: it has none and is protected by network. `api`: callers log in as those of the API, and need `SYSTEM:READ` to read and `SYSTEM:UPDATE` for all else, where authorizations are enabled; health, readiness, startup and metrics stay open. See [security.md](security.md)."
     "management.endpoints.web.base-path" [] [] Kind::UrlPath => base_path;
         "Path under which the management endpoints stand."
 

@@ -16,7 +16,7 @@ use skep_testkit::scenario::Scenario;
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::{self, Settings};
+use crate::config::{self, ManagementLogin, Settings};
 
 mod cluster;
 
@@ -41,8 +41,8 @@ impl Server {
     async fn starting(clock_controlled: bool) -> Server {
         let effective = config::resolve(&[]).unwrap().effective;
         let logs = Logs::detached();
-        let base = "/actuator".to_string();
-        let management = Management::new(base, clock_controlled, effective, logs);
+        let open = ("/actuator".to_string(), ManagementLogin::None);
+        let management = Management::new(open, clock_controlled, effective, logs);
         let any = "127.0.0.1:0".parse().unwrap();
         Server {
             address: listen(any, None, management.clone()).await.unwrap(),
@@ -86,7 +86,7 @@ impl Server {
         let process = ProcessMetrics::register(&mut registry, Instant::now());
         let node = NodeMetrics::register(&mut registry, &Default::default(), None, None);
         self.management
-            .started(broker.clone(), registry, process, node, Arc::default());
+            .started(broker.clone(), registry, process, node, Default::default());
         self.broker = Some(broker);
         while self.get("/ready").await.0 != 200 {
             tokio::task::yield_now().await;
