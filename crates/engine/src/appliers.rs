@@ -3,7 +3,7 @@
 //! The leader applies each event as it emits it; followers and recovery apply the same events from the log. An applier that
 //! has been released is never edited: a change gets a new body version and a new applier beside the old one.
 
-// What changes the state is visible here and nowhere else: a processor that changed it would not compile.
+// State mutators are visible only in this module: a processor that called one would not compile.
 #[path = "state/mod.rs"]
 pub mod state;
 
@@ -30,12 +30,12 @@ use self::instances::process_instance;
 use self::tasks::{job, user_task};
 use crate::state::State;
 
-/// Changes the state as an event of this value type says.
+/// Applies the events of one value type to the state.
 trait Apply<V: RecordValue> {
     fn apply(&mut self, key: Key, intent: V::Intent, value: &V, timestamp: i64);
 
-    /// Applies an event that an earlier version has written, where what it meant is no longer what [`Apply::apply`] does: the
-    /// applier of that version stands beside the new one. `false`: read as one of now, it means what it meant.
+    /// Applies an event written by an earlier version whose meaning differs from what [`Apply::apply`] does now, with the
+    /// applier of that version. `false`: the event still means what it meant, so the current applier handles it.
     fn apply_earlier(&mut self, _record: &Record<'_>) -> Result<bool, DecodeError> {
         Ok(false)
     }
@@ -43,7 +43,7 @@ trait Apply<V: RecordValue> {
 
 /// An event that a processor can emit.
 pub(crate) trait Event: RecordValue {
-    /// Writes the event and applies it: the one way in which a processor changes the state.
+    /// Writes the event and applies it. This is the only way for a processor to change the state.
     fn emit(
         &self,
         out: &mut BatchWriter,
@@ -73,7 +73,7 @@ where
     }
 }
 
-/// Value types whose events tell of a change but make none.
+/// Value types whose events report a change but do not make one.
 macro_rules! without_effect {
     ($($value:ty),+) => {$(
         impl Apply<$value> for State {
@@ -110,7 +110,7 @@ pub(crate) fn apply_batch(
     Ok(())
 }
 
-/// Applies the next record, and perhaps some that follow, unless it is an event that is to be passed over.
+/// Applies the next record, and possibly some that follow it, unless it is an event to be skipped.
 #[inline(always)]
 fn apply_next(
     state: &mut State,
@@ -209,7 +209,7 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
     }
 }
 
-/// What operators and administrators do.
+/// Applies events of operator and administrator actions.
 fn apply_of_operators(state: &mut State, record: &Record<'_>) -> Result<(), DecodeError> {
     match record.value_type {
         ValueType::BatchOperationCreation
@@ -248,11 +248,11 @@ mod tests {
     use super::*;
     use crate::state::table::EmptyStore;
 
-    /// A clock whose second version counts in seconds: `PINNED 5` meant five milliseconds once.
+    /// A clock in seconds, as in its second version. In the first version `PINNED 5` meant five milliseconds.
     #[derive(Serialize, Deserialize)]
     struct Seconds(i64);
 
-    /// Its first version, as it was released.
+    /// The released first version.
     #[derive(Serialize, Deserialize)]
     struct Millis(i64);
 

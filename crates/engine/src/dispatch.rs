@@ -11,7 +11,7 @@ use crate::processing::{
 };
 use crate::remote::RemoteCommand;
 
-/// Writes the header of a command, carries it out, and writes its refusal if it is refused.
+/// Writes the header of a command, carries it out, and writes the rejection if it is refused.
 pub(crate) fn carry_out(cx: &mut Context<'_>, command: &Command) -> Outcome {
     let Head {
         key,
@@ -29,7 +29,7 @@ pub(crate) fn carry_out(cx: &mut Context<'_>, command: &Command) -> Outcome {
     outcome
 }
 
-/// Carries out a command whose header is written.
+/// Carries out a command whose header has been written.
 pub(crate) fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
     match command {
         Command::Deploy(command) => deploy::process(cx, command),
@@ -101,7 +101,7 @@ pub(crate) fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
     }
 }
 
-/// As [`carry_out`], for a command of another partition, which cannot be refused.
+/// Like [`carry_out`], for a command of another partition, which cannot be refused.
 pub(crate) fn dispatch_remote(cx: &mut Context<'_>, command: &RemoteCommand) {
     match command {
         RemoteCommand::OpenMessageSubscription(value) => message_side::open(cx, value),

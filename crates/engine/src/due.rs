@@ -1,6 +1,6 @@
-//! Work that becomes due: timers, back-offs, messages whose time to live ends, sessions that are over, jobs that time out.
+//! Due work: timers, back-offs, messages whose time to live ends, sessions that have ended, jobs that time out.
 //!
-//! Each list is taken up to a limit, and none continues once the turn is over: the rest is due again at once.
+//! Each list is processed up to a limit, and none continues once the turn is over: the rest is immediately due again.
 
 use skep_protocol::intent::{Intent, JobIntent, MessageIntent, SessionIntent, TimerIntent};
 use skep_protocol::{Key, ValueType};
@@ -9,8 +9,8 @@ use crate::processing::bpmn::step;
 use crate::processing::message::expire;
 use crate::processing::{Context, job, session, timer};
 
-/// Handles due work; with `late_jobs` also jobs whose timeout has passed. Returns the number of handled timers, messages,
-/// sessions and jobs.
+/// Handles due work; with `late_jobs` also timed-out jobs. Returns the number of handled timers, messages, sessions and
+/// jobs.
 pub(crate) fn handle(cx: &mut Context<'_>, limit: usize, late_jobs: bool) -> usize {
     let mut handled = timers(cx, limit) + backed_off(cx, limit) + expired(cx, limit);
     handled += sessions_over(cx, limit);
@@ -27,7 +27,7 @@ fn timers(cx: &mut Context<'_>, limit: usize) -> usize {
         if cx.is_spent() {
             break;
         }
-        // An earlier one may have cancelled it.
+        // An earlier timer may have cancelled it.
         let Some(timer) = cx.state.timers.get(key) else {
             continue;
         };

@@ -10,13 +10,13 @@ use crate::noted::Noted;
 use crate::remote::Sent;
 use crate::state::VariableNames;
 
-/// Names a waiting client within the broker; the engine only carries it.
+/// Identifies a waiting client within the broker; the engine only carries it.
 pub type RequestId = u64;
 
-/// Names an open job stream within the broker.
+/// Identifies an open job stream within the broker.
 pub type StreamId = u64;
 
-/// Consequences of a batch. The broker holds them back until the batch is committed.
+/// Effects of a batch. The broker holds them back until the batch is committed.
 #[derive(Debug, Default)]
 pub struct Effects {
     pub responses: Vec<(RequestId, Result<Response, Rejection>)>,
@@ -25,7 +25,7 @@ pub struct Effects {
     pub sends: Vec<(u32, Sent)>,
     /// Job types with a job that no stream took: wakes long-polling clients.
     pub jobs_available: Vec<Arc<str>>,
-    /// Batch operations that need their items chosen.
+    /// Batch operations whose items must be chosen.
     pub to_choose: Vec<Key>,
     /// The directory of users and permissions after this batch, if the batch has changed it.
     pub directory: Option<Directory>,
@@ -33,12 +33,12 @@ pub struct Effects {
     pub noted: Noted,
 }
 
-/// Items for which room is made at most: what a full batch of one-task instances needs.
+/// Maximum number of items to reserve room for: what a full batch of one-task instances needs.
 const MAX_ROOM: usize = 1024;
 
 impl Effects {
-    /// Takes what a batch has led to and makes room for as much again: the next batch is mostly of the same size, and what grows
-    /// is copied each time.
+    /// Takes the effects of a batch and reserves the same capacity again: the next batch usually has the same size, and
+    /// growing would copy the lists each time.
     pub(crate) fn take(&mut self) -> Effects {
         fn next<T>(last: &[T]) -> Vec<T> {
             Vec::with_capacity(last.len().min(MAX_ROOM))
@@ -61,7 +61,8 @@ impl Effects {
             && self.to_choose.is_empty()
     }
 
-    /// True if a client learns something of the state. From a poll without jobs nobody does: it may be true at any time.
+    /// True if a response reveals something of the state to a client. A poll without jobs does not: an empty answer may be
+    /// correct at any time.
     pub fn tell_of_state(&self) -> bool {
         let is_empty_poll = |answer: &Result<Response, Rejection>| matches!(answer, Ok(Response::JobsActivated { jobs, .. }) if jobs.is_empty());
         (self.responses.iter()).any(|(_, answer)| !is_empty_poll(answer))
@@ -80,21 +81,21 @@ pub struct Reservation {
     pub tenants: Tenants,
 }
 
-/// The open job streams of the node, as far as the engine needs them: which one has credit for a job of this type?
+/// The open job streams of the node, as far as the engine needs them: which stream has credit for a job of a type.
 pub trait JobStreams {
-    /// Takes one credit of a stream for jobs of `job_type` that may have this job: `may` is asked who opened the stream, and for which
-    /// tenants. `None` if no such stream has credit.
+    /// Takes one credit of a stream for jobs of `job_type` that may have this job: `may` decides by the stream's client and
+    /// its tenants. `None` if no such stream has credit.
     fn reserve(
         &mut self,
         job_type: &str,
         may: &mut dyn FnMut(&Claims, &Tenants) -> bool,
     ) -> Option<Reservation>;
 
-    /// Returns a credit for which there was no job.
+    /// Returns a credit for which no job could be sent.
     fn release(&mut self, reservation: Reservation);
 }
 
-/// No stream is open.
+/// A node without open streams.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoStreams;
 
@@ -110,10 +111,10 @@ impl JobStreams for NoStreams {
     fn release(&mut self, _reservation: Reservation) {}
 }
 
-/// What [`crate::Engine::push_waiting_jobs`] did.
+/// Result of [`crate::Engine::push_waiting_jobs`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pushed {
-    /// Jobs that went out.
+    /// Number of pushed jobs.
     pub jobs: usize,
     /// The turn ended before jobs or credit ran out: call again.
     pub more: bool,

@@ -34,45 +34,47 @@ use crate::state::{State, StoreError};
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
     pub partition: u32,
-    /// The partitions of the cluster, and which of them has a key.
+    /// The partitions of the cluster, and which partition owns a key.
     pub routing: Arc<Routing>,
-    /// Nesting of call activities (`engine.max-process-depth`).
+    /// Maximum nesting of call activities (`engine.max-process-depth`).
     pub max_process_depth: u32,
-    /// Element instances of one process instance that have not ended (`skep.engine.max-element-instances`).
+    /// Maximum number of element instances of one process instance that have not ended
+    /// (`skep.engine.max-element-instances`).
     pub max_element_instances: u32,
-    /// Milliseconds that one evaluation of an expression may take (`camunda.expression.timeout`), counted in steps instead
-    /// of time, so the limit is the same on every machine.
+    /// Maximum milliseconds for one evaluation of an expression (`camunda.expression.timeout`). It is counted in steps
+    /// instead of time, so the limit is the same on every machine.
     pub expression_timeout: u64,
-    /// An evaluation for a client that takes more steps is put off: see [`Engine::take_evaluation`]. `u64::MAX`: none is.
+    /// Evaluation steps after which an evaluation for a client is deferred: see [`Engine::take_evaluation`]. `u64::MAX`:
+    /// never.
     pub short_evaluation: u64,
-    /// Bytes of the largest message to a client (`api.grpc.max-message-size`): no job is larger.
+    /// Maximum bytes of a message to a client (`api.grpc.max-message-size`). No job may be larger.
     pub max_message_size: usize,
-    /// New keys get counters above this one.
+    /// New keys have counters above this one.
     pub least_key: u64,
     /// Milliseconds after which an unanswered command to another partition is sent again.
     pub retry_interval: i64,
-    /// Timers, timeouts, back-offs and messages handled in one call of [`Engine::run_due`].
+    /// Maximum number of timers, timeouts, back-offs and messages handled by one call of [`Engine::run_due`].
     pub max_due: usize,
-    /// Steps in the life of element instances that one command takes before others have their turn.
+    /// Maximum number of life-cycle steps that one command takes before others have their turn.
     pub turn_steps: u32,
-    /// How long a turn lasts at most, whatever it does.
+    /// Time limit of a turn, regardless of its work.
     pub turn_time: Option<TurnTime>,
-    /// Whether callers need permissions, and which entities of identity are managed here.
+    /// Whether callers need permissions, and which identity entities are managed here.
     pub identity: IdentityConfig,
-    /// For tests: called when work for an instance begins; may fail as the engine would.
+    /// For tests: called when work for an instance begins. It may fail as the engine would.
     pub on_work: Option<fn(&mut State, Key)>,
 }
 
-/// Settings below `camunda.security`.
+/// Settings under `camunda.security`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdentityConfig {
-    /// Callers with a name need authorizations.
+    /// Authenticated callers need authorizations.
     pub authorizations: bool,
-    /// Callers see only what belongs to their tenants. If this is off, there is only the default tenant.
+    /// Callers see only data of their tenants. If this is off, only the default tenant exists.
     pub tenant_checks: bool,
-    /// Users are created here, not by an identity provider.
+    /// Users are managed here, not by an identity provider.
     pub manages_users: bool,
-    /// Likewise groups.
+    /// Groups are managed here, not by an identity provider.
     pub manages_groups: bool,
 }
 
@@ -87,13 +89,13 @@ impl Default for IdentityConfig {
     }
 }
 
-/// A limit of the time that a turn takes, by a clock from outside. Like the other limits of a turn it decides when work is
-/// done, never its result.
+/// Time limit of a turn, measured by an external clock. Like the other limits of a turn, it decides when work is done,
+/// never its result.
 #[derive(Clone, Copy, Debug)]
 pub struct TurnTime {
     /// No step begins more than this many nanoseconds after its turn began.
     pub most: u64,
-    /// Nanoseconds since some point in time; it never goes back.
+    /// Nanoseconds since some point in time. Must be monotonic.
     pub clock: fn() -> u64,
 }
 
@@ -118,15 +120,15 @@ impl Default for EngineConfig {
     }
 }
 
-/// Milliseconds until jobs whose deadline has passed are looked at again while the partition is under pressure.
+/// Milliseconds until jobs with a passed deadline are checked again while the partition is under pressure.
 const PRESSURE_PAUSE: i64 = 100;
 
-/// What [`Engine::run_due`] found.
+/// Result of [`Engine::run_due`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Due {
     /// More is due than one call handles: call again soon.
     pub more: bool,
-    /// When the next thing is due, epoch milliseconds.
+    /// When the next work is due, epoch milliseconds.
     pub next: Option<i64>,
 }
 
@@ -139,23 +141,23 @@ pub struct Engine {
     steps: Steps,
     budget: Budget,
     new_jobs: Vec<Key>,
-    /// For the next command, see [`Engine::prepare`].
+    /// Prepared work for the next command, see [`Engine::prepare`].
     prepared: Option<Prepared>,
     /// The continuation that had its turn last.
     last_continued: Key,
     batch_turns: Turns,
-    /// The last turn was one of a batch operation: the next one is not, if there is other work.
+    /// The last turn belonged to a batch operation. The next one does not if there is other work.
     was_batch: bool,
-    /// By [`Engine::passed`]. `None`: unanswered commands are repeated at the next look.
+    /// Time of the last retry, as [`Engine::passed`]. `None`: unanswered commands are repeated on the next check.
     last_retry: Option<i64>,
-    /// The instance whose work was begun last.
+    /// The instance whose work began last.
     working_for: Key,
-    /// The version of the directory that a batch has handed out last.
+    /// The directory version that was last handed out with a batch.
     directory: u64,
 }
 
 impl Engine {
-    /// An engine over a recovered state. `next_position` is the position of the next record in the log.
+    /// Creates an engine over a recovered state. `next_position` is the position of the next record in the log.
     pub fn new(config: EngineConfig, mut state: State, next_position: u64) -> Engine {
         state.keys_are_above(config.least_key);
         Engine {
@@ -186,18 +188,18 @@ impl Engine {
         self.config.turn_steps = steps;
     }
 
-    /// Prepares the next command: see [`Prepared`].
+    /// Sets the prepared work for the next command: see [`Prepared`].
     pub fn prepare(&mut self, prepared: Option<Prepared>) {
         self.prepared = prepared;
     }
 
-    /// The evaluation for which the last command was put off: nothing has been done yet. With what it comes to as [`Prepared`], the
-    /// command is to be carried out again.
+    /// Takes the evaluation that the last command was deferred for; nothing has been done yet. Process the command again
+    /// with the evaluation's result as [`Prepared`].
     pub fn take_evaluation(&mut self) -> Option<Evaluation> {
         self.volatile.evaluation.take()
     }
 
-    /// Carries out a client's command at `now` (epoch milliseconds). Its records join the current batch.
+    /// Processes a client's command at `now` (epoch milliseconds). Its records join the current batch.
     pub fn process(
         &mut self,
         now: i64,
@@ -209,7 +211,7 @@ impl Engine {
         cx.origin = request.origin();
         cx.tenant = request.tenant.clone();
         if request.command.record().value_type == ValueType::Error {
-            // Its event stands for itself: the record model has no command for it.
+            // The event stands alone: the record model has no command for it.
             let outcome = dispatch(&mut cx, &request.command);
             answer(&mut cx, outcome);
             return;
@@ -217,7 +219,7 @@ impl Engine {
         let mark = cx.out.mark();
         let written = cx.out.len() + 1;
         let outcome = carry_out(&mut cx, &request.command);
-        // A poll that finds nothing and an evaluation change nothing: the log does not grow by them.
+        // A poll that finds nothing and an evaluation change nothing, so they must not grow the log.
         if outcome.is_ok() && cx.out.len() == written && cx.steps.is_empty() {
             cx.out.rollback(mark);
         }
@@ -225,7 +227,7 @@ impl Engine {
         finish(&mut cx);
     }
 
-    /// Carries out a command from another partition.
+    /// Processes a command from another partition.
     pub fn process_remote(&mut self, now: i64, sent: &Sent, streams: &mut dyn JobStreams) {
         let command = &sent.command;
         let (key, value_type, intent) = header_of_remote(command);
@@ -235,7 +237,7 @@ impl Engine {
             .as_deref()
             .cloned()
             .unwrap_or_else(Origin::internal);
-        // It comes again: nobody has answered.
+        // It will be sent again, because it was not answered.
         if cx.comes_too_early(command) {
             return;
         }
@@ -243,14 +245,14 @@ impl Engine {
         if cx.begin_remote(command) {
             dispatch_remote(&mut cx, command);
         } else if let RemoteCommand::CorrelateSubscription(command) = command {
-            // Another instance may have the message.
+            // Another instance may take the message.
             process_side::reject(&mut cx, command);
         }
         finish(&mut cx);
     }
 
-    /// Bans an instance on which the engine failed; the engine was rebuilt since. False if a ban does not help, because the
-    /// instance does not exist or has no work left.
+    /// Bans an instance on which the engine failed. The engine has been rebuilt since. False if a ban does not help,
+    /// because the instance does not exist or has no work left.
     pub fn ban(&mut self, now: i64, ban: &Ban) -> bool {
         let mut streams = crate::effects::NoStreams;
         let mut cx = self.context(now, None, &mut streams);
@@ -264,18 +266,18 @@ impl Engine {
         exporting::report(&mut cx, reports);
     }
 
-    /// Work for the last instance is over: later failures are not blamed on it.
+    /// Marks the work for the last instance as done: later failures are not attributed to it.
     pub fn work_ends(&mut self) {
         self.working_for = Key::NONE;
     }
 
-    /// The instance for which the engine worked when it failed: the one with which the work began, so that a ban keeps the
-    /// failure from coming again.
+    /// The instance that the engine was working for when it failed. It is the one with which the work began, so that a ban
+    /// prevents the failure from recurring.
     pub fn working_for(&self) -> Option<Key> {
         self.working_for.some()
     }
 
-    /// Takes back a pushed job that did not reach its worker. `deadline` is the one it was pushed with.
+    /// Takes back a pushed job that did not reach its worker. `deadline` is the deadline it was pushed with.
     pub fn yield_job(&mut self, now: i64, key: Key, deadline: i64, streams: &mut dyn JobStreams) {
         let mut cx = self.context(now, None, streams);
         cx.out
@@ -286,7 +288,7 @@ impl Engine {
         finish(&mut cx);
     }
 
-    /// A stream has credit again for jobs of this type.
+    /// Pushes waiting jobs of this type after a stream has received credit again.
     pub fn push_waiting_jobs(
         &mut self,
         now: i64,
@@ -306,7 +308,7 @@ impl Engine {
         pushed
     }
 
-    /// Work that earlier commands left for later batches: call [`Engine::run_work`] in turn with other commands.
+    /// Whether earlier commands left work for later batches: call [`Engine::run_work`] in turn with other commands.
     pub fn has_work(&self) -> bool {
         !self.state.continuations.is_empty()
             || !self.new_jobs.is_empty()
@@ -343,12 +345,13 @@ impl Engine {
         self.last_continued = next.unwrap_or(Key::NONE);
     }
 
-    /// Fires timers, ends back-offs and buffered messages, repeats unanswered commands, and offers timed-out jobs again
-    /// unless the partition is `under_pressure`: more copies of work in progress are the last thing it needs then.
+    /// Fires timers, ends back-offs, expires buffered messages, repeats unanswered commands, and makes timed-out jobs
+    /// activatable again. The latter only if the partition is not `under_pressure`, when more copies of work in progress
+    /// would make it worse.
     pub fn run_due(&mut self, now: i64, under_pressure: bool, streams: &mut dyn JobStreams) -> Due {
         let limit = self.config.max_due;
         let passed = self.passed(now);
-        // A clock that goes back has passed nothing over: better too early than hours late.
+        // If the clock was set back, retry now: too early is better than hours late.
         let waits =
             |last: i64| (0..self.config.retry_interval).contains(&passed.saturating_sub(last));
         let retry = !self.last_retry.is_some_and(waits);
@@ -390,7 +393,7 @@ impl Engine {
         }
     }
 
-    /// When [`Engine::run_due`] has something to do next, epoch milliseconds of the caller's clock. Unanswered commands are
+    /// When [`Engine::run_due`] next has something to do, epoch milliseconds of the caller's clock. Unanswered commands are
     /// also checked every [`EngineConfig::retry_interval`].
     pub fn next_due(&self) -> Option<i64> {
         let state = &self.state;
@@ -404,19 +407,19 @@ impl Engine {
         let next = due.into_iter().flatten().min()?;
         match state.pinned_clock() {
             None => Some(next),
-            // A pinned clock moves by commands alone: what is due is due at once, the rest is not.
+            // Only commands move a pinned clock: what is due now is due at once, and the rest is not.
             Some(pinned) => (next <= pinned).then_some(0),
         }
     }
 
-    /// The cluster has agreed on another routing.
+    /// Applies a new routing that the cluster has agreed on.
     pub fn set_routing(&mut self, routing: Arc<Routing>) {
         self.config.routing = routing;
-        // Partitions that have come about are told at once, and a new one asks at once.
+        // New partitions are notified immediately, and a new partition asks immediately.
         self.last_retry = None;
     }
 
-    /// All partitions have what every partition has, so many are they; 0: nothing was ever said about it.
+    /// Number of partitions that have the complete global state, once all partitions know about them. 0: not known.
     pub fn scaled_up_to(&self) -> u32 {
         let scaling = self.state.scaling.get();
         let is_known =
@@ -424,7 +427,7 @@ impl Engine {
         if is_known { scaling.whole } else { 0 }
     }
 
-    /// Other partitions have not answered: [`Engine::run_due`] asks them again.
+    /// Whether answers from other partitions are outstanding: [`Engine::run_due`] asks again.
     pub fn awaits_answers(&self) -> bool {
         let state = &self.state;
         let mut told = state.batch_operations.told();
@@ -439,8 +442,8 @@ impl Engine {
                 .is_some()
     }
 
-    /// The finished batch with its effects. `None` when no record was written; effects then depend on no entry and may
-    /// leave at once.
+    /// Takes the finished batch with its effects. `None` when no record was written: the effects then depend on no entry
+    /// and may leave at once.
     pub fn take_batch(&mut self) -> (Option<Vec<u8>>, Effects) {
         let mut effects = self.effects.take();
         let batch = self.out.take_with_kinds().map(|(batch, kinds)| {
@@ -475,7 +478,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The log has been applied to its end and commands may come. See [`State::open_to_replay`].
+    /// Prepares the engine for commands once the log has been applied to its end. See [`State::open_to_replay`].
     pub fn promote(&mut self) -> Result<(), StoreError> {
         self.state.promote()
     }
@@ -489,7 +492,7 @@ impl Engine {
         self.state.fault()
     }
 
-    /// Requests that wait for an instance, a distribution or a correlation to end; they are gone with this engine.
+    /// Requests that wait for an instance, a distribution or a correlation to end. They are lost with this engine.
     pub fn waiting_requests(&self) -> Vec<RequestId> {
         let volatile = &self.volatile;
         let results = volatile.awaiting_results.values().map(|(id, _)| *id);
@@ -503,7 +506,7 @@ impl Engine {
         waiting.chain(migrations).collect()
     }
 
-    /// The client no longer waits.
+    /// Forgets a request whose client no longer waits.
     pub fn forget_request(&mut self, request: RequestId) {
         let volatile = &mut self.volatile;
         volatile
@@ -547,7 +550,7 @@ impl Engine {
             request,
             tenant: TenantId::default(),
             origin: Origin::internal(),
-            // It is for this command, and gone whatever becomes of it.
+            // It is for this command only, and is used up regardless of the outcome.
             prepared: self.prepared.take(),
             steps: &mut self.steps,
             budget: &mut self.budget,
@@ -575,8 +578,8 @@ fn finish(cx: &mut Context<'_>) {
     if !cx.new_jobs.is_empty() {
         job::activate::push_new(cx);
     }
-    // What one step may write is bounded where it is written. A batch that the log does not take would end the partition;
-    // a panic costs the command, or the instance that made it.
+    // Each step bounds what it writes. A batch that the log rejects would stop the partition; a panic costs only the
+    // command, or the instance that caused it.
     let written = cx.budget.written(cx.out.size());
     assert!(
         written <= MAX_TURN_BYTES,
@@ -584,5 +587,5 @@ fn finish(cx: &mut Context<'_>) {
     );
 }
 
-/// Bytes of records of one turn: far more than its budget and the largest step (a deployment, 32 MiB) come to.
+/// Maximum bytes of records in one turn: far more than its budget plus the largest step (a deployment, 32 MiB).
 const MAX_TURN_BYTES: usize = 64 << 20;

@@ -1,7 +1,7 @@
-//! Evaluations that clients ask for. A short one is done in its turn. A long one leaves the partition's thread, which serves everybody, and
-//! comes back as what was [prepared](Prepared) for its command.
+//! Evaluations requested by clients. A short one runs in its turn. A long one leaves the partition's thread, which serves
+//! everyone, and comes back as [prepared](Prepared) work for its command.
 //!
-//! As with everything that is prepared, the records are the same either way.
+//! As with all prepared work, the records are the same either way.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::processing::Named;
 use crate::processing::expression;
 use crate::state::decisions::DeployedDecisions;
 
-/// An evaluation with all that it needs: see [`Engine::take_evaluation`](crate::Engine::take_evaluation).
+/// An evaluation with everything it needs: see [`Engine::take_evaluation`](crate::Engine::take_evaluation).
 #[derive(Debug)]
 pub struct Evaluation(pub(crate) Asked);
 
@@ -25,7 +25,7 @@ pub(crate) enum Asked {
 }
 
 impl Evaluation {
-    /// What [`Engine::prepare`](crate::Engine::prepare) gets before the same command.
+    /// Evaluates. The result is for [`Engine::prepare`](crate::Engine::prepare), before the same command.
     pub fn carry_out(&self) -> Prepared {
         Prepared(match &self.0 {
             Asked::Expression(asked) => Kind::Answer(asked.answer()),
@@ -34,7 +34,7 @@ impl Evaluation {
     }
 }
 
-/// The limits of a first try; `None`: they are those of the evaluation itself.
+/// The limits of a first attempt. `None`: those of the evaluation itself are not higher.
 fn limits_within(context: &EvalContext, steps: u64) -> Option<Limits> {
     let limits = context.limits;
     (steps < limits.max_steps).then_some(Limits {
@@ -45,19 +45,19 @@ fn limits_within(context: &EvalContext, steps: u64) -> Option<Limits> {
 
 #[derive(Debug)]
 pub(crate) struct AskedExpression {
-    /// As in models: one without `=` is a constant.
+    /// As in models: a text without `=` is a constant.
     pub text: Arc<str>,
     pub variables: Named,
     pub context: EvalContext,
-    /// Bytes of the result.
+    /// Maximum bytes of the result.
     pub max_size: usize,
 }
 
-/// A longer text takes long to be read.
+/// Bytes of an expression above which even parsing takes long.
 const SHORT_TEXT: usize = 4 << 10;
 
 impl AskedExpression {
-    /// `None`: it takes more than these steps.
+    /// The response, or `None` if the evaluation takes more steps than this.
     pub fn answer_within(&self, steps: u64) -> Option<Result<Response, Rejection>> {
         let Some(limits) = limits_within(&self.context, steps) else {
             return Some(self.answer());
@@ -87,11 +87,11 @@ pub(crate) struct AskedDecision {
     pub context: EvalContext,
 }
 
-/// `Err`: why none of the decisions of its file can be evaluated.
+/// The outcome of a decision. `Err`: the reason why none of the decisions of its file can be evaluated.
 pub(crate) type DecisionOutcome = Result<Result<DecisionResult, EvaluationFailure>, String>;
 
 impl AskedDecision {
-    /// `None`: it takes more than these steps.
+    /// The result, or `None` if the evaluation takes more steps than this.
     pub fn result_within(&self, steps: u64) -> Option<DecisionOutcome> {
         let Some(limits) = limits_within(&self.context, steps) else {
             return Some(self.result());

@@ -1,4 +1,4 @@
-//! The header of the record for a command of another partition. A client's command has its header in its row.
+//! Headers of the records for commands from other partitions. A client's command has its header in its row.
 
 use skep_protocol::intent::*;
 use skep_protocol::{Key, ValueType};
@@ -77,7 +77,7 @@ pub(crate) fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) 
     }
 }
 
-/// What a distributed command is about.
+/// The key of the entity that a distributed command concerns.
 fn key_of(command: &Distributed, distribution_key: &Key) -> Key {
     *match command {
         Distributed::Deployment { deployment_key, .. } => deployment_key,

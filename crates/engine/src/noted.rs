@@ -14,14 +14,14 @@ use skep_protocol::{Key, ValueType};
 /// The notes of one batch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Noted {
-    /// Of each record, in the order of the batch.
+    /// Kinds of the records, in batch order.
     pub kinds: Vec<Kind>,
     /// Time of the batch, epoch milliseconds.
     pub timestamp: i64,
     pub notes: Vec<Note>,
 }
 
-/// An event for which metrics count more than the record.
+/// An event for which metrics count more than just the record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Note {
     /// An element instance was activated, completed or terminated.
@@ -41,7 +41,7 @@ pub enum Note {
         bytes: usize,
     },
     InstanceCreated {
-        /// At elements that the command named, and not at the start event.
+        /// It starts at elements named by the command, not at the start event.
         at_elements: bool,
     },
     Incident(IncidentIntent),
@@ -54,11 +54,11 @@ pub enum Note {
         succeeded: u32,
         failed: u32,
     },
-    /// Of the batch operation with this key.
+    /// A step of the batch operation with this key.
     Batch(Key, NotedBatch),
 }
 
-/// A step in the life of a batch operation.
+/// A step in the life cycle of a batch operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NotedBatch {
     Created(BatchOperationType),
@@ -67,7 +67,7 @@ pub enum NotedBatch {
         items: usize,
     },
     Initialized,
-    /// The items of a chunk are carried out.
+    /// The items of a chunk are being carried out.
     Executing,
     Completed,
     Failed,
@@ -76,13 +76,13 @@ pub enum NotedBatch {
     Resumed,
 }
 
-/// A step in the life of an element instance.
+/// A step in the life cycle of an element instance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotedElement {
     pub key: Key,
     pub process_definition_key: Key,
     pub element: u32,
-    /// It is the process of a root instance.
+    /// It is the process element of a root instance.
     pub root: bool,
     pub intent: ProcessInstanceIntent,
 }
@@ -201,7 +201,7 @@ fn batch_operation(key: Key, value_type: ValueType, intent: u8, value: &dyn Any)
             let items = value.items.len();
             (value.batch_operation_key, NotedBatch::Chunk { items })
         }
-        // A part that fails is told of again when all are done.
+        // A failed part is reported again when all are done.
         ValueType::BatchOperationInitialization => {
             life.filter(|life| *life == Life::Initialized)?;
             (key, NotedBatch::Initialized)
@@ -229,7 +229,7 @@ fn batch_operation(key: Key, value_type: ValueType, intent: u8, value: &dyn Any)
     Some(Note::Batch(key, noted))
 }
 
-/// The decision that failed is the last of those evaluated.
+/// Counts evaluated decisions. A failed one is the last of them.
 fn decisions(value: &DecisionEvaluationValue) -> Note {
     let evaluated = u32::try_from(value.evaluated_decisions.len()).unwrap_or(u32::MAX);
     let failed = u32::from(value.failure.is_some());

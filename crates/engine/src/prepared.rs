@@ -1,5 +1,5 @@
-//! Work on a command outside the partition's thread, which serves everybody: models are compiled before their deployment reaches the
-//! partition, and [long evaluations](crate::evaluation) are carried out before their command comes again.
+//! Work on a command outside the partition's thread, which serves everyone: models are compiled before their deployment
+//! reaches the partition, and [long evaluations](crate::evaluation) are carried out before their command comes again.
 //!
 //! Correctness does not depend on it. An unprepared command leads to the same records; replay compiles what it needs.
 
@@ -13,23 +13,23 @@ use crate::processing::deployment::{Parsed, read};
 use crate::remote::{Definition, Distributed, RemoteCommand, Sent};
 use crate::state;
 
-/// To be given to [`Engine::prepare`](crate::Engine::prepare) right before its command.
+/// Prepared work. Pass it to [`Engine::prepare`](crate::Engine::prepare) right before its command.
 #[derive(Debug)]
 pub struct Prepared(pub(crate) Kind);
 
 #[derive(Debug)]
 pub(crate) enum Kind {
-    /// The resources of a deployment, or why they are refused.
+    /// The parsed resources of a deployment, or its rejection.
     Resources(Result<Vec<Parsed>, Rejection>),
     /// The definitions that another partition has deployed.
     Definitions(Vec<Compiled>),
-    /// What a client gets for its expression.
+    /// The response to a client's expression.
     Answer(Result<Response, Rejection>),
-    /// What the decision of this key came to.
+    /// The outcome of the decision with this key.
     Decision(Key, DecisionOutcome),
 }
 
-/// A definition as the state keeps it beside its row.
+/// A compiled definition, as the state keeps it beside its row.
 #[derive(Debug)]
 pub(crate) enum Compiled {
     Process(Key, Process),
@@ -37,13 +37,13 @@ pub(crate) enum Compiled {
 }
 
 impl Prepared {
-    /// Reads the resources of a deployment; no other command has slow work.
+    /// Parses the resources of a deployment. No other command has slow work.
     pub fn of_command(command: &Command) -> Option<Prepared> {
         let resources = command.deployed()?;
         Some(Prepared(Kind::Resources(read(resources))))
     }
 
-    /// Why the resources of a deployment are refused, if they are.
+    /// The rejection of the deployment, if its resources are invalid.
     pub fn refusal(&self) -> Option<&Rejection> {
         match &self.0 {
             Kind::Resources(Err(rejection)) => Some(rejection),
@@ -51,7 +51,7 @@ impl Prepared {
         }
     }
 
-    /// Compiles the definitions that a command of another partition brings.
+    /// Compiles the definitions in a command of another partition.
     pub fn of_sent(sent: &Sent) -> Option<Prepared> {
         let definitions = distributed(sent)?;
         let compiled = definitions.iter().filter_map(|new| match new {
@@ -73,7 +73,7 @@ impl Prepared {
         command.deployed().is_some()
     }
 
-    /// Whether there is something to prepare in a command of another partition.
+    /// True if a command of another partition has something to prepare.
     pub fn is_for_sent(sent: &Sent) -> bool {
         distributed(sent).is_some()
     }

@@ -33,7 +33,7 @@ pub(crate) use expressions::{conditional_evaluation, conditions, decision, evalu
 use skep_protocol::{Rejection, RejectionType};
 use std::borrow::Cow;
 
-/// The outcome of a client command: the answer now, later (`None`), or a refusal.
+/// Outcome of a client command: a response now, a response later (`None`), or a rejection.
 pub(crate) type Outcome = Result<Option<skep_protocol::Response>, Rejection>;
 
 pub(crate) fn reject(

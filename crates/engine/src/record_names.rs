@@ -40,7 +40,7 @@ impl RecordNames {
         }
     }
 
-    /// With another `brokerVersion` in the records.
+    /// The same names, for records with a different `brokerVersion`.
     #[must_use]
     pub fn with_broker_version(self, broker_version: &str) -> RecordNames {
         RecordNames {
@@ -59,7 +59,7 @@ impl RecordNames {
         {
             return;
         }
-        // What cannot be read is printed as what it is, or reported, by the renderer.
+        // The renderer prints or reports records that cannot be read.
         if let Ok(value) = record.value::<ProcessValue>() {
             self.define(&value);
         }
@@ -95,7 +95,7 @@ impl RecordNames {
         self.lineage.add(key, ancestor);
     }
 
-    /// To be called when the records of a batch are rendered.
+    /// Must be called after the records of a batch have been rendered.
     pub fn batch_ends(&mut self) {
         self.lineage.batch_ends();
     }
@@ -118,7 +118,7 @@ impl Definition {
         }
     }
 
-    /// A model that this version cannot read: only names are known.
+    /// The names of a model that this version cannot read.
     fn of_names(value: &ProcessValue) -> Definition {
         let names = |element: &PinnedElement| ElementNames {
             bpmn_process_id: value.bpmn_process_id.to_string(),

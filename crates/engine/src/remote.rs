@@ -1,5 +1,5 @@
-//! Commands between partitions. They are sent after commit, may be lost or arrive twice, and are repeated until answered:
-//! every receiver accepts them more than once.
+//! Commands between partitions. They are sent after the commit, may be lost or duplicated, and are repeated until answered:
+//! every receiver must be idempotent.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ pub type Variables = Vec<(Arc<str>, JsonText)>;
 /// A command from one partition to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sent {
-    /// The origin of the client's command that led to this one. `None` if there is none, or if an engine repeats the
-    /// command without knowing it any more; distributed commands keep it until they are acknowledged.
+    /// The origin of the client's command that led to this one. `None` if there is none, or if it is no longer known when
+    /// the engine repeats the command; distributed commands keep it until they are acknowledged.
     pub origin: Option<Box<Origin>>,
     pub command: RemoteCommand,
 }
@@ -49,11 +49,11 @@ impl From<RemoteCommand> for Sent {
 pub enum RemoteCommand {
     /// MESSAGE_SUBSCRIPTION CREATE, to the partition of the correlation key.
     OpenMessageSubscription(MessageSubscriptionValue),
-    /// PROCESS_MESSAGE_SUBSCRIPTION CREATE: it is open.
+    /// PROCESS_MESSAGE_SUBSCRIPTION CREATE: the message side is open.
     MessageSubscriptionOpened {
         element_instance_key: Key,
         message_name: Arc<str>,
-        /// The revision of the opening.
+        /// The revision that was opened.
         revision: u32,
     },
     /// PROCESS_MESSAGE_SUBSCRIPTION CORRELATE, to the partition of the instance.
@@ -79,12 +79,12 @@ pub enum RemoteCommand {
         message_name: Arc<str>,
         reply_to: u32,
     },
-    /// PROCESS_MESSAGE_SUBSCRIPTION DELETE: it is closed.
+    /// PROCESS_MESSAGE_SUBSCRIPTION DELETE: the message side is closed.
     MessageSubscriptionClosed {
         element_instance_key: Key,
         message_name: Arc<str>,
     },
-    /// BATCH_OPERATION_PARTITION_LIFECYCLE COMPLETE_PARTITION: the progress of a partition, to the one that sums up.
+    /// BATCH_OPERATION_PARTITION_LIFECYCLE COMPLETE_PARTITION: the progress of a partition, to the coordinating one.
     BatchPart {
         batch_operation_key: Key,
         partition: u32,
@@ -101,27 +101,27 @@ pub enum RemoteCommand {
         distribution_key: Key,
         partition: u32,
     },
-    /// Between a new partition and the first one.
+    /// A command between a new partition and the first one.
     Scaling(ScalingCommand),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ScalingCommand {
-    /// SCALE STATUS: a new partition asks for what every partition has, behind this place.
+    /// SCALE STATUS: a new partition requests the global state after this place.
     PullGlobalState { partition: u32, after: GlobalPlace },
-    /// The answer: the next part of it, and the place behind that; `None`: that is all.
+    /// The answer: the next part of the global state, and the place after it. `None`: this is the last part.
     GlobalState {
         after: GlobalPlace,
         items: Vec<Distributed>,
         next: Option<GlobalPlace>,
-        /// So many partitions there are to be.
+        /// Desired number of partitions.
         partitions: u32,
     },
-    /// SCALE MARK_PARTITION_BOOTSTRAPPED: a new partition has all of it.
+    /// SCALE MARK_PARTITION_BOOTSTRAPPED: a new partition has all of the global state.
     MarkPartitionBootstrapped { partition: u32 },
 }
 
-/// A place in what every partition has: the kind of thing, and its key.
+/// A place in the global state, which every partition has: the kind of entity, and its key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GlobalPlace {
     pub kind: u8,
@@ -139,7 +139,7 @@ pub struct CorrelateSubscription {
     pub variables: Variables,
 }
 
-/// A command that all partitions carry out, as it is kept until all have acknowledged it.
+/// A command that all partitions carry out, as stored until all have acknowledged it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     pub origin: Option<Box<Origin>>,
@@ -206,17 +206,17 @@ pub enum Distributed {
         name: Arc<str>,
         variables: Variables,
     },
-    /// Either of the two, for another tenant than the default one.
+    /// Either of the two signals, for a tenant other than the default one.
     TenantSignal {
         signal: BroadcastedSignal,
         of_client: bool,
     },
-    /// SCALE SCALED_UP: all of them have what every partition has.
+    /// SCALE SCALED_UP: all partitions have the complete global state.
     ScaledUp { partitions: u32 },
 }
 
 impl Distributed {
-    /// It matters to what runs on a partition, and not to what begins there later.
+    /// Whether it only concerns what is running on a partition, and not what begins there later.
     pub(crate) fn is_about_instances(&self) -> bool {
         match self {
             Distributed::Signal { .. }
@@ -238,7 +238,7 @@ impl Distributed {
     }
 }
 
-/// A signal that goes to all of its tenant that wait for it.
+/// A signal to all waiting subscriptions of its tenant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BroadcastedSignal {
     pub tenant: TenantId,
@@ -246,7 +246,7 @@ pub struct BroadcastedSignal {
     pub variables: Variables,
 }
 
-/// One new thing of a deployment.
+/// One new definition of a deployment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Definition {
     Process(ProcessValue),

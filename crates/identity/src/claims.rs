@@ -1,4 +1,4 @@
-//! Which mapping rules a token matches, and which of its claims they look at.
+//! Matching of mapping rules with tokens, and the claims that the rules look at.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use skep_protocol::value::MappingRuleValue;
 
 use crate::directory::Directory;
 
-/// Whether the claims of a token have what the rule asks for. A text matches by being equal, a list by holding the text; numbers, truth
-/// values, what is missing and a path that cannot be read do not match.
+/// Whether the claims of a token satisfy the rule. A text matches if it is equal, a list if it contains the text. Numbers,
+/// booleans, missing claims and invalid paths do not match.
 pub fn matches(rule: &MappingRuleValue, token: &Value) -> bool {
     if rule.claim_name.starts_with('$') {
         JsonPath::parse(&rule.claim_name).is_ok_and(|path| {
@@ -32,10 +32,10 @@ fn has(found: &Value, wanted: &str) -> bool {
     }
 }
 
-/// The claims that rules look at. Only these go with a command: a whole token is many times as large as the command.
+/// The claims that rules look at. Only these accompany a command: a whole token is many times as large as the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Named {
-    /// A path of some rule begins with no name.
+    /// All claims, because the path of some rule does not begin with a name.
     All,
     These(BTreeSet<String>),
 }
@@ -47,7 +47,7 @@ impl Default for Named {
 }
 
 impl Named {
-    /// Those of all rules that there are.
+    /// The claims of all existing rules.
     pub fn by(directory: &Directory) -> Named {
         let names = directory.rules().map(|rule| first_name(&rule.claim_name));
         match names.collect::<Option<BTreeSet<String>>>() {
@@ -56,7 +56,7 @@ impl Named {
         }
     }
 
-    /// Text of the object with these claims of a token; empty if it has none of them.
+    /// JSON object text with these claims of a token; empty if it has none of them.
     pub fn of(&self, token: &Map<String, Value>) -> String {
         let is_named = |name: &str| match self {
             Named::All => true,
@@ -73,7 +73,8 @@ impl Named {
     }
 }
 
-/// The claim that a rule begins at: its name, or the first one of its path (`$.a.b`, `$['a'].b`). `None`: it cannot be told.
+/// The claim at which a rule begins: its name, or the first name of its path (`$.a.b`, `$['a'].b`). `None`: it cannot be
+/// determined.
 fn first_name(rule: &str) -> Option<String> {
     let Some(path) = rule.strip_prefix('$') else {
         return Some(rule.to_string());

@@ -1,4 +1,5 @@
-//! The roles and the tenant that every cluster has, with what they are granted. They are made at a start if they are not there.
+//! The roles and the tenant that every cluster has, with their permissions. They are created at a start if they are
+//! missing.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use skep_protocol::{DEFAULT_TENANT, Key};
 use PermissionType as P;
 use ResourceType as R;
 
-/// Whoever has it may do everything.
+/// The role whose members may do everything.
 pub const ADMIN: &str = "admin";
 
 const ROLES: [(&str, &str); 6] = [
@@ -24,12 +25,12 @@ const ROLES: [(&str, &str); 6] = [
     ("task-worker", "Task Worker"),
 ];
 
-/// A role that is always there, and whose rights cannot be changed.
+/// Whether this is a role that always exists and whose permissions cannot be changed.
 pub fn is_role(id: &str) -> bool {
     ROLES.iter().any(|(role, _)| *role == id)
 }
 
-/// What is always part of the set-up.
+/// The part of the set-up that always applies.
 pub fn setup() -> IdentitySetupValue {
     let role = |(id, name): (&str, &str)| parent(id, name);
     IdentitySetupValue {
@@ -98,7 +99,7 @@ fn granted(
 
 type Granted = (&'static str, ResourceType, &'static [PermissionType]);
 
-/// On all resources of a type. Source: section 3 of the facts on identity, "Default roles".
+/// Permissions on all resources of a type. Source: section 3 of the facts on identity, "Default roles".
 const GRANTED: &[Granted] = &[
     ("readonly-admin", R::AuditLog, &[P::Read]),
     ("readonly-admin", R::Authorization, &[P::Read]),

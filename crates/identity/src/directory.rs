@@ -1,7 +1,7 @@
-//! All that is known of who there is and what each may do.
+//! Users, groups, roles, tenants, mapping rules, memberships and authorizations.
 //!
-//! Maps share their nodes: a clone costs a pointer, and a change of one leaves the other as it was. So the engine keeps one and hands
-//! out what it was when a batch ended.
+//! Maps share their nodes: a clone costs a pointer, and changing one leaves the other unchanged. So the engine keeps one
+//! directory and hands out its version at the end of a batch.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::leaves::Leaves;
 type Map<K, V> = RedBlackTreeMapSync<K, V>;
 type Set<T> = RedBlackTreeSetSync<T>;
 
-/// A group, role or tenant by its name.
+/// A group, role or tenant, identified by its kind and id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Parent {
     pub kind: ParentType,
@@ -36,7 +36,7 @@ impl Parent {
     }
 }
 
-/// How much a directory may hold: it is in the memory of every node.
+/// Size limits of a directory, which is in the memory of every node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Users, groups, roles, tenants and mapping rules together.
@@ -56,7 +56,7 @@ impl Limits {
     };
 }
 
-/// See the [module](self). Equal numbers of changes of one engine mean equal directories.
+/// The directory; see the [module](self). Two directories of one engine with the same version are equal.
 #[derive(Clone, Debug, Default)]
 pub struct Directory {
     version: u64,
@@ -66,21 +66,21 @@ pub struct Directory {
     rules_by_claim: Map<(Arc<str>, Arc<str>), Arc<str>>,
     authorizations: Map<Key, Arc<AuthorizationValue>>,
     by_owner: Map<(OwnerType, Arc<str>), Set<Key>>,
-    /// With the key of the row.
+    /// Members, with the key of the row.
     members: Map<Parent, Leaves<Member, Key>>,
     memberships: Map<Member, Leaves<Parent, ()>>,
-    /// Rows of memberships: the highest says which key comes next.
+    /// Keys of the membership rows: the highest determines the next key.
     rows: Keys,
     bytes: usize,
 }
 
 impl Directory {
-    /// How often it was changed since it was opened.
+    /// Number of changes since it was opened.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// All rows, from which another one can be made that says the same.
+    /// All rows, from which an equivalent directory can be built.
     pub fn rows(&self) -> Vec<(Key, Entry)> {
         let users = self
             .users
@@ -107,7 +107,7 @@ impl Directory {
             .collect()
     }
 
-    /// The keys of all rows behind this one, in no order.
+    /// The keys of all rows after this one, unordered.
     pub fn keys_behind(&self, key: Key) -> impl Iterator<Item = Key> + '_ {
         let range = (Bound::Excluded(key), Bound::Unbounded);
         let users = self.users.values().map(|user| user.user_key);
@@ -120,7 +120,7 @@ impl Directory {
         unordered.chain(granted).chain(memberships)
     }
 
-    /// Takes a row in.
+    /// Adds a row.
     pub fn add(&mut self, key: Key, entry: &Entry) {
         self.version += 1;
         self.bytes += entry.weight();
@@ -157,7 +157,7 @@ impl Directory {
         }
     }
 
-    /// Takes a row out that is in.
+    /// Removes an existing row.
     pub fn remove(&mut self, key: Key, entry: &Entry) {
         self.version += 1;
         self.bytes = self.bytes.saturating_sub(entry.weight());
@@ -213,7 +213,7 @@ impl Directory {
     }
 
     fn add_member(&mut self, key: Key, parent: Parent, member: &Member) {
-        // Each row comes with texts of its own, and there are many of each name: one of them is kept.
+        // Each row brings its own texts, and many share the same name: only one copy is kept.
         let known = self.memberships.get_key_value(member);
         let member = &known.map_or_else(|| member.clone(), |(known, _)| known.clone());
         let known = self.members.get_key_value(&parent);
@@ -257,14 +257,14 @@ impl Directory {
         self.parents.get(parent)
     }
 
-    /// Whether there is a tenant beside the default one.
+    /// Whether there is a tenant other than the default one.
     pub fn has_other_tenants(&self) -> bool {
         let tenants = self.parents.range(Parent::new(ParentType::Tenant, "")..);
         let mut ids = tenants.take_while(|(parent, _)| parent.kind == ParentType::Tenant);
         ids.any(|(parent, _)| *parent.id != *DEFAULT_TENANT)
     }
 
-    /// The group, role or tenant of this id.
+    /// The group, role or tenant with this id.
     pub fn parent_of(&self, kind: ParentType, id: &str) -> Option<&Arc<ParentValue>> {
         self.parents.get(&Parent::new(kind, id))
     }
@@ -273,7 +273,7 @@ impl Directory {
         self.rules.get(id)
     }
 
-    /// The id of the rule about this claim and value.
+    /// The id of the rule with this claim and value.
     pub fn rule_about(&self, claim: &str, value: &str) -> Option<&Arc<str>> {
         self.rules_by_claim.get(&(claim.into(), value.into()))
     }
@@ -286,7 +286,7 @@ impl Directory {
         self.authorizations.get(&key)
     }
 
-    /// The authorizations that this one was given directly, in the order of their keys.
+    /// The authorizations granted directly to this owner, in key order.
     pub fn authorizations_of(
         &self,
         owner_type: OwnerType,
@@ -297,7 +297,7 @@ impl Directory {
         keys.filter_map(|key| Some((*key, self.authorizations.get(key)?)))
     }
 
-    /// Who is in a group, role or tenant, with the keys of the rows.
+    /// The members of a group, role or tenant, with the keys of their rows.
     pub fn members(&self, parent: &Parent) -> impl Iterator<Item = (&Member, Key)> {
         let members = self.members.get(parent);
         members
@@ -306,7 +306,7 @@ impl Directory {
             .map(|(member, key)| (member, *key))
     }
 
-    /// The key of the row that says that somebody is a member.
+    /// The key of a membership's row.
     pub fn membership(&self, parent: &Parent, member: &Member) -> Option<Key> {
         self.members.get(parent)?.get(member).copied()
     }
@@ -316,19 +316,19 @@ impl Directory {
             .any(|(member, _)| member.entity_type == kind)
     }
 
-    /// What somebody is a member of, directly.
+    /// The groups, roles and tenants that the member belongs to directly.
     pub fn parents_of(&self, member: &Member) -> impl Iterator<Item = &Parent> {
         let parents = self.memberships.get(member);
         let parents = parents.into_iter().flat_map(Leaves::iter);
         parents.map(|(parent, ())| parent)
     }
 
-    /// The key for the row of the next membership: a function of what is there, so that all replicas choose the same.
+    /// The key for the row of the next membership: a function of the existing rows, so that all replicas choose the same.
     pub fn next_membership(&self) -> Key {
         Key(self.rows.last().map_or(1, |last| last.0 + 1))
     }
 
-    /// What it would hold too much of with one more; `None`: it fits.
+    /// The limit that one more entry would exceed. `None`: it fits.
     pub fn exceeds(&self, limits: &Limits, more: &Entry) -> Option<String> {
         let mut sum = Limits {
             bytes: more.weight(),
@@ -348,7 +348,7 @@ impl Directory {
         self.exceeds_with(limits, &sum)
     }
 
-    /// Likewise with so many more of each.
+    /// Likewise, with these numbers added.
     pub fn exceeds_with(&self, limits: &Limits, more: &Limits) -> Option<String> {
         let entities = self.users.size() + self.parents.size() + self.rules.size();
         let sums = [

@@ -1,4 +1,4 @@
-//! One thing of the directory, as the engine stores it in a row.
+//! An entry of the directory, as the engine stores it in a row.
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::value::{
@@ -7,7 +7,7 @@ use skep_protocol::value::{
 
 use crate::directory::Parent;
 
-/// A row. The order of the variants stands on disk.
+/// A row. The order of the variants is part of the storage format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Entry {
     User(UserValue),
@@ -48,7 +48,7 @@ impl Entry {
         }
     }
 
-    /// About how many bytes its texts and lists take.
+    /// Approximate bytes of its texts and lists.
     pub fn weight(&self) -> usize {
         match self {
             Entry::User(user) => user.weight(),

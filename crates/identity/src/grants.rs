@@ -1,5 +1,5 @@
-//! The permissions of one caller: those granted directly, and those of every group, role and tenant that the caller belongs to.
-//! There are grants only, and no denials.
+//! The permissions of one caller: those granted directly, and those of every group, role and tenant that the caller belongs
+//! to. There are only grants, no denials.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use skep_protocol::value::{
 use crate::claims;
 use crate::directory::{Directory, Parent};
 
-/// Permissions of one type of resource, a bit each.
+/// Permissions on one resource type, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Bits(u64);
 
@@ -34,7 +34,7 @@ impl Bits {
     }
 }
 
-/// What was granted on one type of resource.
+/// Permissions granted on one resource type.
 #[derive(Clone, Debug, Default)]
 struct OnType {
     any: Bits,
@@ -42,7 +42,7 @@ struct OnType {
     by_property: Vec<(Arc<str>, Bits)>,
 }
 
-/// Whose things a caller sees.
+/// The tenants whose data a caller sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tenancy {
     /// Tenants are not checked.
@@ -51,7 +51,7 @@ pub enum Tenancy {
 }
 
 impl Tenancy {
-    /// Whether the caller sees what belongs to this one.
+    /// Whether the caller sees data of this tenant.
     pub fn has(&self, tenant: &TenantId) -> bool {
         match self {
             Tenancy::All => true,
@@ -60,15 +60,15 @@ impl Tenancy {
     }
 }
 
-/// Which resources of a type a caller may do something to.
+/// The resources of a type that a caller may access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Visible {
     All,
-    /// Those with these ids, in their order; none: nothing.
+    /// Resources with these ids, sorted. An empty list means none.
     Ids(Vec<Arc<str>>),
 }
 
-/// See the [module](self).
+/// A caller's permissions. See the [module](self).
 #[derive(Clone, Debug, Default)]
 pub struct Grants {
     user: Option<Arc<str>>,
@@ -79,7 +79,7 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// Of an authenticated caller; `None`: nothing is checked for this one.
+    /// Builds the permissions of an authenticated caller. `None`: nothing is checked for this caller.
     pub fn of(directory: &Directory, claims: &Claims) -> Option<Grants> {
         match claims {
             Claims::Anonymous | Claims::Internal => None,
@@ -119,7 +119,7 @@ impl Grants {
                 },
             ));
         }
-        // Groups that the token names stand for those that are managed here.
+        // Groups named by the token replace those managed here.
         let managed_groups = principal.groups.is_none();
         for group in principal.groups.iter().flatten() {
             grants.enter_group(group, &mut open);
@@ -181,13 +181,13 @@ impl Grants {
         }
     }
 
-    /// Whether it is granted for all resources of its type.
+    /// Whether the permission is granted for all resources of its type.
     pub fn allows_any(&self, permission: Permission) -> bool {
         let on = self.on.get(&permission.on);
         on.is_some_and(|on| on.any.has(permission.to))
     }
 
-    /// Whether it is granted on any resource at all.
+    /// Whether the permission is granted on at least one resource.
     pub fn allows_some(&self, permission: Permission) -> bool {
         let on = self.on.get(&permission.on);
         on.is_some_and(|on| {
@@ -195,7 +195,7 @@ impl Grants {
         })
     }
 
-    /// Whether it is granted on this resource.
+    /// Whether the permission is granted on this resource.
     pub fn allows(&self, permission: Permission, id: &str) -> bool {
         let on = self.on.get(&permission.on);
         on.is_some_and(|on| {
@@ -204,7 +204,7 @@ impl Grants {
         })
     }
 
-    /// Whether it is granted on a user task whose properties name the caller.
+    /// Whether the permission is granted on a user task whose properties name the caller.
     pub fn allows_by_property(
         &self,
         permission: Permission,
@@ -232,7 +232,7 @@ impl Grants {
         })
     }
 
-    /// The properties by which it is granted on user tasks.
+    /// The properties by which the permission is granted on user tasks.
     pub fn properties(&self, permission: Permission) -> Vec<Arc<str>> {
         let on = self.on.get(&permission.on);
         let all = on.into_iter().flat_map(|on| &on.by_property);
@@ -240,7 +240,7 @@ impl Grants {
         granted.map(|(name, _)| name.clone()).collect()
     }
 
-    /// On which resources any of these is granted. All are of one type.
+    /// The resources on which any of these permissions is granted. All permissions must be of one resource type.
     pub fn visible(&self, permissions: &[Permission]) -> Visible {
         let mut ids = BTreeSet::new();
         for permission in permissions {
@@ -256,7 +256,7 @@ impl Grants {
         Visible::Ids(ids.into_iter().collect())
     }
 
-    /// The ids on which COMPONENT:ACCESS is granted, `*` for all.
+    /// The ids with COMPONENT:ACCESS, `*` for all.
     pub fn components(&self) -> Vec<Arc<str>> {
         let access = const { Permission::of(ResourceType::Component, PermissionType::Access) };
         match self.visible(&[access]) {

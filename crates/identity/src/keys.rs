@@ -1,25 +1,26 @@
-//! A set of keys that mostly follow each other: 64 of them share a word, so that a hundred thousand memberships need 1,600 nodes for their keys.
+//! A set of mostly consecutive keys: 64 of them share a word, so a hundred thousand memberships need 1,600 nodes for their
+//! keys.
 
 use rpds::RedBlackTreeMapSync;
 use skep_protocol::Key;
 
-/// Keys of a word.
+/// Number of keys per word.
 const WORD: i64 = 64;
 
-/// As the maps of a directory: clones share what they have in common.
+/// A set of keys. Like the maps of a directory, clones share common parts.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
-    /// By key divided by 64.
+    /// Words by key divided by 64.
     words: RedBlackTreeMapSync<i64, u64>,
     count: usize,
 }
 
-/// The word in which a key is, and its bit there.
+/// The word that contains a key, and its bit there.
 fn place(key: Key) -> (i64, u64) {
     (key.0.div_euclid(WORD), 1 << key.0.rem_euclid(WORD))
 }
 
-/// The keys of a word, in their order.
+/// The keys of a word, in ascending order.
 fn keys_of((word, bits): (&i64, &u64)) -> impl Iterator<Item = Key> + use<> {
     let (first, bits) = (word * WORD, *bits);
     (0..WORD)
@@ -58,7 +59,7 @@ impl Keys {
         keys_of(self.words.last()?).last()
     }
 
-    /// Those behind this one, in their order.
+    /// The keys after this one, in ascending order.
     pub fn behind(&self, key: Key) -> impl Iterator<Item = Key> + '_ {
         let (word, _) = place(key);
         let from = self.words.range(word..);

@@ -1,16 +1,16 @@
-//! An ordered map whose entries lie together, up to 64 of them. As in the other maps of a directory, clones share what they have in common;
-//! here an entry costs little more than itself, where a node for each costs another 64 bytes.
+//! An ordered map that stores its entries in leaves of up to 64. Like the other maps of a directory, clones share common
+//! parts. An entry costs little more than itself here, whereas a node per entry would cost another 64 bytes.
 
 use std::sync::Arc;
 
 use rpds::RedBlackTreeMapSync;
 
-/// Entries of a leaf, at most.
+/// Maximum number of entries in a leaf.
 const MOST: usize = 64;
 
 type Leaf<K, V> = Arc<[(K, V)]>;
 
-/// By the first key of each leaf. No leaf is empty.
+/// An ordered map: leaves by their first key. No leaf is empty.
 #[derive(Clone, Debug)]
 pub struct Leaves<K: Ord, V>(RedBlackTreeMapSync<K, Leaf<K, V>>);
 
@@ -21,7 +21,7 @@ impl<K: Ord, V> Default for Leaves<K, V> {
 }
 
 impl<K: Ord + Clone, V: Clone> Leaves<K, V> {
-    /// The leaf in which a key is, if it is anywhere.
+    /// The leaf that contains a key, if any does.
     fn leaf(&self, key: &K) -> Option<(&K, &Leaf<K, V>)> {
         let mut up_to = self.0.range(..=key);
         up_to.next_back().or_else(|| self.0.first())
@@ -33,7 +33,7 @@ impl<K: Ord + Clone, V: Clone> Leaves<K, V> {
         leaf.get(at).map(|(_, value)| value)
     }
 
-    /// Puts the value in place of an earlier one.
+    /// Inserts a value, replacing an earlier one.
     pub fn insert(&mut self, key: K, value: V) {
         let mut entries = match self.leaf(&key) {
             Some((_, leaf)) => leaf.to_vec(),
@@ -80,7 +80,7 @@ impl<K: Ord + Clone, V: Clone> Leaves<K, V> {
         self.0.is_empty()
     }
 
-    /// In the order of the keys.
+    /// All entries in key order.
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         let leaves = self.0.values().flat_map(|leaf| leaf.iter());
         leaves.map(|(key, value)| (key, value))

@@ -2,7 +2,7 @@
 //!
 //! - [`Directory`]: all users, groups, roles, tenants, mapping rules, memberships and authorizations, with an index for each
 //!   look-up. A clone copies a pointer.
-//! - [`Grants`]: the permissions of one caller, put together from all memberships.
+//! - [`Grants`]: the permissions of one caller, collected from all memberships.
 //! - [`defaults`]: the roles and the tenant that every cluster has.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]

@@ -1,4 +1,4 @@
-//! What belongs to the partition as a whole, or to all partitions.
+//! Partition-wide and cluster-wide state: exporting, distributions, batch operations, identity and similar.
 
 pub mod batch_operation;
 pub mod clock;

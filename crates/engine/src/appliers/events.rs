@@ -1,4 +1,4 @@
-//! What instances wait for: messages, signals, conditions, time.
+//! Events that instances wait for: messages, signals, conditions and timers.
 
 pub mod compensation_subscription;
 pub mod conditional;

@@ -1,4 +1,4 @@
-//! Running instances: their elements and variables, and what is about to happen to them.
+//! Running instances: their elements, variables and pending activations.
 
 pub mod ad_hoc;
 pub mod continuation;

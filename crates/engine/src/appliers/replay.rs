@@ -21,11 +21,11 @@ use skep_protocol::{Key, ValueType};
 use super::{job, process_instance};
 use crate::state::{ElementState, Ended, JobState, State, Variable};
 
-/// The only version of the bodies that the fast paths know.
+/// The only body version that the fast paths know.
 const VERSION: u8 = 1;
 
-/// Applies the event, which the reader has passed, and perhaps some that follow. `None`: there is no fast path for it, or it
-/// cannot be read. Nothing has changed then that the slow path does not change likewise.
+/// Applies the event, which the reader has already passed, and possibly some that follow. `None`: there is no fast path for
+/// it, or it cannot be read. In that case nothing has changed that the slow path would not change in the same way.
 #[inline]
 pub(super) fn apply(
     state: &mut State,
@@ -54,13 +54,13 @@ pub(super) fn apply(
     Some(())
 }
 
-/// Goes past the next record if it is this event in the life of the element `key`.
+/// Skips the next record if it is this life-cycle event of the element `key`.
 #[inline]
 fn next_is(rest: &mut BatchReader<'_>, intent: ProcessInstanceIntent, key: Key) -> bool {
     next_are(rest, [intent], key)
 }
 
-/// Goes past the next records if they are these events in the life of the element `key`, and stand in one run.
+/// Skips the next records if they are these life-cycle events of the element `key`, in one run.
 #[inline(always)]
 fn next_are<const N: usize>(
     rest: &mut BatchReader<'_>,
@@ -106,7 +106,8 @@ fn process_instance(
     Some(())
 }
 
-/// What follows the beginning of an element in the same run, if nothing comes in between: as with events and gateways.
+/// Whether the rest of the element's life cycle follows its activation immediately in the same run, as with events and
+/// gateways.
 #[inline(always)]
 fn is_whole_life(more: &[u8]) -> bool {
     use ProcessInstanceIntent as Life;
@@ -116,7 +117,7 @@ fn is_whole_life(more: &[u8]) -> bool {
             && *completed == Life::ElementCompleted.id())
 }
 
-/// The body of an event in the life of an element; of one whose whole life follows only what is needed of it.
+/// The body of a life-cycle event of an element. If the whole life cycle follows, only the fields needed for it are read.
 #[inline(always)]
 fn element(event: &HeaderView<'_>) -> Option<ProcessInstanceValue> {
     let mut body = event.body;
@@ -146,7 +147,7 @@ fn element(event: &HeaderView<'_>) -> Option<ProcessInstanceValue> {
     Some(short(Key::NONE, element, flow_scope_key, consumed_flows))
 }
 
-/// So much of a body.
+/// Builds a partial value from the fields that were read.
 #[inline(always)]
 fn short(
     process_definition_key: Key,
@@ -166,7 +167,7 @@ fn short(
     }
 }
 
-/// No row need be made for an element whose whole life follows without anything in between.
+/// Skips creating a row for an element whose whole life cycle follows immediately.
 fn activating(
     state: &mut State,
     key: Key,
@@ -190,7 +191,7 @@ fn activating(
     process_instance::activating(state, key, value, next);
 }
 
-/// Mostly the flow's target is activated at once and consumes the token: the scope need not be told.
+/// Usually the flow's target is activated immediately and consumes the token, so the scope need not record it.
 fn flow_taken(state: &mut State, event: &HeaderView<'_>, rest: &mut BatchReader<'_>) -> Option<()> {
     let mut body = event.body;
     let definition = body.key()?;
@@ -232,7 +233,7 @@ fn job(state: &mut State, event: &HeaderView<'_>, rest: &mut BatchReader<'_>) ->
     body.skip_number()?; // element
     let element_instance_key = body.key()?;
     body.skip_number()?; // retries
-    // Those of listeners, for instance, change more than their element.
+    // Jobs of listeners, for instance, change more than their element.
     if body.is_some()? {
         return None;
     }
@@ -269,7 +270,7 @@ fn job_created(
         extra: None,
     };
     job.set_root_process_instance_key(root_process_instance_key);
-    // Mostly its element is activated with it.
+    // Usually its element is activated with it.
     let activated = next_is(
         rest,
         ProcessInstanceIntent::ElementActivated,
@@ -279,7 +280,7 @@ fn job_created(
     Some(())
 }
 
-/// Mostly the job's element completes at once.
+/// Usually the job's element completes immediately.
 fn removed(state: &mut State, key: Key, element_instance_key: Key, rest: &mut BatchReader<'_>) {
     use ProcessInstanceIntent as Intent;
     let ends = [Intent::ElementCompleting, Intent::ElementCompleted];
@@ -309,7 +310,7 @@ fn variable(state: &mut State, event: &HeaderView<'_>) -> Option<()> {
     Some(())
 }
 
-/// Workers have taken these jobs.
+/// Applies the activation of these jobs by workers.
 fn jobs_activated(state: &mut State, event: &HeaderView<'_>) -> Option<()> {
     let mut body = event.body;
     body.skip_text()?; // job type
@@ -327,7 +328,7 @@ fn jobs_activated(state: &mut State, event: &HeaderView<'_>) -> Option<()> {
     Some(())
 }
 
-/// Nothing is kept of a plain creation; what was asked for beyond goes the long way.
+/// Whether nothing of the creation needs to be stored. Creations with further options take the slow path.
 fn is_plain_creation(event: &HeaderView<'_>) -> Option<bool> {
     let mut body = event.body;
     body.skip_key()?; // process definition

@@ -1,4 +1,4 @@
-//! What was deployed: processes, decisions, forms and other resources, with their versions.
+//! Deployed resources: processes, decisions, forms and others, with their versions.
 
 pub mod definitions;
 pub mod process;

@@ -1,4 +1,4 @@
-//! Test of [`Table`]: a row whose deletion is on its way to the store is not visible. The test is here because only
+//! Test of [`Table`]: a row whose deletion has not yet reached the store is not visible. The test lives here because only
 //! appliers can change rows.
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Row for Number {
 const KEY: Key = Key(7);
 const OTHER: Key = Key(8);
 
-/// A store that has two rows for ever: no deletion has reached it yet.
+/// A store that always returns two rows: no deletion has reached it yet.
 struct Slow;
 
 impl RowStore for Slow {

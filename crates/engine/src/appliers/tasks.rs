@@ -1,4 +1,4 @@
-//! Work that others do: jobs, user tasks, the listeners of both, and the incidents that stop them.
+//! Work done outside the engine: jobs, user tasks, the listeners of both, and the incidents that block them.
 
 pub mod global_listener;
 pub mod incident;

@@ -1,5 +1,5 @@
-//! Recovery without finished instances. A process instance that a client created and that ended within the same window of
-//! the log leaves nothing behind, so its events need not be applied.
+//! Recovery that skips finished instances. A process instance that was created by a client and ended within the same window
+//! of the log leaves nothing behind, so its events need not be applied.
 //!
 //! A first pass over the headers of the records and the first fields of their bodies finds these instances; a second pass
 //! applies everything else. An instance is skipped only if the log has nothing but events of its own rows (elements,
@@ -20,23 +20,23 @@ use skep_protocol::{Key, ValueType};
 use super::apply_next;
 use crate::state::State;
 
-/// The only version of the bodies whose fields are read here.
+/// The only body version whose fields are read here.
 const VERSION: u8 = 1;
 
-/// About what the log has of a small instance.
+/// Approximate log bytes of a small instance.
 const BYTES_PER_INSTANCE: usize = 1024;
 
-/// What a window says of one process instance.
+/// Findings about one process instance within a window.
 #[derive(Clone, Copy)]
 struct Instance {
     key: Key,
-    /// Of the client's creation, which says the definition.
+    /// The process definition, from the creation by a client.
     created: Option<Key>,
     begun: bool,
     ended: bool,
-    /// There is more to it than its own rows.
+    /// It affects more than its own rows.
     kept: bool,
-    /// How many events that may concern any instance stood before it.
+    /// Number of events before it that may concern any instance.
     doubts: u32,
 }
 
@@ -46,7 +46,7 @@ impl Instance {
     }
 }
 
-/// Whose records a block holds.
+/// The owner of the records in a block.
 #[derive(Clone, Copy, PartialEq)]
 enum Owner {
     Nobody,
@@ -57,13 +57,13 @@ enum Owner {
 /// The records of one command.
 struct Block {
     owner: Owner,
-    /// The highest key of this partition in it: it is taken, whatever became of what it named.
+    /// The highest key of this partition in the block. The key counts as used even if its entity is gone.
     highest: Key,
-    /// Behind its last record.
+    /// Position after its last record.
     end: Offset,
 }
 
-/// What an event means for process instances.
+/// The effect of an event on process instances.
 enum Meaning {
     /// It changes rows of this instance, and no others.
     Own(Key),
@@ -71,33 +71,33 @@ enum Meaning {
     Nothing,
     /// It changes more than rows of this instance.
     More(Key),
-    /// Jobs are handed to workers.
+    /// Jobs are activated by workers.
     Handed,
     /// It may concern any instance.
     Doubt,
 }
 
-/// A window of the log: whose records need not be applied.
+/// A window of the log, with the instances whose records need not be applied.
 #[derive(Default)]
 pub(crate) struct Window {
     partition: u32,
     instances: Vec<Instance>,
     by_key: FxHashMap<Key, u32>,
-    /// Of one batch after the other.
+    /// The blocks of all batches, in order.
     blocks: Vec<Block>,
     doubts: u32,
-    /// The instance that was looked up last: what belongs together stands together.
+    /// The instance that was looked up last: records of one instance usually follow each other.
     last: (Key, u32),
-    /// The element whose life was told last, and its instance.
+    /// The element of the last life-cycle event, and its instance.
     element: (Key, u32),
-    /// Of the block that is being read: its highest key, what ends in it, and the jobs that are made in it.
+    /// State of the block being read: its highest key, the instances that end in it, and the jobs created in it.
     highest: Key,
     ending: Vec<u32>,
     jobs: Vec<Key>,
 }
 
 impl Window {
-    /// For a window of so many bytes.
+    /// Creates a window for this many bytes of log.
     pub fn of_bytes(partition: u32, bytes: usize) -> Window {
         let mut window = Window {
             partition,
@@ -107,8 +107,8 @@ impl Window {
         window
     }
 
-    /// Reads a batch ahead. Returns the position of the record behind it; `None`: the batch cannot be
-    /// read, or has no header view.
+    /// Reads a batch in the first pass. Returns the position of the record after it. `None`: the batch cannot be read, or
+    /// has no header view.
     pub fn look(&mut self, batch: &[u8]) -> Option<u64> {
         let start = BatchReader::new(batch).ok()?.offset();
         let mut records = HeaderViews::new(batch, start);
@@ -135,7 +135,7 @@ impl Window {
         Some(end.position())
     }
 
-    /// Ends a block. An event behind the end of an instance, in the same block, may still concern it.
+    /// Ends a block. An event in the same block, after the end of an instance, may still concern that instance.
     fn close(&mut self, owner: Owner, end: Offset) {
         for at in self.ending.drain(..) {
             if let Some(instance) = self.instances.get_mut(at as usize) {
@@ -152,7 +152,7 @@ impl Window {
         });
     }
 
-    /// Whose the block is with this event.
+    /// Returns the owner of the block with this event included.
     #[inline]
     fn note(&mut self, record: &HeaderView<'_>, owner: Owner, doubts: u32) -> Option<Owner> {
         let at = if self.goes_on(record) {
@@ -200,7 +200,7 @@ impl Window {
         Some(Owner::Several)
     }
 
-    /// The life of the element goes on whose records came last: its instance is known.
+    /// Whether the record continues the life cycle of the element of the previous record, so that its instance is known.
     #[inline]
     fn goes_on(&self, record: &HeaderView<'_>) -> bool {
         let [_, value_type, intent, version] = record.head;
@@ -211,7 +211,7 @@ impl Window {
             && is_plain_life(intent)
     }
 
-    /// What the event says of the instance's life.
+    /// Records the effect of the event on the life cycle of the instance.
     fn live(&mut self, record: &HeaderView<'_>, at: u32) -> Option<()> {
         let instance = self.instances.get_mut(at as usize)?;
         let [_, value_type, intent, _] = record.head;
@@ -246,7 +246,7 @@ impl Window {
         instance.map_or(Key::NONE, |instance| instance.key)
     }
 
-    /// The record is one of the process itself.
+    /// Handles a record of the process element itself.
     fn may_end(&mut self, record: &HeaderView<'_>, at: u32) {
         use ProcessInstanceIntent as Life;
         let [_, value_type, intent, _] = record.head;
@@ -256,7 +256,7 @@ impl Window {
         }
     }
 
-    /// The jobs are those that this block has made: who is handed them says nothing about others.
+    /// Whether all of these jobs were created in this block: activating them then says nothing about other instances.
     fn are_new(&self, record: &HeaderView<'_>) -> Option<bool> {
         let mut body = record.body;
         body.skip_text()?; // job type
@@ -303,7 +303,7 @@ impl Window {
         self.instances.get(*at as usize).filter(|i| i.is_over())
     }
 
-    /// Applies the batches that were looked at, one after the other.
+    /// Applies the batches that were read ahead, in order.
     pub fn apply(&self, state: &mut State, batches: &[&[u8]]) -> Result<(), (usize, DecodeError)> {
         let mut blocks = self.blocks.iter();
         for (number, batch) in batches.iter().enumerate() {
@@ -313,7 +313,7 @@ impl Window {
         Ok(())
     }
 
-    /// Process instances that left nothing behind.
+    /// Number of process instances that were skipped.
     pub fn passed_over(&self) -> usize {
         self.instances.iter().filter(|i| i.is_over()).count()
     }
@@ -334,7 +334,7 @@ impl Window {
                 && instance.is_over()
             {
                 state.observe_key(block.highest);
-                // It counts as one that has run.
+                // It counts as an instance that has run.
                 if let Some(definition) = instance.created {
                     state.elements.has_run(definition);
                 }
@@ -369,7 +369,8 @@ impl Window {
     }
 }
 
-/// Value types that are not named here are in doubt: whoever adds one need not know of this file.
+/// Returns the effect of a record. Value types not listed here count as doubtful, so adding one does not require a change
+/// in this file.
 #[inline]
 fn meaning(record: &HeaderView<'_>) -> Option<Meaning> {
     let [_, value_type, intent, version] = record.head;
@@ -439,7 +440,7 @@ fn of_job(mut body: Skim<'_>, intent: u8) -> Option<Meaning> {
     })
 }
 
-/// Events of these types change no row of an instance.
+/// Whether events of this type never change a row of an instance.
 fn is_apart(value_type: ValueType) -> bool {
     matches!(
         value_type,
@@ -474,7 +475,7 @@ fn is_apart(value_type: ValueType) -> bool {
     )
 }
 
-/// A timer that starts an instance names none.
+/// The meaning of an event that changes more than the rows of this instance. A timer that starts an instance names none.
 fn more(instance: Key) -> Meaning {
     match instance.some() {
         Some(instance) => Meaning::More(instance),

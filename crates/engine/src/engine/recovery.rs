@@ -6,9 +6,9 @@ use super::Engine;
 use crate::appliers::window::Window;
 
 impl Engine {
-    /// Applies committed batches that follow each other: as [`Engine::apply`] does, but without what begins and ends within
-    /// them. Returns how many process instances that were. On an error the number of the batch that cannot be applied comes
-    /// with it; the state is void then.
+    /// Applies consecutive committed batches as [`Engine::apply`] does, but skips instances that begin and end within them.
+    /// Returns the number of skipped process instances. An error carries the number of the batch that cannot be applied;
+    /// the state is then unusable.
     pub fn apply_window(&mut self, batches: &[&[u8]]) -> Result<usize, (usize, DecodeError)> {
         if let [batch] = batches {
             return self.apply(batch).map(|()| 0).map_err(|error| (0, error));
@@ -23,7 +23,7 @@ impl Engine {
             }
         }
         let Some(end) = end else {
-            // There is a batch that cannot be read: applying says why.
+            // Some batch cannot be read: applying it yields the error.
             for (number, batch) in batches.iter().enumerate() {
                 self.apply(batch).map_err(|error| (number, error))?;
             }

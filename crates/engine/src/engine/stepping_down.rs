@@ -1,4 +1,4 @@
-//! A deposed leader: changes that it evaluated and that were not committed are undone.
+//! Stepping down: a deposed leader undoes changes that it evaluated but that were not committed.
 
 use super::{Engine, Key};
 use crate::effects::Effects;
@@ -7,25 +7,25 @@ use crate::processing::batch_operation::turns::Turns;
 use crate::processing::bpmn::Steps;
 
 impl Engine {
-    /// From now on, or not any more, changes can be taken back until they are settled. Only between batches.
+    /// Starts or stops keeping changes undoable until they are settled. Only between batches.
     pub fn keep_undo(&mut self, keep: bool) {
         if keep != self.state.keeps_undo() {
             self.state.keep_undo(keep.then(|| self.next_position()));
         }
     }
 
-    /// Whether changes can be taken back.
+    /// Whether changes can be undone.
     pub fn keeps_undo(&self) -> bool {
         self.state.keeps_undo()
     }
 
-    /// The records before this position are committed.
+    /// Marks the records before this position as committed.
     pub fn settle(&mut self, position: u64) {
         self.state.settle(position);
     }
 
-    /// Takes back the records from this position on, with all that waits for them. `false`: it was not kept what that would
-    /// need, and nothing has happened.
+    /// Undoes the records from this position on, with everything that waits for them. `false`: the undo data does not reach
+    /// back that far, and nothing has happened.
     pub fn undo(&mut self, position: u64) -> bool {
         if !self.state.undo(position) {
             return false;

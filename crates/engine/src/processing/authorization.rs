@@ -1,8 +1,8 @@
-//! May the caller do this? Asked once for each command of a client, before its first record: a command that is refused leaves its
-//! rejection and nothing else.
+//! Authorization of client commands. Checked once for each command, before its first record: a refused command leaves only
+//! its rejection.
 //!
-//! What is not there is left to the processor, whose "not found" comes before any question of rights. Commands of the engine itself
-//! and of callers whom nobody asks for a name ([`Claims::Anonymous`]) pass.
+//! If the entity does not exist, the decision is left to the processor, whose "not found" takes precedence over
+//! permissions. Commands of the engine itself and of unauthenticated callers ([`Claims::Anonymous`]) pass.
 //!
 //! [`Claims::Anonymous`]: skep_protocol::origin::Claims::Anonymous
 
@@ -24,7 +24,8 @@ pub(crate) use tenancy::{gets, tenants};
 use super::deployment::delete_resource;
 use super::{Context, reject};
 
-/// Refuses the command if its caller may not do it: what is not there for him first, then what he was not granted.
+/// Refuses the command if its caller may not execute it: first for entities that do not exist for the caller, then for
+/// missing permissions.
 pub(crate) fn check(
     cx: &mut Context<'_>,
     command: &Command,
@@ -43,7 +44,8 @@ pub(crate) fn check(
         Need::AnyOf(permissions, On::Any) => asked.any(permissions),
         Need::AnyOf(permissions, on) => match resource_of(cx, command, &on) {
             Some(id) => asked.on(permissions, &id),
-            // Of what has ended the resource is not known here: who looked it up has asked. A right that was taken since counts.
+            // The resource of something that has ended is not known here; the lookup has checked the permission. This only
+            // catches permissions revoked since.
             None if matches!(command.about(), About::Ended(_)) => asked.somewhere(permissions),
             None => Ok(()),
         },
@@ -65,7 +67,7 @@ pub(crate) fn check(
     }
 }
 
-/// What the caller may do; `None`: nobody asks.
+/// The permissions of the caller. `None`: they are not checked.
 pub(crate) fn grants_of_caller(cx: &mut Context<'_>) -> Option<Arc<Grants>> {
     if cx.config.identity.authorizations {
         resolved(cx)
@@ -74,25 +76,25 @@ pub(crate) fn grants_of_caller(cx: &mut Context<'_>) -> Option<Arc<Grants>> {
     }
 }
 
-/// Whether anything is asked of clients on every partition that their command reaches.
+/// Whether each partition that a client's command reaches must check it.
 pub(crate) fn asks(cx: &Context<'_>) -> bool {
     cx.config.identity.authorizations || cx.config.identity.tenant_checks
 }
 
-/// What the directory says of the caller; `None`: it is nobody who is asked for a name.
+/// The permissions of the caller, from the directory. `None`: they are not checked for this caller.
 fn resolved(cx: &mut Context<'_>) -> Option<Arc<Grants>> {
     let directory = &cx.state.identity.directory;
     cx.volatile.grants.of(directory, &cx.origin.claims)
 }
 
-/// A caller with what he may do, and what he asked for.
+/// A caller's permissions and its requested command.
 pub(super) struct Asked<'a> {
     grants: &'a Grants,
     intent: &'static str,
 }
 
 impl Asked<'_> {
-    /// One of the permissions is granted for all resources of its type.
+    /// Requires one of the permissions for all resources of its type.
     fn any(&self, permissions: &[Permission]) -> Result<(), Rejection> {
         if permissions.iter().any(|p| self.grants.allows_any(*p)) {
             Ok(())
@@ -101,7 +103,7 @@ impl Asked<'_> {
         }
     }
 
-    /// One of the permissions is granted on this resource.
+    /// Requires one of the permissions on this resource.
     fn on(&self, permissions: &[Permission], id: &str) -> Result<(), Rejection> {
         if permissions.iter().any(|p| self.grants.allows(*p, id)) {
             Ok(())
@@ -110,7 +112,7 @@ impl Asked<'_> {
         }
     }
 
-    /// One of the permissions is granted on any resource at all.
+    /// Requires one of the permissions on at least one resource.
     fn somewhere(&self, permissions: &[Permission]) -> Result<(), Rejection> {
         if permissions.iter().any(|p| self.grants.allows_some(*p)) {
             Ok(())
@@ -138,7 +140,7 @@ impl Asked<'_> {
     }
 }
 
-/// The id of the resource on which a permission is needed; `None`: what it is about is not there.
+/// The id of the resource on which a permission is needed. `None`: the entity does not exist.
 fn resource_of(cx: &mut Context<'_>, command: &Command, on: &On<'_>) -> Option<Arc<str>> {
     match on {
         On::Any => Some("*".into()),
@@ -170,19 +172,19 @@ fn resource_of(cx: &mut Context<'_>, command: &Command, on: &On<'_>) -> Option<A
             found.map(|decision| decision.id.clone())
         }
         On::ItsProcess => process_of(cx, command.about()),
-        // What has ended is not here: the gateway finds it, and asks there.
+        // Ended entities are not here: the gateway finds them and checks there.
         On::Found | On::DecisionOf(_) => None,
     }
 }
 
-/// The id of the process to whose instance a thing belongs.
+/// The process id of the instance that an entity belongs to.
 fn process_of(cx: &mut Context<'_>, about: About) -> Option<Arc<str>> {
     let definition = definition_of(cx, about)?;
     let process = cx.state.processes.get(definition)?;
     Some(process.bpmn_process_id.clone())
 }
 
-/// Of the process to whose instance a thing belongs.
+/// The definition of the instance that an entity belongs to.
 fn definition_of(cx: &mut Context<'_>, about: About) -> Option<Key> {
     let state = &mut *cx.state;
     Some(match about {

@@ -1,4 +1,4 @@
-//! Banning: an instance on which the engine failed, or which an operator stops, is left alone from then on.
+//! Banning: an instance on which the engine failed, or which an operator stopped, is left alone from then on.
 //!
 //! All code that starts work for an instance calls [`Context::begin_work_of`] first. The call also remembers the instance,
 //! so the broker knows which one to ban if the engine fails.
@@ -13,17 +13,17 @@ use super::deployment::delete_resource;
 use super::{Context, Outcome, reject};
 use crate::remote::RemoteCommand;
 
-/// Why an instance is banned.
+/// Reason for a ban.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ban {
     pub process_instance_key: Key,
-    /// What the engine failed with.
+    /// Message of the failure.
     pub message: String,
-    /// As far as it is known.
+    /// Stack trace, as far as it is known.
     pub stacktrace: String,
 }
 
-/// An operator bans an instance. One that is banned already stays so; if the engine had failed on its cancellation, that is
+/// Bans an instance for an operator. A banned instance stays banned; if the engine had failed on its cancellation, that is
 /// tried again.
 pub(crate) fn by_operator(cx: &mut Context<'_>, key: Key) -> Outcome {
     if !exists(cx, key) {
@@ -40,8 +40,8 @@ pub(crate) fn by_operator(cx: &mut Context<'_>, key: Key) -> Outcome {
     Ok(Some(Response::Empty))
 }
 
-/// The engine failed on this instance. False if that cannot be the reason to ban it (once more): the instance is not there,
-/// as it began with what failed, or nothing of it is tried any more.
+/// Bans an instance on which the engine failed. False if that cannot be a reason to ban it (again): the instance does not
+/// exist because it began with the failed command, or nothing in it is tried any longer.
 pub(crate) fn after_failure(cx: &mut Context<'_>, ban: &Ban) -> bool {
     let key = ban.process_instance_key;
     let home = cx.config.routing.home(key);
@@ -57,7 +57,7 @@ fn write(cx: &mut Context<'_>, ban: &Ban) {
     let key = cx.next_key();
     let instance = ban.process_instance_key;
     let value = ErrorValue {
-        // What failed left no record.
+        // The failed work left no record.
         error_event_position: -1,
         exception_message: ban.message.as_str().into(),
         process_instance_key: instance,
@@ -66,7 +66,7 @@ fn write(cx: &mut Context<'_>, ban: &Ban) {
     let migration = cx.state.migrations.get(instance);
     let target = migration.map(|migration| migration.target);
     cx.event(key, ErrorIntent::Created, &value);
-    // Its migration is given up, and a deleted definition may have waited for that.
+    // Its migration is abandoned, and a deleted definition may have waited for that.
     if let Some(target) = target {
         delete_resource::released(cx, target);
     }
@@ -103,8 +103,8 @@ fn refused(intent: &'static str, instance: Key) -> Rejection {
 }
 
 impl Context<'_> {
-    /// What follows is work of this process instance ([`Key::NONE`]: of none). False if the instance is banned: then nothing
-    /// must be done.
+    /// Declares that what follows is work of this process instance ([`Key::NONE`]: of none). False if the instance is
+    /// banned: then nothing may be done.
     pub fn begin_work_of(&mut self, instance: Key) -> bool {
         *self.working_for = instance;
         if self.state.banned.contains(instance) {
@@ -114,7 +114,8 @@ impl Context<'_> {
         true
     }
 
-    /// What ends an instance is tried although it is banned, unless the engine has failed on that as well.
+    /// Like [`Context::begin_work_of`], for work that ends the instance: tried even if it is banned, unless the engine has
+    /// failed on that as well.
     fn begin_end_of(&mut self, instance: Key) -> bool {
         *self.working_for = instance;
         if self.state.banned.is_frozen(instance) {
@@ -130,14 +131,14 @@ impl Context<'_> {
         }
     }
 
-    /// The same for a job's instance.
+    /// Like [`Context::begin_work_of`], for a job's instance.
     pub fn begin_work_of_job(&mut self, job: Key) -> bool {
         let job = self.state.jobs.get(job);
         let instance = job.map_or(Key::NONE, |job| job.process_instance_key);
         self.begin_work_of(instance)
     }
 
-    /// The same for the command of a client.
+    /// Like [`Context::begin_work_of`], for a client's command.
     pub fn begin_command(
         &mut self,
         command: &Command,
@@ -157,11 +158,11 @@ impl Context<'_> {
         }
     }
 
-    /// The same for a command of another partition.
+    /// Like [`Context::begin_work_of`], for a command of another partition.
     pub fn begin_remote(&mut self, command: &RemoteCommand) -> bool {
         let instance = instance_of_remote(self, command);
         match command {
-            // What the instance answers to a message is for others to know as well.
+            // The instance's answer to a message also concerns others.
             RemoteCommand::CloseMessageSubscription { .. }
             | RemoteCommand::MessageCorrelated { .. }
             | RemoteCommand::RejectCorrelation { .. } => self.begin_end_of(instance),
@@ -169,7 +170,7 @@ impl Context<'_> {
         }
     }
 
-    /// Whether a step is left out, as its instance is banned. Ending such an instance is tried, once.
+    /// Whether a step is skipped because its instance is banned. Ending such an instance is tried once.
     pub fn is_held_back(&mut self, step: &Step) -> bool {
         if self.state.banned.is_empty() {
             return false;
@@ -185,7 +186,8 @@ impl Context<'_> {
         }
     }
 
-    /// What follows is the rest of an earlier command: work of the first instance in it that is not held back.
+    /// Declares that what follows is the rest of an earlier command: work of the first instance in it that is not held
+    /// back.
     pub fn begin_continuation(&mut self, key: Key) {
         let mut instance = Key::NONE;
         for index in 0.. {

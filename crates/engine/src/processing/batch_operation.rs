@@ -24,9 +24,9 @@ use super::deployment::distribution;
 use super::{Context, Outcome, reject};
 use crate::remote::Distributed;
 
-/// Operations that have not ended, of a cluster: each takes memory on every partition.
+/// Maximum number of unfinished operations in a cluster: each takes memory on every partition.
 pub const MAX_UNFINISHED: usize = 1_000;
-/// Bytes of a filter: as many keys as one query takes, and more.
+/// Maximum bytes of a filter: more than the keys that one query accepts.
 pub const MAX_FILTER_BYTES: usize = 256 << 10;
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &BatchCommand) -> Outcome {
@@ -58,7 +58,7 @@ fn create(cx: &mut Context<'_>, command: &CreateBatchOperation) -> Outcome {
     Ok(distribution::start(cx, distribution_key, command, answer))
 }
 
-/// The operation of another command, which has its own answer.
+/// Creates the operation of another command, which has its own answer.
 pub(crate) fn begin(
     cx: &mut Context<'_>,
     command: &CreateBatchOperation,
@@ -69,7 +69,7 @@ pub(crate) fn begin(
     Ok(key)
 }
 
-/// Makes the operation here, and the command that makes it on the other partitions.
+/// Creates the operation here, and the command that creates it on the other partitions.
 fn made(
     cx: &mut Context<'_>,
     command: &CreateBatchOperation,
@@ -121,7 +121,7 @@ fn check(cx: &Context<'_>, command: &CreateBatchOperation) -> Result<(), Rejecti
     Ok(())
 }
 
-/// The operation begins on this partition.
+/// Begins the operation on this partition.
 pub(crate) fn created(cx: &mut Context<'_>, key: Key, value: &BatchOperationCreationValue) {
     cx.event(key, Intent::Created, value);
     cx.effects.to_choose.push(key);
@@ -148,7 +148,7 @@ fn resume(cx: &mut Context<'_>, key: Key) -> Outcome {
     Ok(everywhere(cx, key, Intent::Resumed))
 }
 
-/// Whether the operation is suspended; refuses if there is none.
+/// Whether the operation is suspended. Refuses if it does not exist.
 fn known(
     cx: &mut Context<'_>,
     key: Key,
@@ -178,7 +178,7 @@ fn wrong_state(key: Key, intent: &'static str, verb: &str, why: &str) -> Rejecti
     )
 }
 
-/// Writes the event here, and has the other partitions write it. The answer comes when all have.
+/// Writes the event here and on the other partitions. The answer waits for all of them.
 fn everywhere(cx: &mut Context<'_>, key: Key, event: Intent) -> Option<Response> {
     managed(cx, key, event, &[]);
     let command = Distributed::ManageBatchOperation {
@@ -190,7 +190,7 @@ fn everywhere(cx: &mut Context<'_>, key: Key, event: Intent) -> Option<Response>
     distribution::start(cx, distribution_key, command, Response::Empty)
 }
 
-/// The operation as a whole is suspended, goes on, or ends.
+/// Suspends, resumes or ends the operation as a whole.
 pub(crate) fn managed(
     cx: &mut Context<'_>,
     key: Key,
@@ -212,7 +212,7 @@ pub(crate) fn managed(
     cx.event(own, event, &value);
     match event {
         Intent::Resumed => cx.effects.to_choose.push(key),
-        // What was chosen by half of the partitions is not all of it.
+        // After an error the items chosen are incomplete, so the follow-up does not run.
         Intent::Completed if errors.is_empty() => {
             if let Some(deletion) = follow_up {
                 history::follow(cx, &deletion);
@@ -222,7 +222,7 @@ pub(crate) fn managed(
     }
 }
 
-/// That of what an operation does: its own, in the name of whom it was created by.
+/// The origin of the commands that an operation executes: its own, with the claims of its creator.
 fn origin_of(key: Key, value: &BatchOperationCreationValue) -> Origin {
     Origin {
         operation_reference: None,

@@ -1,8 +1,8 @@
-//! The life of element instances.
+//! The life cycle of element instances.
 //!
-//! [`lifecycle`] walks an instance through its states; what is particular to a kind of element is an [`ElementBehavior`],
-//! one file per kind, and, for one with children, a [`Container`]. Steps are queued, not called recursively, so that the depth of a model costs no stack; [`queue`] bounds
-//! what one command does at a time.
+//! [`lifecycle`] moves an instance through its states. The specifics of an element type are an [`ElementBehavior`], one
+//! file per type, plus a [`Container`] for types with children. Steps are queued, not called recursively, so the depth of a
+//! model costs no stack; [`queue`] bounds what one command does at a time.
 
 mod binding;
 pub(crate) mod compensation;
@@ -50,12 +50,12 @@ pub(crate) use tasks::{business_rule_task, job_task, linked_resources, script_ta
 use super::Context;
 use crate::remote::Variables;
 
-/// Why an element cannot go on; it becomes an incident.
+/// The reason why an element cannot continue; it becomes an incident.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Problem {
     pub error_type: ErrorType,
     pub message: String,
-    /// Whose variables an expression saw; none: those of the element.
+    /// The scope whose variables an expression saw. None: the element itself.
     pub variable_scope: Key,
 }
 
@@ -68,7 +68,7 @@ impl Problem {
         }
     }
 
-    /// An expression of the element saw the variables of this scope.
+    /// Sets the scope whose variables an expression of the element saw.
     pub fn seen_from(self, variable_scope: Key) -> Problem {
         Problem {
             variable_scope,
@@ -77,10 +77,10 @@ impl Problem {
     }
 }
 
-/// What happens once an element is activated.
+/// How an element proceeds once it is activated.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Next {
-    /// It waits: for a job, an event or its children.
+    /// It waits for a job, an event or its children.
     Wait,
     /// It is done; it completes when its turn comes.
     Complete,
@@ -88,33 +88,33 @@ pub(crate) enum Next {
     Leave(Option<Flows>),
 }
 
-/// Sequence flows that an element is left by, in their order.
+/// Sequence flows taken when leaving an element, in order.
 pub(crate) type Flows = SmallVec<[ElementIndex; 2]>;
 
-/// Whether an element has ended when it is told to.
+/// Whether an element ends immediately on termination.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Ending {
     Now,
-    /// Something in it ends first: its children, the called instance. Whatever does last queues [`Step::Terminated`].
+    /// Its children or the called instance end first. Whichever ends last queues [`Step::Terminated`].
     Waits,
 }
 
-/// What is particular to a kind of element.
+/// The behavior of one element type.
 pub(crate) trait ElementBehavior: Sync {
-    /// The element is activating, its input mappings are not applied yet: what they may read of it. Done again when they are
-    /// tried again.
+    /// The element is activating, and its input mappings are not applied yet: sets what they may read from it. Repeated
+    /// when they are retried.
     fn prepare(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<(), Problem> {
         Ok(())
     }
 
-    /// The element is activating, its input mappings are applied. Everything that can fail comes first; then the behaviour
-    /// calls [`lifecycle::activated`] and starts what the element waits for.
+    /// The element is activating, and its input mappings are applied. Everything that can fail comes first; then the
+    /// behavior calls [`lifecycle::activated`] and starts what the element waits for.
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem>;
 
-    /// The incident of an activated element is resolved. It had one of its own because its completion was put off.
+    /// The incident of an activated element is resolved. The element itself had it, because its completion was deferred.
     fn resume(&self, cx: &mut Context<'_>, el: &Subject) {
         match self.as_container() {
-            // Tokens waited in it for ever: somebody may have changed that.
+            // Its tokens were stuck: someone may have changed that.
             Some(_) => container::child_ended(cx, el.key),
             None => cx.steps.push(Step::Complete(el.key)),
         }
@@ -123,12 +123,12 @@ pub(crate) trait ElementBehavior: Sync {
     /// The incident of a terminating element is resolved.
     fn resume_termination(&self, _cx: &mut Context<'_>, _el: &Subject) {}
 
-    /// The element is completing, its output mappings are applied.
+    /// The element is completing, and its output mappings are applied.
     fn complete(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<(), Problem> {
         Ok(())
     }
 
-    /// The last step before it has completed: it hands its result to whatever waits for it.
+    /// The last step before completion: returns the result for whatever waits for it.
     fn hand_on(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<Variables, Problem> {
         Ok(Variables::new())
     }
@@ -144,10 +144,10 @@ pub(crate) trait ElementBehavior: Sync {
         Ending::Now
     }
 
-    /// The same for an element that a modification terminates: no listener is asked, and its content is ended separately.
+    /// The same for an element terminated by a modification: no listener runs, and its content is ended separately.
     fn terminate_at_once(&self, _cx: &mut Context<'_>, _el: &Subject) {}
 
-    /// Whether the element is left by sequence flows.
+    /// Whether the element is left through sequence flows.
     fn takes_flows(&self) -> bool {
         true
     }
@@ -155,13 +155,13 @@ pub(crate) trait ElementBehavior: Sync {
     /// The element has terminated and its row is gone.
     fn terminated(&self, _cx: &mut Context<'_>, _el: &Subject) {}
 
-    /// The same element as what has children, if it can have any.
+    /// The element as a container, if it can have children.
     fn as_container(&self) -> Option<&'static dyn Container> {
         None
     }
 }
 
-/// A behaviour was asked to run an element of another kind: [`behavior_of`] is wrong.
+/// The problem when a behavior runs for an element of another type: [`behavior_of`] is wrong.
 fn wrong_kind(cx: &Context<'_>, el: &Subject) -> Problem {
     let id = &el.element().id;
     cx.broken(format_args!("'{id}' is run as what it is not"));
@@ -206,12 +206,12 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::InclusiveGateway { .. } => &inclusive_gateway::InclusiveGateway,
         ElementKind::Unusable(_) => &unusable::Unusable,
         ElementKind::EventBasedGateway { .. } => &event_based_gateway::EventBasedGateway,
-        // A sequence flow is never an instance: it is taken.
+        // A sequence flow never becomes an instance: it is taken.
         ElementKind::SequenceFlow(_) => &pass_through::PassThrough,
     }
 }
 
-/// What end events and intermediate throw events do alike.
+/// The behavior of end events and intermediate throw events, by what they throw.
 fn throws(event: &ThrowEvent) -> &'static dyn ElementBehavior {
     match event {
         ThrowEvent::None | ThrowEvent::Link { .. } => &throw_event::ThrowEvent,

@@ -11,16 +11,16 @@ use super::deployment::distribution;
 use super::{Context, Outcome, reject};
 use crate::remote::Distributed;
 
-/// Characters of a name.
+/// Maximum characters of a name.
 const MAX_NAME: usize = 256;
 
-/// Of all tenants together.
+/// Maximum number of variables of all tenants together.
 const MAX_VARIABLES: usize = 10_000;
 
-/// Bytes of the names and values of all tenants together, and the global ones.
+/// Maximum bytes of names and values of all tenants and the global scope together.
 const MAX_BYTES_OF_ALL: usize = 32 << 20;
 
-/// Bytes of the names and values of one tenant, or of the global ones: expressions have all of them in memory.
+/// Maximum bytes of names and values of one tenant, or of the global scope: expressions have all of them in memory.
 const MAX_BYTES: usize = 2 << 20;
 
 pub(crate) fn create(cx: &mut Context<'_>, value: &ClusterVariableValue) -> Outcome {
@@ -85,7 +85,7 @@ pub(crate) fn delete(cx: &mut Context<'_>, name: &Arc<str>, tenant: Option<&Tena
     Ok(everywhere(cx, key, Intent::Deleted, value))
 }
 
-/// Writes the event here, and has the other partitions write it.
+/// Writes the event here, and on the other partitions.
 fn everywhere(
     cx: &mut Context<'_>,
     key: Key,
@@ -105,7 +105,7 @@ fn everywhere(
     distribution::start(cx, distribution, command, answer)
 }
 
-/// The other partitions follow the first one.
+/// Applies a change on the other partitions, which follow the first one.
 pub(crate) fn set(cx: &mut Context<'_>, key: Key, value: &ClusterVariableValue) {
     let variables = &cx.state.cluster_variables;
     let event = match variables.find(value.tenant.as_ref(), &value.name) {
@@ -119,7 +119,7 @@ pub(crate) fn remove(cx: &mut Context<'_>, key: Key, value: &ClusterVariableValu
     cx.event(key, Intent::Deleted, value);
 }
 
-/// What a message calls it.
+/// The variable's description in messages.
 fn described(name: &str, tenant: Option<&TenantId>) -> String {
     match tenant {
         Some(tenant) => format!("the cluster variable '{name}' of tenant '{tenant}'"),
@@ -153,7 +153,7 @@ fn check_name(intent: &'static str, value: &ClusterVariableValue) -> Result<(), 
     ))
 }
 
-/// `replaced`: bytes of the value that it takes the place of.
+/// Checks a value and its size. `replaced`: bytes of the value that it replaces.
 fn check_value(
     cx: &Context<'_>,
     intent: &'static str,

@@ -1,4 +1,4 @@
-//! The context that every processor works with.
+//! The context of a processor.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::prepared::Prepared;
 use crate::remote::{GlobalPlace, RemoteCommand, Sent};
 use crate::state::State;
 
-/// What the leader remembers of waiting clients. It is no state: a client whose leader is gone asks again.
+/// The leader's memory of waiting clients. It is not state: a client whose leader is gone asks again.
 #[derive(Debug, Default)]
 pub struct Volatile {
     pub(crate) grants: GrantsCache,
@@ -31,17 +31,17 @@ pub struct Volatile {
     pub awaiting_correlation: HashMap<Key, RequestId>,
     /// Commands to user tasks that wait for the task's listeners, by user task.
     pub awaiting_user_tasks: HashMap<Key, RequestId>,
-    /// Migrations that go on in later turns, by process instance.
+    /// Migrations that continue in later turns, by process instance.
     pub awaiting_migration: HashMap<Key, RequestId>,
-    /// Evaluations of start conditions that go on in later turns.
+    /// Evaluations of start conditions that continue in later turns.
     pub awaiting_evaluations: HashMap<Key, RequestId>,
-    /// For which the last command was put off.
+    /// The evaluation for which the last command was deferred.
     pub evaluation: Option<Evaluation>,
-    /// How far this partition, which is new, has got with what every partition has.
+    /// Progress of this partition, if it is new, in pulling the global state.
     pub pulled: GlobalPlace,
-    /// New partitions that have all of it but for what was decided meanwhile and is on its way to them.
+    /// New partitions that have all of the global state except for recent decisions in transit to them.
     pub nearly_bootstrapped: BTreeSet<u32>,
-    /// How far the sweeps over unanswered commands have come: message side, process side.
+    /// Progress of the sweeps over unanswered commands: message side, process side.
     pub retried: [Key; 2],
 }
 
@@ -56,17 +56,17 @@ pub(crate) struct Context<'a> {
     pub now: i64,
     /// The client that waits for this command, if any.
     pub request: Option<RequestId>,
-    /// For which tenant the command makes something new.
+    /// The tenant for which the command creates something.
     pub tenant: TenantId,
-    /// Where this command comes from.
+    /// The origin of this command.
     pub origin: Origin,
-    /// What was found out about this command before its turn.
+    /// Work on this command that was done before its turn.
     pub prepared: Option<Prepared>,
-    /// Life-cycle steps still to do for this command.
+    /// Remaining life-cycle steps of this command.
     pub steps: &'a mut Steps,
-    /// What this turn may still cost.
+    /// Remaining budget of this turn.
     pub budget: &'a mut Budget,
-    /// The instance whose work is done; see [`super::banning`].
+    /// The instance that the current work belongs to; see [`super::banning`].
     pub working_for: &'a mut Key,
     /// Jobs that became activatable in this command.
     pub new_jobs: &'a mut Vec<Key>,
@@ -80,22 +80,23 @@ impl Context<'_> {
         value.emit(self.out, self.state, key, intent, self.now);
     }
 
-    /// The turn has cost what it may: what is left waits for a later batch.
+    /// Whether the budget of the turn is spent: the rest waits for a later batch.
     pub fn is_spent(&self) -> bool {
         self.budget.is_spent(self.out.size())
     }
 
-    /// Bytes of variables that one step may copy: several of the largest message, and far less than a batch may hold.
+    /// Maximum bytes of variables that one step may copy: several times the largest message, and far less than a batch may
+    /// hold.
     pub fn max_step_bytes(&self) -> usize {
         4 * self.config.max_message_size
     }
 
-    /// The key for the next new thing. It is taken once an event with it is emitted.
+    /// The key for the next new entity. It is taken once an event with it is emitted.
     pub fn next_key(&self) -> Key {
         self.state.new_key()
     }
 
-    /// A key that is taken at once: that of a thing whose first event stands behind others.
+    /// Takes a key immediately, for an entity whose first event comes after others.
     pub fn new_key(&mut self) -> Key {
         let key = self.state.new_key();
         self.state.observe_key(key);
@@ -112,9 +113,10 @@ impl Context<'_> {
         self.effects.responses.push((request, answer));
     }
 
-    /// A rule that the engine itself upholds does not hold: whatever it did next would be wrong. That ends the command with a
-    /// panic, which the broker takes for a bug in the work of one instance: what the command did is undone, and the instance
-    /// is banned. Returns only when the cause is a row that the store did not give: the partition stops for that anyway.
+    /// Reports a violated invariant of the engine: anything it did next would be wrong. The command ends with a panic,
+    /// which the broker treats as a bug in the work of one instance: the effects of the command are undone, and the
+    /// instance is banned. Returns only if the cause is a row that the store failed to return: the partition then stops
+    /// anyway.
     #[cold]
     #[track_caller]
     pub fn broken(&self, what: impl std::fmt::Display) {
@@ -126,7 +128,7 @@ impl Context<'_> {
         }
     }
 
-    /// What runs belongs to the tenant of its definition.
+    /// The tenant of an instance, which is that of its definition.
     pub fn tenant_of(&self, process_definition_key: Key) -> TenantId {
         let process = self.state.processes.get(process_definition_key);
         process.map_or_else(TenantId::default, |process| process.tenant.clone())

@@ -9,7 +9,7 @@ use skep_protocol::{Key, RejectionType, Response};
 
 use super::{Context, Outcome, reject};
 
-/// Exporters that are known at a time, those that are configured no more among them.
+/// Maximum number of known exporters, including those that are no longer configured.
 const MAX_EXPORTERS: usize = 64;
 
 pub(crate) fn change(cx: &mut Context<'_>, change: &ExportingChange) -> Outcome {
@@ -39,7 +39,7 @@ pub(crate) fn change(cx: &mut Context<'_>, change: &ExportingChange) -> Outcome 
 pub(crate) fn report(cx: &mut Context<'_>, reports: &[ExporterValue]) {
     let mut value = cx.state.exporting.value().clone();
     for report in reports {
-        // A report that comes after the exporter was deleted, or that finds no room, waits for the next one.
+        // A report that comes after the exporter's deletion, or that finds no room, is skipped until the next one.
         if let Ok(exporter) = entry(&mut value, &report.id)
             && exporter.is_enabled
             && exporter.position.entry < report.position.entry
@@ -85,7 +85,7 @@ fn enable(
     Ok(())
 }
 
-/// The state of an exporter; an unknown exporter is enabled, at the beginning of the log.
+/// The state of an exporter. An unknown exporter is added as enabled, at the beginning of the log.
 fn entry<'v>(
     value: &'v mut ExportingValue,
     id: &Arc<str>,

@@ -1,4 +1,4 @@
-//! Expressions, conditions and decisions: what they read, and what becomes of their results.
+//! Expressions, conditions and decisions: their inputs, and the use of their results.
 
 pub(crate) mod conditional_evaluation;
 pub(crate) mod conditions;

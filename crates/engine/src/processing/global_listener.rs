@@ -1,4 +1,4 @@
-//! GLOBAL_LISTENER CREATE, UPDATE and DELETE: task listeners that listen to the user tasks of all processes, on all partitions.
+//! GLOBAL_LISTENER CREATE, UPDATE and DELETE: task listeners for the user tasks of all processes, on all partitions.
 
 use skep_protocol::intent::GlobalListenerIntent as Intent;
 use skep_protocol::value::GlobalListenerValue;
@@ -8,7 +8,7 @@ use super::deployment::distribution;
 use super::{Context, Outcome, reject};
 use crate::remote::Distributed;
 
-/// All of them may run for each event of each user task.
+/// Maximum number of listeners: all of them may run for each event of each user task.
 const MAX_LISTENERS: usize = 1000;
 
 pub(crate) fn create(cx: &mut Context<'_>, value: &GlobalListenerValue) -> Outcome {
@@ -50,7 +50,7 @@ pub(crate) fn delete(cx: &mut Context<'_>, id: &str) -> Outcome {
     Ok(everywhere(cx, key, Intent::Deleted, &value, false))
 }
 
-/// Writes the event here, and has the other partitions write it.
+/// Writes the event here, and on the other partitions.
 fn everywhere(
     cx: &mut Context<'_>,
     key: Key,
@@ -73,7 +73,7 @@ fn everywhere(
     distribution::start(cx, distribution, command, answer)
 }
 
-/// The other partitions follow the first one.
+/// Applies a change on the other partitions, which follow the first one.
 pub(crate) fn set(cx: &mut Context<'_>, key: Key, value: &GlobalListenerValue) {
     let event = match cx.state.global_listeners.find(&value.id) {
         Some(_) => Intent::Updated,

@@ -19,7 +19,7 @@ use skep_protocol::{Rejection, RejectionType};
 
 use super::{Context, Outcome, reject};
 
-/// Memberships and authorizations that may go with what they belong to: one command writes an event for each.
+/// Maximum number of memberships and authorizations removed along with an entity: one command writes an event for each.
 const MAX_REMOVED: usize = 5_000;
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &IdentityCommand) -> Outcome {
@@ -57,7 +57,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &IdentityCommand) -> Outcom
     }
 }
 
-/// As texts name a group, role or tenant.
+/// The name of a group, role or tenant in messages.
 fn noun(kind: ParentType) -> &'static str {
     match kind {
         ParentType::Group => "group",
@@ -70,7 +70,7 @@ fn directory<'c>(cx: &'c Context<'_>) -> &'c Directory {
     &cx.state.identity.directory
 }
 
-/// There is room for one more of this.
+/// Checks that there is room for one more entry.
 fn fits(cx: &Context<'_>, intent: &'static str, what: &str, more: &Entry) -> Result<(), Rejection> {
     match directory(cx).exceeds(&Limits::STANDARD, more) {
         None => Ok(()),
@@ -98,7 +98,7 @@ fn not_found(intent: &'static str, verb: &str, what: &str) -> Rejection {
     )
 }
 
-/// Not more goes at once than one command may write.
+/// Checks that one command does not remove more than it may write.
 fn bounded(what: &str, count: usize) -> Result<(), Rejection> {
     if count <= MAX_REMOVED {
         return Ok(());

@@ -1,5 +1,5 @@
-//! Commands of clients about incidents: RESOLVE (the cause is repaired, the element goes on where it stopped), and the list
-//! of open incidents. `bpmn/incidents.rs` is where elements raise them.
+//! Client commands about incidents: RESOLVE (the cause is fixed, the element continues where it stopped), and the list of
+//! open incidents. Elements raise incidents in `bpmn/incidents.rs`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::bpmn::{Subject, lifecycle};
 use super::{Context, Outcome, reject};
 use crate::state::DeployedProcess;
 
-/// Reads open incidents; changes nothing.
+/// Lists open incidents. Changes nothing.
 pub(crate) fn list(cx: &mut Context<'_>, after: Key, limit: u32) -> Outcome {
     let limit = limit.min(MAX_LISTED_INCIDENTS) as usize;
     let mut keys: Vec<Key> = cx.state.incidents.after(after).take(limit + 1).collect();

@@ -16,7 +16,7 @@ use skep_protocol::{Key, Rejection, RejectionType};
 use super::{Context, reject};
 use crate::state::{Job, JobState};
 
-/// The value that a job's records carry.
+/// The record value of a job.
 pub(crate) fn value_of(job: &Job) -> JobValue {
     JobValue {
         job_type: job.job_type.clone(),
@@ -60,8 +60,8 @@ fn wrong_state(intent: &'static str, verb: &str, key: Key, state: &str) -> Rejec
     )
 }
 
-/// A job that can be completed or failed, or throw an error. It need not be activated: what a slow worker did counts until
-/// somebody else has finished the job.
+/// Returns a job that can be completed or failed, or throw an error. It need not be activated: the work of a slow worker
+/// counts until someone else has finished the job.
 fn finishable<'a>(
     cx: &'a mut Context<'_>,
     intent: &'static str,
@@ -91,7 +91,7 @@ fn finishable<'a>(
     }
 }
 
-/// JOB CANCELED: the element that needs it ends. A job whose error was caught has ended already.
+/// JOB CANCELED: the element that needs it is ending. A job whose error was caught has already ended.
 pub(crate) fn cancel(cx: &mut Context<'_>, key: Key, error_caught: bool) {
     let job = cx.state.jobs.get(key);
     let job = job.filter(|job| !(error_caught && job.state == JobState::ErrorThrown));

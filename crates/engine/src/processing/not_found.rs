@@ -1,5 +1,5 @@
-//! The rejection of a command with an unknown key. The router calls this code if no partition can have assigned the key, and the engine if
-//! the caller must not see what the key names: clients read the same text, whoever found out.
+//! The rejection of a command with an unknown key. The router uses it if no partition can have assigned the key, and the
+//! engine if the caller must not see the entity: clients get the same text either way.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::state::State;
 use crate::state::table::EmptyStore;
 
 thread_local! {
-    /// A partition that has nothing at all. To make one takes a hundred times as long as to ask it.
+    /// An empty partition. Creating one takes a hundred times as long as asking it.
     static EMPTY: RefCell<Option<Box<Engine>>> = const { RefCell::new(None) };
 }
 
-/// The refusal of a partition that has nothing at all; `None` for commands that it would not refuse.
+/// The rejection by an empty partition; `None` for commands that it would accept.
 pub fn key_not_found(request: &Request) -> Option<Rejection> {
     let mut partition = match EMPTY.take() {
         Some(partition) => partition,
@@ -26,7 +26,7 @@ pub fn key_not_found(request: &Request) -> Option<Rejection> {
     partition.process(0, Some(1), request, &mut NoStreams);
     let (_, effects) = partition.take_batch();
     let (_, answer) = effects.responses.into_iter().next()?;
-    // What was refused has changed nothing; with anything else the partition goes.
+    // A rejection has changed nothing; after anything else the partition is dropped.
     let refusal = answer.err()?;
     EMPTY.set(Some(partition));
     Some(refusal)

@@ -1,8 +1,9 @@
 //! SCALE: partitions are added.
 //!
-//! A new partition pulls what every partition has from the first one, part by part. From its first question on the first partition
-//! keeps for it what all carry out, and the new one takes that when it has all parts. The cluster gives it work when the first
-//! partition has noted that it is whole. Until a new partition asks, nothing is kept for it: it may never come about.
+//! A new partition pulls the global state from the first partition, part by part. From its first request on, the first
+//! partition keeps for it the commands that all partitions carry out, and the new partition takes them once it has all
+//! parts. The cluster gives it work when the first partition has recorded that it is complete. Nothing is kept for a
+//! partition before its first request, because it may never start.
 
 use std::collections::BTreeSet;
 
@@ -17,13 +18,13 @@ use super::{Context, Outcome, reject};
 use crate::remote::{Definition, Distributed, GlobalPlace, RemoteCommand, ScalingCommand};
 use crate::state::State;
 
-/// A part that has so many bytes gets no more.
+/// Bytes after which a part is full.
 const PART_BYTES: usize = 1 << 20;
-/// Likewise things: each is an event at least.
+/// Items after which a part is full: each is at least one event.
 const PART_ITEMS: usize = 500;
 
-/// The partitions that carry the command out. Nothing runs on a partition that is not whole, so nothing there misses a command about
-/// instances.
+/// The partitions that carry out the command. Nothing runs on a partition that is not complete, so it does not miss
+/// commands about instances.
 pub(crate) fn targets(cx: &Context<'_>, command: &Distributed) -> BTreeSet<u32> {
     let scaling = cx.state.scaling.get();
     let whole = scaling.whole.max(cx.config.routing.count());
@@ -34,25 +35,25 @@ pub(crate) fn targets(cx: &Context<'_>, command: &Distributed) -> BTreeSet<u32> 
     targets
 }
 
-/// So many partitions there are, or are to be.
+/// The current or desired number of partitions.
 fn desired(cx: &Context<'_>) -> u32 {
     let told = cx.state.scaling.get().desired;
     told.max(cx.config.routing.count())
 }
 
-/// Clients wait until this partition has carried out what all do: it takes part, or is about to.
+/// Whether clients wait for this partition to carry out global commands: it takes part, or is about to.
 pub(crate) fn is_waited_for(cx: &Context<'_>, partition: u32) -> bool {
     partition <= cx.config.routing.count()
         || cx.state.scaling.get().bootstrapped.contains(&partition)
 }
 
-/// This partition is new, and does not have yet what every partition has.
+/// Whether this partition is new and does not yet have the complete global state.
 pub(crate) fn is_bootstrapping(routing: &Routing, state: &State) -> bool {
     let own = state.partition;
     own > routing.founding() && !state.scaling.get().bootstrapped.contains(&own)
 }
 
-/// This partition is new, and has something to ask or to say.
+/// Whether this partition is new and still has requests or reports to send.
 pub(crate) fn is_under_way(routing: &Routing, state: &State) -> bool {
     state.partition > routing.founding() && state.scaling.get().finished.is_none()
 }
@@ -65,8 +66,8 @@ fn value(cx: &Context<'_>, partitions: u32, redistributed: &[u32]) -> ScaleValue
     }
 }
 
-/// SCALE SCALE_UP, on the first partition. Once more is nothing; fewer than were wanted before is possible as long as none of those
-/// that are too many has asked for anything.
+/// SCALE SCALE_UP, on the first partition. Repeating it has no effect. A lower number than before is possible as long as
+/// none of the surplus partitions has requested anything.
 pub(crate) fn scale_up(cx: &mut Context<'_>, partitions: u32) -> Outcome {
     let scaling = cx.state.scaling.get();
     let asked = scaling.pulling.last().copied().unwrap_or_default();
@@ -84,14 +85,14 @@ pub(crate) fn scale_up(cx: &mut Context<'_>, partitions: u32) -> Outcome {
     Ok(Some(Response::Empty))
 }
 
-/// `key` is that of the distribution.
+/// Records that all partitions are complete. `key`: the key of the distribution.
 pub(crate) fn scaled_up(cx: &mut Context<'_>, key: Key, partitions: u32) {
     let whole: Vec<u32> = (cx.config.routing.founding() + 1..=partitions).collect();
     let value = value(cx, partitions, &whole);
     cx.event(key, ScaleIntent::ScaledUp, &value);
 }
 
-/// What was not answered is asked for once more.
+/// Repeats unanswered requests.
 pub(crate) fn retry(cx: &mut Context<'_>) {
     let partition = cx.state.partition;
     if is_bootstrapping(&cx.config.routing, cx.state) {
@@ -113,7 +114,7 @@ fn pull(cx: &mut Context<'_>) {
     ask(cx, pull);
 }
 
-/// A command between a new partition and the first one.
+/// Handles a command between a new partition and the first one.
 pub(crate) fn carry_out(cx: &mut Context<'_>, command: &ScalingCommand) {
     match command {
         ScalingCommand::PullGlobalState { partition, after } => give(cx, *partition, *after),
@@ -130,11 +131,11 @@ pub(crate) fn carry_out(cx: &mut Context<'_>, command: &ScalingCommand) {
 /// SCALE STATUS, on the first partition.
 fn give(cx: &mut Context<'_>, partition: u32, after: GlobalPlace) {
     let partitions = desired(cx);
-    // SCALE_UP has not arrived here yet.
+    // SCALE_UP has not yet arrived here.
     if partition > partitions {
         return;
     }
-    // Its distributions are kept from here on.
+    // From here on, distributions are kept for it.
     if !cx.state.scaling.get().pulling.contains(&partition) {
         let value = value(cx, partitions, &[partition]);
         cx.event(Key::NONE, ScaleIntent::PartitionPulling, &value);
@@ -149,7 +150,7 @@ fn give(cx: &mut Context<'_>, partition: u32, after: GlobalPlace) {
     cx.send(partition, RemoteCommand::Scaling(answer));
 }
 
-/// SCALE STATUS_RESPONSE, on a new partition. An answer that comes late, or twice, is of no use.
+/// SCALE STATUS_RESPONSE, on a new partition. A late or duplicate answer is ignored.
 fn take(
     cx: &mut Context<'_>,
     after: GlobalPlace,
@@ -176,8 +177,8 @@ fn take(
     }
 }
 
-/// SCALE MARK_PARTITION_BOOTSTRAPPED, on the first partition. What was decided while the new one pulled goes to it before: from the
-/// mark on clients wait for it, so that nobody finds it behind.
+/// SCALE MARK_PARTITION_BOOTSTRAPPED, on the first partition. Decisions made while the new partition pulled are sent to it
+/// first: from the mark on clients wait for it, so nobody may find it behind.
 fn mark(cx: &mut Context<'_>, partition: u32) {
     if !cx.state.scaling.get().bootstrapped.contains(&partition) {
         if distribution::send_next(cx, partition) {
@@ -198,14 +199,14 @@ fn mark(cx: &mut Context<'_>, partition: u32) {
     }
 }
 
-/// The partition has acknowledged everything so far.
+/// Continues marking a partition that has acknowledged everything so far.
 pub(crate) fn caught_up(cx: &mut Context<'_>, partition: u32) {
     if cx.volatile.nearly_bootstrapped.contains(&partition) {
         mark(cx, partition);
     }
 }
 
-/// The kinds of things that every partition has, in the order in which a new one gets them.
+/// The kinds of global state, in the order in which a new partition receives them.
 #[derive(Clone, Copy)]
 enum Global {
     Clock,
@@ -233,7 +234,7 @@ const KINDS: [Global; 9] = [
 
 type Part = (Vec<Distributed>, Option<GlobalPlace>);
 
-/// What every partition has, from behind a place on.
+/// The part of the global state after a place.
 fn part(state: &mut State, after: GlobalPlace) -> Part {
     let (mut items, mut bytes) = (Vec::new(), 0);
     for kind in KINDS.into_iter().skip(usize::from(after.kind)) {
@@ -257,7 +258,7 @@ fn part(state: &mut State, after: GlobalPlace) -> Part {
     (items, None)
 }
 
-/// The lowest of them behind a key, as many as a part can have.
+/// The lowest keys of a kind after `behind`, as many as fit into a part.
 fn keys(state: &State, kind: Global, behind: Key) -> Vec<Key> {
     match kind {
         Global::Clock => lowest(state.pinned_clock().map(|_| Key(1)), behind),
@@ -283,7 +284,7 @@ fn lowest(keys: impl IntoIterator<Item = Key>, behind: Key) -> Vec<Key> {
     keys
 }
 
-/// As if it had just been decided.
+/// The item as a distributed command, as if it had just been decided.
 fn item(state: &mut State, kind: Global, key: Key) -> Option<Distributed> {
     Some(match kind {
         Global::Clock => Distributed::PinClock {

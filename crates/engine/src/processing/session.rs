@@ -1,6 +1,6 @@
 //! SESSION BEGIN, USE, CLAIM, RENEW and END.
 //!
-//! What asks and finds nothing to do writes nothing: whoever has a cookie cannot fill the log with it.
+//! A request that finds nothing to do writes nothing: the owner of a cookie cannot fill the log with it.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use skep_protocol::{Key, RejectionType, Response};
 
 use super::{Context, Outcome, reject};
 
-/// Sessions that there are at a time.
+/// Maximum number of sessions at a time.
 const MAX_SESSIONS: usize = 10_000;
-/// Of them, those of one user.
+/// Maximum number of sessions of one user.
 const MAX_OF_USER: usize = 64;
-/// Milliseconds between two notes that a session is used.
+/// Milliseconds between two records of a session's use.
 const NOTED: i64 = 5 * 60 * 1000;
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &SessionCommand) -> Outcome {
@@ -99,7 +99,8 @@ fn claim(cx: &mut Context<'_>, id: &SessionId, revision: u64) -> Option<Response
     let Some((key, value)) = find(cx, id) else {
         return Some(Response::Session(None));
     };
-    // Where the next leader's clock is behind by a few seconds, a claim lasts as much longer; one that was set back by hours ends it.
+    // If the next leader's clock is a few seconds behind, a claim lasts that much longer. A clock set back by hours ends
+    // it.
     let left = value.claimed_until.saturating_sub(cx.now);
     let is_claimed = (1..=2 * SESSION_CLAIM).contains(&left);
     if value.revision != revision || is_claimed {
@@ -132,7 +133,7 @@ fn renew(cx: &mut Context<'_>, id: &SessionId, revision: u64, sealed: &Arc<str>)
     Ok(Some(Response::Empty))
 }
 
-/// One that is not over.
+/// Finds a session that is not over.
 fn find(cx: &mut Context<'_>, id: &SessionId) -> Option<(Key, SessionValue)> {
     let key = cx.state.sessions.key_of(id)?;
     let session = cx.state.sessions.get(key)?;

@@ -1,4 +1,4 @@
-//! SIGNAL BROADCAST: a signal goes to everything that waits for it, on every partition.
+//! SIGNAL BROADCAST: a signal reaches everything that waits for it, on every partition.
 
 use std::sync::Arc;
 
@@ -29,20 +29,20 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &BroadcastSignal) -> Outcom
         variables: command.variables.entries().to_vec(),
     };
     let signal_key = arrived(cx, &signal);
-    // Each partition asks for itself whether the client may reach what waits there.
+    // Each partition checks for itself whether the client may reach what waits there.
     spread(cx, signal, authorization::asks(cx));
     Ok(Some(Response::SignalBroadcast { signal_key }))
 }
 
-/// A signal on another partition than that where it was broadcast. That of a client reaches all that wait here, or none if the client may
-/// not reach them.
+/// Handles a signal that was broadcast on another partition. A client's signal reaches all subscriptions here, or none if
+/// the client may not reach them.
 pub(crate) fn distributed(cx: &mut Context<'_>, signal: &BroadcastedSignal, of_client: bool) {
     if !of_client || authorization::may_signal(cx, &signal.tenant, &signal.name) {
         arrived(cx, signal);
     }
 }
 
-/// What partitions sent each other before signals had tenants.
+/// A signal as partitions sent it before signals had tenants.
 pub(crate) fn of_default_tenant(name: &Arc<str>, variables: &Variables) -> BroadcastedSignal {
     BroadcastedSignal {
         tenant: TenantId::default(),
@@ -51,14 +51,15 @@ pub(crate) fn of_default_tenant(name: &Arc<str>, variables: &Variables) -> Broad
     }
 }
 
-/// A signal that an instance throws. It does not wait for the other partitions: a signal is for those that listen.
+/// Broadcasts a signal thrown by an instance. It does not wait for the other partitions: a signal is for current listeners
+/// only.
 pub(crate) fn broadcast(cx: &mut Context<'_>, signal: BroadcastedSignal) -> Key {
     let key = arrived(cx, &signal);
     spread(cx, signal, false);
     key
 }
 
-/// Tells the other partitions, in words that all versions understand where there are any.
+/// Distributes the signal to the other partitions, in the oldest format that can express it.
 fn spread(cx: &mut Context<'_>, signal: BroadcastedSignal, of_client: bool) {
     let is_default = signal.tenant.is_default();
     let BroadcastedSignal {
@@ -80,7 +81,7 @@ fn spread(cx: &mut Context<'_>, signal: BroadcastedSignal, of_client: bool) {
     distribution::spread(cx, distribution_key, command);
 }
 
-/// A signal on this partition.
+/// Delivers a signal on this partition.
 fn arrived(cx: &mut Context<'_>, signal: &BroadcastedSignal) -> Key {
     let key = cx.next_key();
     let BroadcastedSignal {
@@ -104,7 +105,7 @@ fn arrived(cx: &mut Context<'_>, signal: &BroadcastedSignal) -> Key {
     key
 }
 
-/// The next turn of a signal that goes to many.
+/// Runs the next turn of a signal with many receivers.
 pub(crate) fn deliver_next(cx: &mut Context<'_>, signal: Key, after: Key) {
     let Some(row) = cx.state.signals.on_their_way.get(signal).cloned() else {
         return;
@@ -123,13 +124,13 @@ pub(crate) fn deliver_next(cx: &mut Context<'_>, signal: Key, after: Key) {
     }
 }
 
-/// Subscriptions that get a signal in one turn in any case, unless its variables are large ([`LARGE`], in bytes): those of
-/// one instance mostly fit, and nothing comes between them then.
+/// Minimum number of subscriptions that receive a signal in one turn, unless its variables are large ([`LARGE`], in bytes).
+/// Those of one instance usually fit, and then nothing comes between them.
 const TOGETHER: usize = 10;
 const LARGE: usize = 64 << 10;
 
-/// Gives the signal to subscriptions behind `after`, up to `last`, as far as this turn goes. Returns the last one that had it
-/// if there are more.
+/// Delivers the signal to subscriptions after `after`, up to `last`, as far as this turn goes. Returns the last one that
+/// received it if there are more.
 fn deliver(
     cx: &mut Context<'_>,
     (tenant, name): (&TenantId, &Arc<str>),

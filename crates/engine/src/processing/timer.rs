@@ -44,7 +44,7 @@ fn can_trigger(cx: &mut Context<'_>, timer: &Timer) -> bool {
     target.is_some_and(|target| !matches!(target.kind, ElementKind::Unusable(_)))
 }
 
-/// The element cannot be reached any more and takes its timers with it when it ends; until then this one rests.
+/// The element can no longer be triggered and takes its timers with it when it ends. Until then this timer rests.
 fn refuse(cx: &mut Context<'_>, key: Key) {
     let rejection = reject(
         RejectionType::InvalidState,

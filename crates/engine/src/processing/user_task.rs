@@ -1,4 +1,4 @@
-//! User tasks: one file per command. Each command requests a [`transition`], on which the task's listeners may decide
+//! User tasks: one file per command. Each command requests a [`transition`], which the task's listeners may change or deny
 //! before it happens.
 
 pub(crate) mod assign;
@@ -18,7 +18,7 @@ use super::bpmn::Subject;
 use super::{Context, reject};
 use crate::state::{ElementState, UserTask, UserTaskState};
 
-/// The value that records of the task as it is carry.
+/// The record value of the task in its current state.
 pub(crate) fn value_of(task: &UserTask) -> UserTaskValue {
     UserTaskValue {
         process_definition_key: task.process_definition_key,
@@ -37,7 +37,7 @@ pub(crate) fn value_of(task: &UserTask) -> UserTaskValue {
     }
 }
 
-/// The value of the task as its transition makes it.
+/// The record value of the task with its transition applied.
 pub(crate) fn value_in_transition(task: &UserTask) -> UserTaskValue {
     let value = value_of(task);
     let Some(transition) = &task.transition else {
@@ -50,7 +50,7 @@ pub(crate) fn value_in_transition(task: &UserTask) -> UserTaskValue {
         variables: transition.variables.clone(),
         ..value
     };
-    // Listeners may have changed more than the command, and less is left of that when they took it back.
+    // Listeners may have changed more than the command, or have reverted some of its changes.
     if transition.listeners_done > 0 {
         let mut before = task.attributes.clone();
         if transition.assigns {
@@ -72,7 +72,7 @@ pub(crate) fn not_found(intent: &'static str, verb: &str, key: Key) -> Rejection
     )
 }
 
-/// A task that waits for its user, and its element.
+/// Returns a task that waits for its user, and its element.
 fn waiting(
     cx: &mut Context<'_>,
     intent: &'static str,
@@ -84,7 +84,7 @@ fn waiting(
     let (state, value) = (task.state, value_of(task));
     let el = Subject::load(cx, value.element_instance_key).ok_or_else(not_found)?;
     let row = cx.state.elements.get(el.key).ok_or_else(not_found)?;
-    // What has interrupted the element ends the task in a later turn.
+    // The interrupting event ends the task in a later turn.
     let is_ending = row.state != ElementState::Activated || row.is_interrupted();
     let state = match state {
         UserTaskState::Created if is_ending => UserTaskState::Canceling,
@@ -103,7 +103,7 @@ fn waiting(
     Ok((el, value))
 }
 
-/// Refuses values that no task may have.
+/// Refuses invalid values.
 fn check(
     intent: &'static str,
     verb: &str,
@@ -133,7 +133,7 @@ fn check(
     Ok(())
 }
 
-/// What the user calls it, or what we do.
+/// The action name: the user's, or the default.
 fn action(given: &Arc<str>, default: &str) -> Arc<str> {
     if given.is_empty() {
         default.into()

@@ -1,4 +1,4 @@
-//! Setting variables: local to a scope, or propagated to the scope that has them.
+//! Sets variables: local to a scope, or propagated to the scope that has them.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub(crate) fn not_found(element_instance_key: Key) -> Rejection {
     )
 }
 
-/// Sets variables of this very scope, or carries them outwards.
+/// Sets variables locally in this scope, or propagates them outwards.
 pub(crate) fn set(
     cx: &mut Context<'_>,
     scope: Key,
@@ -59,7 +59,7 @@ pub(crate) fn set(
     }
 }
 
-/// Sets a variable of this very scope. Setting what it already is makes no event.
+/// Sets a variable locally in this scope. Setting an unchanged value writes no event.
 pub(crate) fn set_local(cx: &mut Context<'_>, scope: Key, name: &Arc<str>, value: &JsonText) {
     let Some(row) = cx.state.elements.get(scope) else {
         return;
@@ -87,7 +87,7 @@ pub(crate) fn set_local(cx: &mut Context<'_>, scope: Key, name: &Arc<str>, value
     conditions::changed(cx, scope, name, old_key.is_none());
 }
 
-/// A variable of a process instance that is about to begin.
+/// Creates a variable of a process instance that is about to begin.
 pub(crate) fn create_before(
     cx: &mut Context<'_>,
     instance: &ProcessInstanceValue,
@@ -106,8 +106,8 @@ pub(crate) fn create_before(
     cx.event(key, VariableIntent::Created, &record);
 }
 
-/// Sets each variable in the nearest scope, from `scope` outwards, that has it with another value; else in the outermost one.
-/// A scope that has it with this value is passed over, as nothing changes there.
+/// Sets each variable in the nearest scope, from `scope` outwards, that has it with another value; otherwise in the
+/// outermost scope. A scope that already has it with this value is skipped, because nothing would change there.
 pub(crate) fn propagate(cx: &mut Context<'_>, scope: Key, variables: &[(Arc<str>, JsonText)]) {
     for (name, value) in variables {
         let target = target_scope(cx, scope, name, value);
@@ -128,7 +128,7 @@ fn target_scope(cx: &mut Context<'_>, from: Key, name: &str, value: &JsonText) -
     scope
 }
 
-/// What came with the trigger of an event is the event's own; it is carried to the scope around it.
+/// Propagates the variables of an event's trigger, which are local to the event, to the scope around it.
 pub(crate) fn propagate_own(cx: &mut Context<'_>, el: &Subject) {
     let own = cx.state.elements.get(el.key);
     let own: Vec<_> = own
@@ -139,8 +139,8 @@ pub(crate) fn propagate_own(cx: &mut Context<'_>, el: &Subject) {
     propagate(cx, el.flow_scope(), &own);
 }
 
-/// Variables that come with a completed job, a message or a called process. With output mappings they are local to the
-/// element and the mappings choose; without, they are carried outwards.
+/// Accepts the variables of a completed job, a message or a called process. If there are output mappings, they become local
+/// to the element and the mappings choose; otherwise they are propagated outwards.
 pub(crate) fn accept(cx: &mut Context<'_>, el: &Subject, variables: &[(Arc<str>, JsonText)]) {
     if el.element().outputs.is_empty() {
         propagate(cx, el.key, variables);

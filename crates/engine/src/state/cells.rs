@@ -1,24 +1,24 @@
-//! The memory of a table's rows: pages, in which rows do not move. So an index over them holds and moves a number per row
-//! instead of the row, and reusing a row's place costs no allocation.
+//! The memory of a table's rows: pages in which rows do not move. An index over them therefore stores and moves one number
+//! per row instead of the row, and reusing a cell needs no allocation.
 
 use skep_protocol::Key;
 
-/// Bytes of one page at most: what an allocator gives without a rest.
+/// Maximum bytes of one page: a size that an allocator serves without waste.
 const PAGE_BYTES: usize = 16 << 10;
 
-/// The place of one row. There are millions: it has no byte more than it needs.
+/// The cell of one row. There are millions, so it has no superfluous byte.
 pub(super) struct Cell<V> {
-    /// None: the cell is empty.
+    /// [`Key::NONE`]: the cell is empty.
     pub key: Key,
-    /// `None` in an occupied cell: deleted, but perhaps still in the store. Such a cell stays until the checkpoint that deletes
-    /// the row is known to have reached the store, so that a read in between does not find the old row.
+    /// `None` in an occupied cell: deleted, but perhaps still in the store. Such a cell stays until the checkpoint that
+    /// deletes the row is known to have reached the store, so that a read in between does not find the old row.
     pub row: Option<V>,
     weight: u32,
     pub dirty: bool,
-    /// The store may have a row under this key: also while its deletion is on the way there.
+    /// The store may have a row under this key, also while its deletion is in progress.
     pub stored: bool,
     pub used: bool,
-    /// The cell stands in the list of changed ones, whatever became of the row that changed.
+    /// The cell is in the list of changed cells, even if the changed row is gone.
     pub listed: bool,
 }
 
@@ -37,13 +37,13 @@ impl<V> Cell<V> {
         !self.key.is_none()
     }
 
-    /// Bytes of the row, when it was weighed last.
+    /// Bytes of the row at its last weighing.
     #[inline]
     pub fn weight(&self) -> usize {
         self.weight as usize
     }
 
-    /// No row has 4 GiB.
+    /// Sets the weight. No row reaches 4 GiB.
     #[inline]
     pub fn set_weight(&mut self, weight: usize) {
         self.weight = u32::try_from(weight).unwrap_or(u32::MAX);
@@ -69,7 +69,7 @@ pub(super) struct Cells<V> {
 }
 
 impl<V> Cells<V> {
-    /// Cells of one page.
+    /// Number of cells per page.
     const PAGE: usize = match PAGE_BYTES / size_of::<Cell<V>>() {
         0 => 1,
         cells => cells,
@@ -83,7 +83,7 @@ impl<V> Cells<V> {
         }
     }
 
-    /// Cells, occupied or not.
+    /// Number of cells, occupied or not.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -94,7 +94,7 @@ impl<V> Cells<V> {
         page.get(at as usize % Self::PAGE)
     }
 
-    /// The key of the cell, none if it is empty.
+    /// The key of the cell, [`Key::NONE`] if it is empty.
     #[inline]
     pub fn key(&self, at: u32) -> Key {
         self.get(at).map_or(Key::NONE, |cell| cell.key)
@@ -106,7 +106,7 @@ impl<V> Cells<V> {
         page.get_mut(at as usize % Self::PAGE)
     }
 
-    /// An empty cell to put a row into.
+    /// Takes an empty cell for a new row.
     #[inline]
     pub fn take(&mut self) -> u32 {
         if let Some(at) = self.vacant.pop() {
@@ -139,13 +139,13 @@ impl<V> Cells<V> {
             .filter(|cell| cell.is_occupied())
     }
 
-    /// So many cells are empty that it pays to close up.
+    /// Whether so many cells are empty that closing up pays off.
     pub fn has_holes(&self) -> bool {
         self.vacant.len() > Self::PAGE && self.vacant.len() > self.len / 4
     }
 
-    /// Moves the last rows into the empty cells, and gives back the pages behind them. `moved` is told each row's old and
-    /// new place.
+    /// Moves the last rows into the empty cells, and releases the pages after them. `moved` receives each moved row's key,
+    /// old position and new position.
     pub fn close_up(&mut self, mut moved: impl FnMut(Key, u32, u32)) {
         let occupied = self.len - self.vacant.len();
         let mut holes = std::mem::take(&mut self.vacant);

@@ -1,8 +1,8 @@
-//! Finds the row of a key: a number per row, and nothing else.
+//! Finds the row of a key. It stores one number per row, and nothing else.
 //!
-//! The keys are in the cells, so the index does not repeat them: it has 5 bytes for each of its places, where a map from
-//! key to place has 17. It consists of parts that grow one by one. Growing looks at every key again; for a million rows at
-//! once that would keep a partition busy for longer than a turn may take, and need twice the memory meanwhile.
+//! The keys are in the cells, so the index does not repeat them: it has 5 bytes for each slot, where a map from key to
+//! position has 17. It consists of parts that grow separately. Growing rehashes every key; for a million rows at once that
+//! would block a partition for longer than a turn may take, and temporarily need twice the memory.
 
 use std::hash::BuildHasher;
 
@@ -41,7 +41,7 @@ impl Index {
         self.0.iter().map(HashTable::len).sum()
     }
 
-    /// The place of the key's cell.
+    /// The position of the key's cell.
     #[inline]
     pub fn get<V>(&self, key: Key, cells: &Cells<V>) -> Option<u32> {
         let hash = hash(key);
@@ -49,7 +49,7 @@ impl Index {
         self.part(hash)?.find(hash, has_key).copied()
     }
 
-    /// Adds the cell of a key that no other one has; it may get its key afterwards.
+    /// Adds the cell of a new key; the key may be written into the cell afterwards.
     #[inline]
     pub fn add<V>(&mut self, key: Key, at: u32, cells: &Cells<V>) {
         let hash = hash(key);
@@ -58,7 +58,7 @@ impl Index {
         }
     }
 
-    /// The cell of the key has moved.
+    /// Updates the position of a key whose cell has moved.
     pub fn moved(&mut self, key: Key, from: u32, to: u32) {
         let hash = hash(key);
         let place = self
@@ -69,7 +69,7 @@ impl Index {
         }
     }
 
-    /// Forgets the key, whose cell is at this place.
+    /// Removes the key, whose cell is at this position.
     #[inline]
     pub fn remove(&mut self, key: Key, at: u32) {
         let hash = hash(key);
@@ -80,7 +80,7 @@ impl Index {
         }
     }
 
-    /// Gives memory back, if there is much to give.
+    /// Releases memory, if there is much to release.
     pub fn close_up<V>(&mut self, cells: &Cells<V>) {
         for part in &mut self.0 {
             if part.len() < part.capacity() / 4 {
@@ -90,7 +90,7 @@ impl Index {
     }
 }
 
-/// The part for a hash. Its lowest bits choose the place in the part, and its highest ones tell places apart.
+/// The part for a hash. The lowest bits of the hash choose the slot in the part, and the highest ones tell slots apart.
 #[inline]
 fn number(hash: u64) -> usize {
     (hash >> 40) as usize % PARTS

@@ -1,29 +1,29 @@
-//! The text of a long JSON array in pieces, so that one of its elements can be found and replaced without reading the rest.
+//! The text of a long JSON array in pieces, so that an element can be found and replaced without reading the rest.
 //!
-//! It is only a representation: the text is stored, compared and read.
+//! It is only a representation: the list is stored, compared and read as its text.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use skep_protocol::document::{JsonText, array_elements, nth_element};
 
-/// Elements of a piece. A piece is copied when one of them is replaced.
+/// Number of elements per piece. A piece is copied when one of its elements is replaced.
 const PIECE: usize = 64;
 
 #[derive(Clone, Debug)]
 pub struct LongList {
-    /// The text between the brackets, cut at commas. Each piece has [`PIECE`] elements, the last one may have fewer.
+    /// The text between the brackets, cut at commas. Each piece has [`PIECE`] elements; the last one may have fewer.
     pieces: Vec<Arc<str>>,
-    /// Bytes of each piece, and one for the comma or bracket before it.
+    /// Bytes of each piece, plus one for the comma or bracket before it.
     lengths: Sums,
-    /// Elements.
+    /// Number of elements.
     count: usize,
-    /// The text as a whole, once it was read, until it changes.
+    /// The whole text, cached from its first read until the next change.
     whole: OnceLock<JsonText>,
 }
 
 impl LongList {
-    /// `None` when the text is no array, or has white space around its brackets or at the end of a piece.
+    /// Splits a text. `None` if it is not an array, or has white space around its brackets or at the end of a piece.
     pub fn of(text: &JsonText) -> Option<LongList> {
         let (mut pieces, mut count) = (Vec::new(), 0);
         let mut piece: Option<Range<usize>> = None;
@@ -51,16 +51,16 @@ impl LongList {
 
     /// Bytes of the text.
     pub fn len(&self) -> usize {
-        // The bracket at the end; commas and the one at the beginning stand before pieces.
+        // The closing bracket; commas and the opening bracket are counted with the pieces they precede.
         self.lengths.before(self.pieces.len()) + 1
     }
 
-    /// Elements.
+    /// Number of elements.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Where the element at `index` stands in the text, and what it is.
+    /// The position and text of the element at `index`.
     pub fn element(&self, index: usize) -> Option<(Range<usize>, &str)> {
         let at = index / PIECE;
         let piece = self.pieces.get(at)?;
@@ -70,8 +70,8 @@ impl LongList {
         Some((begin + place.start..begin + place.end, element))
     }
 
-    /// Replaces the part of the text at this place: one element, or what comes behind the last one, or the last one with the
-    /// comma before it by nothing. `false` when it is another part, of which nothing is known here.
+    /// Replaces the part of the text at this place: one element, or what follows the last one, or the last one and the
+    /// comma before it by nothing. `false` for any other part, which is not supported here.
     pub(in crate::appliers) fn splice(&mut self, place: Range<usize>, by: &str) -> bool {
         let is_end = place.end + 1 == self.len();
         match by.strip_prefix(',') {
@@ -100,13 +100,13 @@ impl LongList {
         true
     }
 
-    /// What stands at this place, if it is within a piece.
+    /// The text at this place, if it is within one piece.
     pub fn get(&self, place: &Range<usize>) -> Option<&str> {
         let (at, within) = self.find(place)?;
         self.pieces.get(at)?.get(within)
     }
 
-    /// The piece in which this place is, and where in it.
+    /// The piece that contains this place, and the range within it.
     fn find(&self, place: &Range<usize>) -> Option<(usize, Range<usize>)> {
         let at = self.lengths.place_of(place.start);
         let begin = self.lengths.before(at) + 1;
@@ -116,7 +116,7 @@ impl LongList {
         ))
     }
 
-    /// Removes the last element, which has so many bytes with the comma before it.
+    /// Removes the last element, which has this many bytes including the comma before it.
     fn remove_last(&mut self, bytes: usize) -> bool {
         let last = self.pieces.len().saturating_sub(1);
         let Some(piece) = self.pieces.get_mut(last) else {
@@ -156,7 +156,7 @@ impl LongList {
         self.whole.take();
     }
 
-    /// The text.
+    /// The whole text.
     pub fn text(&self) -> &JsonText {
         self.whole.get_or_init(|| {
             let mut text = String::with_capacity(self.len());
@@ -170,7 +170,7 @@ impl LongList {
     }
 }
 
-/// Numbers of which the sum of the first ones is known without adding them up, and each can change: a Fenwick tree.
+/// A Fenwick tree: numbers with prefix sums that need not be added up, while each number can change.
 #[derive(Clone, Debug, Default)]
 struct Sums(Vec<usize>);
 
@@ -182,7 +182,7 @@ impl Sums {
     }
 
     fn push(&mut self, number: usize) {
-        // The node at `at` (from 1) has the sum of as many numbers as its lowest bit says.
+        // The node at `at` (from 1) holds the sum of as many numbers as its lowest set bit says.
         let at = self.0.len() + 1;
         let first = at - (at & at.wrapping_neg());
         let sum = self.before(at - 1) - self.before(first) + number;
@@ -199,7 +199,8 @@ impl Sums {
         sum
     }
 
-    /// The number at `index` (from 0) was `from`, but for what all numbers have in common, and is `to`.
+    /// Changes the number at `index` (from 0) by the difference between `from` and `to`. The share that all numbers have in
+    /// common is ignored.
     fn change(&mut self, index: usize, from: usize, to: usize) {
         let mut at = index + 1;
         while let Some(sum) = self.0.get_mut(at - 1) {

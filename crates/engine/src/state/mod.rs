@@ -1,6 +1,6 @@
 //! The state of a partition: typed tables in memory, written behind to a store at checkpoints.
 //!
-//! Only appliers change it: what does so is visible to them alone ([`crate::appliers`] holds this module).
+//! Only appliers change it: its mutators are visible to them alone ([`crate::appliers`] contains this module).
 //!
 //! ```
 //! fn read(state: &mut skep_engine::state::State, key: skep_protocol::Key) -> bool {
@@ -14,8 +14,8 @@
 //! }
 //! ```
 //!
-//! Rows that are cold may be evicted and are read back on demand; indices over jobs, timers,
-//! messages and subscriptions stay in memory and are rebuilt from the store at recovery.
+//! Cold rows may be evicted and are read back on demand. Indices over jobs, timers, messages and subscriptions stay in
+//! memory and are rebuilt from the store at recovery.
 
 mod cells;
 mod cluster;
@@ -82,15 +82,15 @@ pub use triggers::{Trigger, Triggers};
 pub use user_tasks::{UserTask, UserTaskState, UserTasks};
 pub use variables::{ScopeVariables, Variable, VariableNames};
 
-/// The few numbers that are state themselves.
+/// Counters that are part of the state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counters {
-    /// Counter part of the newest key that this partition made.
+    /// Counter part of the newest key created by this partition.
     pub last_key: u64,
     /// `Some` while the clock is pinned (CLOCK PINNED), epoch milliseconds.
     pub pinned_clock: Option<i64>,
-    /// By partition, the key of the last of its distributed commands that was carried out here. They come in rising order, so
-    /// that what is not above it is a duplicate.
+    /// The key of the last distributed command carried out here, by partition. The commands arrive in ascending order, so
+    /// any key not above it is a duplicate.
     pub received: BTreeMap<u32, Key>,
 }
 
@@ -142,11 +142,11 @@ pub struct State {
     tables: Arc<Tables>,
 }
 
-/// Tables of [`State::rows`].
+/// Number of tables in [`State::rows`].
 const TABLES: usize = 38;
 
 impl State {
-    /// Opens the state that `store` holds; an empty store gives the empty state.
+    /// Opens the state in `store`; an empty store yields an empty state.
     ///
     /// Reads every row of the indexed tables once, without keeping them in memory.
     pub fn open(partition: u32, store: Arc<dyn RowStore>) -> Result<State, StoreError> {
@@ -155,8 +155,8 @@ impl State {
         Ok(state)
     }
 
-    /// Opens the state for a log to be applied to it. Nothing can be asked for before [`State::promote`]: what replay does not
-    /// need is not kept up to date.
+    /// Opens the state for replaying a log. Nothing can be queried before [`State::promote`]: whatever replay does not need
+    /// is not kept up to date.
     pub fn open_to_replay(partition: u32, store: Arc<dyn RowStore>) -> Result<State, StoreError> {
         let tables = Arc::new(Tables::new(store));
         let mut counters = Counters::default();
@@ -207,7 +207,7 @@ impl State {
         Ok(state)
     }
 
-    /// The state is there to work with: commands may come.
+    /// Prepares the state for commands.
     pub fn promote(&mut self) -> Result<(), StoreError> {
         self.jobs.build_indices()?;
         self.hold_work_of_banned();
@@ -306,7 +306,7 @@ impl State {
         self.counters.pinned_clock
     }
 
-    /// Whether something was ever deployed for a tenant other than the default one.
+    /// Whether anything was ever deployed for a tenant other than the default one.
     pub fn knows_other_tenants(&self) -> bool {
         self.processes.definitions.knows_other_tenants()
             || self.decisions.requirements.knows_other_tenants()
@@ -319,7 +319,7 @@ impl State {
         self.counters.received.get(&partition).copied()
     }
 
-    /// For tests of what happens when a rule is broken: nothing else may change a row without an event.
+    /// For tests of broken invariants: nothing else may change a row without an event.
     #[doc(hidden)]
     pub fn damage(&mut self, element: Key, change: impl FnOnce(&mut ElementInstance)) {
         if let Some(row) = self.elements.get_mut(element) {
@@ -327,32 +327,32 @@ impl State {
         }
     }
 
-    /// The key behind all that were given so far.
+    /// The key after all that were assigned so far.
     pub fn next_key(&self) -> Key {
         Key::new(self.partition, self.counters.last_key + 1)
     }
 
-    /// The key that the next event of a new thing gets. It counts once that event is applied.
+    /// The key for the next event of a new entity. It counts as used once that event is applied.
     pub fn new_key(&self) -> Key {
         let last = self.counters.last_key.max(self.least_key);
         Key::new(self.partition, last + 1)
     }
 
-    /// Keys of new things are greater from now on, as lesser ones may have been given by copies that are lost. It is not part of the
-    /// state: who evaluates says it at each start.
+    /// Sets a lower bound for new keys, because lower ones may have been assigned by copies that were lost. The bound is
+    /// not part of the state: a leader sets it at each start.
     pub(crate) fn keys_are_above(&mut self, least: u64) {
         self.least_key = least;
     }
 
-    /// Every applied event reports its key, so that a replayed state goes on counting where the leader stopped.
+    /// Records the key of an applied event, so that a replayed state continues counting where the leader stopped.
     pub fn observe_key(&mut self, key: Key) {
         if key.partition() == Some(self.partition) {
             self.counters.last_key = self.counters.last_key.max(key.counter());
         }
     }
 
-    /// Hands every changed row to `out` and marks it clean. The store may be written later, while the state goes on; if it
-    /// cannot be written at all the partition must stop, as the changes are not handed out again.
+    /// Hands every changed row to `out` and marks it clean. The store may be written later, while the state continues to
+    /// change. If it cannot be written at all, the partition must stop, because the changes are not handed out again.
     pub fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
         out.put(Counters::TABLE, &[], write_row(&self.counters));
         self.rows_mut()
@@ -360,15 +360,15 @@ impl State {
             .for_each(|rows| rows.checkpoint(out));
     }
 
-    /// Drops clean rows until about `limit` bytes of rows stay resident: first those that were not used since the last call,
-    /// then, if that is not enough, any. Call it when the last checkpoint has reached the store. Returns the number of
+    /// Drops clean rows until about `limit` bytes of rows stay resident: first those not used since the last call, then, if
+    /// that is not enough, any others. Call it when the last checkpoint has reached the store. Returns the number of
     /// evicted rows.
     pub fn evict(&mut self, limit: usize) -> usize {
         let evicted = self.evict_unused(limit);
         if self.resident_bytes() <= limit {
             return evicted;
         }
-        // The first pass has taken the mark of use from all rows.
+        // The first pass has cleared the usage mark of all rows.
         evicted + self.evict_unused(limit)
     }
 
@@ -395,7 +395,7 @@ impl State {
         self.tables.fault()
     }
 
-    /// Everything, as bytes per row: two states are equal if and only if their dumps are.
+    /// All rows as bytes: two states are equal if and only if their dumps are.
     pub fn dump(&self) -> BTreeMap<(u8, Vec<u8>), Vec<u8>> {
         let mut all = self.tables.dump();
         all.insert((Counters::TABLE, Vec::new()), write_row(&self.counters));
@@ -412,7 +412,8 @@ mod tests {
     use super::table::EmptyStore;
     use super::*;
 
-    /// There are millions of these: who adds a field finds out here what it costs each of them, and can put it aside.
+    /// There are millions of these. Anyone who adds a field learns here what it costs for each of them, and can move it
+    /// into optional data.
     #[test]
     fn what_every_instance_has_is_small() {
         assert_eq!(size_of::<Cell<ElementInstance>>(), 120);
@@ -429,7 +430,7 @@ mod tests {
         let panic = missed.expect_err("it is missing");
         let text = panic.downcast_ref::<String>().unwrap();
         assert!(text.contains(&format!("has no row {key}")), "{text}");
-        // The partition stops for this one, and says so itself.
+        // This one stops the partition, which reports it itself.
         tables.fail(StoreError("the disk is gone".into()));
         assert!(table.must_get_mut(key).is_none());
     }

@@ -1,4 +1,4 @@
-//! Texts that occur again and again: job types, workers, names of variables. Rows share one copy of each.
+//! Interned texts that occur again and again: job types, workers, names of variables. Rows share one copy of each.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -6,22 +6,22 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-/// Texts kept at most; beyond that the collection starts anew.
+/// Maximum number of kept texts; beyond that the collection starts over.
 const MAX_NAMES: usize = 4096;
 /// Longer texts (bytes) are not kept.
 const MAX_LENGTH: usize = 128;
 
-/// Names that are found without a hash.
+/// Number of names that are found without a hash.
 const RECENT: usize = 32;
 
 #[derive(Debug, Default)]
 pub struct Names {
     all: HashTable<Arc<str>>,
-    /// Those asked for lately, by [`place`].
+    /// Recently requested texts, by [`place`].
     recent: [Arc<str>; RECENT],
 }
 
-/// Cheaper than a hash, and different for the few names that are used at a time.
+/// The slot of a text. Cheaper than a hash, and distinct for the few names in use at a time.
 #[inline]
 fn place(text: &[u8]) -> usize {
     let (first, last) = (text.first(), text.last());
@@ -34,7 +34,7 @@ fn hash(text: &[u8]) -> u64 {
 }
 
 impl Names {
-    /// The shared copy of a text that has one of its own.
+    /// The shared copy of a text; if there is none, this one becomes it.
     pub fn share(&mut self, text: &Arc<str>) -> Arc<str> {
         match self.find(text.as_bytes()) {
             Some(name) => name,
@@ -50,7 +50,7 @@ impl Names {
         }
     }
 
-    /// The shared copy of the text with these bytes, which need not be one, if there is a copy.
+    /// The shared copy of the text with these bytes, if there is one. The bytes need not be valid text.
     #[inline]
     pub fn find(&mut self, text: &[u8]) -> Option<Arc<str>> {
         let recent = self.recent.get_mut(place(text))?;

@@ -13,48 +13,48 @@ use super::cells::{Cell, Cells};
 use super::index::Index;
 use super::undo::Undo;
 
-/// A row of state. A stored row begins with the version of its encoding. A shape that has been released does not change: a new
-/// one gets the next version, and [`Row::read_earlier`] goes on reading the old one.
+/// A row of state. A stored row begins with the version of its encoding. A released format does not change: a new one gets
+/// the next version, and [`Row::read_earlier`] continues to read the old one.
 pub trait Row: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
-    /// Number of its table in the store; fixed for ever.
+    /// Number of its table in the store. It never changes.
     const TABLE: u8;
-    /// Version of the encoding that is written now.
+    /// Version of the current encoding.
     const VERSION: u8 = 1;
 
-    /// The version as which this row is written: an earlier one where that says the same.
+    /// The version with which this row is written: an earlier one if that can express the row.
     fn version(&self) -> u8 {
         Self::VERSION
     }
 
-    /// Reads a row that an earlier version has written, `bytes` without the version in front. `None`: there is no such version.
+    /// Reads a row written by an earlier version; `bytes` excludes the version prefix. `None`: there is no such version.
     fn read_earlier(_version: u8, _bytes: &[u8]) -> ReadEarlier<Self> {
         None
     }
 
-    /// Estimated bytes in memory, with all texts and lists that the row owns.
+    /// Estimated bytes in memory, including all texts and lists that the row owns.
     fn weight(&self) -> usize;
 
-    /// What [`Row::restore`] needs to take back changes: a copy, without parts that may be large and whose changes are noted one
-    /// by one ([`Table::changes_part`]).
+    /// The image from which [`Row::restore`] reverts changes: a copy without parts that may be large and whose changes are
+    /// noted one by one ([`Table::changes_part`]).
     fn image(&self) -> Self {
         self.clone()
     }
 
-    /// Makes the row what it was when this image of it was taken.
+    /// Restores the row to the state captured by this image.
     fn restore(&mut self, image: Self) {
         *self = image;
     }
 }
 
-/// What [`Row::read_earlier`] finds.
+/// Result of [`Row::read_earlier`].
 pub type ReadEarlier<V> = Option<Result<V, String>>;
 
-/// The stored form of a row.
+/// Encodes a row for the store.
 pub fn write_row<V: Row>(row: &V) -> Vec<u8> {
     encode(&(row.version(), row))
 }
 
-/// Reads a stored row, also one that an earlier version has written.
+/// Reads a stored row, including rows written by an earlier version.
 pub fn read_row<V: Row>(stored: &[u8]) -> Result<V, String> {
     let Some((version, bytes)) = stored.split_first() else {
         return Err("it is empty".to_string());
@@ -71,7 +71,7 @@ pub fn read_row<V: Row>(stored: &[u8]) -> Result<V, String> {
     })
 }
 
-/// Estimated bytes of variables in memory, beside the list itself.
+/// Estimated bytes of variables in memory, without the list itself.
 pub(crate) fn weight_of(variables: &[(Arc<str>, JsonText)]) -> usize {
     const ENTRY: usize = size_of::<(Arc<str>, JsonText)>() + 32;
     let texts = variables.iter();
@@ -80,7 +80,7 @@ pub(crate) fn weight_of(variables: &[(Arc<str>, JsonText)]) -> usize {
         .sum()
 }
 
-/// What the store answers with when it fails; the partition stops with this text.
+/// Error of the store. The partition stops with this text.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("the state store failed: {0}")]
 pub struct StoreError(pub String);
@@ -96,27 +96,28 @@ pub trait RowStore: Send + Sync {
     ) -> Result<(), StoreError>;
 }
 
-/// Encodes a row when it is needed.
+/// A deferred encoding of a row.
 pub type EncodeLater = Arc<dyn Fn() -> Vec<u8> + Send + Sync>;
 
-/// Stores have no more tables.
+/// Maximum number of tables in a store.
 const MOST_TABLES: u8 = 128;
 
-/// Rows of this weight (bytes) and more are encoded off the partition's thread: copying hundreds of megabytes takes seconds.
+/// Rows of at least this weight (bytes) are encoded off the partition's thread: copying hundreds of megabytes takes
+/// seconds.
 const LARGE: usize = 64 << 10;
 
 /// Receives the changed rows of a checkpoint.
 pub trait CheckpointWriter {
     fn put(&mut self, table: u8, key: &[u8], row: Vec<u8>);
-    /// A large row: to be encoded off the partition's thread. It shares its values with the state, and is what it was when it
-    /// was handed out, whatever becomes of the state.
+    /// Writes a large row, to be encoded off the partition's thread. It shares its values with the state, and keeps the
+    /// values it had when it was handed out, whatever happens to the state.
     fn put_later(&mut self, table: u8, key: &[u8], row: EncodeLater) {
         self.put(table, key, row());
     }
     fn delete(&mut self, table: u8, key: &[u8]);
 }
 
-/// A store without rows: for tests and for a partition that begins.
+/// A store without rows, for tests and for a new partition.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmptyStore;
 
@@ -133,7 +134,7 @@ impl RowStore for EmptyStore {
     }
 }
 
-/// The store as all tables of a partition share it. Remembers the first failure.
+/// The store, shared by all tables of a partition. Remembers the first failure.
 pub struct Tables {
     store: Arc<dyn RowStore>,
     fault: std::sync::Mutex<Option<StoreError>>,
@@ -157,8 +158,8 @@ impl Tables {
         fault.get_or_insert(error);
     }
 
-    /// Refuses rows in tables other than these: a newer version of Skep has written them, and means something by them. An earlier one that
-    /// leaves them alone loses what they say.
+    /// Refuses rows in tables other than these: a newer version of Skep has written them. An earlier version that ignored
+    /// them would lose their information.
     pub(crate) fn expect_no_others(&self, known: &[u8]) -> Result<(), StoreError> {
         for table in (0..MOST_TABLES).filter(|table| !known.contains(table)) {
             self.store.scan(table, &mut |_, _| {
@@ -178,7 +179,7 @@ impl Tables {
         })
     }
 
-    /// As [`scan`](Tables::scan), for rows whose keys are [`Key`]s.
+    /// Like [`scan`](Tables::scan), for rows whose keys are [`Key`]s.
     pub fn scan_by_key<V: Row>(&self, visit: &mut dyn FnMut(Key, V)) -> Result<(), StoreError> {
         self.store.scan(V::TABLE, &mut |key, bytes| {
             let row = read_row::<V>(bytes).map_err(|e| unreadable(V::TABLE, key, &e))?;
@@ -228,42 +229,44 @@ fn unreadable(table: u8, key: &[u8], reason: &str) -> StoreError {
     ))
 }
 
-/// Bytes that a row takes in the index: 5 for a place, of which between an eighth and nine sixteenths are free.
+/// Bytes of a row in the index: 5 per slot, of which between an eighth and nine sixteenths are free.
 const INDEXED: usize = 8;
 
-/// Bytes that a row takes in memory on top of its weight: its cell and its entry in the index.
+/// Bytes of a row in memory on top of its weight: its cell and its index entry.
 const fn overhead<V>() -> usize {
     size_of::<Cell<V>>() - size_of::<V>() + INDEXED
 }
 
-/// Rows that are found without the index, if no other with the same lowest bits was asked for since.
+/// Number of slots for rows that are found without the index, unless another key with the same lowest bits was requested
+/// since.
 const RECENT: usize = 64;
 
 /// Rows by key.
 pub struct Table<V> {
     index: Index,
     cells: Cells<V>,
-    /// Where rows are that were asked for lately, by the lowest bits of their keys.
+    /// Positions of recently requested rows, by the lowest bits of their keys.
     recent: [u32; RECENT],
-    /// Cells that were changed since the last checkpoint, each once.
+    /// Cells changed since the last checkpoint, each once.
     changed: Vec<u32>,
     tables: Arc<Tables>,
-    /// Rows of the store, resident or not. While it is 0, a miss in memory is a miss.
+    /// Number of rows in the store, resident or not. While it is 0, a miss in memory is a miss.
     stored: usize,
-    /// The highest key that the store may hold: what is newer need not be looked for there. Keys are given in rising order.
+    /// The highest key that the store may contain: newer keys need not be read from it. Keys are assigned in ascending
+    /// order.
     highest_stored: Key,
-    /// The highest key that a row has ever had: what is newer need not be looked for at all.
+    /// The highest key that a row has ever had: newer keys need not be searched at all.
     highest: Key,
     len: usize,
-    /// Of the rows in memory, as they were weighed last.
+    /// Weight of the rows in memory at their last weighing.
     weight: usize,
-    /// By how much rows have grown since.
+    /// Bytes by which rows have grown since.
     grown: usize,
-    /// Of those that were changed since the last checkpoint.
+    /// Weight of the rows changed since the last checkpoint.
     dirty_weight: usize,
-    /// Cells of rows that the last checkpoints have deleted.
+    /// Cells of rows deleted by the last checkpoints.
     deleted: Vec<u32>,
-    /// What may have to be taken back, where that may be.
+    /// Notes for undoing changes, if undo is enabled.
     pub(super) undo: Option<Box<Undo<V>>>,
 }
 
@@ -365,10 +368,10 @@ impl<V: Row> Table<V> {
 
     /// The cell of the key, in memory or read into it.
     ///
-    /// Half of all keys asked for are new ones, or none.
+    /// Half of all requested keys are new ones, or none.
     #[inline]
     fn find(&mut self, key: Key) -> Option<u32> {
-        // As a number without a sign, that of no row is above all others.
+        // As an unsigned number, the key of no row is above all others.
         if key.0 as u64 > self.highest.0 as u64 {
             return None;
         }
@@ -399,7 +402,7 @@ impl<V: Row> Table<V> {
         }
     }
 
-    /// As [`Table::find`], of a row that there may be.
+    /// Like [`Table::find`], for a row that may exist.
     #[inline]
     fn find_row(&mut self, key: Key) -> Option<u32> {
         match self.len {
@@ -436,19 +439,19 @@ impl<V: Row> Table<V> {
         self.get(key).is_some()
     }
 
-    /// A row that was changed in place weighs more now.
+    /// Reports the growth of a row that was changed in place.
     pub(in crate::appliers) fn add_weight(&mut self, bytes: usize) {
         self.grown += bytes;
     }
 
-    /// The row, to be kept in another form: what it says must stay.
+    /// The row, for a change of its representation only: its value must stay the same.
     pub(super) fn keep_otherwise(&mut self, key: Key) -> Option<&mut V> {
         let at = self.find_row(key)?;
         self.cells.get_mut(at)?.row.as_mut()
     }
 
-    /// The row, to be changed. Its estimated weight is taken again at the next checkpoint; what may grow much is reported
-    /// by [`Table::add_weight`].
+    /// The row, to be changed. Its estimated weight is updated at the next checkpoint; large growth is reported by
+    /// [`Table::add_weight`].
     pub(in crate::appliers) fn get_mut(&mut self, key: Key) -> Option<&mut V> {
         let at = self.find_row(key)?;
         self.change_at(key, at)
@@ -463,12 +466,12 @@ impl<V: Row> Table<V> {
         cell.row.as_mut()
     }
 
-    /// As [`Table::get_mut`], of a row that must be there, unless the key names nothing ([`Key::NONE`]): what else would be done without it
-    /// would be lost without a word.
+    /// Like [`Table::get_mut`], for a row that must exist, unless the key is [`Key::NONE`]: a change without it would be
+    /// lost silently.
     ///
     /// # Panics
-    /// The row is missing. See `Context::broken`: the broker takes it for a bug in the work of one instance. `None` is returned where the store
-    /// did not give the row: the partition stops for that anyway.
+    /// If the row is missing. See `Context::broken`: the broker treats it as a bug in the work of one instance. `None` is
+    /// returned if the store failed to return the row: the partition then stops anyway.
     #[track_caller]
     pub(in crate::appliers) fn must_get_mut(&mut self, key: Key) -> Option<&mut V> {
         let at = self.find_row(key);
@@ -490,7 +493,8 @@ impl<V: Row> Table<V> {
         }
     }
 
-    /// A part of the row that its image lacks is about to be changed: `part` gives what takes that back.
+    /// Notes that a part of the row which its image lacks is about to be changed: `part` returns the function that reverts
+    /// the change.
     pub(super) fn changes_part<F: FnOnce(&mut V) + Send + Sync + 'static>(
         &mut self,
         key: Key,
@@ -565,13 +569,13 @@ impl<V: Row> Table<V> {
         row
     }
 
-    /// Gives memory back, if there is much to give.
+    /// Releases memory, if there is much to release.
     fn close_up(&mut self) {
         if self.cells.has_holes() {
             let index = &mut self.index;
             self.cells
                 .close_up(|key, from, to| index.moved(key, from, to));
-            // Cells have changed their places.
+            // Cells have moved.
             let cells = &mut self.cells;
             self.changed.clear();
             self.deleted.clear();
@@ -590,25 +594,25 @@ impl<V: Row> Table<V> {
     }
 }
 
-/// What is done with all tables alike.
+/// Operations common to all tables.
 pub trait Rows {
-    /// Adds the numbers under which its rows are in the store.
+    /// Adds the numbers under which the rows are stored.
     fn tables(&self, numbers: &mut Vec<u8>);
     /// Estimated bytes of the rows in memory.
     fn resident_bytes(&self) -> usize;
-    /// Estimated bytes of the rows that were changed since the last checkpoint.
+    /// Estimated bytes of the rows changed since the last checkpoint.
     fn dirty_bytes(&self) -> usize;
-    /// Hands the changed rows to `out`. Takes time for those alone.
+    /// Hands the changed rows to `out`. Its duration depends only on those.
     fn checkpoint(&mut self, out: &mut dyn CheckpointWriter);
-    /// Drops clean rows while `resident` is over `limit`; rows used since the last call get a second chance. What was
-    /// deleted before the last checkpoint is forgotten.
+    /// Drops clean rows while `resident` is above `limit`; rows used since the last call get a second chance. Rows deleted
+    /// before the last checkpoint are forgotten.
     fn evict(&mut self, limit: usize, resident: &mut usize) -> usize;
     fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>);
-    /// From this position on changes can be taken back; `None`: not any more.
+    /// Keeps changes undoable from this position on; `None`: stops that.
     fn keep_undo(&mut self, from: Option<u64>);
-    /// The next changes belong to a batch that begins with this position.
+    /// Begins a batch at this position, to which the next changes belong.
     fn begin_batch(&mut self, position: u64);
-    /// What batches before this position have changed stays.
+    /// Drops the undo notes of batches before this position.
     fn settle(&mut self, position: u64);
 }
 

@@ -1,4 +1,4 @@
-//! The changes that a leader may have to undo: the rows as they were before its uncommitted batches.
+//! Undo of uncommitted changes: the rows as they were before a leader's uncommitted batches.
 //!
 //! Followers and recovery apply committed entries only and take no notes. A leader notes each row once per batch, before it
 //! changes the row, and drops the notes when the batch is committed. A deposed leader restores the rows from its notes.
@@ -12,11 +12,11 @@ use skep_protocol::Key;
 use super::table::{Row, Table};
 use super::{Counters, State};
 
-/// Rows of a table that are known to be noted in this batch. Forgetting that one is costs memory, and nothing else: the
-/// oldest note is applied last.
+/// Slots for the rows that are known to be noted in this batch. Forgetting one costs memory and nothing else: the oldest
+/// note is applied last.
 const RECENT: usize = 64;
 
-/// Changes to the rows of one table.
+/// Undo notes for the rows of one table.
 pub(super) struct Undo<V> {
     /// Position of the first record of the batch that is being written.
     mark: u64,
@@ -25,18 +25,18 @@ pub(super) struct Undo<V> {
 }
 
 struct Change<V> {
-    /// Of its batch.
+    /// Mark of its batch.
     mark: u64,
     key: Key,
     before: Before<V>,
 }
 
-/// Takes back the change of a part of a row.
+/// Reverts the change of a part of a row.
 type Part<V> = Box<dyn FnOnce(&mut V) + Send + Sync>;
 
 enum Before<V> {
     Absent,
-    /// The row but for its parts, see [`Row::image`].
+    /// The row without its parts, see [`Row::image`].
     Changed(V),
     Whole(V),
     Part(Part<V>),
@@ -46,7 +46,7 @@ enum Before<V> {
 struct Recent {
     key: Key,
     mark: u64,
-    /// There is nothing more to note of it.
+    /// The whole row is noted: nothing more needs to be noted for it.
     whole: bool,
 }
 
@@ -64,7 +64,7 @@ impl<V: Row> Undo<V> {
         self.recent.get_mut(key.0 as usize % RECENT)
     }
 
-    /// Whether the row is noted, so far as this is known.
+    /// Whether the row is noted, as far as is known.
     #[inline]
     fn is_noted(&mut self, key: Key, whole: bool) -> bool {
         let mark = self.mark;
@@ -81,7 +81,7 @@ impl<V: Row> Undo<V> {
         self.changes.push_back(Change { mark, key, before });
     }
 
-    /// The row is about to be changed in place.
+    /// Notes a row that is about to be changed in place.
     #[inline]
     pub fn changes(&mut self, key: Key, row: &V) {
         if !self.is_noted(key, false) {
@@ -89,7 +89,7 @@ impl<V: Row> Undo<V> {
         }
     }
 
-    /// A row was put in the place of this one, if there was one.
+    /// Notes that a new row takes the place of this one, if there was one.
     #[inline]
     pub fn replaces(&mut self, key: Key, before: Option<V>) {
         if !self.is_noted(key, true) {
@@ -97,7 +97,7 @@ impl<V: Row> Undo<V> {
         }
     }
 
-    /// The row is about to go.
+    /// Notes a row that is about to be removed.
     #[inline]
     pub fn removes(&mut self, key: Key, row: &V) {
         if !self.is_noted(key, true) {
@@ -105,7 +105,7 @@ impl<V: Row> Undo<V> {
         }
     }
 
-    /// A part of the row is about to be changed, which is not in its image.
+    /// Notes that a part of the row is about to be changed which its image does not contain.
     pub fn changes_part(&mut self, key: Key, part: impl FnOnce() -> Part<V>) {
         if !self.is_noted(key, true) {
             let (mark, before) = (self.mark, Before::Part(part()));
@@ -118,19 +118,19 @@ impl<V: Row> Undo<V> {
         self.mark
     }
 
-    /// Another batch begins.
+    /// Begins another batch.
     pub fn begin(&mut self, mark: u64) {
         self.mark = mark;
     }
 
-    /// What batches before this position have changed stays.
+    /// Drops the notes of batches before this position: their changes are committed.
     pub fn settle(&mut self, position: u64) {
         while self.changes.pop_front_if(|c| c.mark < position).is_some() {}
     }
 }
 
 impl<V: Row> Table<V> {
-    /// Takes back what batches from this position on have changed. `visit` gets each of these rows as it was until now.
+    /// Reverts the changes of batches from this position on. `visit` gets each of these rows as it was until now.
     pub(super) fn undo(&mut self, position: u64, mut visit: impl FnMut(Key, Option<&V>)) {
         let Some(mut undo) = self.undo.take() else {
             return;
@@ -156,19 +156,19 @@ impl<V: Row> Table<V> {
                 }
             }
         }
-        // Positions come again.
+        // Positions will be reused.
         undo.recent = [Recent::default(); RECENT];
         self.undo = Some(undo);
     }
 }
 
-/// Rows with an index over them, which stands beside the table.
+/// Rows with an index that is kept beside the table.
 pub(super) trait Indexed<V: Row> {
     fn rows(&mut self) -> &mut Table<V>;
     fn add_to_index(&mut self, key: Key, row: &V);
     fn take_from_index(&mut self, key: Key, row: &V);
 
-    /// Takes back what batches from this position on have changed, in the index too. Returns the keys of those rows.
+    /// Reverts the changes of batches from this position on, in the index too. Returns the keys of those rows.
     fn undo(&mut self, position: u64) -> Vec<Key> {
         let mut keys = Vec::new();
         let mut gone = Vec::new();
@@ -176,7 +176,7 @@ pub(super) trait Indexed<V: Row> {
             keys.push(key);
             gone.extend(row.map(|row| (key, row.clone())));
         });
-        // All go before any comes: two of them may have had one name.
+        // All rows are removed before any is added: two of them may have had the same name.
         for (key, row) in &gone {
             self.take_from_index(*key, row);
         }
@@ -189,17 +189,17 @@ pub(super) trait Indexed<V: Row> {
     }
 }
 
-/// The counters as they were before batches that are not committed.
+/// The counters before the uncommitted batches.
 #[derive(Default)]
 pub(super) struct CountersBefore {
-    /// Position of the first record of the first batch of which changes are noted.
+    /// Position of the first record of the first noted batch.
     since: Option<u64>,
     before: VecDeque<(u64, Counters)>,
 }
 
 impl State {
-    /// From now on (`Some`: the position of the next record) changes can be taken back, until they are settled; with `None` they
-    /// can't. Nothing is noted of a state that a log is applied to.
+    /// Starts keeping changes undoable until they are settled, with `Some` position of the next record; `None` stops it.
+    /// Nothing is noted while a log is being replayed.
     pub(crate) fn keep_undo(&mut self, from: Option<u64>) {
         self.undo.since = from;
         self.undo.before.clear();
@@ -215,7 +215,7 @@ impl State {
         self.undo.since.is_some()
     }
 
-    /// What changes from now on belongs to a batch whose first record has this position.
+    /// Begins a batch whose first record has this position: later changes belong to it.
     pub(crate) fn begin_batch(&mut self, position: u64) {
         let last = self.undo.before.back();
         if !self.keeps_undo() || last.is_some_and(|(mark, _)| *mark == position) {
@@ -229,7 +229,7 @@ impl State {
         }
     }
 
-    /// Everything before this position is committed.
+    /// Marks everything before this position as committed.
     pub(crate) fn settle(&mut self, position: u64) {
         let Some(since) = &mut self.undo.since else {
             return;
@@ -242,7 +242,7 @@ impl State {
         }
     }
 
-    /// Makes the state what it was when the next record had this position. `false`: that was before changes were noted, and
+    /// Restores the state from when the next record had this position. `false`: that was before notes were taken, and
     /// nothing has happened.
     pub(crate) fn undo(&mut self, position: u64) -> bool {
         if self.undo.since.is_none_or(|since| since > position) {
@@ -260,7 +260,7 @@ impl State {
         true
     }
 
-    /// Element instances, and what belongs to one of them.
+    /// Reverts element instances, and the rows that belong to a single one.
     fn undo_instances(&mut self, position: u64) {
         self.elements.undo(position);
         Indexed::undo(&mut self.jobs, position);
@@ -294,7 +294,7 @@ impl State {
         Indexed::undo(&mut self.cluster_variables, position);
     }
 
-    /// What operators have asked for, and what goes between partitions.
+    /// Reverts operator requests, and the state shared between partitions.
     fn undo_operations(&mut self, position: u64) {
         Indexed::undo(&mut self.distributions, position);
         self.batch_operations.undo(position);
@@ -306,7 +306,7 @@ impl State {
         Indexed::undo(&mut self.sessions, position);
     }
 
-    /// Work of banned instances is in no index. It comes after the rows of that work.
+    /// Reverts bans. Work of banned instances is in no index, so this runs after the rows of that work are restored.
     fn undo_bans(&mut self, position: u64) {
         for instance in Indexed::undo(&mut self.banned, position) {
             if !self.banned.contains(instance) {

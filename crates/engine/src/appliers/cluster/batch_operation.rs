@@ -62,7 +62,7 @@ impl Apply<BatchOperationChunkValue> for State {
         let items = value.items.len();
         match intent {
             ChunkIntent::Created => {
-                // Each item has a key of its own, behind that of the chunk.
+                // Each item has its own key, after that of the chunk.
                 let last = u32::try_from(items).unwrap_or(u32::MAX).saturating_sub(1);
                 self.observe_key(BatchOperationChunkValue::key_of(key, last));
                 let chunk = BatchChunk {

@@ -28,7 +28,7 @@ pub(in crate::appliers) fn apply(
         ValueType::MappingRule => go::<MappingRuleValue>(state, record),
         ValueType::Authorization => go::<AuthorizationValue>(state, record),
         ValueType::IdentitySetup => go::<IdentitySetupValue>(state, record),
-        // The others have appliers of their own.
+        // The others have their own appliers.
         _ => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! MESSAGE_START_EVENT_SUBSCRIPTION events: which messages start instances, and which have.
+//! MESSAGE_START_EVENT_SUBSCRIPTION events: the messages that start instances, and the instances started by them.
 
 use skep_protocol::Key;
 use skep_protocol::intent::MessageStartEventSubscriptionIntent as Intent;

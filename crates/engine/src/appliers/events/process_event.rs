@@ -1,4 +1,4 @@
-//! PROCESS_EVENT events: a trigger is remembered until its target is activated.
+//! PROCESS_EVENT events: a trigger is stored until its target is activated.
 
 use skep_protocol::Key;
 use skep_protocol::intent::ProcessEventIntent as Intent;
@@ -31,11 +31,11 @@ impl Apply<ProcessEventValue> for State {
     }
 }
 
-/// The trigger does not wait in this scope any more. If it has interrupted the scope, what it was for begins.
+/// Removes the trigger from this scope. If it has interrupted the scope, its target is activated now.
 fn leave(state: &mut State, key: Key, scope: Key) {
     if let Some(scope) = state.elements.get_mut(scope) {
         let extra = scope.extra();
-        // Very many may wait, and mostly the oldest goes.
+        // There may be very many triggers, and usually the oldest one is removed.
         let place = extra.triggers.iter().position(|trigger| *trigger == key);
         if let Some(place) = place {
             extra.triggers.remove(place);

@@ -23,7 +23,7 @@ impl Apply<ProcessMessageSubscriptionValue> for State {
             Intent::Correlated => {
                 self.process_subscriptions.take(key, value.message_key);
                 if value.interrupting {
-                    // It stays until the message side is closed: the same message may come again.
+                    // It stays until the message side is closed: the same message may arrive again.
                     self.process_subscriptions
                         .set_state(key, SubscriptionState::Closing);
                     if let Some(element) = self.elements.must_get_mut(value.element_instance_key) {

@@ -1,4 +1,4 @@
-//! SIGNAL events: a signal with more receivers than fit into one turn is kept until all have it.
+//! SIGNAL events: a signal with more receivers than fit into one turn is kept until all of them have received it.
 
 use skep_protocol::Key;
 use skep_protocol::intent::SignalIntent as Intent;

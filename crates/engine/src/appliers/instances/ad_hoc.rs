@@ -22,7 +22,7 @@ impl Apply<AdHocSubProcessInstructionValue> for State {
                     sub_process.extra().fulfilled = true;
                 }
             }
-            // The elements have events of their own.
+            // The elements have their own events.
             Intent::Activated | Intent::Activate | Intent::Complete => {}
         }
     }

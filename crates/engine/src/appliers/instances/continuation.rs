@@ -1,4 +1,4 @@
-//! CONTINUATION events: steps that wait for a later batch.
+//! CONTINUATION events: steps deferred to a later batch.
 
 use skep_protocol::Key;
 use skep_protocol::intent::ContinuationIntent as Intent;

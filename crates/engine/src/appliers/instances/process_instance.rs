@@ -1,4 +1,4 @@
-//! PROCESS_INSTANCE events: the life-cycle of element instances and the tokens on sequence flows.
+//! PROCESS_INSTANCE events: the life cycle of element instances, and the tokens on sequence flows.
 
 use skep_model::{ElementIndex, ElementKind};
 use skep_protocol::Key;
@@ -28,7 +28,7 @@ impl Apply<ProcessInstanceValue> for State {
                     row.process_definition_key = value.process_definition_key;
                 }
             }
-            // Where a called instance stands is not kept.
+            // The ancestors of a called instance are not stored.
             Intent::AncestorMigrated => {}
             Intent::Cancel
             | Intent::Canceling
@@ -50,7 +50,7 @@ pub(in crate::appliers) fn ended(state: &mut State, key: Key, how: Ended) {
         state.compensations.forget(key);
         state.modifications.end(key);
     }
-    // A job whose error was caught goes with its element.
+    // A job whose error was caught is removed with its element.
     if let Some(job_key) = element.job_key.some() {
         state.jobs.remove(job_key);
     }
@@ -60,13 +60,14 @@ pub(in crate::appliers) fn ended(state: &mut State, key: Key, how: Ended) {
     if extra.repeats.is_some() {
         state.input_collections.table.remove(key);
     }
-    // What was to be activated in it never will be: an incident or a ban has held it up.
+    // The pending activations in it will never happen: an incident or a ban has held them up.
     for trigger in extra.triggers {
         state.triggers.remove(trigger);
     }
 }
 
-/// What is left of an element that activates and completes with nothing in between: the tokens that it consumed.
+/// Applies an element that activates and completes with nothing in between: all that remains is the consumption of its
+/// tokens.
 pub(in crate::appliers) fn passed_through(state: &mut State, value: &ProcessInstanceValue) {
     if value.consumed_flows > 0
         && let Some(scope) = state.elements.must_get_mut(value.flow_scope_key)
@@ -75,7 +76,7 @@ pub(in crate::appliers) fn passed_through(state: &mut State, value: &ProcessInst
     }
 }
 
-/// Makes the row of an element. It begins as `Activating`, unless the caller knows what comes next.
+/// Creates the row of an element. Its initial state is `Activating`, unless the caller knows the next one.
 pub(in crate::appliers) fn activating(
     state: &mut State,
     key: Key,
@@ -107,7 +108,7 @@ pub(in crate::appliers) fn activating(
         extra: None,
     };
     state.elements.insert(key, instance, value.consumed_flows);
-    // What a start event has begun goes on with it.
+    // The trigger of the start event that began this instance belongs to the process.
     if value.element == ElementIndex::PROCESS.0
         && let Some(trigger) = state.triggers.beginning(key)
     {
@@ -121,14 +122,14 @@ pub(in crate::appliers) fn set_state(state: &mut State, key: Key, new: ElementSt
     }
 }
 
-/// What a token on a sequence flow leads to, as far as its scope keeps it.
+/// The destination of a token on a sequence flow, as far as its scope stores it.
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::appliers) enum Towards {
     /// A gateway that joins the flow with others.
     Join(u32),
-    /// An element in a scope whose inclusive gateways have to know.
+    /// An element in a scope whose inclusive gateways need to know about it.
     Element(u32),
-    /// Nothing that anybody asks for.
+    /// A destination that nothing asks about.
     Anything,
 }
 
@@ -153,7 +154,7 @@ pub(in crate::appliers) fn towards(state: &State, value: &ProcessInstanceValue) 
     }
 }
 
-/// Adds a token to the scope, and to what keeps it there.
+/// Adds a token to the scope, and to the bookkeeping of its destination.
 pub(in crate::appliers) fn flow_taken(
     state: &mut State,
     value: &ProcessInstanceValue,

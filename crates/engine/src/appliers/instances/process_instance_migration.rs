@@ -30,7 +30,7 @@ fn definitions(value: &ProcessInstanceMigrationValue) -> (Key, Key) {
     (value.process_definition_key, target)
 }
 
-/// Elements after whose end the instance is terminated: those that are mapped to nothing have no meaning any more.
+/// Migrates the list of elements after whose end the instance is terminated. Elements that are not mapped are dropped.
 fn migrate_terminate_after(state: &mut State, key: Key, value: &ProcessInstanceMigrationValue) {
     let row = state.elements.get(key);
     let extra = row.and_then(|row| row.extra.as_ref());

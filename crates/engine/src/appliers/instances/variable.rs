@@ -10,10 +10,10 @@ use crate::state::{State, Variable};
 impl Apply<VariableValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &VariableValue, _timestamp: i64) {
         match intent {
-            // A variable belongs to its scope, whatever that is of.
+            // A variable belongs to its scope, whichever definition that scope is of.
             Intent::Migrated => {}
             Intent::Created => {
-                // Each request brings a copy of its own.
+                // Each request brings its own copy.
                 let name = self.names.share(&value.name);
                 let variable = Variable::new(key, name, value.value.clone());
                 self.elements.add_variable(value.scope_key, variable);

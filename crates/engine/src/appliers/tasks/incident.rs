@@ -15,7 +15,7 @@ impl Apply<IncidentValue> for State {
                 if let Some(element) = self.elements.must_get_mut(value.element_instance_key) {
                     element.extra().incidents.push(key);
                 }
-                // Not offered again until somebody made it smaller.
+                // Not activatable until someone has made it smaller.
                 if value.error_type == ErrorType::MessageSizeExceeded {
                     self.jobs.update(value.job_key, |job| {
                         job.state = JobState::Incident;

@@ -70,7 +70,7 @@ impl Apply<JobValue> for State {
     }
 }
 
-/// The moment, epoch milliseconds, when a failed job is offered again; `None`: at once.
+/// When a failed job becomes activatable again, epoch milliseconds. `None`: immediately.
 fn end_of_back_off(failed: &JobValue) -> Option<i64> {
     let extra = failed.extra.as_ref()?;
     (extra.retry_backoff > 0).then_some(extra.recurring_time)
@@ -103,7 +103,7 @@ fn special_of(value: &JobValue) -> Option<Special> {
     })
 }
 
-/// Adds a job to its element, which may be activated with it.
+/// Adds a job to its element, and activates the element if `activated`.
 pub(in crate::appliers) fn insert(state: &mut State, key: Key, job: Job, activated: bool) {
     if let Some(element) = state.elements.must_get_mut(job.element_instance_key) {
         element.job_key = key;
@@ -120,7 +120,7 @@ fn listener_has_run(state: &mut State, element_instance_key: Key) {
     }
 }
 
-/// The next listener of a user task may look at its transition.
+/// Lets the next listener of a user task process the current transition.
 fn listener_completed(state: &mut State, element_instance_key: Key) {
     let element = state.elements.get(element_instance_key);
     let Some(task) = element.and_then(|element| element.user_task()) else {

@@ -1,4 +1,4 @@
-//! JOB_BATCH ACTIVATED: jobs go to a worker.
+//! JOB_BATCH ACTIVATED: workers receive jobs.
 
 use skep_protocol::Key;
 use skep_protocol::intent::JobBatchIntent as Intent;

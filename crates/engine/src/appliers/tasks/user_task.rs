@@ -51,7 +51,7 @@ impl Apply<UserTaskValue> for State {
     }
 }
 
-/// Those that will look at a transition, whatever becomes of them meanwhile: before the listeners of the model, and behind.
+/// The global listeners for a transition, fixed when it begins: those before the model's listeners, and those after them.
 fn global_listeners(state: &State, to: UserTaskState) -> [Vec<ListenerJob>; 2] {
     let event = to.listener_event();
     [false, true].map(|after| match event {
@@ -60,7 +60,7 @@ fn global_listeners(state: &State, to: UserTaskState) -> [Vec<ListenerJob>; 2] {
     })
 }
 
-/// Changes a task, if it is there.
+/// Changes a task if it exists.
 pub(in crate::appliers) fn change(state: &mut State, key: Key, change: impl FnOnce(&mut UserTask)) {
     if let Some(task) = state.user_tasks.table.get_mut(key) {
         change(task);

@@ -1,4 +1,4 @@
-//! What callers may do, put together once for each and every state of the directory.
+//! A cache of callers' permissions, built once for each state of the directory.
 
 use std::sync::Arc;
 
@@ -6,20 +6,20 @@ use rustc_hash::FxHashMap;
 use skep_identity::{Directory, Grants};
 use skep_protocol::origin::{Claims, Principal};
 
-/// Callers of whom it is remembered.
+/// Maximum number of cached callers.
 const MAX_CALLERS: usize = 1_000;
 
-/// It is no state: a leader that begins puts everything together anew.
+/// A cache of permissions. It is not state: a new leader builds it again.
 #[derive(Debug, Default)]
 pub struct GrantsCache {
-    /// That of the directory.
+    /// Version of the directory.
     version: u64,
-    /// By name, with who exactly that was: two tokens of one client may say different things.
+    /// Permissions by name, with the exact claims: two tokens of one client may have different claims.
     known: FxHashMap<Arc<str>, (Claims, Arc<Grants>)>,
 }
 
 impl GrantsCache {
-    /// What a caller may do; `None`: nobody asks.
+    /// The permissions of a caller. `None`: they are not checked for this caller.
     pub fn of(&mut self, directory: &Directory, claims: &Claims) -> Option<Arc<Grants>> {
         let principal = match claims {
             Claims::Anonymous | Claims::Internal => return None,

@@ -1,5 +1,5 @@
-//! Messages, signals and conditions reach processes that the caller does not name: he must be allowed to start, or to go on with, each
-//! of them. One that he may not refuses all of it.
+//! Messages, signals and conditions reach processes that the caller does not name: the caller needs the permission to start
+//! or to continue each of them. Without it for any of them, the whole command is refused.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,8 @@ use crate::processing::{Context, expression, reject};
 const START: &[Permission] = grants![ProcessDefinition: CreateProcessInstance];
 const GO_ON: &[Permission] = grants![ProcessDefinition: UpdateProcessInstance];
 
-/// Subscriptions that are looked at for a caller who was not granted all processes: as many as one command may reach.
+/// Maximum number of subscriptions to check for a caller without permissions on all processes: as many as one command may
+/// reach.
 const MAX_LOOKED_AT: usize = 10_000;
 
 pub(super) fn check(
@@ -58,7 +59,7 @@ fn by_message(
     Ok(())
 }
 
-/// Whether a client's signal may be delivered on this partition, to which another one has sent it.
+/// Whether a client's signal, sent by another partition, may be delivered on this partition.
 pub(crate) fn signal(cx: &mut Context<'_>, tenant: &TenantId, name: &Arc<str>) -> bool {
     if !tenancy::may_signal(cx, tenant) {
         return false;
@@ -105,7 +106,7 @@ fn by_signal(
     Err(too_many(asked, "subscriptions wait for the signal"))
 }
 
-/// Of the conditions whose processes the caller may not start, none may hold.
+/// Checks that no condition holds whose process the caller may not start.
 pub(super) fn conditions(
     cx: &mut Context<'_>,
     asked: &Asked<'_>,

@@ -1,5 +1,5 @@
-//! Tenant checks of commands. Creating something for a tenant requires that the caller is assigned to it. A command on something of another
-//! tenant gets the rejection of an unknown key, with the same text.
+//! Tenant checks of commands. Creating something for a tenant requires that the caller is assigned to it. A command on
+//! another tenant's entity gets the rejection of an unknown key, with the same text.
 //!
 //! The directory gives the caller's tenants when the command is processed. If the checks are off, only the default tenant exists; data that
 //! other tenants left behind cannot be reached.
@@ -19,13 +19,13 @@ use crate::processing::deployment::delete_resource;
 use crate::processing::not_found::key_not_found;
 use crate::processing::{Context, reject};
 
-/// Whose things a caller sees.
+/// The tenants whose entities a caller sees.
 enum Seen {
-    /// Nobody asks.
+    /// Tenants are not checked.
     All,
-    /// Those of the default tenant.
+    /// The default tenant only.
     Default,
-    /// Those of the tenants that he is assigned to.
+    /// The tenants that the caller is assigned to.
     Of(Arc<Grants>),
 }
 
@@ -39,7 +39,7 @@ impl Seen {
     }
 }
 
-/// Refuses the command if it is about something of a tenant that its caller does not belong to.
+/// Refuses the command if it concerns an entity of a tenant that its caller does not belong to.
 pub(super) fn check(
     cx: &mut Context<'_>,
     command: &Command,
@@ -51,7 +51,7 @@ pub(super) fn check(
     }
     let is_foreign = |tenant: Option<TenantId>| tenant.filter(|tenant| !seen.has(tenant));
     let (foreign, kind) = match command.whose() {
-        // Jobs are asked for by `tenants`.
+        // Jobs are checked by `tenants`.
         Whose::Cluster | Whose::Each => return Ok(()),
         Whose::New => (Some(cx.tenant.clone()), RejectionType::Forbidden),
         Whose::NewOf(tenant) => (tenant.cloned(), RejectionType::Forbidden),
@@ -86,14 +86,14 @@ fn seen_by_caller(cx: &mut Context<'_>) -> Seen {
     }
 }
 
-/// The tenant of the process to whose instance a thing belongs.
+/// The tenant of the process whose instance an entity belongs to.
 fn tenant_of(cx: &mut Context<'_>, about: About) -> Option<TenantId> {
     let definition = super::definition_of(cx, about)?;
     let process = cx.state.processes.get(definition)?;
     Some(process.tenant.clone())
 }
 
-/// What a key of nothing is answered.
+/// The rejection for an unknown key.
 fn nothing(cx: &Context<'_>, command: &Command, intent: &'static str) -> Rejection {
     let mut request = Request::internal(command.clone());
     request.tenant = cx.tenant.clone();
@@ -138,10 +138,10 @@ fn not_assigned(
     )
 }
 
-/// The tenants whose jobs a worker gets that asks for those of `asked`.
+/// The tenants whose jobs a worker receives if it requests those of `asked`.
 ///
 /// # Errors
-/// It names some that the caller does not belong to.
+/// If it names tenants that the caller does not belong to.
 pub(crate) fn tenants(cx: &mut Context<'_>, asked: &Tenants) -> Result<Vec<TenantId>, Rejection> {
     let named: Vec<TenantId> = asked.iter().collect();
     if !cx.config.identity.tenant_checks {
@@ -173,7 +173,8 @@ pub(crate) fn tenants(cx: &mut Context<'_>, asked: &Tenants) -> Result<Vec<Tenan
     ))
 }
 
-/// Whether a stream that was opened for the jobs of `asked` gets one of this tenant now. `grants`: those of who has opened it.
+/// Whether a stream opened for the jobs of `asked` receives one of this tenant now. `grants`: the permissions of the
+/// stream's client.
 pub(crate) fn gets(
     config: &IdentityConfig,
     grants: Option<&Grants>,

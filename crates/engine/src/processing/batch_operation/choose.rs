@@ -12,14 +12,14 @@ use super::{not_found, parts};
 use crate::processing::{Context, Outcome, reject};
 use crate::state::{BatchOperation, BatchPhase};
 
-/// Items that are carried out under one announcement, and are one row.
+/// Items in one chunk: they share one announcement and one row.
 const CHUNK: usize = 100;
 
 pub(crate) fn add(cx: &mut Context<'_>, command: &AddBatchItems) -> Outcome {
     let key = command.batch_operation_key;
     let row = choosing(cx, key, "CREATE")?;
     if command.after != row.chosen_up_to {
-        // Two have looked for the same: those of one count.
+        // Two searches ran for the same items: only one counts.
         return Err(reject(
             RejectionType::InvalidState,
             "CREATE",
@@ -52,7 +52,7 @@ pub(crate) fn add(cx: &mut Context<'_>, command: &AddBatchItems) -> Outcome {
     Ok(Some(Response::Empty))
 }
 
-/// Nothing is done where not all that is meant is known.
+/// Fails the operation on this partition: nothing is done if the items are not completely known.
 pub(crate) fn fail(cx: &mut Context<'_>, key: Key, message: &str) -> Outcome {
     choosing(cx, key, "FAIL")?;
     let value = BatchOperationInitializationValue {

@@ -21,10 +21,10 @@ use crate::processing::bpmn::step;
 use crate::processing::{Context, Outcome};
 use crate::state::{BatchChunk, BatchPhase};
 
-/// No further item is begun while so much work of earlier commands is put off: each large instance would add to it.
+/// Amount of deferred work of earlier commands at which no further item begins: each large instance would add to it.
 pub(crate) const MAX_PUT_OFF: usize = 16;
 
-/// One turn of an operation that has something to do.
+/// Runs one turn of an operation that has something to do.
 pub(crate) fn run(cx: &mut Context<'_>, key: Key) {
     let Some(row) = cx.state.batch_operations.table.get(key) else {
         return;
@@ -70,7 +70,7 @@ fn next_item(cx: &mut Context<'_>, key: Key, value: &BatchOperationCreationValue
     true
 }
 
-/// Says of all items of a chunk that they are being carried out, once.
+/// Announces once that all items of a chunk are being carried out.
 fn announce(cx: &mut Context<'_>, key: Key, chunk_key: Key) {
     let row = cx.state.batch_operations.table.get(key);
     if row.is_none_or(|row| row.announced == chunk_key) {
@@ -128,7 +128,7 @@ fn one(
     carry_out(cx, &command)
 }
 
-/// Tokens move within what both elements are in.
+/// The modification of one item. Tokens move within the scope that both elements share.
 fn modification(process_instance_key: Key, plan: &BatchPlan) -> ModifyProcessInstance {
     let moves: &[_] = match plan {
         BatchPlan::Modify { moves } => moves,
@@ -166,7 +166,7 @@ fn migration(process_instance_key: Key, plan: &BatchPlan) -> MigrateProcessInsta
     }
 }
 
-/// A job without retries gets one: that is what its incident waits for.
+/// Resolves an incident. A job without retries gets one, because its incident waits for that.
 fn resolve(cx: &mut Context<'_>, incident_key: Key) -> Outcome {
     let incident = cx.state.incidents.get(incident_key);
     let job_key = incident.and_then(|incident| incident.job_key.some());
@@ -213,7 +213,7 @@ fn item_ends(
     cx.event(item_key, event, &value);
 }
 
-/// A chunk of an operation that has ended: its items are not carried out. False when there is none.
+/// Drops a chunk of an operation that has ended, without carrying out its items. False when there is none.
 fn put_away(cx: &mut Context<'_>, key: Key, kind: BatchOperationType) -> bool {
     let Some(chunk_key) = cx.state.batch_operations.first_chunk(key) else {
         return false;

@@ -29,8 +29,8 @@ pub(crate) fn deleted(cx: &mut Context<'_>, value: &HistoryDeletionValue) {
     cx.event(key, HistoryDeletionIntent::Deleted, value);
 }
 
-/// All that an operation was about is deleted, and now what it belonged to. A definition whose last instances still run leaves
-/// with those.
+/// Deletes the owner of the items once an operation has deleted them all. A definition with running instances is deleted
+/// after the last of them.
 pub(crate) fn follow(cx: &mut Context<'_>, value: &HistoryDeletionValue) {
     if !cx.state.processes.is_draining(value.resource_key) {
         deleted(cx, value);

@@ -13,7 +13,7 @@ use crate::processing::deployment::distribution;
 use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{BatchOperation, BatchPart, BatchPhase};
 
-/// Tells how far this partition is. What gets lost is told again with the next progress, and by [`retry`].
+/// Reports the progress of this partition. A lost report is repeated with the next progress, and by [`retry`].
 pub(crate) fn tell(cx: &mut Context<'_>, key: Key) {
     let own = cx.state.partition;
     let home = cx.config.routing.home(key);
@@ -41,7 +41,7 @@ fn part_of(row: &BatchOperation) -> BatchPart {
     }
 }
 
-/// A partition tells of its part; possibly again, and possibly late.
+/// Receives a partition's report, possibly again, and possibly late.
 pub(crate) fn told(cx: &mut Context<'_>, key: Key, partition: u32, part: &BatchPart) {
     let Some(row) = cx.state.batch_operations.get(key) else {
         return;
@@ -76,7 +76,7 @@ pub(crate) fn told(cx: &mut Context<'_>, key: Key, partition: u32, part: &BatchP
     }
 }
 
-/// None of its numbers ever goes down, so that those of a later message are not smaller.
+/// Whether the report is newer. The numbers never decrease, so those of a later report are not smaller.
 fn is_further(new: &BatchProgress, known: &BatchProgress) -> bool {
     new != known
         && new.total >= known.total
@@ -105,7 +105,7 @@ fn end(cx: &mut Context<'_>, key: Key) {
     distribution::spread(cx, distribution_key, command);
 }
 
-/// Tells once more of parts that have ended, until the operation has.
+/// Repeats the reports of parts that have ended, until the operation has.
 pub(crate) fn retry(cx: &mut Context<'_>) {
     let told: Vec<Key> = cx.state.batch_operations.told().collect();
     for key in told {

@@ -1,11 +1,11 @@
-//! Batch operations take turns. Every second turn is one of a cancellation of process instances, if there is any: who wants to stop what
-//! makes too much work does not wait until all of it is done.
+//! Batch operations take turns. Every second turn belongs to a cancellation of process instances, if there is one: whoever
+//! wants to stop excess work must not have to wait until all of it is done.
 
 use skep_protocol::Key;
 
 use crate::state::batch_operations::BatchOperations;
 
-/// Whose turn it was.
+/// The operations that had their turn last.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     cancellation: Key,
@@ -24,7 +24,7 @@ impl Turns {
         }
     }
 
-    /// It has its turn.
+    /// Records that this operation has its turn.
     pub fn begins(&mut self, key: Key, operations: &BatchOperations) {
         self.was_cancellation = operations.is_cancellation(key);
         if self.was_cancellation {

@@ -1,9 +1,9 @@
-//! The version binding of a reference to another definition, in words.
+//! Messages about the version binding of a reference to another definition.
 
 use skep_model::Binding;
 use skep_protocol::Key;
 
-/// What was looked for and is not there: goes on after `Expected WHAT '…'`.
+/// The text about a missing definition. It continues `Expected WHAT '…'`.
 pub(super) fn not_found(binding: &Binding, deployment: Key) -> String {
     match binding {
         Binding::Latest => "to be deployed, but not found".to_string(),

@@ -1,8 +1,8 @@
 //! Compensation: handlers undo completed activities.
 //!
 //! An activity that can be compensated leaves a subscription behind when it completes; so does a scope around one. An event
-//! that throws compensation triggers the subscriptions of its scope, oldest first, and a scope before its content: one step
-//! for each. Then the handlers are activated, all in the scope of the event, again one step for each; the event completes
+//! that throws compensation triggers the subscriptions of its scope, oldest first, and a scope before its content, in one
+//! step each. Then the handlers are activated, all in the scope of the event, again in one step each. The event completes
 //! when they have completed. An event in an event sub-process also compensates the scope around the event sub-process,
 //! because that is where the work was done.
 
@@ -15,8 +15,8 @@ use super::{ElementBehavior, Next, Problem, Subject, lifecycle};
 use crate::processing::Context;
 use crate::state::{Compensation, ElementState};
 
-/// Subscriptions of one instance that its end deletes by a record each. Further ones go silently: the end of an instance is
-/// one step, whatever has run in it.
+/// Maximum number of subscriptions of one instance that its end deletes with one record each. Any further ones are dropped
+/// silently: the end of an instance is one step, whatever has run in it.
 const MAX_DELETED: usize = 1000;
 
 /// The event that throws compensation.
@@ -39,7 +39,7 @@ impl ElementBehavior for CompensationEvent {
     }
 }
 
-/// The activity that a compensation event names.
+/// The activity named by a compensation event.
 fn named(element: &Element) -> Option<ElementIndex> {
     match element.kind {
         ElementKind::EndEvent(ThrowEvent::Compensation { activity })
@@ -48,11 +48,11 @@ fn named(element: &Element) -> Option<ElementIndex> {
     }
 }
 
-/// The scopes that an event compensates, beside what is inside of them.
+/// The scopes that an event compensates, in addition to their content.
 #[derive(Clone, Copy)]
 struct Roots {
     own: Key,
-    /// Around the event sub-process that the event is in; none for other events.
+    /// The scope around the event sub-process of the event; none for other events.
     around: Key,
 }
 
@@ -72,7 +72,7 @@ impl Roots {
         scope == self.own || scope == self.around
     }
 
-    /// The oldest subscription of these scopes after this one.
+    /// The oldest subscription in these scopes after this one.
     fn waiting(self, cx: &Context<'_>, after: Key) -> Option<Key> {
         let compensations = &cx.state.compensations;
         let own = compensations.waiting(self.own, after).next();
@@ -97,7 +97,8 @@ fn next_at_root(cx: &mut Context<'_>, event: &Subject, after: Key) -> Option<Key
     }
 }
 
-/// What comes after this subscription: what is inside of its activity, else the next beside it, else beside what is around it.
+/// The next subscription after this one: the first one inside its activity, else the next one in its scope, else the next
+/// one in an outer scope.
 fn next(cx: &mut Context<'_>, event: &Subject, key: Key, row: &Compensation) -> Option<Key> {
     let inside = row.activity_instance_key;
     let first = cx.state.compensations.waiting(inside, Key::NONE).next();
@@ -124,7 +125,7 @@ pub(crate) fn compensate(cx: &mut Context<'_>, thrower: Key, subscription: Key) 
     };
     let row = cx.state.compensations.get(subscription).cloned();
     let Some(row) = row.filter(|row| row.thrower_instance_key.is_none()) else {
-        // Another event was faster: with what is left, from the front.
+        // Another event came first: continue with the remaining ones, from the start.
         let next = next_at_root(cx, &event, Key::NONE);
         return go_on(cx, thrower, next);
     };
@@ -158,14 +159,14 @@ fn go_on(cx: &mut Context<'_>, thrower: Key, next: Option<Key>) {
     }
 }
 
-/// The event, as long as it waits for what it has thrown.
+/// The event, while it waits for the compensation that it has thrown.
 fn active(cx: &mut Context<'_>, thrower: Key) -> Option<Subject> {
     let row = cx.state.elements.get(thrower)?;
     let waits = row.state == ElementState::Activated;
     Subject::load(cx, thrower).filter(|_| waits)
 }
 
-/// The boundary event of the activity happens, in the scope of the event that throws.
+/// Runs the boundary event of the activity, in the scope of the throwing event.
 fn pass_boundary_event(cx: &mut Context<'_>, event: &Subject, row: &Compensation) {
     let graph = &event.process.graph;
     let activity = graph.element(ElementIndex(row.activity));
@@ -219,7 +220,7 @@ pub(crate) fn activate_handlers(cx: &mut Context<'_>, thrower: Key, handler: Key
     }
 }
 
-/// An element is about to have completed: what it leaves behind.
+/// Creates the subscription that an element leaves behind just before it has completed.
 pub(super) fn leave_behind(cx: &mut Context<'_>, el: &Subject) {
     if el.index() == ElementIndex::PROCESS {
         return delete_all(cx, el.key);
@@ -230,7 +231,7 @@ pub(super) fn leave_behind(cx: &mut Context<'_>, el: &Subject) {
     let has_inside =
         !compensations.is_empty() && compensations.waiting(el.key, Key::NONE).next().is_some();
     let is_left = handler.is_some() || has_inside;
-    // What compensates is not compensated itself.
+    // A compensation handler is not compensated itself.
     if !is_left || element.is_for_compensation {
         return;
     }
@@ -249,7 +250,7 @@ pub(super) fn leave_behind(cx: &mut Context<'_>, el: &Subject) {
     cx.event(key, Intent::Created, &value);
 }
 
-/// The process instance ends: nothing of it is compensated any more.
+/// Deletes the subscriptions of a process instance that ends.
 pub(super) fn delete_all(cx: &mut Context<'_>, instance: Key) {
     if cx.state.compensations.is_empty() {
         return;
@@ -267,7 +268,7 @@ pub(super) fn delete_all(cx: &mut Context<'_>, instance: Key) {
     }
 }
 
-/// A handler has ended: completed, or it was terminated.
+/// Handles the end of a handler, which was completed or terminated.
 pub(super) fn handler_ended(cx: &mut Context<'_>, handler: &Subject, intent: Intent) {
     let Some(key) = cx.state.compensations.of_handler(handler.key) else {
         return;
@@ -281,7 +282,7 @@ pub(super) fn handler_ended(cx: &mut Context<'_>, handler: &Subject, intent: Int
     end_event(cx, thrower);
 }
 
-/// Scopes that are compensated by what is inside of them are done with the last of it.
+/// Completes scopes that are compensated through their content, once the last of it is done.
 fn end_around(cx: &mut Context<'_>, thrower: Key, inside: Key) {
     let mut scope = inside;
     while !cx.state.compensations.goes_on(thrower, Some(scope)) {
@@ -296,7 +297,7 @@ fn end_around(cx: &mut Context<'_>, thrower: Key, inside: Key) {
     }
 }
 
-/// No handler was triggered, only scopes whose insides are compensated already: they are done, one after the other.
+/// Completes scopes one after the other if no handler was triggered, because their content is already compensated.
 fn end_scope(cx: &mut Context<'_>, thrower: Key) {
     let scope = cx.state.compensations.first_thrown(thrower);
     let row = scope.and_then(|key| Some((key, cx.state.compensations.get(key)?.value())));
@@ -307,7 +308,7 @@ fn end_scope(cx: &mut Context<'_>, thrower: Key) {
     go_on(cx, thrower, None);
 }
 
-/// The event completes when nothing that it has thrown goes on.
+/// Completes the event once everything that it has thrown is done.
 fn end_event(cx: &mut Context<'_>, thrower: Key) {
     if !cx.state.compensations.goes_on(thrower, None) && active(cx, thrower).is_some() {
         cx.steps.push(Step::Complete(thrower));

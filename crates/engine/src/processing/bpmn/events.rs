@@ -1,4 +1,4 @@
-//! Events: what is waited for, what triggers an instance, and what an instance throws.
+//! Events: subscriptions, triggers, and throwing.
 
 pub(crate) mod boundary_event;
 pub(crate) mod catching;

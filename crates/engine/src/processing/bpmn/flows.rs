@@ -11,7 +11,7 @@ use crate::processing::Context;
 use crate::state::DeployedProcess;
 use crate::state::joins::Joins;
 
-/// Takes sequence flows. Whether a token that has to wait leaves its scope at rest shows when all of them are taken.
+/// Takes sequence flows. Whether a waiting token leaves its scope at rest is only known after all of them are taken.
 pub(super) fn take_all(cx: &mut Context<'_>, el: &Subject, flows: &[ElementIndex]) {
     let mut all_go_on = true;
     for flow in flows {
@@ -22,7 +22,8 @@ pub(super) fn take_all(cx: &mut Context<'_>, el: &Subject, flows: &[ElementIndex
     }
 }
 
-/// Takes a sequence flow and, where nothing else is awaited, activates its target. `false` when the token waits or ends.
+/// Takes a sequence flow and, unless its target waits for other tokens, activates the target. `false` if the token waits or
+/// ends.
 fn take(cx: &mut Context<'_>, el: &Subject, flow: ElementIndex) -> bool {
     let ElementKind::SequenceFlow(sequence_flow) = &el.process.graph.element(flow).kind else {
         cx.broken(format_args!("element {} is no sequence flow", flow.0));
@@ -51,7 +52,7 @@ fn take(cx: &mut Context<'_>, el: &Subject, flow: ElementIndex) -> bool {
     true
 }
 
-/// A token reaches a gateway that joins it with others. `false` when it waits or ends there.
+/// Handles a token at a gateway that joins it with others. `false` if it waits or ends there.
 fn arrive(cx: &mut Context<'_>, el: &Subject, gateway: &Element, activation: Activation) -> bool {
     let (scope, flow) = (activation.scope, activation.via);
     let Some(row) = cx.state.elements.get(scope) else {
@@ -60,7 +61,7 @@ fn arrive(cx: &mut Context<'_>, el: &Subject, gateway: &Element, activation: Act
     };
     let waits = match gateway.kind {
         ElementKind::ParallelGateway => row.flows_at(activation.element) < gateway.incoming.len(),
-        // Whether more can come shows when its turn has come.
+        // Whether more tokens can come is checked when its turn has come.
         _ => false,
     };
     if row.is_ending() {
@@ -72,7 +73,7 @@ fn arrive(cx: &mut Context<'_>, el: &Subject, gateway: &Element, activation: Act
     if waits {
         return false;
     }
-    // The token is one of those that the gateway takes, however it came.
+    // The token counts among those that the gateway consumes, whichever way it came.
     cx.steps.push(Step::Activate(Activation {
         via: None,
         ..activation
@@ -80,8 +81,8 @@ fn arrive(cx: &mut Context<'_>, el: &Subject, gateway: &Element, activation: Act
     true
 }
 
-/// How many tokens the activation of an element consumes when its turn has come; `None` for a gateway that waits for more, or
-/// whose tokens are gone.
+/// Number of tokens that the activation of an element consumes when its turn has come. `None` for a gateway that waits for
+/// more, or whose tokens are gone.
 pub(super) fn tokens_for(
     cx: &mut Context<'_>,
     process: &DeployedProcess,
@@ -101,7 +102,7 @@ pub(super) fn tokens_for(
     is_ready.then_some(tokens as u32)
 }
 
-/// Something has ended in the scope of `of`: inclusive gateways may no longer have to wait for it.
+/// Rechecks the inclusive gateways of the scope after something in it has ended: they may no longer have to wait for it.
 pub(super) fn reconsider_joins(cx: &mut Context<'_>, of: &Subject) {
     let graph = &of.process.graph;
     let joins = &graph.element(of.element().parent).inclusive_joins;
@@ -117,7 +118,7 @@ pub(super) fn reconsider_joins(cx: &mut Context<'_>, of: &Subject) {
     }
 }
 
-/// The gateway looks once more whether it has all its tokens.
+/// Checks again whether the gateway has all its tokens.
 pub(crate) fn join_again(cx: &mut Context<'_>, scope: Key, gateway: u32) {
     cx.steps.push(Step::Activate(Activation {
         scope,
@@ -127,7 +128,7 @@ pub(crate) fn join_again(cx: &mut Context<'_>, scope: Key, gateway: u32) {
     }));
 }
 
-/// A token ends on a sequence flow. `of`: an element in the same scope.
+/// Deletes a token on a sequence flow. `of`: an element in the same scope.
 pub(super) fn delete(cx: &mut Context<'_>, of: &ProcessInstanceValue, flow: u32) {
     let value = ProcessInstanceValue {
         element: flow,
@@ -138,7 +139,7 @@ pub(super) fn delete(cx: &mut Context<'_>, of: &ProcessInstanceValue, flow: u32)
     cx.event(key, Intent::SequenceFlowDeleted, &value);
 }
 
-/// One of the joining gateways has a token on each of its flows: it is about to be activated.
+/// Whether a joining gateway has a token on each of its flows and so is about to be activated.
 pub(super) fn one_is_complete(graph: &Process, joins: &Joins) -> bool {
     joins.gateways().any(|gateway| {
         let element = graph.element(ElementIndex(gateway));
@@ -146,8 +147,8 @@ pub(super) fn one_is_complete(graph: &Process, joins: &Joins) -> bool {
     })
 }
 
-/// What becomes of a scope whose elements follow sequence flows, and in which nothing is active any more: it is done, unless
-/// tokens wait at joins that nothing can bring the missing ones to.
+/// The outcome for a scope with sequence flows in which nothing is active any more: it is done, unless tokens wait at joins
+/// whose missing tokens can never arrive.
 pub(super) fn at_rest(cx: &mut Context<'_>, scope: &Subject) -> Rest {
     let row = cx.state.elements.get(scope.key);
     let extra = row.and_then(|row| row.extra.as_ref());
@@ -159,7 +160,7 @@ pub(super) fn at_rest(cx: &mut Context<'_>, scope: &Subject) -> Rest {
     if one_is_complete(graph, &extra.joins) {
         return Rest::Waits;
     }
-    // Nothing else can come: an inclusive gateway goes on with what it has.
+    // No other token can come: an inclusive gateway proceeds with the tokens it has.
     if let Some(gateway) = inclusive_gateway::first_at_rest(cx, graph, scope.key) {
         join_again(cx, scope.key, gateway);
         return Rest::Waits;

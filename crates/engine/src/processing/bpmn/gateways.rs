@@ -1,4 +1,4 @@
-//! Gateways: which sequence flows an instance goes on by.
+//! Gateways: the choice of the sequence flows on which an instance continues.
 
 pub(crate) mod event_based_gateway;
 pub(crate) mod exclusive_gateway;

@@ -1,5 +1,5 @@
-//! Incidents of elements: raised where an element cannot go on, closed when the element ends. `incident_commands.rs` has
-//! the commands of clients.
+//! Incidents of elements: raised when an element cannot continue, closed when the element ends. Client commands are in
+//! `incident_commands.rs`.
 
 use skep_protocol::Key;
 use skep_protocol::intent::IncidentIntent;
@@ -8,7 +8,7 @@ use skep_protocol::value::IncidentValue;
 use super::{Problem, Subject};
 use crate::processing::Context;
 
-/// The element cannot go on until somebody resolves the incident.
+/// Raises an incident: the element cannot continue until someone resolves it.
 pub(crate) fn raise(cx: &mut Context<'_>, el: &Subject, problem: Problem) {
     raise_for_job(cx, el, problem, Key::NONE);
 }

@@ -23,12 +23,13 @@ use crate::remote::Variables;
 use crate::state::ElementState;
 
 /// Creates the element instance. `None` when its flow scope is gone or ending, or when an earlier activation of the same
-/// join has consumed the tokens; the scope has then been told.
+/// join has consumed the tokens. The scope has then been notified.
 pub(crate) fn activating(cx: &mut Context<'_>, activation: &Activation) -> Option<Subject> {
     create(cx, activation, Key::NONE, None)
 }
 
-/// The same for what a trigger has brought about: if it has interrupted the scope, it goes on in it, and nothing else does.
+/// Like [`activating`], for the target of a trigger: if the trigger has interrupted the scope, only its target is still
+/// activated.
 pub(crate) fn activating_by(
     cx: &mut Context<'_>,
     activation: &Activation,
@@ -37,7 +38,7 @@ pub(crate) fn activating_by(
     create(cx, activation, trigger, None)
 }
 
-/// As [`activating`], under a key that was taken for it.
+/// Like [`activating`], with a key reserved for the instance.
 pub(crate) fn activating_as(
     cx: &mut Context<'_>,
     activation: &Activation,
@@ -63,7 +64,7 @@ fn create(
     let state = scope.state;
     let process = subject::definition_of(cx, &value)?;
     let is_open = state == ElementState::Activated && !is_ending;
-    // A join that is ready no more: an earlier activation has consumed the tokens.
+    // The join is no longer ready if an earlier activation has consumed the tokens.
     let tokens = match activation.consumed_flows {
         0 => Some(0),
         count => flows::tokens_for(cx, &process, activation, count),
@@ -86,15 +87,15 @@ fn create(
     })
 }
 
-/// A boundary event has the variables of its trigger as its own; what they lead to is decided when it completes.
+/// Makes the variables of a trigger local to its boundary event. Where they go is decided when it completes.
 pub(crate) fn accept(cx: &mut Context<'_>, el: &Subject, variables: &Variables) {
     for (name, value) in variables {
         variable::set_local(cx, el.key, name, value);
     }
 }
 
-/// Applies input mappings, runs the start listeners, and lets the behaviour start. Also the way to go on after a listener, and
-/// to try again after an incident.
+/// Applies input mappings, runs the start listeners, and starts the behavior. Also used to continue after a listener, and
+/// to retry after an incident.
 pub(crate) fn activate(cx: &mut Context<'_>, el: &Subject) {
     match begin(cx, el) {
         Ok(Next::Wait) => {}
@@ -116,7 +117,7 @@ fn begin(cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
     behavior_of(&element.kind).activate(cx, el)
 }
 
-/// What an element has before it begins: what its scope gives it, and its input mappings.
+/// Prepares an element before it begins: with what its scope provides, and with its input mappings.
 fn prepare(cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
     container::child_activating(cx, el)?;
     behavior_of(&el.element().kind).prepare(cx, el)?;
@@ -126,7 +127,7 @@ fn prepare(cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
     mappings::apply_inputs(cx, el)
 }
 
-/// The incident that held the element up is resolved: it goes on where it stopped.
+/// Continues an element where it stopped, after its incident is resolved.
 pub(crate) fn resume(cx: &mut Context<'_>, el: &Subject) {
     let Some(row) = cx.state.elements.get(el.key) else {
         return cx.broken(format_args!("{}, which has an incident, is gone", el.key));
@@ -139,7 +140,7 @@ pub(crate) fn resume(cx: &mut Context<'_>, el: &Subject) {
     }
 }
 
-/// The behaviour has evaluated all that can fail.
+/// Activates the element once the behavior has evaluated everything that can fail.
 pub(crate) fn activated(cx: &mut Context<'_>, el: &Subject) {
     cx.event(el.key, Intent::ElementActivated, &el.value);
 }
@@ -150,20 +151,20 @@ pub(crate) fn complete(cx: &mut Context<'_>, key: Key) {
     }
 }
 
-/// The element has what it waited for, and takes over the variables that come with it. It leaves by all its sequence flows,
-/// or by these.
+/// Completes an element that has what it waited for, with the variables that came with it. It leaves through all its
+/// sequence flows, or through these.
 pub(crate) fn complete_with(
     cx: &mut Context<'_>,
     el: &Subject,
     variables: &[(Arc<str>, JsonText)],
     into: Option<Flows>,
 ) {
-    // One that was interrupted ends by what interrupted it.
+    // An interrupted element is ended by the interrupting event.
     let row = cx.state.elements.get(el.key);
     if row.is_none_or(|row| row.state != ElementState::Activated || row.is_interrupted()) {
         return;
     }
-    // A scope in which something goes on again since its end was queued completes later.
+    // A scope with new activity since its completion was queued completes later.
     let goes_on = row.is_some_and(|row| row.active_children > 0 || row.goes_on());
     if goes_on && behavior_of(&el.element().kind).as_container().is_some() {
         return;
@@ -180,7 +181,7 @@ pub(crate) fn complete_with(
     finish(cx, el, into);
 }
 
-/// The second half of completion. Also the way to go on after a listener, and to try again after an incident.
+/// The second half of completion. Also used to continue after a listener, and to retry after an incident.
 pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<Flows>) {
     let (handed_on, verdict) = match conclude(cx, el) {
         Ok(Some(concluded)) => concluded,
@@ -202,7 +203,7 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<Flows>) {
     if ends_instance(cx, el) {
         cx.steps
             .push(Step::Terminate(el.value.process_instance_key));
-        // One that is terminated already waits for its last child.
+        // A terminating scope waits for its last child.
         let scope = cx.state.elements.get(el.flow_scope());
         if scope.is_some_and(|scope| scope.state == ElementState::Terminating) {
             container::child_ended(cx, el.flow_scope());
@@ -221,8 +222,8 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<Flows>) {
     flows::reconsider_joins(cx, el);
 }
 
-/// All of the completion that can fail: output mappings, end listeners, what the behaviour hands on, what the scope makes of it.
-/// `None` while a listener runs.
+/// Everything in the completion that can fail: output mappings, end listeners, the behavior's result, and the scope's
+/// reaction. `None` while a listener runs.
 fn conclude(cx: &mut Context<'_>, el: &Subject) -> Result<Option<(Variables, Verdict)>, Problem> {
     let element = el.element();
     let behavior = behavior_of(&element.kind);
@@ -242,7 +243,7 @@ fn conclude(cx: &mut Context<'_>, el: &Subject) -> Result<Option<(Variables, Ver
     Ok(Some((handed_on, verdict)))
 }
 
-/// The creation asked to terminate the instance after this element.
+/// Whether the creation requested the termination of the instance after this element.
 fn ends_instance(cx: &mut Context<'_>, el: &Subject) -> bool {
     let process = cx.state.elements.get(el.value.process_instance_key);
     let asked = process
@@ -268,7 +269,7 @@ pub(crate) fn terminate(cx: &mut Context<'_>, key: Key) {
         return;
     };
     if row.state == ElementState::Terminating {
-        // Where the engine failed steps were left out: those inside are told once more.
+        // Where the engine failed, steps were skipped: terminate the content again.
         if !cx.state.banned.is_empty() {
             terminate_inner(cx, &el);
         }
@@ -278,7 +279,7 @@ pub(crate) fn terminate(cx: &mut Context<'_>, key: Key) {
     terminate_inner(cx, &el);
 }
 
-/// What belongs to the element alone ends: its job, what it waits for, its incidents.
+/// Begins the termination: ends the element's own job, subscriptions and incidents.
 pub(super) fn terminating(cx: &mut Context<'_>, el: &Subject) {
     let Some(row) = cx.state.elements.get(el.key) else {
         return;
@@ -298,7 +299,7 @@ pub(super) fn terminating(cx: &mut Context<'_>, el: &Subject) {
     }
 }
 
-/// The element ends once what it waits for (children, the called instance) has.
+/// Ends the element once its children or its called instance have ended.
 fn terminate_inner(cx: &mut Context<'_>, el: &Subject) {
     match behavior_of(&el.element().kind).terminate(cx, el) {
         Ending::Now => terminated(cx, el.key),
@@ -306,7 +307,7 @@ fn terminate_inner(cx: &mut Context<'_>, el: &Subject) {
     }
 }
 
-/// What the element waited for has ended: it goes too, and with it the scopes that were waiting for nothing else.
+/// Ends an element whose children or called instance have ended, and with it the scopes that waited for nothing else.
 pub(crate) fn terminated(cx: &mut Context<'_>, key: Key) {
     let mut next = Some(key);
     while let Some(key) = next {
@@ -314,7 +315,8 @@ pub(crate) fn terminated(cx: &mut Context<'_>, key: Key) {
     }
 }
 
-/// Ends one element, and lets what interrupted it go on. Returns the scope around if that was the last it waited for.
+/// Ends one element, and lets what interrupted it continue. Returns the scope around it if that waited only for this
+/// element.
 fn terminate_one(cx: &mut Context<'_>, key: Key) -> Option<Key> {
     let el = Subject::load(cx, key)?;
     let row = cx.state.elements.get(key)?;
@@ -322,7 +324,7 @@ fn terminate_one(cx: &mut Context<'_>, key: Key) -> Option<Key> {
         return None;
     }
     end(cx, &el);
-    // The process has a call activity around it, if it was called.
+    // A called process is inside its call activity.
     let around = around(&el);
     let row = cx.state.elements.get(around);
     let was_last =
@@ -335,7 +337,7 @@ fn terminate_one(cx: &mut Context<'_>, key: Key) -> Option<Key> {
     None
 }
 
-/// What the element is in: for a process, the call activity that has called it.
+/// The scope around the element: for a process, its call activity.
 pub(super) fn around(el: &Subject) -> Key {
     match el.index() {
         ElementIndex::PROCESS => el.value.parent_element_instance_key,
@@ -343,7 +345,7 @@ pub(super) fn around(el: &Subject) -> Key {
     }
 }
 
-/// Ends one element, and lets what interrupted it go on. What is around it does not know yet.
+/// Ends one element, and lets what interrupted it continue. The scope around it is not notified yet.
 pub(super) fn end(cx: &mut Context<'_>, el: &Subject) {
     let Some(row) = cx.state.elements.get(el.key) else {
         return;

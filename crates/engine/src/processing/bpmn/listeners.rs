@@ -15,12 +15,12 @@ use crate::processing::job::create;
 use crate::processing::{Context, variable};
 use crate::state::ElementState;
 
-/// Whether no listener of the element's present phase has run: what comes before them is still to do.
+/// Whether no listener of the element's current phase has run, so that the work before them is still to be done.
 pub(super) fn none_has_run(cx: &mut Context<'_>, el: &Subject, all: &[ListenerDefinition]) -> bool {
     all.is_empty() || how_many_ran(cx, el.key) == 0
 }
 
-/// Creates the job of the listener whose turn it is. False when all have run.
+/// Creates the job of the next listener. False when all have run.
 pub(super) fn run_next(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -47,8 +47,8 @@ fn how_many_ran(cx: &mut Context<'_>, key: Key) -> usize {
     extra.map_or(0, |extra| extra.listeners_run as usize)
 }
 
-/// A listener's job is completed: its variables are the element's own, or, at the end, go to the scope around; then the next
-/// listener has its turn, or the element goes on.
+/// Handles a listener's completed job. Its variables become local to the element or, at the end, go to the scope around it.
+/// Then the next listener runs, or the element continues.
 pub(crate) fn completed(cx: &mut Context<'_>, el: &Subject, variables: &[(Arc<str>, JsonText)]) {
     let Some(row) = cx.state.elements.get(el.key) else {
         return cx.broken(format_args!(

@@ -8,7 +8,7 @@ use skep_protocol::{Document, Key};
 use super::{Problem, Subject};
 use crate::processing::{Context, Named, expression, variable};
 
-/// Creates local variables of the element. A later mapping sees the results of those before it.
+/// Creates local variables of the element. A mapping sees the results of earlier ones.
 pub(super) fn apply_inputs(cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
     let results = evaluate(cx, &el.element().inputs, el.key, Parts::OfNothing)?;
     for (name, value) in results.entries() {
@@ -28,12 +28,12 @@ pub(super) fn apply_outputs(cx: &mut Context<'_>, el: &Subject) -> Result<(), Pr
     Ok(())
 }
 
-/// Where the parts of an object are set.
+/// The object in which a mapping sets its members.
 #[derive(Clone, Copy)]
 enum Parts {
-    /// In a new object.
+    /// A new object.
     OfNothing,
-    /// In the object that the variable is, if it is one.
+    /// The variable's current object, if it has one.
     OfExisting,
 }
 
@@ -60,10 +60,10 @@ fn evaluate(
         };
         let before = evaluation.bytes;
         let value = evaluation.value(cx, mapping, base)?;
-        // The parts of an object are in its text, with what else it holds.
+        // The object's text contains its members, in addition to what else it holds.
         evaluation.bytes = before;
         evaluation.count(name, value.len())?;
-        // Wrapped into one more object with each mapping, a value would soon be one that no expression reads.
+        // If each mapping nested it in one more object, the value would soon be too deep for any expression to read.
         readable(name, &value).map_err(|why| {
             let message = format!("The mapping to '{name}' would set what cannot be read: {why}.");
             Problem::new(ErrorType::IoMappingError, message)
@@ -78,12 +78,12 @@ struct Evaluation {
     results: Named,
     /// Bytes of the values so far.
     bytes: usize,
-    /// The results of one element's mappings are written in one step, which must fit into a batch.
+    /// Maximum bytes: the results of one element's mappings are written in one step, which must fit into a batch.
     most: usize,
 }
 
 impl Evaluation {
-    /// What a mapping gives; the depth of the recursion is bounded by that of target paths.
+    /// Evaluates a mapping. The recursion is no deeper than the target path.
     fn value(
         &mut self,
         cx: &mut Context<'_>,
@@ -95,14 +95,14 @@ impl Evaluation {
             MappingSource::Expression(source) => {
                 let result = expression::evaluate(cx, source, self.scope, &self.results)
                     .map_err(|message| Problem::new(ErrorType::IoMappingError, message))?;
-                // What does not fit is not written out first.
+                // A value that does not fit is not written out first.
                 let room = self.most.saturating_sub(self.bytes);
                 let json = result.value.to_json_within(room as u64);
                 let json = json.ok_or_else(|| self.too_large(&mapping.target))?;
                 self.count(&mapping.target, json.len())?;
                 Ok(json.into())
             }
-            // What is no object is replaced by one. Other members keep their place and their text.
+            // A value that is not an object is replaced by one. Other members keep their position and text.
             MappingSource::Object(inner) => {
                 let existing = base.and_then(|text| Document::parse(&text).ok());
                 let mut members: Named = existing.unwrap_or_default().into_entries().collect();

@@ -2,8 +2,8 @@
 //! terminate, then the instance is modified, and the elements are activated.
 //!
 //! The remaining work is a row ([`crate::state::Modification`]), so other commands get their turn however large it is.
-//! Unlike a cancellation, a modification knows when the elements that it terminates have ended: it asks nothing in them,
-//! and they end from the inside out.
+//! Unlike a cancellation, a modification controls when the elements that it terminates end: no listeners run in them, and
+//! they end from the inside out.
 
 use std::sync::Arc;
 
@@ -26,9 +26,9 @@ pub(crate) fn is_open(scope: &ElementInstance) -> bool {
     scope.state == ElementState::Activated && !scope.is_ending()
 }
 
-/// Carries out the next instruction: elements to activate come first, then those to terminate, and then it is done.
+/// Carries out the next instruction: first the elements to activate, then those to terminate.
 pub(super) fn carry_out(cx: &mut Context<'_>, instance: Key, next: u32) {
-    // The instance has ended meanwhile.
+    // The instance has ended in the meantime.
     let Some(row) = cx.state.modifications.get(instance) else {
         return;
     };
@@ -52,7 +52,7 @@ pub(super) fn carry_out(cx: &mut Context<'_>, instance: Key, next: u32) {
     }
 }
 
-/// Makes the scopes around an element to activate, and has its activation wait in the innermost one.
+/// Creates the scopes around an element to activate, and stores its activation in the innermost one.
 fn prepare(cx: &mut Context<'_>, instance: Key, instruction: &ActivateInstruction) {
     let (trigger, scopes) = make_scopes(cx, instance, instruction).unwrap_or_default();
     let row = cx.state.elements.get(instance);
@@ -82,8 +82,8 @@ fn variables_for<'a>(instruction: &'a ActivateInstruction, id: &str) -> Variable
     for_it.flat_map(|all| &all.variables).collect()
 }
 
-/// Returns the trigger of the element, and the scopes around it from the innermost to the process. `None` when the scope that
-/// was chosen is there no more.
+/// Returns the trigger of the element, and the scopes around it from the innermost to the process. `None` when the chosen
+/// scope no longer exists.
 fn make_scopes(
     cx: &mut Context<'_>,
     instance: Key,
@@ -102,7 +102,7 @@ fn make_scopes(
         innermost = scope_within(cx, instance, &innermost, element, instruction)?;
         let row = cx.state.elements.get(innermost.key)?;
         if row.state != ElementState::Activated {
-            // It has an incident. Those deeper inside are made when it is resolved; they see their variables here.
+            // It has an incident. The scopes inside it are created when that is resolved; they see their variables here.
             for inner in start_instructions::path(graph, innermost.index(), target) {
                 let variables = variables_for(instruction, &graph.element(inner).id);
                 set_all(cx, innermost.key, &variables);
@@ -123,7 +123,7 @@ fn make_scopes(
     Some((trigger, scopes))
 }
 
-/// Sets the variables for the scopes that are there already, the outermost first.
+/// Sets the variables of existing scopes, outermost first.
 fn set_variables(cx: &mut Context<'_>, scope: &Subject, instruction: &ActivateInstruction) {
     if instruction.variable_instructions.is_empty() {
         return;
@@ -134,7 +134,7 @@ fn set_variables(cx: &mut Context<'_>, scope: &Subject, instruction: &ActivateIn
         scopes.push((at, row.element));
         at = row.flow_scope_key;
     }
-    // A multi-instance body and what is repeated in it share their id: the inner one is meant.
+    // A multi-instance body and its activity share their id: the inner one is meant.
     let mut seen: Vec<&str> = Vec::new();
     let mut meant = Vec::new();
     for (key, element) in scopes {
@@ -160,7 +160,7 @@ fn set_all(cx: &mut Context<'_>, scope: Key, variables: &Variables<'_>) {
     }
 }
 
-/// The instance of `element` in the scope `outer`: a new one, or that of an earlier instruction.
+/// The instance of `element` in the scope `outer`: a new one, or the one created by an earlier instruction.
 fn scope_within(
     cx: &mut Context<'_>,
     instance: Key,
@@ -181,13 +181,14 @@ fn scope_within(
     start_instructions::make_scope(cx, outer, element, &variables)
 }
 
-/// What a terminate instruction names, and all that is in it, the newest first: each is told, and goes once what is in it has.
+/// Begins the termination of the instruction's element instance and of everything in it, newest first. Each ends once its
+/// content has ended.
 pub(super) fn terminate(cx: &mut Context<'_>, instance: Key, next: u32, at: Key) {
     let Some(top) = top_of(cx, instance, next) else {
         return;
     };
     let Some(el) = Subject::load(cx, at) else {
-        // It has ended meanwhile. Begun anew, it goes past those that were told before.
+        // It has ended in the meantime. Starting over skips those that are already terminating.
         let step = match cx.state.elements.get(top) {
             Some(_) if at != top => Step::ModifyTerminate {
                 instance,
@@ -213,7 +214,7 @@ pub(super) fn terminate(cx: &mut Context<'_>, instance: Key, next: u32, at: Key)
     cx.steps.again(step);
 }
 
-/// The element instance that the terminate instruction names.
+/// The element instance named by the terminate instruction.
 fn top_of(cx: &mut Context<'_>, instance: Key, next: u32) -> Option<Key> {
     let value = &cx.state.modifications.get(instance)?.value;
     let place = (next as usize).checked_sub(value.activate_instructions.len())?;
@@ -221,11 +222,11 @@ fn top_of(cx: &mut Context<'_>, instance: Key, next: u32) -> Option<Key> {
     Some(instruction.element_instance_key)
 }
 
-/// The element terminates without asking any listener.
+/// Begins the termination of the element without running listeners.
 fn tell(cx: &mut Context<'_>, el: &Subject) {
     let row = cx.state.elements.get(el.key);
     if row.is_none_or(|row| row.state == ElementState::Terminating) {
-        // Its listeners are no longer waited for.
+        // Its listeners are no longer awaited.
         incidents::resolve_all(cx, el.key);
     } else {
         lifecycle::terminating(cx, el);
@@ -233,14 +234,14 @@ fn tell(cx: &mut Context<'_>, el: &Subject) {
     behavior_of(&el.element().kind).terminate_at_once(cx, el);
 }
 
-/// What is inside of an element instance: its children, or the instance that it has called.
+/// The content of an element instance: its children, or the instance that it has called.
 fn inside(row: &ElementInstance, child: Key) -> Option<Key> {
     let called = row.extra.as_ref();
     let called = called.and_then(|extra| extra.called_instance.some());
     child.some().or(called)
 }
 
-/// Who is told after `at`: what is in it, else what is older.
+/// The next element instance to terminate after `at`: its content, else an older one.
 fn told_next(cx: &mut Context<'_>, top: Key, at: Key) -> Option<Key> {
     let row = cx.state.elements.get(at)?;
     if let Some(inner) = inside(row, row.first_child)
@@ -259,7 +260,7 @@ fn told_next(cx: &mut Context<'_>, top: Key, at: Key) -> Option<Key> {
     None
 }
 
-/// The oldest of what is deepest in `at` ends, and then the next, until nothing is left.
+/// Ends the oldest of the innermost instances in `at`, then the next one, until nothing is left.
 pub(super) fn terminated(cx: &mut Context<'_>, instance: Key, next: u32, at: Key) {
     let Some(top) = top_of(cx, instance, next) else {
         return;
@@ -306,7 +307,7 @@ fn deepest(cx: &mut Context<'_>, from: Key) -> Option<Subject> {
     }
 }
 
-/// `el` has been terminated: the scopes around it in which nothing is left go with it.
+/// Ends the scopes around `el`, which was terminated, that have become empty.
 fn leave(cx: &mut Context<'_>, instance: Key, mut el: Subject) {
     let scope = loop {
         let scope = el.flow_scope();
@@ -320,25 +321,25 @@ fn leave(cx: &mut Context<'_>, instance: Key, mut el: Subject) {
         lifecycle::end(cx, &outer);
         el = outer;
     };
-    // That of the process is looked at when all is carried out.
+    // The process is checked when everything is done.
     if scope != instance {
         container::child_ended(cx, scope);
     }
     flows::reconsider_joins(cx, &el);
 }
 
-/// Nothing is in the scope, and nothing is about to be.
+/// Whether nothing is in the scope, and nothing is about to be.
 fn is_empty(cx: &mut Context<'_>, scope: Key) -> bool {
     let row = cx.state.elements.get(scope);
     row.is_some_and(|row| has_nothing_else(row, 0))
 }
 
-/// Nothing but so many children is in the scope, and it was not about to end by itself.
+/// Whether this many children are all that is in the scope, and it was not about to end by itself.
 pub(crate) fn has_nothing_else(row: &ElementInstance, children: u32) -> bool {
     row.active_children == children && row.active_flows == 0 && !row.has_triggers() && is_open(row)
 }
 
-/// All instructions are carried out. An instance in which nothing is left has ended.
+/// Finishes after all instructions. An instance in which nothing is left ends.
 fn finish(cx: &mut Context<'_>, instance: Key) {
     let Some(row) = cx.state.modifications.get(instance) else {
         return;
@@ -348,7 +349,7 @@ fn finish(cx: &mut Context<'_>, instance: Key) {
         return;
     };
     let row = cx.state.elements.get(instance);
-    // It was named itself, or is cancelled meanwhile: then the last that ends in it ends it.
+    // It was named itself, or has been cancelled meanwhile: then its last content ends it.
     let is_told =
         row.is_some_and(|row| row.state == ElementState::Terminating && row.active_children == 0);
     let was_called = el.value.parent_element_instance_key.some().is_some();
@@ -360,7 +361,7 @@ fn finish(cx: &mut Context<'_>, instance: Key) {
     }
     cx.event(instance, Intent::Modified, &value);
     for trigger in triggers {
-        // What waits in a scope with an incident goes on when that is resolved.
+        // Activations in a scope with an incident continue when the incident is resolved.
         let scope = cx.state.triggers.get(trigger).map(|row| row.flow_scope_key);
         let scope = scope.and_then(|key| cx.state.elements.get(key));
         if scope.is_some_and(|row| row.state == ElementState::Activated) {

@@ -1,4 +1,4 @@
-//! Start subscriptions, undefined and manual tasks: elements that never wait.
+//! Pass-through elements, such as undefined and manual tasks: they never wait.
 
 use super::{ElementBehavior, Next, Problem, Subject, lifecycle};
 use crate::processing::Context;

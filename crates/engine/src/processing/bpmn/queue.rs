@@ -1,7 +1,7 @@
 //! The steps of one command, and the budget of its turn.
 //!
-//! Steps are taken in the order in which they were queued. When the budget is spent, the remaining steps become a row
-//! ([`crate::state::Continuations`]) and run in a later batch, after other commands had their turn.
+//! Steps run in the order in which they were queued. When the budget is spent, the remaining steps become a row
+//! ([`crate::state::Continuations`]) and run in a later batch, after other commands have had their turn.
 
 use std::collections::VecDeque;
 
@@ -15,15 +15,15 @@ use crate::processing::Context;
 use crate::processing::conditions::Changes;
 use crate::state::State;
 
-/// What one turn may cost: about 2 ms of a partition's time, unless a single step costs more.
+/// Budget of one turn: about 2 ms of a partition's time, unless a single step costs more.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     steps: u32,
-    /// The turn ends once the batch is as large as this.
+    /// The turn ends once the batch has reached this size.
     batch_bytes: usize,
-    /// Steps of expressions (see `skep_feel`).
+    /// Evaluation steps left (see `skep_feel`).
     evaluation: u64,
-    /// Those that the step which is being carried out has taken: all its expressions share what one may take.
+    /// Evaluation steps taken by the current step: all its expressions share the limit of one.
     evaluated: u64,
     time: Option<Deadline>,
 }
@@ -34,17 +34,17 @@ struct Deadline {
     at: u64,
 }
 
-/// Bytes of records of one turn; a single step may exceed it by what one element may write.
+/// Bytes of records in one turn. A single step may exceed it by what one element may write.
 const BYTES: usize = 1 << 20;
-/// Evaluation steps of one turn, about 2 ms. The expressions of one element may take more (together as much as one of them
-/// may), and are the last ones of their turn then.
+/// Evaluation steps of one turn, about 2 ms. The expressions of one element may take more (together at most the limit of
+/// one expression); they are then the last ones of their turn.
 const EVALUATION: u64 = 2_000_000 / Limits::STEP_NANOS;
 
 /// The clock is read after this many steps.
 const STEPS_PER_LOOK: u32 = 8;
 
 impl Budget {
-    /// The budget of a turn whose batch has `batch_bytes` already.
+    /// Creates the budget of a turn whose batch already has `batch_bytes`.
     pub fn new(steps: u32, batch_bytes: usize, time: Option<TurnTime>) -> Budget {
         Budget {
             steps,
@@ -70,7 +70,7 @@ impl Budget {
     pub fn take_step(&mut self) {
         self.steps = self.steps.saturating_sub(1);
         self.evaluated = 0;
-        // Most steps take microseconds: reading the clock at each would be felt.
+        // Most steps take microseconds: reading the clock at each of them would be noticeable.
         if self.steps.is_multiple_of(STEPS_PER_LOOK)
             && let Some(deadline) = self.time
             && (deadline.clock)() >= deadline.at
@@ -84,7 +84,7 @@ impl Budget {
         self.evaluated
     }
 
-    /// Text that was gone through: a byte takes about a nanosecond. It is not the doing of an expression.
+    /// Charges for processed text: about a nanosecond per byte. It does not count as evaluation of an expression.
     pub fn take_bytes(&mut self, bytes: usize) {
         let steps = bytes as u64 / Limits::STEP_NANOS;
         self.evaluation = self.evaluation.saturating_sub(steps);
@@ -96,20 +96,21 @@ impl Budget {
     }
 }
 
-/// The queue: first the rest of a continuation that is carried on, if one is, then what this turn has queued.
+/// The queue: first the rest of the continuation being resumed, if any, then the steps queued in this turn.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     queue: VecDeque<QueuedStep>,
     resumed: Option<Resumed>,
-    /// Of the step that is being carried out; those that it queues are one further from the last wait state.
+    /// Chain length of the current step; the steps that it queues are one further from the last wait state.
     chain: u32,
-    /// Too many steps waited once: those that are left are put off, or they would double for ever just below the limit.
+    /// Too many steps were waiting at some point: the remaining ones are deferred, or they would keep doubling just below
+    /// the limit.
     runaway: bool,
-    /// Variables that the present step has set where conditions listen.
+    /// Variables set by the current step in scopes with listening conditions.
     pub changes: Changes,
 }
 
-/// Steps that may wait at a time for one command; a loop that doubles its tokens in every round reaches it.
+/// Maximum number of waiting steps of one command. A loop that doubles its tokens in every round reaches it.
 pub(crate) const MAX_WAITING: usize = 100_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -123,17 +124,17 @@ impl Steps {
         self.push_at(step, self.chain);
     }
 
-    /// The step that is being carried out goes on: what comes of it is no further from the last wait state.
+    /// Requeues the current step: its results are no further from the last wait state.
     pub fn again(&mut self, step: Step) {
         self.push_at(step, self.chain.saturating_sub(1));
     }
 
-    /// Queues a step that is so far from the last wait state.
+    /// Queues a step at this distance from the last wait state.
     pub fn push_at(&mut self, step: Step, chain: u32) {
         self.queue.push_back(QueuedStep { step, chain });
     }
 
-    /// Queues steps before those behind `place`, as if they had been queued then.
+    /// Queues steps before those after `place`, as if they had been queued then.
     pub fn insert_at(&mut self, place: usize, steps: &[Step]) {
         let chain = self.chain;
         for (offset, step) in steps.iter().enumerate() {
@@ -143,7 +144,7 @@ impl Steps {
         }
     }
 
-    /// How many steps this turn has queued that are not carried out.
+    /// Number of steps queued in this turn that have not run yet.
     pub fn len(&self) -> usize {
         self.queue.len()
     }
@@ -153,18 +154,18 @@ impl Steps {
         self.chain
     }
 
-    /// Nothing was queued and nothing is carried on.
+    /// Whether nothing is queued and no continuation is being resumed.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.resumed.is_none()
     }
 
-    /// The next step comes from this continuation.
+    /// Resumes this continuation: the next step comes from it.
     pub fn resume(&mut self, key: Key, state: &mut State) {
         self.resumed = Some(Resumed { key, taken: 0 });
         self.runaway = state.continuations.is_runaway(key);
     }
 
-    /// Too many steps wait, those of the continuation that is carried on included, or did so since it began.
+    /// Whether too many steps wait, including those of the resumed continuation, or did so since it began.
     pub fn is_runaway(&mut self, state: &mut State) -> bool {
         self.runaway |= self.waiting(state) >= MAX_WAITING;
         self.runaway
@@ -190,13 +191,13 @@ impl Steps {
         Some(next)
     }
 
-    /// No step is being carried out.
+    /// Marks that no step is running.
     pub fn end_chain(&mut self) {
         self.chain = 0;
     }
 }
 
-/// Stores the steps that are left, if any. Called once, at the end of a turn.
+/// Stores the remaining steps, if any. Called once, at the end of a turn.
 pub(crate) fn suspend(cx: &mut Context<'_>) {
     let steps: Vec<QueuedStep> = cx.steps.queue.drain(..).collect();
     let runaway = std::mem::take(&mut cx.steps.runaway);

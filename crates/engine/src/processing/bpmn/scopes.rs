@@ -1,4 +1,4 @@
-//! Scopes: elements with children of their own, and the processes that they call.
+//! Scopes: elements with children, and the processes that they call.
 
 pub(crate) mod ad_hoc_sub_process;
 pub(crate) mod call_activity;

@@ -15,7 +15,7 @@ use crate::processing::{Context, variable};
 use crate::remote::Variables;
 use crate::state::ElementState;
 
-/// Why an instance cannot start at this element, or its index.
+/// The index of the element to start at, or the reason why an instance cannot start there.
 pub(crate) fn check(process: &Process, id: &str) -> Result<ElementIndex, String> {
     let index = process.find(id).ok_or_else(|| {
         format!(
@@ -32,7 +32,7 @@ pub(crate) fn check(process: &Process, id: &str) -> Result<ElementIndex, String>
     }
 }
 
-/// What an element is that cannot be activated because somebody says so; `None` for all others.
+/// Describes an element that must not be activated by an instruction. `None` for all others.
 pub(crate) fn why_not_chosen(process: &Process, index: ElementIndex) -> Option<&'static str> {
     let element = process.element(index);
     Some(match element.kind {
@@ -51,7 +51,7 @@ pub(crate) fn why_not_chosen(process: &Process, index: ElementIndex) -> Option<&
     })
 }
 
-/// The element is inside of a multi-instance body: which of its instances would be meant?
+/// Whether the element is inside a multi-instance body, so that its inner instance would be ambiguous.
 fn is_repeated(process: &Process, element: ElementIndex) -> bool {
     let mut scope = process.element(element).parent;
     while scope != ElementIndex::PROCESS {
@@ -64,10 +64,10 @@ fn is_repeated(process: &Process, element: ElementIndex) -> bool {
     false
 }
 
-/// Activates the process and has the chosen elements activated instead of its start event.
+/// Activates the process, and the chosen elements instead of its start event.
 pub(crate) fn activate_at(cx: &mut Context<'_>, root: &Subject, elements: &[ElementIndex]) {
     if let Err(problem) = subscriptions::subscribe_scope(cx, root) {
-        // When it is tried again, these triggers stand for the instructions.
+        // On a retry, these triggers represent the instructions.
         for element in elements {
             triggers::triggering(cx, root, (root.key, *element), false, Vec::new());
         }
@@ -80,13 +80,13 @@ pub(crate) fn activate_at(cx: &mut Context<'_>, root: &Subject, elements: &[Elem
     }
 }
 
-/// Start instructions have chosen something within this scope.
+/// Whether start instructions wait in this scope.
 pub(crate) fn wait_in(cx: &mut Context<'_>, scope: Key) -> bool {
     let row = cx.state.elements.get(scope);
     row.is_some_and(|row| row.has_triggers())
 }
 
-/// The scope was activated: what waits for it goes on. `false` when nothing does.
+/// Continues the start instructions that wait for the scope, which was just activated. `false` if there are none.
 pub(crate) fn go_on(cx: &mut Context<'_>, scope: Key) -> bool {
     let row = cx.state.elements.get(scope);
     let triggers = row.and_then(|row| row.extra.as_ref());
@@ -98,9 +98,9 @@ pub(crate) fn go_on(cx: &mut Context<'_>, scope: Key) -> bool {
     !triggers.is_empty()
 }
 
-/// Goes on towards `target`, an element deep inside of `scope`, now that `scope` is activated. `own` will be its variables.
+/// Continues towards `target`, an element deep inside `scope`, now that `scope` is activated. `own` becomes its variables.
 pub(crate) fn descend(cx: &mut Context<'_>, scope: &Subject, target: ElementIndex, own: Variables) {
-    // Another instruction may have made the next scope already.
+    // Another instruction may have created the next scope already.
     let mut made = BTreeMap::new();
     let mut child = cx.state.elements.child_after(scope.key, Key::NONE);
     while let Some(row) = cx.state.elements.get(child) {
@@ -110,8 +110,8 @@ pub(crate) fn descend(cx: &mut Context<'_>, scope: &Subject, target: ElementInde
     descend_into(cx, scope, target, own, &mut made);
 }
 
-/// Makes the scopes between `scope` and `target` that are not there yet, without mappings and start events, and has `target`
-/// activated in the innermost one. Where a scope cannot be made the instruction waits for its incident to be resolved.
+/// Creates the missing scopes between `scope` and `target`, without mappings and start events, and has `target` activated
+/// in the innermost one. If a scope cannot be created, the instruction waits for its incident to be resolved.
 fn descend_into(
     cx: &mut Context<'_>,
     scope: &Subject,
@@ -146,7 +146,8 @@ fn descend_into(
     }
 }
 
-/// What is triggered to have an element activated: of an event sub-process its start event, as nothing else begins it.
+/// The element to trigger so that `element` is activated: for an event sub-process its start event, because nothing else
+/// begins it.
 pub(crate) fn entry(graph: &Process, element: ElementIndex) -> ElementIndex {
     match graph.element(element).kind {
         ElementKind::EventSubProcess { start } => start,
@@ -154,7 +155,7 @@ pub(crate) fn entry(graph: &Process, element: ElementIndex) -> ElementIndex {
     }
 }
 
-/// The elements between `scope` and `target`, the outermost first.
+/// The elements between `scope` and `target`, outermost first.
 pub(crate) fn path(
     graph: &Process,
     scope: ElementIndex,
@@ -170,8 +171,8 @@ pub(crate) fn path(
     path
 }
 
-/// Makes a scope that nothing but an instruction leads to, with these variables of its own. Neither its mappings are applied
-/// nor do its listeners run: what it is left with is its subscriptions. If they fail it has an incident and is not activated.
+/// Creates a scope for an instruction, with these local variables. No mappings are applied and no listeners run; only its
+/// subscriptions are opened. If they fail, it has an incident and is not activated.
 pub(super) fn make_scope(
     cx: &mut Context<'_>,
     outer: &Subject,

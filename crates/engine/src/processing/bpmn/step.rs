@@ -14,10 +14,10 @@ use crate::processing::message::message_side;
 use crate::processing::process_instance::migration;
 use crate::processing::{conditional_evaluation, conditions, signal};
 
-/// Steps in a row, from one to the next, without anything that waits: a loop that never waits would never end.
+/// Maximum number of consecutive steps without a wait state: a loop that never waits would never end.
 pub(crate) const MAX_CHAIN: u32 = 10_000;
 
-/// Carries out queued steps and those that they queue, until there are none or the budget of the turn is spent.
+/// Runs queued steps and those that they queue, until none are left or the budget of the turn is spent.
 pub(crate) fn run(cx: &mut Context<'_>) {
     let mut waiting = Vec::new();
     conditions::settle(cx);
@@ -44,7 +44,7 @@ pub(crate) fn run(cx: &mut Context<'_>) {
 
 fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
     match step {
-        // Ending things always comes to an end.
+        // Termination always comes to an end, so it is not limited.
         Step::Terminate(key) => lifecycle::terminate(cx, key),
         Step::TerminateChildren { scope, next, last } => terminate_children(cx, scope, next, last),
         Step::Terminated(key) => lifecycle::terminated(cx, key),
@@ -65,7 +65,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         }
         Step::CorrelateMessage(key) => message_side::correlate_next(cx, key),
         Step::DeliverSignal { signal, after } => signal::deliver_next(cx, signal, after),
-        // What they trigger is counted.
+        // The steps that these trigger are counted.
         Step::EvaluateCondition(key) => conditions::evaluate(cx, key),
         Step::CheckConditions { check, after } => conditions::check_next(cx, check, after),
         Step::EvaluateStarts { evaluation, after } => {
@@ -98,7 +98,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
     }
 }
 
-/// Activates what a trigger is for.
+/// Activates the target of a trigger.
 pub(crate) fn activate_triggered(cx: &mut Context<'_>, trigger: Key) {
     if let Some((el, variables)) = triggers::activating_triggered(cx, trigger) {
         lifecycle::activate(cx, &el);
@@ -110,7 +110,7 @@ fn is_too_much(cx: &mut Context<'_>, chain: u32) -> bool {
     chain >= MAX_CHAIN || cx.steps.is_runaway(cx.state)
 }
 
-/// The process instance has as many element instances as it may have.
+/// Whether the process instance has reached its limit of element instances.
 fn is_full(cx: &mut Context<'_>, step: &Step) -> bool {
     let scope = match step {
         Step::Activate(activation) => activation.scope,
@@ -122,7 +122,7 @@ fn is_full(cx: &mut Context<'_>, step: &Step) -> bool {
     cx.state.elements.count_of(instance) >= cx.config.max_element_instances
 }
 
-/// This step waits for its incident to be resolved.
+/// Defers a step: it waits for its incident to be resolved.
 fn put_off(cx: &mut Context<'_>, step: Step, problem: Problem) {
     let el = match step {
         Step::Activate(activation) => lifecycle::activating(cx, &activation),
@@ -156,20 +156,20 @@ fn put_off(cx: &mut Context<'_>, step: Step, problem: Problem) {
     }
 }
 
-/// Ends the child `next` and then those that were created after it, one after the other: however many there are, one step
-/// stands for all.
+/// Terminates the child `next` and then those that were created after it, one after the other. A single step represents all
+/// of them, however many there are.
 fn terminate_children(cx: &mut Context<'_>, scope: Key, next: Key, last: Key) {
     let here = |cx: &mut Context<'_>, child: Key| {
         let row = cx.state.elements.get(child);
         row.is_some_and(|row| row.flow_scope_key == scope)
     };
-    // The child may have ended meanwhile: those before it are ending, so that beginning anew only goes past them.
+    // The child may have ended meanwhile. Those before it are already ending, so starting over only skips them.
     let child = if here(cx, next) {
         next
     } else {
         cx.state.elements.child_after(scope, Key::NONE)
     };
-    // Keys rise: what is newer is not meant.
+    // Keys are ascending: newer children are not affected.
     let is_meant = |child: Key| child.some().is_some() && (last.is_none() || child <= last);
     if !is_meant(child) {
         return;

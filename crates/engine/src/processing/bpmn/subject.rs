@@ -42,8 +42,8 @@ impl Subject {
     }
 }
 
-/// The definition that an element is of. An instance keeps its definition, deleted or not, and every element that its records
-/// name is in it.
+/// The definition of an element. An instance keeps its definition, even a deleted one, which contains every element that
+/// its records name.
 pub(super) fn definition_of(
     cx: &Context<'_>,
     value: &ProcessInstanceValue,

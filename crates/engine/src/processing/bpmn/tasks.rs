@@ -1,4 +1,4 @@
-//! Tasks: work that a job worker, a person, a decision or an expression does.
+//! Tasks: work done by a job worker, a person, a decision or an expression.
 
 pub(crate) mod business_rule_task;
 pub(crate) mod job_task;

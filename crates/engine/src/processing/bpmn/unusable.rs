@@ -17,7 +17,7 @@ impl ElementBehavior for Unusable {
         Err(problem(el))
     }
 
-    /// It may be a user task, a scope, or a call: what it has says so.
+    /// It may be a user task, a scope or a call activity: this depends on what the instance has.
     fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
         if user_task::terminate_task(cx, el) == Ending::Waits {
             return Ending::Waits;

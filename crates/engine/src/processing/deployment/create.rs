@@ -36,7 +36,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
     Ok(distribution::start(cx, key, command, answer))
 }
 
-/// The same up to where the deployment would begin: nothing is written.
+/// The checks of a deployment only: nothing is written.
 pub(crate) fn check(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
     let parsed = parsed(cx, command);
     let planned = parsed.and_then(|parsed| planned(cx, &parsed, Key::NONE));
@@ -63,7 +63,7 @@ fn planned(
     Ok((plan, timers))
 }
 
-/// What was compiled to be checked need not be compiled again to be kept.
+/// Keeps the definitions compiled for the checks, so that they need not be compiled again.
 fn keep_compiled(cx: &mut Context<'_>, parsed: Vec<Parsed>, created: &[Definition]) {
     let keys = |of: fn(&Definition) -> Option<Key>| created.iter().filter_map(of);
     let mut processes = keys(|new| match new {
@@ -74,7 +74,7 @@ fn keep_compiled(cx: &mut Context<'_>, parsed: Vec<Parsed>, created: &[Definitio
         Definition::DecisionRequirements(value) => Some(value.metadata.key),
         _ => None,
     });
-    // Either all is new, in the order of the resources, or nothing is.
+    // Either everything is new, in the order of the resources, or nothing is.
     for one in parsed {
         match one.content {
             Content::Processes(model) => {
@@ -112,10 +112,11 @@ fn created(cx: &mut Context<'_>, new: &Definition) {
     }
 }
 
-/// Bytes of the records that one deployment may write. They stand in one batch, and many stand beside each other in memory.
+/// Maximum bytes of the records of one deployment. They are in one batch, and several copies may be in memory at once.
 const MAX_RECORDS_BYTES: usize = 32 << 20;
 
-/// Each new process has a record with the whole resource, and all of them travel to the other partitions.
+/// Checks the size: each new process has a record with the whole resource, and all of them are sent to the other
+/// partitions.
 fn check_size(cx: &Context<'_>, created: &[Definition]) -> Result<(), Rejection> {
     let elements = |value: &ProcessValue| {
         let elements = value.elements.iter();
@@ -146,7 +147,7 @@ fn check_size(cx: &Context<'_>, created: &[Definition]) -> Result<(), Rejection>
     ))
 }
 
-/// DEPLOYMENT DISTRIBUTE: what another partition has deployed.
+/// DEPLOYMENT DISTRIBUTE: creates the definitions that another partition has deployed.
 pub(crate) fn distributed(cx: &mut Context<'_>, deployment_key: Key, definitions: &[Definition]) {
     if let Some(Prepared(Kind::Definitions(compiled))) = cx.prepared.take() {
         for one in compiled {
@@ -156,7 +157,7 @@ pub(crate) fn distributed(cx: &mut Context<'_>, deployment_key: Key, definitions
             }
         }
     }
-    // A new partition may have got them with everything else.
+    // A new partition may already have got them with the global state.
     let mut definitions = Cow::Borrowed(definitions);
     if definitions.iter().any(|new| is_there(cx, new)) {
         definitions.to_mut().retain(|new| !is_there(cx, new));

@@ -1,6 +1,6 @@
 //! RESOURCE_DELETION DELETE: makes a deployed resource unusable.
 //!
-//! A process definition is kept until its last instance has ended: each partition drops it on its own.
+//! A process definition is kept until its last instance has ended: each partition deletes it independently.
 
 use std::sync::Arc;
 
@@ -52,8 +52,8 @@ pub(crate) fn process(cx: &mut Context<'_>, resource_key: Key, delete_history: b
     Ok(distribution::start(cx, distribution_key, command, answer))
 }
 
-/// The batch operation that deletes what the resource has done so far, and then the resource itself, from what can be searched.
-/// Instances that still run leave with their end.
+/// The batch operation that deletes the history of the resource, and then the resource itself, from secondary storage.
+/// Running instances are deleted when they end.
 fn history_of(found: &Found, key: Key) -> Option<CreateBatchOperation> {
     let (kind, field, follow_up) = match found.kind {
         ResourceType::ProcessDefinition => (
@@ -119,12 +119,12 @@ fn find(cx: &Context<'_>, key: Key) -> Option<Found> {
         })
 }
 
-/// What a key names that can be deleted, and its id.
+/// The type and id of the deletable resource with this key.
 pub(crate) fn named(cx: &Context<'_>, key: Key) -> Option<(ResourceType, Arc<str>)> {
     find(cx, key).map(|found| (found.kind, found.pin.id))
 }
 
-/// Whose the resource is, also while it is being deleted.
+/// The tenant of the resource, also while it is being deleted.
 pub(crate) fn tenant_of(cx: &Context<'_>, key: Key) -> Option<TenantId> {
     let found = find(cx, key).map(|found| found.pin.tenant);
     let draining = || cx.state.processes.get(key);
@@ -191,7 +191,7 @@ fn process_definition(cx: &mut Context<'_>, key: Key) {
     let successor = cx.state.processes.successor_of_deleted(key).cloned();
     let deleting = cx.next_key();
     cx.event(deleting, ProcessIntent::Deleting, &value_of(&process));
-    // Without instances its history goes with the batch operation alone.
+    // Without running instances, the batch operation alone deletes the history.
     let_go(cx, key);
     start::close_timers(cx, key);
     start::close_subscriptions(cx, key);
@@ -200,7 +200,7 @@ fn process_definition(cx: &mut Context<'_>, key: Key) {
     }
 }
 
-/// An instance of the definition has ended.
+/// Handles the end of an instance of the definition.
 pub(crate) fn instance_ended(cx: &mut Context<'_>, definition: Key, instance: Key) {
     if cx.state.processes.is_forgotten(definition) {
         forget(cx, instance, HistoryDeletionType::ProcessInstance);
@@ -208,7 +208,7 @@ pub(crate) fn instance_ended(cx: &mut Context<'_>, definition: Key, instance: Ke
     released(cx, definition);
 }
 
-/// Something that has kept the definition does so no more.
+/// Handles the end of something that has kept the definition.
 pub(crate) fn released(cx: &mut Context<'_>, definition: Key) {
     let forgotten = cx.state.processes.is_forgotten(definition);
     if let_go(cx, definition) && forgotten {
@@ -220,7 +220,7 @@ fn forget(cx: &mut Context<'_>, resource_key: Key, kind: HistoryDeletionType) {
     history::deleted(cx, &HistoryDeletionValue { resource_key, kind });
 }
 
-/// If nothing keeps a definition that is being deleted any more, it goes.
+/// Deletes a definition that is being deleted if nothing keeps it any longer.
 fn let_go(cx: &mut Context<'_>, definition: Key) -> bool {
     if !cx.state.processes.is_draining(definition)
         || cx.state.elements.running_of(definition) > 0
@@ -237,7 +237,7 @@ fn let_go(cx: &mut Context<'_>, definition: Key) -> bool {
     true
 }
 
-/// What DELETING and DELETED say: all but the content.
+/// The value of DELETING and DELETED: everything except the content.
 fn value_of(process: &DeployedProcess) -> ProcessValue {
     ProcessValue {
         bpmn_process_id: process.bpmn_process_id.clone(),

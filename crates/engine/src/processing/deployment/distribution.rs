@@ -1,7 +1,7 @@
-//! COMMAND_DISTRIBUTION: a command that every partition carries out. It is sent to each partition until that partition has
-//! acknowledged it.
+//! COMMAND_DISTRIBUTION: a command that every partition carries out. It is resent to each partition until that partition
+//! has acknowledged it.
 //!
-//! A partition gets one command at a time, in the order of their keys: a deletion must not overtake its deployment.
+//! A partition gets one command at a time, in key order: a deletion must not overtake its deployment.
 
 use skep_protocol::intent::{
     BatchOperationIntent, ClockIntent, ClusterVariableIntent, CommandDistributionIntent as Intent,
@@ -19,8 +19,8 @@ use crate::processing::{
 };
 use crate::remote::{Distributed, Order, RemoteCommand, Sent};
 
-/// Starts a distribution. The client's answer waits until all partitions have it, so that whatever it does next finds the
-/// same thing everywhere; with one partition there is nothing to wait for.
+/// Starts a distribution. The client's answer waits until all partitions have it, so that the client's next command finds
+/// the same state everywhere; with one partition there is nothing to wait for.
 pub(crate) fn start(
     cx: &mut Context<'_>,
     key: Key,
@@ -75,7 +75,7 @@ pub(crate) fn spread(cx: &mut Context<'_>, key: Key, command: Distributed) -> bo
     true
 }
 
-/// A partition that clients wait for has not acknowledged it.
+/// Whether a partition that clients wait for has not acknowledged it.
 fn is_awaited(cx: &mut Context<'_>, key: Key) -> bool {
     let row = cx.state.distributions.table.get(key);
     let pending = row.map(|row| row.pending.clone()).unwrap_or_default();
@@ -159,10 +159,10 @@ pub(crate) fn send_next(cx: &mut Context<'_>, partition: u32) -> bool {
     true
 }
 
-/// Another partition's command arrives here; possibly again, and possibly after others that came behind it: a clock that was
-/// reset is not to be pinned by a late duplicate. What was carried out is acknowledged only.
+/// Receives another partition's command, possibly again, and possibly after later ones: a late duplicate must not pin a
+/// clock that has been reset since. Commands that were already carried out are only acknowledged.
 pub(crate) fn receive(cx: &mut Context<'_>, key: Key, origin: u32, command: &Distributed) {
-    // It would come before what it is about. It is sent again.
+    // It would arrive before what it refers to. It will be sent again.
     if scaling::is_bootstrapping(&cx.config.routing, cx.state) {
         return;
     }
@@ -185,7 +185,7 @@ pub(crate) fn receive(cx: &mut Context<'_>, key: Key, origin: u32, command: &Dis
     cx.send(origin, answer);
 }
 
-/// `key` is that of the distribution.
+/// Carries out a distributed command. `key`: the key of the distribution.
 pub(crate) fn carry_out(cx: &mut Context<'_>, key: Key, command: &Distributed) {
     match command {
         Distributed::Deployment {
@@ -266,7 +266,7 @@ pub(crate) fn acknowledge(cx: &mut Context<'_>, key: Key, partition: u32) {
     }
 }
 
-/// Sends what is not acknowledged once more, and how far batch operations are.
+/// Resends unacknowledged commands, and the progress of batch operations.
 pub(crate) fn retry(cx: &mut Context<'_>) {
     batch_operation::parts::retry(cx);
     let waiting: Vec<u32> = cx.state.distributions.waiting().map(|of| of.0).collect();

@@ -15,7 +15,7 @@ use skep_protocol::{Rejection, RejectionType};
 
 use crate::processing::reject;
 
-/// A resource that may be deployed.
+/// A resource that may be deployed, parsed and checked.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(super) resource: Bytes,
@@ -34,17 +34,17 @@ pub(super) enum Content {
     Script(JsonResource),
 }
 
-/// What is read of a resource that is JSON.
+/// The parts of a JSON resource that the engine reads.
 #[derive(Debug)]
 pub(super) struct JsonResource {
     pub id: Arc<str>,
     pub version_tag: Option<Arc<str>>,
 }
 
-/// Reads all of them.
+/// Parses all resources.
 ///
 /// # Errors
-/// With the findings of all that cannot be deployed.
+/// If any cannot be deployed, with the findings of all of them.
 pub(crate) fn all(resources: &[Resource]) -> Result<Vec<Parsed>, Rejection> {
     if resources.is_empty() {
         return Err(reject(
@@ -94,10 +94,10 @@ fn content(resource: &Resource) -> Result<Content, Invalid> {
     }
 }
 
-/// Characters of an id, and of a resource's name.
+/// Maximum characters of an id, and of a resource's name.
 const MAX_ID_CHARS: usize = 32_768;
 
-/// The rest of a resource that is JSON means nothing to the engine.
+/// The head of a JSON resource. The rest means nothing to the engine.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Head {
@@ -163,7 +163,7 @@ fn json(what: &str, resource: &Resource) -> Result<JsonResource, Invalid> {
     })
 }
 
-/// What is wrong with resources that are deployed together: ids are given once.
+/// Checks resources that are deployed together: ids must be unique.
 fn together(parsed: &[Parsed]) -> Vec<Invalid> {
     let processes = parsed.iter().filter_map(|one| match &one.content {
         Content::Processes(model) => Some((&*one.name, model)),
@@ -200,7 +200,7 @@ fn together(parsed: &[Parsed]) -> Vec<Invalid> {
     invalid
 }
 
-/// What an id names, but for processes.
+/// The kind of definition that an id names, except processes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum What {
     DecisionRequirements,
@@ -219,7 +219,7 @@ impl What {
         }
     }
 
-    /// What elements of a process call it, if they can name it.
+    /// The kind by which elements of a process refer to it, if they can.
     fn named(self) -> Option<Named> {
         match self {
             What::DecisionRequirements => None,
@@ -230,7 +230,7 @@ impl What {
     }
 }
 
-/// The ids that a resource brings, but for those of processes.
+/// The ids that a resource defines, except those of processes.
 fn ids(content: &Content) -> Vec<(What, &str)> {
     match content {
         Content::Processes(_) => Vec::new(),

@@ -1,6 +1,6 @@
 //! Keys and versions of a deployment, and which of its resources are new.
 //!
-//! A resource is unchanged if its content and name are those of the latest version of everything that it contains. If all
+//! A resource is unchanged if its content and name are those of the latest version of everything it contains. If all
 //! resources are unchanged, nothing is deployed again; if one is new, all get new versions, so that they belong together.
 
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::processing::Context;
 use crate::remote::Definition;
 use crate::state::{Definitions, Pin, Versioned};
 
-/// What a deployment leads to.
+/// Plan of a deployment.
 pub(super) struct Plan {
     pub deployment: DeploymentValue,
-    /// In the order of the resources.
+    /// New definitions, in the order of the resources.
     pub created: Vec<Definition>,
 }
 
@@ -60,7 +60,7 @@ fn is_unchanged(cx: &mut Context<'_>, one: &Parsed) -> bool {
             let requirements = &state.decisions.requirements;
             let latest = requirements.latest(tenant, graph.id());
             requirements.is_unchanged(tenant, graph.id(), &one.name, &one.checksum)
-                // Another file may have brought a newer version of one of its decisions.
+                // Another file may have deployed a newer version of one of its decisions.
                 && latest.is_some_and(|key| {
                     let ours = state.decisions.of(key).iter();
                     let theirs = graph.decisions().iter();
@@ -82,7 +82,7 @@ fn is_unchanged(cx: &mut Context<'_>, one: &Parsed) -> bool {
 struct Planner {
     /// Nothing is new.
     duplicate: bool,
-    /// The key that was given last.
+    /// The key that was assigned last.
     next_key: Key,
     plan: Plan,
 }
@@ -97,7 +97,7 @@ impl Planner {
         self.next_key
     }
 
-    /// The key of a duplicate with how it is found, if the deployment is one.
+    /// The key and pin of an existing definition, if the deployment is a duplicate.
     fn existing<'d, V: Versioned>(
         &self,
         definitions: &'d Definitions<V>,
@@ -109,7 +109,7 @@ impl Planner {
         Some((key, definitions.pin(key)?))
     }
 
-    /// Names one version: the latest again, or the next.
+    /// Builds the metadata of one version: the latest again, or the next.
     fn metadata<V: Versioned>(
         &mut self,
         definitions: &Definitions<V>,

@@ -1,4 +1,4 @@
-//! Start events of deployed and deleted definitions: the latest version of a process has the subscriptions.
+//! Start events of deployed and deleted definitions: the latest version of a process owns the subscriptions.
 
 use skep_protocol::findings::{Finding, Invalid, Rule};
 use skep_protocol::value::{ProcessValue, TimerValue};
@@ -31,7 +31,7 @@ pub(super) fn timers(
         };
         graphs.iter().map(|graph| (&one.name, graph))
     });
-    // Either all processes are new, or none is.
+    // Either all processes are new, or none are.
     for (value, (resource_name, graph)) in processes(created).zip(graphs) {
         match start::timers(cx, graph, value.process_definition_key) {
             Ok(of_process) => timers.push(of_process),
@@ -65,7 +65,7 @@ pub(super) struct Replacement {
     old: Option<Key>,
 }
 
-/// To be asked before the new ones are there.
+/// Finds the versions that new definitions replace. Call it before the new ones exist.
 pub(super) fn replaced_by(cx: &Context<'_>, created: &[Definition]) -> Vec<Replacement> {
     let replacement = |value: &ProcessValue| {
         let latest = cx
@@ -80,7 +80,7 @@ pub(super) fn replaced_by(cx: &Context<'_>, created: &[Definition]) -> Vec<Repla
     processes(created).map(replacement).collect()
 }
 
-/// The timers are on the partition that takes deployments.
+/// Replaces the timers, which are on the partition that receives deployments.
 pub(super) fn replace_timers(
     cx: &mut Context<'_>,
     replaced: &[Replacement],
@@ -96,7 +96,7 @@ pub(super) fn replace_timers(
     }
 }
 
-/// What each partition has subscriptions for is that of the latest versions.
+/// Moves each partition's subscriptions to the latest versions.
 pub(super) fn replace_subscriptions(cx: &mut Context<'_>, replaced: &[Replacement]) {
     for replacement in replaced {
         if let Some(old) = replacement.old {
@@ -108,7 +108,7 @@ pub(super) fn replace_subscriptions(cx: &mut Context<'_>, replaced: &[Replacemen
     }
 }
 
-/// The timers of the version that becomes the latest when this one is deleted.
+/// Opens the timers of the version that becomes the latest when this one is deleted.
 pub(super) fn timers_again(
     cx: &mut Context<'_>,
     process: &DeployedProcess,

@@ -56,7 +56,7 @@ fn not_found(key: Key, tenant: &TenantId) -> skep_protocol::Rejection {
     )
 }
 
-/// The next turn of an evaluation of very many conditions.
+/// Runs the next turn of an evaluation of very many conditions.
 pub(crate) fn go_on(cx: &mut Context<'_>, key: Key, after: Key) {
     let Some(mut evaluation) = cx.state.conditions.evaluations.get(key).cloned() else {
         return;
@@ -100,12 +100,12 @@ fn end(cx: &mut Context<'_>, key: Key, evaluation: StartsEvaluation) -> Response
     })
 }
 
-/// Conditions that are evaluated in one turn in any case, unless the variables are large ([`LARGE`], in bytes): each instance
+/// Minimum number of conditions evaluated in one turn, unless the variables are large ([`LARGE`], in bytes): each instance
 /// gets a copy of them.
 const TOGETHER: usize = 10;
 const LARGE: usize = 64 << 10;
 
-/// Evaluates those behind `after`, as far as this turn goes. Returns the last one that was if there are more.
+/// Evaluates conditions after `after`, as far as this turn goes. Returns the last one evaluated if there are more.
 fn go_through(
     cx: &mut Context<'_>,
     evaluation: &mut StartsEvaluation,

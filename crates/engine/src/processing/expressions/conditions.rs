@@ -1,10 +1,10 @@
 //! Conditional events: when variables have changed, the conditions that may see them are evaluated.
 //!
-//! Setting a variable only notes the change ([`changed`]). When the step is over, and with it the whole document, the
-//! listening conditions whose filter accepts the change are evaluated, before anything else that the step has queued:
-//! elements that an event interrupts do not begin first. A change counts, not a difference: a condition that was true
-//! before and is true again triggers its event again, if the event does not interrupt. A condition that yields anything but
-//! true does not hold.
+//! Setting a variable only notes the change ([`changed`]). At the end of the step, with the whole document set, the
+//! listening conditions whose filter accepts the change are evaluated, before anything else that the step has queued, so
+//! that elements that an event interrupts do not begin first. A change counts, not a difference: a non-interrupting
+//! condition that was true and is true again triggers its event again. A condition that yields anything but true does not
+//! hold.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::processing::bpmn::{Subject, triggers};
 use crate::processing::{Context, Named, expression};
 use crate::remote::Variables;
 
-/// A variable of a scope where conditions listen was set.
+/// A change of a variable in a scope with listening conditions.
 #[derive(Debug)]
 pub(crate) struct Change {
     scope: Key,
@@ -28,15 +28,15 @@ pub(crate) struct Change {
     is_new: bool,
 }
 
-/// The changes of the step that is being carried out. They do not outlive it.
+/// The changes of the step in progress. They do not outlive it.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    /// How many steps were queued when the first one happened.
+    /// Number of queued steps at the time of the first change.
     place: usize,
     list: Vec<Change>,
 }
 
-/// Conditions of one scope that become steps of their own; more are looked at in turns.
+/// Maximum number of conditions of one scope that become separate steps; more are checked in turns.
 const TOGETHER: usize = 16;
 
 /// Notes that a variable was set, if any condition listens.
@@ -61,7 +61,7 @@ pub(crate) fn changed(cx: &mut Context<'_>, scope: Key, name: &Arc<str>, is_new:
     }
 }
 
-/// The step is over: the conditions that its changes concern are to be evaluated.
+/// Queues the evaluation of the conditions affected by the step's changes. Called at the end of the step.
 pub(crate) fn settle(cx: &mut Context<'_>) {
     if cx.steps.changes.list.is_empty() {
         return;
@@ -111,7 +111,7 @@ fn settle_scope(
     steps.push(Step::CheckConditions { check, after });
 }
 
-/// The next turn of a check of very many conditions.
+/// Runs the next turn of a check of very many conditions.
 pub(crate) fn check_next(cx: &mut Context<'_>, check: Key, mut after: Key) {
     let Some(row) = cx.state.conditions.checks.get(check).cloned() else {
         return;
@@ -140,7 +140,7 @@ pub(crate) fn check_next(cx: &mut Context<'_>, check: Key, mut after: Key) {
     cx.event(check, ConditionCheckIntent::Ended, &ended);
 }
 
-/// Whether the subscription asks for one of these changes in `scope`, and its condition sees it.
+/// Whether one of these changes in `scope` passes the subscription's filter and is visible to its condition.
 fn concerns(cx: &mut Context<'_>, key: Key, scope: Key, changes: &[(Arc<str>, bool)]) -> bool {
     let Some(row) = cx.state.conditions.get(key) else {
         return false;
@@ -160,7 +160,7 @@ fn concerns(cx: &mut Context<'_>, key: Key, scope: Key, changes: &[(Arc<str>, bo
     })
 }
 
-/// The filter of a condition.
+/// Whether the change passes the filter of a condition.
 fn passes(condition: &Condition, name: &Arc<str>, is_new: bool) -> bool {
     let counts = if is_new {
         condition.on_create
@@ -171,7 +171,7 @@ fn passes(condition: &Condition, name: &Arc<str>, is_new: bool) -> bool {
     counts && (names.is_empty() || names.contains(name))
 }
 
-/// Evaluates a condition; if it holds, its event has happened.
+/// Evaluates a condition and triggers its event if the condition holds.
 pub(crate) fn evaluate(cx: &mut Context<'_>, key: Key) {
     evaluate_with(cx, key, triggers::trigger);
 }

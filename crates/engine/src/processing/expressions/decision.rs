@@ -19,7 +19,7 @@ use crate::processing::bpmn::Subject;
 use crate::processing::{Context, Named, Outcome, expression, reject};
 use crate::state::decisions::DeployedDecisions;
 
-/// DECISION_EVALUATION EVALUATE: a client asks, with the variables that it sends.
+/// DECISION_EVALUATION EVALUATE: a client evaluates a decision with the variables that it sends.
 pub(crate) fn process(cx: &mut Context<'_>, command: &EvaluateDecision) -> Outcome {
     let decisions = &mut cx.state.decisions.decisions;
     let (key, what) = match &command.decision {
@@ -50,7 +50,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &EvaluateDecision) -> Outco
     }))
 }
 
-/// `None`: it takes long, and is put off.
+/// Evaluates the decision. `None`: it takes long, and is deferred.
 fn evaluate_or_put_off(
     cx: &mut Context<'_>,
     decision: &DecisionValue,
@@ -74,7 +74,7 @@ fn evaluate_or_put_off(
     outcome
 }
 
-/// Evaluates a decision with the variables that an element sees.
+/// Evaluates a decision with the variables visible to an element.
 pub(crate) fn evaluate_for_element(
     cx: &mut Context<'_>,
     decision: &DecisionValue,
@@ -102,7 +102,7 @@ fn evaluate_with_visible(
     write_down(cx, decision, result)
 }
 
-/// Records what an evaluation came to.
+/// Records the outcome of an evaluation.
 fn record(
     cx: &mut Context<'_>,
     decision: &DecisionValue,
@@ -163,7 +163,7 @@ fn deployed(cx: &Context<'_>, decision: &DecisionValue) -> Result<Arc<DeployedDe
 }
 
 /// # Errors
-/// Why there is nothing to be said of single decisions.
+/// If the file of the decision cannot be evaluated, with the reason.
 fn write_down(
     cx: &mut Context<'_>,
     decision: &DecisionValue,

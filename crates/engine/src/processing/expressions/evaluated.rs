@@ -7,7 +7,7 @@ use skep_protocol::value::ErrorType;
 
 use crate::processing::bpmn::Problem;
 
-/// A result with the warnings of its evaluation, which explain it.
+/// A result with the warnings of its evaluation, which help to explain it.
 pub(crate) struct Evaluated<'e> {
     pub value: Value,
     pub expression: &'e Expression,
@@ -15,7 +15,7 @@ pub(crate) struct Evaluated<'e> {
 }
 
 impl Evaluated<'_> {
-    /// The problem of a value of another type; `expected` says which it is to be.
+    /// A problem for a value of the wrong type; `expected` names the right one.
     pub fn is_not(&self, expected: &str) -> Problem {
         let message = format!(
             "Expected result of the expression '{}' to be {expected}, but was '{}'.",
@@ -25,17 +25,17 @@ impl Evaluated<'_> {
         self.problem(message)
     }
 
-    /// A problem of this result, with the warnings behind its message.
+    /// A problem with this result, with the warnings appended to its message.
     pub fn problem(&self, message: String) -> Problem {
         let message = with_warnings(message, &self.warnings);
         Problem::new(ErrorType::ExtractValueError, message)
     }
 }
 
-/// Characters of an expression in a message.
+/// Maximum characters of an expression in a message.
 const MAX_SHOWN: usize = 1000;
 
-/// The text of an expression for a message; a very long one loses its end.
+/// The text of an expression for a message; a very long one is truncated.
 pub(crate) fn shown(expression: &Expression) -> String {
     let text = expression.text();
     match text.char_indices().nth(MAX_SHOWN) {
@@ -44,17 +44,17 @@ pub(crate) fn shown(expression: &Expression) -> String {
     }
 }
 
-/// Warnings in a message.
+/// Maximum number of warnings in a message.
 const MAX_WARNINGS: usize = 10;
 
-/// The message, and behind it why the evaluation came to its result.
+/// The message, followed by the warnings that explain the result.
 pub(crate) fn with_warnings(mut message: String, warnings: &[Warning]) -> String {
     if warnings.is_empty() {
         return message;
     }
     message.push_str(" The evaluation reported the following warnings:");
     for warning in warnings.iter().take(MAX_WARNINGS) {
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(message, "\n[{}] {}", warning.code, warning.message);
     }
     if let Some(more) = warnings.len().checked_sub(MAX_WARNINGS + 1) {

@@ -1,4 +1,4 @@
-//! Expressions against the variables of a scope.
+//! Evaluation of expressions with the variables of a scope.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ pub(crate) fn eval_context(cx: &Context<'_>) -> EvalContext {
     let limits = Limits::with_millis(cx.config.expression_timeout);
     EvalContext {
         now_millis: cx.now,
-        // Random numbers differ from call to call, and only their results reach the log.
+        // Random numbers differ between calls, and only their results reach the log.
         seed: cx.out.next_position() ^ (cx.now as u64).rotate_left(32),
-        // One element with very many expressions must not take very many times as long as one.
+        // An element with very many expressions must not take many times as long as one expression.
         limits: Limits {
             max_steps: limits.max_steps.saturating_sub(cx.budget.evaluated()),
             ..limits
@@ -67,7 +67,7 @@ pub(crate) fn evaluate<'e>(
     }
 }
 
-/// Those of `names` that are visible at `scope`; `overlay` hides them.
+/// The variables in `names` that are visible at `scope`; `overlay` hides them.
 pub(crate) fn visible(
     cx: &mut Context<'_>,
     names: &[Arc<str>],
@@ -92,7 +92,7 @@ pub(crate) fn visible(
     named
 }
 
-/// Whose cluster variables an element sees. Where there is none yet: those of the tenant of the command.
+/// The tenant whose cluster variables an element sees. If the element does not exist yet: the tenant of the command.
 fn tenant_at(cx: &mut Context<'_>, scope: Key) -> TenantId {
     let definition = cx.state.elements.get(scope);
     match definition.map(|row| row.process_definition_key) {
@@ -101,7 +101,7 @@ fn tenant_at(cx: &mut Context<'_>, scope: Key) -> TenantId {
     }
 }
 
-/// What an evaluation sees that is given its variables: those, and the cluster variables of a tenant.
+/// The names visible to an evaluation with given variables: those variables, and the cluster variables of a tenant.
 pub(crate) fn given(
     cx: &mut Context<'_>,
     variables: &[(Arc<str>, JsonText)],
@@ -114,7 +114,7 @@ pub(crate) fn given(
     named
 }
 
-/// The warning that means that there is no result. The others explain a null, which is a result.
+/// Takes the warning that means there is no result. The other warnings explain a null, which is a result.
 fn take_failure(warnings: &mut Vec<Warning>) -> Option<Warning> {
     let fatal = |code| {
         matches!(
@@ -141,13 +141,13 @@ fn why_failed(evaluated: &Evaluated<'_>, failure: &Warning) -> String {
     evaluated::with_warnings(message, &evaluated.warnings)
 }
 
-/// What the message of a failed assertion says beside that it is one.
+/// The cause in the message of a failed assertion, without the standard prefix.
 fn cause(message: &str) -> &str {
     let prefix = "Assertion failure on evaluate the expression: ";
     message.strip_prefix(prefix).unwrap_or(message)
 }
 
-/// As [`evaluate`], for a value that an element needs for itself.
+/// Like [`evaluate`], for a value that an element itself needs.
 pub(crate) fn extract<'e>(
     cx: &mut Context<'_>,
     expression: &'e Expression,
@@ -157,7 +157,7 @@ pub(crate) fn extract<'e>(
         .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))
 }
 
-/// A text, static or computed. Anything but a string is an error.
+/// Evaluates a text, static or computed. Anything but a string is an error.
 pub(crate) fn text(
     cx: &mut Context<'_>,
     value: &TextValue,
@@ -174,7 +174,8 @@ pub(crate) fn text(
     }
 }
 
-/// The correlation key of a message that an element waits for: a text, or a number as in JSON, so that `1.0` and `1` meet.
+/// Evaluates the correlation key of a message subscription: a string, or a number as in JSON, so that `1.0` and `1` are
+/// equal.
 pub(crate) fn correlation_key(
     cx: &mut Context<'_>,
     expression: &Expression,
@@ -192,7 +193,7 @@ pub(crate) fn correlation_key(
     }
 }
 
-/// A whole number, static or computed. What stands behind the decimal point is cut off.
+/// Evaluates an integer, static or computed. Decimal places are cut off.
 pub(crate) fn integer(cx: &mut Context<'_>, value: &TextValue, scope: Key) -> Result<i64, Problem> {
     let expression = match value {
         TextValue::Static(text) => {
@@ -216,7 +217,7 @@ pub(crate) fn integer(cx: &mut Context<'_>, value: &TextValue, scope: Key) -> Re
     }
 }
 
-/// A list of texts, static or computed.
+/// Evaluates a list of texts, static or computed.
 pub(crate) fn text_list(
     cx: &mut Context<'_>,
     value: &TextList,
@@ -241,7 +242,7 @@ pub(crate) fn text_list(
     texts.collect()
 }
 
-/// A date, time or duration as text: temporal values become their ISO form. `expected` says which it is to be.
+/// A date, time or duration as text: temporal values become their ISO form. `expected` names the expected type.
 pub(crate) fn temporal_text(
     cx: &mut Context<'_>,
     value: &TextValue,
@@ -252,7 +253,7 @@ pub(crate) fn temporal_text(
     Ok(text.unwrap_or_default())
 }
 
-/// As [`temporal_text`], but null is none.
+/// Like [`temporal_text`], but null yields `None`.
 pub(crate) fn temporal_text_or_null(
     cx: &mut Context<'_>,
     value: &TextValue,
@@ -280,13 +281,13 @@ fn temporal(
         Value::Null | Value::Boolean(_) | Value::Number(_) | Value::List(_) | Value::Context(_) => {
             Err(evaluated.is_not(&format!("{expected}, as a value or as text")))
         }
-        // Without a zone it is meant in that of the engine.
+        // A value without a zone is in the engine's zone.
         Value::DateTime(local) if local.zone().is_local() => Ok(Some(format!("{local}Z").into())),
         temporal => Ok(Some(temporal.to_json().trim_matches('"').into())),
     }
 }
 
-/// EXPRESSION EVALUATE: a client asks, with the variables that it sends.
+/// EXPRESSION EVALUATE: a client evaluates an expression with the variables that it sends.
 pub(crate) fn evaluate_for_client(
     cx: &mut Context<'_>,
     expression: &str,
@@ -311,7 +312,7 @@ pub(crate) fn evaluate_for_client(
     }
 }
 
-/// What the client gets, and the steps that it took.
+/// The response to the client, and the number of evaluation steps.
 pub(crate) fn answer(
     asked: &AskedExpression,
     context: &EvalContext,

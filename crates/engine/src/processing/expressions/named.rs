@@ -1,5 +1,4 @@
-//! Names with the JSON texts of their values: the variables that an expression can read, and the results of earlier
-//! mappings.
+//! Names with their values as JSON texts: the variables that an expression can read, and the results of earlier mappings.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,24 +7,24 @@ use skep_feel::{Binding, Scope, Value};
 use skep_protocol::document::JsonText;
 use smallvec::SmallVec;
 
-/// Up to this many names, looking at each is cheaper than an index.
+/// Up to this many names, a linear search is cheaper than an index.
 const FEW: usize = 16;
 
-/// The name under which expressions see what belongs to the cluster. A variable of this name hides it.
+/// The name under which expressions see cluster-level data. A variable of this name hides it.
 pub(crate) const CAMUNDA: &str = "camunda";
 
-/// Each name once, in the order in which they were added. One is found in constant time, however many there are.
+/// Named values in insertion order, each name once. Lookup takes constant time, however many there are.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
     list: SmallVec<[(Arc<str>, JsonText); 4]>,
     /// By name, when there are more than [`FEW`].
     index: HashMap<Arc<str>, usize>,
-    /// What the name `camunda` stands for: cluster variables.
+    /// The value of the name `camunda`: cluster variables.
     camunda: Option<Arc<Value>>,
 }
 
 impl Named {
-    /// Sets a value; one of this name keeps its place.
+    /// Sets a value; an existing name keeps its position.
     pub fn set(&mut self, name: Arc<str>, value: JsonText) {
         let place = self.place(&name).unwrap_or(self.list.len());
         match self.list.get_mut(place) {
@@ -34,7 +33,7 @@ impl Named {
         }
     }
 
-    /// Adds what is seen as [`CAMUNDA`], unless something of this name is there.
+    /// Sets the value of [`CAMUNDA`]. A variable of this name hides it.
     pub fn set_camunda(&mut self, seen: Arc<Value>) {
         self.camunda = Some(seen);
     }
@@ -43,7 +42,7 @@ impl Named {
         self.list.push((name, value));
         let added = match self.list.len() {
             ..=FEW => return,
-            // The first that is too much for a list alone.
+            // The first entry beyond the limit for a linear search.
             count if self.index.is_empty() => 0..count,
             count => count - 1..count,
         };

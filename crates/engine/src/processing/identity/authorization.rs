@@ -10,7 +10,7 @@ use super::events::{Decided, IdentityEvent};
 use super::{directory, fits, not_found};
 use crate::processing::{Context, Outcome, reject};
 
-/// What an authorization by property may name.
+/// Properties that an authorization by property may name.
 const PROPERTIES: [&str; 3] = ["assignee", "candidateUsers", "candidateGroups"];
 
 pub(super) fn create(cx: &mut Context<'_>, value: &AuthorizationValue) -> Outcome {
@@ -67,7 +67,7 @@ pub(super) fn delete(cx: &mut Context<'_>, key: Key) -> Outcome {
     Ok(decided.spread(cx, Response::Empty))
 }
 
-/// The one that its owner has on the same resources already.
+/// The authorization that the owner already has on the same resources.
 pub(super) fn same(cx: &Context<'_>, value: &AuthorizationValue) -> Option<Key> {
     let owned = directory(cx).authorizations_of(value.owner_type, &value.owner_id);
     let mut owned = owned.filter(|(_, other)| {
@@ -138,7 +138,7 @@ pub(super) fn can_be_granted(
     }
 }
 
-/// The owner must be there, as far as this cluster can know.
+/// Checks that the owner exists, as far as this cluster can know.
 fn owner_exists(
     cx: &Context<'_>,
     intent: &'static str,
@@ -171,7 +171,7 @@ fn owner_exists(
     }
 }
 
-/// What default roles may do is made again at each start.
+/// Refuses changes to the authorizations of default roles, which every start restores.
 fn is_changeable(intent: &'static str, value: &AuthorizationValue) -> Result<(), Rejection> {
     if value.owner_type != OwnerType::Role || !defaults::is_role(&value.owner_id) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Decisions of the first partition on their way to the others.
+//! Decisions of the first partition, to be distributed to the others.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub enum IdentityEvent {
     Authorization(Key, u8, AuthorizationValue),
 }
 
-/// What became of a group, role or tenant.
+/// A change of a group, role or tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Became {
     Created,
@@ -45,7 +45,7 @@ impl IdentityEvent {
     }
 
     pub(super) fn parent(kind: ParentType, became: Became, value: ParentValue) -> IdentityEvent {
-        // The record of a role's member has no key, as in the reference.
+        // The record of a role member has no key, as in the reference.
         let of_member = matches!(became, Became::EntityAdded | Became::EntityRemoved);
         match kind {
             ParentType::Group => IdentityEvent::Group(
@@ -65,7 +65,7 @@ impl IdentityEvent {
         }
     }
 
-    /// Somebody joins or leaves.
+    /// The event of a member that joins or leaves.
     pub(super) fn member(
         kind: ParentType,
         became: Became,
@@ -89,7 +89,7 @@ impl IdentityEvent {
         IdentityEvent::Authorization(value.authorization_key, event.id(), value)
     }
 
-    /// The event that makes this row on another partition.
+    /// The event that creates this row on another partition.
     pub(crate) fn of_entry(key: Key, entry: &Entry) -> IdentityEvent {
         let parent =
             |kind, value: &ParentValue| IdentityEvent::parent(kind, Became::Created, value.clone());
@@ -121,7 +121,7 @@ impl IdentityEvent {
         event.for_others()
     }
 
-    /// As other partitions get it: they need neither mails nor passwords.
+    /// The event as other partitions receive it, without e-mail addresses and passwords.
     fn for_others(&self) -> IdentityEvent {
         match self {
             IdentityEvent::User(key, event, user) => {
@@ -178,7 +178,7 @@ impl IdentityEvent {
         }
     }
 
-    /// Value type and intent of the command that leads to it: its number stands before that of the event.
+    /// Value type and intent of the command behind the event: its intent number is the one before that of the event.
     pub(crate) fn command(&self) -> (ValueType, u8) {
         let (value_type, event) = match self {
             IdentityEvent::User(_, event, _) => (ValueType::User, event),
@@ -249,7 +249,7 @@ fn tenant_intent(became: Became) -> TenantIntent {
 pub(super) struct Decided(Vec<IdentityEvent>);
 
 impl Decided {
-    /// Writes the event here, and keeps it for the others.
+    /// Writes the event here and keeps it for the other partitions.
     pub fn event(&mut self, cx: &mut Context<'_>, event: IdentityEvent) {
         event.write(cx);
         self.0.push(event.for_others());
@@ -259,7 +259,7 @@ impl Decided {
         self.0.is_empty()
     }
 
-    /// Tells the other partitions; the answer waits for them.
+    /// Distributes the events to the other partitions; the answer waits for them.
     pub fn spread(self, cx: &mut Context<'_>, answer: Response) -> Option<Response> {
         debug_assert!(
             !self.0.is_empty(),
@@ -271,7 +271,7 @@ impl Decided {
     }
 }
 
-/// What the first partition has decided arrives at another one.
+/// Writes the first partition's decisions on another partition.
 pub(crate) fn arrived(cx: &mut Context<'_>, events: &[IdentityEvent]) {
     for event in events {
         event.write(cx);

@@ -42,7 +42,7 @@ pub(super) fn update(cx: &mut Context<'_>, rule: &MappingRuleValue) -> Outcome {
         return Err(not_found("UPDATE", "update", &what));
     }
     claim_is_free(cx, "UPDATE", rule)?;
-    // Its record names no key, as in the reference.
+    // The record names no key, as in the reference.
     let rule = MappingRuleValue {
         mapping_rule_key: Key::NONE,
         ..rule.clone()
@@ -68,14 +68,14 @@ pub(super) fn delete(cx: &mut Context<'_>, id: &str) -> Outcome {
         claim_value: "".into(),
         name: "".into(),
     };
-    // The reference gives the event a key of its own.
+    // The reference gives the event its own key.
     let key = cx.next_key();
     let event = IdentityEvent::MappingRule(key, Intent::Deleted.id(), gone);
     decided.event(cx, event);
     Ok(decided.spread(cx, Response::Empty))
 }
 
-/// No other rule has the same claim and value.
+/// Checks that no other rule has the same claim and value.
 fn claim_is_free(
     cx: &Context<'_>,
     intent: &'static str,

@@ -67,7 +67,7 @@ pub(super) fn delete(cx: &mut Context<'_>, kind: ParentType, id: &str) -> Outcom
     let mut decided = Decided::default();
     let as_member = as_member(kind, id);
     if let Some((owner, member)) = &as_member {
-        // Its own rights go first, so that what takes long takes rights from nobody late.
+        // Remove its own permissions first, so that a long removal does not leave them in effect.
         leave_all(cx, &what, *owner, member, &mut decided)?;
     }
     for member in &members {
@@ -140,7 +140,7 @@ pub(super) fn add_member(cx: &mut Context<'_>, kind: ParentType, add: &Membershi
     Ok(decided.spread(cx, Response::Empty))
 }
 
-/// Writes that somebody is a member.
+/// Writes the event of a new member.
 pub(super) fn added(
     cx: &mut Context<'_>,
     kind: ParentType,
@@ -183,7 +183,7 @@ pub(super) fn remove_member(
     Ok(decided.spread(cx, Response::Empty))
 }
 
-/// Who becomes a member must be there, as far as this cluster can know. Clients are known to nobody but the identity provider.
+/// Checks that the new member exists, as far as this cluster can know. Only the identity provider knows clients.
 fn must_exist(
     cx: &Context<'_>,
     kind: ParentType,
@@ -228,7 +228,7 @@ fn found(
     Ok((**found).clone())
 }
 
-/// The roles and the tenant that each start makes again are not to be changed: what they say would be true until then.
+/// Refuses changes to the roles and the tenant that every start restores: a change would only last until then.
 fn is_changeable(
     kind: ParentType,
     id: &str,

@@ -14,7 +14,7 @@ use super::{authorization, directory, mapping_rule, parent, user};
 use crate::processing::{Context, Outcome, reject};
 
 pub(super) fn process(cx: &mut Context<'_>, setup: &IdentitySetupValue) -> Outcome {
-    // All of it or nothing: behind these two lines nothing can fail.
+    // All or nothing: after these two checks nothing can fail.
     for value in &setup.authorizations {
         authorization::can_be_granted("INITIALIZE", value)?;
     }
@@ -58,13 +58,13 @@ pub(super) fn process(cx: &mut Context<'_>, setup: &IdentitySetupValue) -> Outco
         return Ok(Some(Response::Empty));
     }
     let key = cx.new_key();
-    // The record says that it was done; what was done stands before it.
+    // The record only marks completion; the changes precede it.
     let nothing = IdentitySetupValue::default();
     cx.event(key, IdentitySetupIntent::Initialized, &nothing);
     Ok(decided.spread(cx, Response::Empty))
 }
 
-/// There is room for all of it, whatever is there already.
+/// Checks that there is room for all of it, regardless of what already exists.
 fn fits(cx: &Context<'_>, setup: &IdentitySetupValue) -> Result<(), Rejection> {
     let parents = setup.groups.len() + setup.roles.len() + setup.tenants.len();
     let more = Limits {
@@ -107,7 +107,7 @@ fn parents(
     Ok(())
 }
 
-/// A named member need not exist: a user may be created by the first login.
+/// Adds members. A member need not exist: the first login may create the user.
 fn members(
     cx: &mut Context<'_>,
     kind: ParentType,

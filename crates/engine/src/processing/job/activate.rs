@@ -1,4 +1,4 @@
-//! JOB_BATCH ACTIVATE: jobs go to workers, on request or pushed into open streams. Oldest first.
+//! JOB_BATCH ACTIVATE: workers receive jobs, on request or pushed into open streams. Oldest first.
 
 mod for_caller;
 
@@ -18,13 +18,13 @@ use crate::processing::user_task::listener;
 use crate::processing::{Context, Outcome, authorization, reject};
 use crate::state::{Job, JobState, VariableNames};
 
-/// The bytes that the jobs of one answer may take: those of a message, minus the data around the jobs.
+/// Maximum bytes of the jobs in one answer: those of a message, minus the data around the jobs.
 fn max_batch_bytes(cx: &Context<'_>) -> usize {
     let message = cx.config.max_message_size;
     message - message / 64
 }
 
-/// A client asks for jobs.
+/// Activates jobs for a client's request.
 pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
     let invalid = |what: &str, value: String| {
         reject(
@@ -55,7 +55,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
     let (mut bytes, mut truncated) = (0, false);
     let tenants = authorization::tenants(cx, &command.tenants)?;
     for tenant in &tenants {
-        // Jobs that are too large are no longer activatable afterwards: the next round sees those behind them.
+        // Jobs that are too large are no longer activatable afterwards: the next round sees the jobs after them.
         let (mut seen, mut again) = (0, true);
         while std::mem::take(&mut again) && !truncated {
             let keys = for_caller::waiting(cx, command, tenant, seen, max_jobs - jobs.len());
@@ -94,8 +94,8 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
     Ok(Some(Response::JobsActivated { jobs, truncated }))
 }
 
-/// Offers the jobs that became activatable to the open streams, as many as leave in one turn; what no stream takes is
-/// announced.
+/// Offers new activatable jobs to the open streams, as many as fit into one turn. Job types with jobs that no stream takes
+/// are announced.
 pub(crate) fn push_new(cx: &mut Context<'_>) {
     if authorization::asks(cx) {
         return for_caller::push_new(cx);
@@ -108,7 +108,7 @@ pub(crate) fn push_new(cx: &mut Context<'_>) {
             break;
         }
         done += 1;
-        // There may be older ones, left over from a time without credit: they go first.
+        // Older jobs may be waiting since a time without credit: they go first.
         while let Some(job) = cx.state.jobs.get(*key) {
             if job.state != JobState::Activatable {
                 break;
@@ -131,7 +131,7 @@ pub(crate) fn push_new(cx: &mut Context<'_>) {
     *cx.new_jobs = new_jobs;
 }
 
-/// Bytes of jobs that one turn pushes, and the one job that goes over it.
+/// Maximum bytes of jobs that one turn pushes. Only the last job may exceed it.
 const MAX_PUSHED_BYTES: usize = 4 << 20;
 
 /// Pushes up to `limit` waiting jobs of a type into streams that have room again.
@@ -142,7 +142,7 @@ pub(crate) fn push_waiting(cx: &mut Context<'_>, job_type: &str, limit: usize) -
     let (mut jobs, mut bytes) = (0, 0);
     let mut tenants = cx.state.jobs.tenants_waiting(job_type);
     while jobs < limit && bytes < MAX_PUSHED_BYTES {
-        // Tenants take turns, so that none waits for another one's backlog to end.
+        // Tenants take turns, so that none waits for the end of another one's backlog.
         tenants.retain(|tenant| {
             let waits = oldest(cx, job_type, tenant).is_some();
             let mut may = |_: &_, asked: &Tenants| asked.contains(tenant);
@@ -165,7 +165,7 @@ fn oldest(cx: &Context<'_>, job_type: &str, tenant: &TenantId) -> Option<Key> {
     cx.state.jobs.activatable(job_type, tenant).next()
 }
 
-/// Pushes the oldest waiting job that can be sent, and returns its bytes. `None` when there is none, or when a job cannot be
+/// Pushes the oldest waiting job that can be sent, and returns its bytes. `None` if there is none, or if a job cannot be
 /// read; the state then has a fault and the partition stops.
 fn push_oldest(
     cx: &mut Context<'_>,
@@ -184,7 +184,7 @@ fn push_oldest(
     None
 }
 
-/// What became of a job that was to be pushed.
+/// Outcome of pushing a job.
 enum Sent {
     Bytes(usize),
     /// As [`Offer::Refused`].
@@ -217,17 +217,17 @@ fn push(cx: &mut Context<'_>, key: Key, to: &Reservation) -> Sent {
 }
 
 enum Offer {
-    /// A job with the bytes that it takes in a message.
+    /// A job, and its bytes in a message.
     Job(Box<ActivatedJob>, usize),
-    /// The job is too large for a message; it has an incident now.
+    /// The job is too large for a message and now has an incident.
     Refused,
     Unreadable,
 }
 
-/// Bytes of a job beside its texts.
+/// Bytes of a job besides its texts.
 const JOB_OVERHEAD: usize = 256;
 
-/// What the worker gets to see.
+/// Prepares a job as the worker receives it.
 fn offer(
     cx: &mut Context<'_>,
     key: Key,
@@ -296,7 +296,7 @@ fn offer(
     Offer::Job(Box::new(job), size)
 }
 
-/// Text of a JSON object: the job's own headers, else those of its element.
+/// The custom headers as JSON text: the job's own, or else those of its element.
 fn headers_of(job: &Job, element: &Element) -> Arc<str> {
     let headers = job.headers().or_else(|| element.headers_json());
     headers.map_or_else(|| Arc::from("{}"), Arc::clone)

@@ -45,7 +45,7 @@ pub(crate) fn process(
     Ok(Some(Response::Empty))
 }
 
-/// What is denied does not happen, so that there is nothing to correct.
+/// Refuses a result that both denies and corrects: a denied transition does not happen, so there is nothing to correct.
 fn check(key: Key, result: &JobResult) -> Result<(), Rejection> {
     if !result.denied || result.corrections.is_empty() {
         return Ok(());
@@ -62,7 +62,7 @@ fn check(key: Key, result: &JobResult) -> Result<(), Rejection> {
     ))
 }
 
-/// What the result of an ad-hoc sub-process's job activates; nothing for others.
+/// The activities that the result of an ad-hoc sub-process job activates; empty for other jobs.
 fn activities_of(cx: &mut Context<'_>, job: &JobValue) -> Result<Vec<ElementIndex>, Rejection> {
     let elements = match (job.kind(), job.result()) {
         (JobKind::AdHocSubProcess, Some(result)) => &result.activate_elements,

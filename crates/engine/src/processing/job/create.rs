@@ -10,7 +10,7 @@ use skep_protocol::{Key, TenantId};
 use crate::processing::bpmn::{Problem, Subject};
 use crate::processing::{Context, expression};
 
-/// Evaluates what every job needs.
+/// Evaluates the properties that every job needs.
 pub(crate) fn type_and_retries(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -37,7 +37,7 @@ pub(crate) fn type_and_retries(
     Ok((job_type, retries))
 }
 
-/// A job for this element.
+/// A job value for this element.
 pub(crate) fn value(el: &Subject, job_type: Arc<str>, retries: i32) -> JobValue {
     JobValue {
         job_type,
@@ -55,7 +55,7 @@ pub(crate) fn value(el: &Subject, job_type: Arc<str>, retries: i32) -> JobValue 
     }
 }
 
-/// The default tenant goes without saying.
+/// Extra data for a tenant. The default tenant needs none.
 fn extra_of(tenant: &TenantId) -> Option<Box<JobExtra>> {
     let extra = || {
         Box::new(JobExtra {

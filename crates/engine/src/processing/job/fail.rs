@@ -27,7 +27,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &FailJob) -> Outcome {
     if !command.variables.is_empty()
         && let Some(el) = Subject::load(cx, value.element_instance_key)
     {
-        // Visible to the job's next try, gone with the element.
+        // Visible to the job's next attempt, gone with the element.
         for (name, text) in command.variables.entries() {
             variable::set_local(cx, el.key, name, text);
         }
@@ -49,7 +49,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &FailJob) -> Outcome {
     Ok(Some(Response::Empty))
 }
 
-/// The incident of a job of this kind without retries.
+/// The incident type for a job of this kind without retries.
 fn no_retries(kind: JobKind) -> ErrorType {
     match kind {
         JobKind::BpmnElement => ErrorType::JobNoRetries,

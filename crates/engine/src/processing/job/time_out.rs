@@ -1,4 +1,4 @@
-//! JOB TIME_OUT: the worker did not finish in time; the job is offered again.
+//! JOB TIME_OUT: the worker did not finish in time, and the job becomes activatable again.
 
 use skep_protocol::Key;
 use skep_protocol::intent::JobIntent;

@@ -57,7 +57,7 @@ pub(crate) fn process(
     Ok(Some(Response::Empty))
 }
 
-/// The intent and the verb of its texts.
+/// The intent, and the verb for its messages.
 pub(crate) fn words_of(kind: UpdateJobKind) -> (&'static str, &'static str) {
     match kind {
         UpdateJobKind::Retries => ("UPDATE_RETRIES", "update retries for"),

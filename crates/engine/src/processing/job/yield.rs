@@ -1,4 +1,4 @@
-//! JOB YIELD: a pushed job could not be delivered; it goes back at once, without losing a retry.
+//! JOB YIELD: a pushed job could not be delivered. It becomes activatable again immediately, without losing a retry.
 
 use skep_protocol::Key;
 use skep_protocol::intent::JobIntent;
@@ -7,7 +7,8 @@ use super::value_of;
 use crate::processing::Context;
 use crate::state::JobState;
 
-/// `deadline`: the activation that failed to arrive. A job that was activated anew since then stays where it is.
+/// `deadline` identifies the activation that failed to arrive. A job that has been activated again since then is left
+/// alone.
 pub(crate) fn process(cx: &mut Context<'_>, key: Key, deadline: i64) {
     if let Some(job) = cx.state.jobs.get(key)
         && job.state == JobState::Activated

@@ -41,7 +41,8 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CorrelateMessage) -> Outco
     Ok(None)
 }
 
-/// An instance waits for the message, or a start event that no instance with this correlation key keeps from starting another.
+/// Whether an instance waits for the message, or a start event may start one because none with this correlation key is
+/// active.
 fn can_be_taken(cx: &mut Context<'_>, name: &Arc<str>, correlation_key: &Arc<str>) -> bool {
     let waiting = &cx.state.message_subscriptions;
     if waiting.is_awaited(&cx.tenant, name, correlation_key) {
@@ -67,7 +68,7 @@ fn not_found(name: &str, correlation_key: &str) -> skep_protocol::Rejection {
     )
 }
 
-/// An instance took the message, or begins with it: the first one is the client's answer.
+/// Answers the client when the first instance takes the message or starts with it.
 pub(crate) fn answer(
     cx: &mut Context<'_>,
     message_key: Key,
@@ -85,7 +86,7 @@ pub(crate) fn answer(
     }
 }
 
-/// The instance of this subscription took the message.
+/// Answers the client if the instance of this subscription took the message.
 pub(crate) fn answer_taken(
     cx: &mut Context<'_>,
     message_key: Key,
@@ -97,7 +98,7 @@ pub(crate) fn answer_taken(
     }
 }
 
-/// No instance takes the message.
+/// Answers the client that no instance takes the message.
 pub(crate) fn answer_none(
     cx: &mut Context<'_>,
     message_key: Key,
@@ -111,7 +112,7 @@ pub(crate) fn answer_none(
     }
 }
 
-/// The message that is on its way to a subscription; it may have expired since.
+/// The message in transit to a subscription; it may have expired since.
 fn message_of(subscription: &MessageSubscriptionValue) -> MessageValue {
     MessageValue {
         name: subscription.message_name.clone(),

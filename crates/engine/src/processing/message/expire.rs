@@ -8,7 +8,7 @@ use skep_protocol::value::MessageValue;
 
 use crate::processing::Context;
 
-/// The record says which message it is; what the message said, PUBLISHED did.
+/// Writes only which message expired; its content is in PUBLISHED.
 pub(crate) fn process(cx: &mut Context<'_>, key: Key) {
     let Some(message) = cx.state.messages.get(key) else {
         return;

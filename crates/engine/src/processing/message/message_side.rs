@@ -12,8 +12,8 @@ use crate::processing::Context;
 use crate::processing::bpmn::subscriptions::start;
 use crate::remote::{CorrelateSubscription, RemoteCommand, Variables};
 
-/// Gives a message to waiting subscriptions, one instance of each process at most, and to start events. Those that do not fit
-/// into this turn follow in a later one. A message that is not buffered ends with the last of them.
+/// Correlates a message to waiting subscriptions, at most one instance of each process, and to start events. Whatever does
+/// not fit into this turn follows in a later one. An unbuffered message ends with the last of them.
 pub(crate) fn correlate_to_waiting(cx: &mut Context<'_>, message_key: Key) -> Progress {
     let Some(message) = cx.state.messages.get(message_key) else {
         return Progress::Done { taken: 0 };
@@ -53,16 +53,16 @@ pub(crate) fn correlate_to_waiting(cx: &mut Context<'_>, message_key: Key) -> Pr
     Progress::Done { taken }
 }
 
-/// The progress of a message.
+/// Progress of the correlation of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Progress {
-    /// This many subscriptions got it in this turn.
+    /// This many subscriptions and start events received it in this turn.
     Done { taken: usize },
-    /// The rest follows in a later turn, and with it the end of a message that is not buffered.
+    /// The rest follows in a later turn, and with it the end of an unbuffered message.
     GoesOn,
 }
 
-/// The next turn of a message that goes to many.
+/// Runs the next turn of a message with many receivers.
 pub(crate) fn correlate_next(cx: &mut Context<'_>, message_key: Key) {
     if correlate_to_waiting(cx, message_key) != Progress::GoesOn {
         end_unbuffered(cx, message_key);
@@ -102,7 +102,8 @@ pub(crate) fn open(cx: &mut Context<'_>, value: &MessageSubscriptionValue) {
     }
 }
 
-/// The instance was migrated since its subscription was opened. What is said of an earlier revision is late.
+/// Updates a subscription whose instance has been migrated since it was opened. Requests with an earlier revision are
+/// outdated.
 fn migrate(cx: &mut Context<'_>, key: Key, value: &MessageSubscriptionValue) {
     let row = cx.state.message_subscriptions.get(key);
     let is_later = row.is_some_and(|row| row.revision < value.revision);
@@ -120,7 +121,7 @@ fn acknowledge_open(cx: &mut Context<'_>, value: &MessageSubscriptionValue) {
     send_to_instance(cx, value.process_instance_key, command);
 }
 
-/// Gives the oldest buffered message that this subscription's process has not had.
+/// Correlates the oldest buffered message that this subscription's process has not received.
 fn correlate_buffered(cx: &mut Context<'_>, key: Key) {
     let Some(subscription) = cx.state.message_subscriptions.get(key) else {
         return;
@@ -187,7 +188,7 @@ pub(crate) fn correlated(
     else {
         return;
     };
-    // A migration may have changed it, here or there.
+    // A migration may have changed it, on either side.
     value.interrupting = closes;
     cx.event(key, Intent::Correlated, &value);
     correlate::answer_taken(cx, message_key, &value);
@@ -198,7 +199,7 @@ pub(crate) fn correlated(
     }
 }
 
-/// The message side of the subscription is gone: the process side may go too.
+/// Reports that the message side of the subscription is gone, so that the process side may go too.
 fn answer_closed(cx: &mut Context<'_>, value: &MessageSubscriptionValue) {
     let command = RemoteCommand::MessageSubscriptionClosed {
         element_instance_key: value.element_instance_key,
@@ -248,8 +249,8 @@ fn correlating(
     (under_way.message_key == message_key).then(|| (key, row.value()))
 }
 
-/// MESSAGE_SUBSCRIPTION DELETE. While a message is on its way to the instance, the instance's answer to that message comes
-/// first: it says whether another instance may have the message, and it closes the subscription.
+/// MESSAGE_SUBSCRIPTION DELETE. While a message is in transit to the instance, the instance's answer to it comes first: it
+/// decides whether another instance may take the message, and it closes the subscription.
 pub(crate) fn close(
     cx: &mut Context<'_>,
     element_instance_key: Key,
@@ -275,7 +276,7 @@ pub(crate) fn close(
     cx.send(reply_to, command);
 }
 
-/// Sends unanswered correlations again, up to `limit` at a time. Returns how many.
+/// Resends unanswered correlations, up to `limit` at a time. Returns how many.
 pub(crate) fn retry(cx: &mut Context<'_>, limit: usize) -> usize {
     let from = cx.volatile.retried[0];
     let pending: Vec<Key> = cx

@@ -36,8 +36,8 @@ pub(crate) fn opened(
     }
 }
 
-/// A copy of the opening has come after the closing: nobody else would ever close it. Which partition has opened it is not known here
-/// any more; the others have nothing to close.
+/// Closes the message side again, because a duplicate of the opening came after the closing: nobody else would ever close
+/// it. The partition that opened it is no longer known here; the others have nothing to close.
 fn close_again(cx: &mut Context<'_>, element_instance_key: Key, message_name: &Arc<str>) {
     let reply_to = cx.state.partition;
     for partition in cx.config.routing.partitions() {
@@ -124,7 +124,7 @@ pub(crate) fn closed(cx: &mut Context<'_>, element_instance_key: Key, message_na
     }
 }
 
-/// Sends unanswered openings and closings again, up to `limit` at a time. Returns how many.
+/// Resends unanswered openings and closings, up to `limit` at a time. Returns how many.
 pub(crate) fn retry(cx: &mut Context<'_>, limit: usize) -> usize {
     let from = cx.volatile.retried[1];
     let pending: Vec<Key> = cx

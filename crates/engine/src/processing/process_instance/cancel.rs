@@ -13,7 +13,8 @@ pub(crate) fn process(cx: &mut Context<'_>, key: Key) -> Outcome {
     let Some(el) = found else {
         return Err(not_found(key));
     };
-    // One that is cancelled already goes when all in it has ended. Where something is banned it is told once more.
+    // An instance that is already cancelled ends when everything in it has ended. If anything is banned, termination is
+    // triggered again.
     let row = cx.state.elements.get(key);
     let terminates = row.is_some_and(|row| row.state == ElementState::Terminating);
     if terminates && cx.state.banned.is_empty() {

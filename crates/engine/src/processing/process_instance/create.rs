@@ -14,7 +14,7 @@ use crate::processing::bpmn::{Subject, lifecycle, start_instructions};
 use crate::processing::{Context, Outcome, reject, variable};
 use crate::state::DeployedProcess;
 
-/// Of one creation: all begin in one turn.
+/// Maximum number of start instructions of one creation: all elements begin in one turn.
 const MAX_START_INSTRUCTIONS: usize = 1_000;
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> Outcome {
@@ -23,8 +23,8 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> 
         .map_err(|why| reject(RejectionType::InvalidArgument, intent, why))?;
     let process = find(cx, &command.process, intent)?;
     let start_at = start_elements(&process, command, intent)?;
-    // An element that does not exist never ends: to wait for it is no mistake to the reference either.
-    // Each is asked for whenever an element ends: once is enough.
+    // An element that does not exist never ends. The reference accepts waiting for it as well.
+    // The list is searched whenever an element ends, so duplicates are dropped.
     let mut seen = HashSet::new();
     let terminate_after = command.terminate_after.iter();
     let terminate_after = terminate_after
@@ -85,7 +85,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> 
     Ok(answer)
 }
 
-/// Begins the instance. It is created when its scopes are: those around the elements to start at.
+/// Begins the instance. With start instructions it counts as created once the scopes around its start elements exist.
 fn begin(
     cx: &mut Context<'_>,
     root: &Subject,

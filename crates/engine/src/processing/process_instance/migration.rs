@@ -1,8 +1,8 @@
 //! PROCESS_INSTANCE_MIGRATION MIGRATE: moves a running instance to another process definition.
 //!
 //! First everything active is checked ([`check`]), so a refused migration changes nothing; then everything is migrated
-//! ([`element`]). Work that does not fit into one turn continues in later turns: until it is done nothing else happens in
-//! the instance ([`gate`]), so no command sees a half-migrated instance.
+//! ([`element`]). Work that does not fit into one turn continues in later turns: until then nothing else happens in the
+//! instance ([`gate`]), so no command sees a half-migrated instance.
 
 mod check;
 mod compensation;
@@ -72,14 +72,15 @@ pub(crate) fn carry_on(cx: &mut Context<'_>, instance: Key) {
 fn put_off(cx: &mut Context<'_>, plan: &Plan, progress: MigrationProgress) {
     let mut value = plan.value(progress);
     if cx.state.migrations.get(plan.instance).is_some() {
-        // They are known already.
+        // They are already known.
         value.mapping_instructions.clear();
     }
     cx.event(plan.instance, Intent::Migrating, &value);
     cx.steps.again(Step::Migrate(plan.instance));
 }
 
-/// Goes on until all is done (true) or the turn is over, one move at least. A refusal comes before anything is migrated.
+/// Continues until everything is done (true) or the turn is over, with at least one move. A rejection comes before anything
+/// is migrated.
 fn go_on(
     cx: &mut Context<'_>,
     plan: &Plan,
@@ -150,7 +151,7 @@ pub(crate) fn not_found(instance: Key) -> Rejection {
     )
 }
 
-/// `why` goes on behind "but".
+/// `why` continues the text after "but".
 fn refuse(kind: RejectionType, instance: Key, why: impl std::fmt::Display) -> Rejection {
     let reason = format!("Expected to migrate process instance '{instance}', but {why}");
     reject(kind, "MIGRATE", reason)

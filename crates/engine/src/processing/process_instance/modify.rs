@@ -17,7 +17,7 @@ use crate::processing::{Context, Outcome, reject};
 
 const INTENT: &str = "MODIFY";
 
-/// Instructions of one command, and element instances that they come to.
+/// Maximum number of instructions of one command, and of the element instances that they affect.
 const MAX_INSTRUCTIONS: usize = 10_000;
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &ModifyProcessInstance) -> Outcome {
@@ -63,7 +63,7 @@ fn invalid_state(key: Key, why: &str) -> Rejection {
     reject(RejectionType::InvalidState, INTENT, reason)
 }
 
-/// The refusal of a command with an instruction that cannot be carried out.
+/// The rejection of a command with an instruction that cannot be carried out.
 fn refused(instance: &Subject, why: impl std::fmt::Display) -> Rejection {
     let process = &instance.process.bpmn_process_id;
     let reason = format!("Expected to modify instance of process '{process}', but {why}");

@@ -43,7 +43,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &AssignUserTask) -> Outcome
     transition::outcome(cx, key, Response::Empty)
 }
 
-/// The intent and the verb of its texts.
+/// The intent, and the verb for its messages.
 pub(crate) fn words_of(command: &AssignUserTask) -> (&'static str, &'static str) {
     if command.claim {
         ("CLAIM", "claim")

@@ -1,4 +1,4 @@
-//! Headers of jobs about a user task: those of the model, and reserved ones that describe the task.
+//! Headers of jobs about a user task: those of the model, and reserved headers that describe the task.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use skep_protocol::value::{UserTaskAttribute, UserTaskValue};
 
 use crate::processing::bpmn::Subject;
 
-/// Name (without the reserved prefix) and text.
+/// Names (without the reserved prefix) and values.
 pub(crate) type Headers = Vec<(&'static str, Arc<str>)>;
 
-/// What a listener is told of the task.
+/// The reserved headers that describe the task to a listener.
 pub(crate) fn of_listener(key: Key, value: &UserTaskValue) -> Headers {
     let attributes = &value.attributes;
     let mut headers = Headers::new();
@@ -47,7 +47,7 @@ pub(crate) fn of_listener(key: Key, value: &UserTaskValue) -> Headers {
     headers
 }
 
-/// A list of texts as the text of a JSON array.
+/// A list of texts as JSON array text.
 pub(crate) fn list<'a>(items: impl Iterator<Item = &'a str>) -> Arc<str> {
     let mut out = String::from("[");
     for (place, item) in items.enumerate() {
@@ -68,7 +68,7 @@ pub(crate) fn of_element(el: &Subject) -> &[(Arc<str>, Arc<str>)] {
     }
 }
 
-/// All headers as the text of a JSON object.
+/// All headers as JSON object text.
 pub(crate) fn json(own: &[(Arc<str>, Arc<str>)], reserved: &Headers) -> Arc<str> {
     let mut out = String::from("{");
     let mut add = |prefix: &str, name: &str, text: &str| {

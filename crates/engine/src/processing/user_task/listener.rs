@@ -1,4 +1,4 @@
-//! Task listeners: jobs whose workers decide on a transition of a user task.
+//! Task listeners: jobs whose workers approve, correct or deny a transition of a user task.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use crate::state::element_instances::Visible;
 use crate::state::global_listeners::ListenerJob;
 use crate::state::{UserTaskState, VariableNames};
 
-/// A listener whose job can be created.
+/// A listener that is ready for its job.
 pub(crate) struct Next {
     pub job_type: Arc<str>,
     pub retries: i32,
     pub event: ListenerEvent,
 }
 
-/// The listener that is to look at the transition of a task, if there is one left: global ones, then those of the model, then
-/// global ones that run behind these.
+/// The next listener of the task's transition, if any is left: global ones, then those of the model, then global ones that
+/// run after these.
 pub(crate) fn next(cx: &mut Context<'_>, el: &Subject, key: Key) -> Result<Option<Next>, Problem> {
     let task = cx.state.user_tasks.get(key);
     let Some((event, transition)) = task.and_then(|task| {
@@ -37,14 +37,14 @@ pub(crate) fn next(cx: &mut Context<'_>, el: &Subject, key: Key) -> Result<Optio
     find(cx, el, event, (&before, &behind), done)
 }
 
-/// The one that looks at the creation first.
+/// The first listener of the creation.
 pub(crate) fn first(cx: &mut Context<'_>, el: &Subject) -> Result<Option<Next>, Problem> {
     let event = ListenerEvent::Creating;
     let [before, behind] = [false, true].map(|behind| cx.state.global_listeners.of(event, behind));
     find(cx, el, event, (&before, &behind), 0)
 }
 
-/// The listener after `done` others; the global ones run before and behind those of the model.
+/// The listener after `done` others; global ones run before and after those of the model.
 fn find(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -76,7 +76,7 @@ fn find(
     Ok(behind.get(done).map(global))
 }
 
-/// The listeners of the model, in its order.
+/// The listeners of the model, in model order.
 fn of_model(el: &Subject, event: ListenerEvent) -> Vec<&ListenerDefinition> {
     let ElementKind::UserTask(definition) = &el.element().kind else {
         return Vec::new();
@@ -128,7 +128,7 @@ pub(crate) fn complete(cx: &mut Context<'_>, job_key: Key, job: &JobValue) -> Ou
     Ok(Some(Response::Empty))
 }
 
-/// Refuses what a listener cannot answer.
+/// Refuses answers that a listener may not give.
 fn check_answer(job_key: Key, state: UserTaskState, job: &JobValue) -> Result<(), Rejection> {
     let refuse = |why: String| {
         let reason =
@@ -161,7 +161,7 @@ fn correct(cx: &mut Context<'_>, key: Key, corrections: &Corrections) {
     }
 }
 
-/// A listener sees the variables that the transition is about as if they were set.
+/// Makes the variables of the transition visible to a listener, as if they were set.
 pub(crate) fn show_variables(
     cx: &mut Context<'_>,
     element_instance_key: Key,

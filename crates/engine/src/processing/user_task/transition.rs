@@ -1,4 +1,4 @@
-//! Transitions of a user task: a transition begins, the listeners of its kind run one after the other, and it ends.
+//! Transitions of a user task: a transition begins, the listeners of its event run one after the other, and it ends.
 //!
 //! A listener may change the outcome (CORRECTED) or refuse the transition (DENIED). The caller gets the answer when the
 //! transition is over.
@@ -26,7 +26,7 @@ pub(crate) fn begin(
     go_on(cx, el, key);
 }
 
-/// The next listener runs; after the last one the transition ends. Also the way to try again after an incident.
+/// Runs the next listener; after the last one the transition ends. Also used to retry after an incident.
 pub(crate) fn go_on(cx: &mut Context<'_>, el: &Subject, key: Key) {
     match listener::next(cx, el, key) {
         Ok(Some(next)) => listener::start(cx, el, key, next),
@@ -35,7 +35,7 @@ pub(crate) fn go_on(cx: &mut Context<'_>, el: &Subject, key: Key) {
     }
 }
 
-/// The answer to the command that has begun a transition: at once, or when its listeners have run.
+/// The answer to the command that has begun a transition: immediate, or after its listeners have run.
 pub(crate) fn outcome(cx: &mut Context<'_>, key: Key, answer: Response) -> Outcome {
     let task = cx.state.user_tasks.get(key);
     if task.is_none_or(|task| task.transition.is_none()) {
@@ -82,7 +82,7 @@ fn end(cx: &mut Context<'_>, el: &Subject, key: Key) {
     }
 }
 
-/// The task exists. Returns the assignee of the model, unless a listener wants another one.
+/// Finishes the creation of the task. Returns the assignee of the model, unless a listener has set another one.
 pub(crate) fn created(cx: &mut Context<'_>, key: Key) -> Option<Arc<str>> {
     let task = cx.state.user_tasks.get(key)?;
     let assigns = task.transition.as_ref().is_some_and(|t| t.assigns);
@@ -92,7 +92,7 @@ pub(crate) fn created(cx: &mut Context<'_>, key: Key) -> Option<Arc<str>> {
     assignee
 }
 
-/// The model assigns the task that was just created.
+/// Assigns the new task as the model says.
 pub(crate) fn assign(cx: &mut Context<'_>, el: &Subject, key: Key, assignee: Option<Arc<str>>) {
     if let Some(assignee) = assignee
         && let Some(task) = cx.state.user_tasks.get(key)
@@ -130,7 +130,7 @@ fn updated(
     answer(cx, key, Ok(Response::VariablesSet { key: document_key }));
 }
 
-/// A listener refuses: nothing changes.
+/// Denies the transition on behalf of a listener: nothing changes.
 pub(crate) fn deny(cx: &mut Context<'_>, key: Key, reason: &str) {
     let Some(task) = cx.state.user_tasks.get(key) else {
         return;
@@ -146,7 +146,7 @@ pub(crate) fn deny(cx: &mut Context<'_>, key: Key, reason: &str) {
         UserTaskState::Claiming => (Intent::AssignmentDenied, "CLAIM", "Assignment"),
         UserTaskState::Updating => (Intent::UpdateDenied, "UPDATE", "Update"),
         UserTaskState::Completing => (Intent::CompletionDenied, "COMPLETE", "Completion"),
-        // Refused where the listener's answer came in.
+        // Refused when the listener's answer arrived.
         UserTaskState::Creating | UserTaskState::Created | UserTaskState::Canceling => return,
     };
     cx.event(key, event, &value);
@@ -168,12 +168,12 @@ pub(crate) fn deny(cx: &mut Context<'_>, key: Key, reason: &str) {
     answer(cx, key, Err(refusal));
 }
 
-/// The element terminates. Listeners are heard, but cannot keep it from that.
+/// Cancels the task when its element terminates. Listeners run, but cannot prevent it.
 pub(crate) fn cancel(cx: &mut Context<'_>, el: &Subject, key: Key) -> Ending {
     let Some(value) = canceling(cx, key) else {
         return Ending::Now;
     };
-    // Nobody gets the jobs of a banned instance any more.
+    // The jobs of a banned instance are no longer handed out.
     let banned = cx.state.banned.contains(el.value.process_instance_key);
     let next = if banned {
         Ok(None)
@@ -196,14 +196,14 @@ pub(crate) fn cancel(cx: &mut Context<'_>, el: &Subject, key: Key) -> Ending {
     }
 }
 
-/// The same without listeners: a modification ends the element.
+/// Like [`cancel`], without listeners: a modification ends the element.
 pub(crate) fn cancel_at_once(cx: &mut Context<'_>, el: &Subject, key: Key) {
     if let Some(value) = canceling(cx, key) {
         canceled(cx, el, key, &value);
     }
 }
 
-/// What the task was about to do is over.
+/// Ends the current transition and begins the cancellation.
 fn canceling(cx: &mut Context<'_>, key: Key) -> Option<UserTaskValue> {
     let task = cx.state.user_tasks.get(key)?;
     let (state, value) = (task.state, value_of(task));
@@ -227,7 +227,7 @@ fn canceled(cx: &mut Context<'_>, el: &Subject, key: Key, value: &UserTaskValue)
     cx.event(key, Intent::Canceled, value);
 }
 
-/// The command that brought a task into this state.
+/// The intent of the command that brought a task into this state.
 fn intent_of(state: UserTaskState) -> &'static str {
     match state {
         UserTaskState::Assigning => "ASSIGN",

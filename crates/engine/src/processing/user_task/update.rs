@@ -25,7 +25,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &UpdateUserTask) -> Outcome
     transition::outcome(cx, key, Response::Empty)
 }
 
-/// Variables in the scope of a task are set when its listeners have agreed.
+/// Sets variables in the scope of a task once its listeners have agreed.
 pub(crate) fn variables(
     cx: &mut Context<'_>,
     key: Key,

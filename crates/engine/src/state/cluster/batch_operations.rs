@@ -1,4 +1,4 @@
-//! Batch operations that have not ended, with the items that this partition has still to do.
+//! Batch operations that have not ended, with the remaining items of this partition.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -19,35 +19,35 @@ pub struct BatchOperation {
     pub value: BatchOperationCreationValue,
     pub phase: BatchPhase,
     pub suspended: bool,
-    /// Keys from here on were made after the operation, so that what they name is not meant.
+    /// Keys from this one on were created after the operation, so their entities are not affected.
     pub before: Key,
-    /// So far this partition has looked for items.
+    /// The key up to which this partition has searched for items.
     pub chosen_up_to: Key,
-    /// Of this partition.
+    /// Progress of this partition.
     pub progress: BatchProgress,
     /// The chunk whose items are being carried out.
     pub announced: Key,
-    /// Why this partition could not do its part.
+    /// The reason why this partition could not do its part.
     pub error: Option<BatchOperationError>,
-    /// What each partition has told; only where the operation was created.
+    /// Report of each partition; only where the operation was created.
     pub parts: BTreeMap<u32, BatchPart>,
 }
 
-/// How far this partition is with its part.
+/// Phase of this partition's part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BatchPhase {
-    /// Items are being looked for, by the broker: the engine cannot search.
+    /// The broker is searching for items: the engine cannot search.
     Choosing,
     Executing,
-    /// All items are done, and the partition that sums up is told so until it ends the operation.
+    /// All items are done, and this is reported to the coordinating partition until it ends the operation.
     Done,
-    /// Items could not be chosen. Those that were are put away, and it is told as when all is done.
+    /// Items could not be chosen. Those already chosen are dropped, and it is reported as when all are done.
     Failed,
-    /// Nothing is left of it but items to be put away.
+    /// Only items to be dropped are left.
     Ended,
 }
 
-/// What a partition has told the one that sums up.
+/// Report of a partition to the coordinating one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BatchPart {
     pub progress: BatchProgress,
@@ -56,7 +56,7 @@ pub struct BatchPart {
 }
 
 impl BatchOperation {
-    /// What all partitions have told together.
+    /// The sum of the reports of all partitions.
     pub fn sum(&self) -> BatchProgress {
         let parts = self.parts.values();
         parts.fold(BatchProgress::default(), |sum, part| BatchProgress {
@@ -85,7 +85,7 @@ impl Row for BatchOperation {
 pub struct BatchChunk {
     pub batch_operation_key: Key,
     pub items: Vec<BatchOperationItem>,
-    /// So many of them are done.
+    /// Number of items that are done.
     pub done: u32,
 }
 
@@ -134,20 +134,20 @@ impl Ready {
     }
 }
 
-/// The one whose turn it is after `last`: they go round.
+/// The next one after `last`, in round-robin order.
 fn next_after(ready: &BTreeSet<Key>, last: Key) -> Option<Key> {
     let mut later = ready.range((Bound::Excluded(last), Bound::Unbounded));
     later.next().or_else(|| ready.first()).copied()
 }
 
-/// What is known of an operation without its row.
+/// In-memory facts about an operation, available without its row.
 #[derive(Debug)]
 struct Open {
-    /// It ends process instances.
+    /// It cancels process instances.
     cancels: bool,
     phase: BatchPhase,
     suspended: bool,
-    /// Of this partition, the oldest first.
+    /// Chunks of this partition, oldest first.
     chunks: BTreeSet<Key>,
 }
 
@@ -204,14 +204,14 @@ impl BatchOperations {
         (row.phase != BatchPhase::Ended).then_some(row)
     }
 
-    /// Those whose items are still to be chosen here.
+    /// Operations whose items are still to be chosen here.
     pub fn to_choose(&self) -> impl Iterator<Item = Key> + '_ {
         let open = self.open.iter();
         let open = open.filter(|(_, open)| open.phase == BatchPhase::Choosing && !open.suspended);
         open.map(|(key, _)| *key)
     }
 
-    /// Those whose part is over here and which go on elsewhere.
+    /// Operations whose part is over here but which continue elsewhere.
     pub fn told(&self) -> impl Iterator<Item = Key> + '_ {
         let open = self.open.iter();
         let open =
@@ -223,12 +223,12 @@ impl BatchOperations {
         !self.ready.cancellations.is_empty() || !self.ready.others.is_empty()
     }
 
-    /// The cancellation of process instances whose turn it is after `last`.
+    /// The next cancellation of process instances after `last`, in turn.
     pub fn next_cancellation_after(&self, last: Key) -> Option<Key> {
         next_after(&self.ready.cancellations, last)
     }
 
-    /// Likewise of all other operations.
+    /// Likewise for all other operations.
     pub fn next_other_after(&self, last: Key) -> Option<Key> {
         next_after(&self.ready.others, last)
     }
@@ -247,7 +247,7 @@ impl BatchOperations {
         self.table.insert(key, row);
     }
 
-    /// Changes the row of an operation, and what is known without it.
+    /// Changes the row of an operation, and the in-memory facts about it.
     pub(in crate::appliers) fn change(
         &mut self,
         key: Key,
@@ -272,7 +272,7 @@ impl BatchOperations {
         self.look_at(operation);
     }
 
-    /// One more item of the chunk is done.
+    /// Counts one more item of the chunk as done.
     pub(in crate::appliers) fn item_done(&mut self, chunk: Key) {
         let Some(row) = self.chunks.get_mut(chunk) else {
             return;
@@ -294,12 +294,12 @@ impl BatchOperations {
         self.look_at(operation);
     }
 
-    /// Nothing more is done of the operation; it is gone once its items are.
+    /// Ends the operation: no more work is done, and it is removed once its items are.
     pub(in crate::appliers) fn end(&mut self, key: Key) {
         self.change(key, |row| row.phase = BatchPhase::Ended);
     }
 
-    /// What is known of an operation has changed.
+    /// Updates the indices after a change of the facts about an operation.
     fn look_at(&mut self, key: Key) {
         let Some(open) = self.open.get(&key) else {
             return;
@@ -320,7 +320,7 @@ impl BatchOperations {
     pub(in crate::appliers::state) fn undo(&mut self, position: u64) {
         Indexed::<BatchOperation>::undo(self, position);
         Indexed::<BatchChunk>::undo(self, position);
-        // There are few of them.
+        // There are only few.
         self.ready = Ready::of(self.open.iter());
     }
 }

@@ -1,5 +1,5 @@
 //! Cluster variables: the variables that expressions of all processes, or those of one tenant, read as `camunda.vars`.
-//! There are few: all of them stay in memory.
+//! There are few, so all of them stay in memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -31,23 +31,23 @@ struct Scope {
     bytes: usize,
 }
 
-/// Its value is read once, and shared by all that see it.
+/// A variable. Its value is parsed once, and shared by everything that reads it.
 struct Variable {
     key: Key,
     text: JsonText,
     value: Value,
 }
 
-/// Tenants for which what they see is kept ready.
+/// Maximum number of tenants whose visible variables are cached.
 const MAX_SEEN: usize = 64;
 
 pub struct ClusterVariables {
     pub table: Table<ClusterVariable>,
     scopes: HashMap<Option<TenantId>, Scope>,
     count: usize,
-    /// Of the names and values of all scopes.
+    /// Bytes of the names and values of all scopes.
     bytes: usize,
-    /// What expressions of a tenant see, as long as nothing changes.
+    /// Variables visible to expressions, by tenant. Cleared on every change.
     seen: HashMap<TenantId, Arc<Value>>,
 }
 
@@ -82,7 +82,7 @@ impl ClusterVariables {
         self.count += 1;
     }
 
-    /// Takes it out of the index, and what was seen of it.
+    /// Removes a variable from the index, and clears the cached values.
     fn forget(&mut self, value: &ClusterVariableValue) {
         self.seen.clear();
         let Some(scope) = self.scopes.get_mut(&value.tenant) else {
@@ -99,7 +99,7 @@ impl ClusterVariables {
         }
     }
 
-    /// Adds a variable, or gives it another value.
+    /// Adds or updates a variable.
     pub(in crate::appliers) fn set(&mut self, key: Key, value: &ClusterVariableValue) {
         self.index(key, value);
         self.table.insert(key, ClusterVariable(value.clone()));
@@ -124,7 +124,7 @@ impl ClusterVariables {
         variables.map(|variable| variable.key)
     }
 
-    /// How many there are.
+    /// Number of variables.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -138,14 +138,14 @@ impl ClusterVariables {
         self.bytes
     }
 
-    /// Bytes of names and values of one scope.
+    /// Bytes of the names and values of one scope.
     pub fn bytes_of(&self, tenant: Option<&TenantId>) -> usize {
         let scope = self.scopes.get(&tenant.cloned());
         scope.map_or(0, |scope| scope.bytes)
     }
 
-    /// What the expressions of a tenant see under the name `camunda`: `vars.cluster` has the global ones, `vars.tenant` those of
-    /// the tenant, and `vars.env` both, where those of the tenant hide the global ones.
+    /// The value of the name `camunda` in expressions of a tenant: `vars.cluster` has the global variables, `vars.tenant`
+    /// those of the tenant, and `vars.env` both, where the tenant's variables hide the global ones.
     pub fn seen_by(&mut self, tenant: &TenantId) -> Arc<Value> {
         if let Some(seen) = self.seen.get(tenant) {
             return seen.clone();

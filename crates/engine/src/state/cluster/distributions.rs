@@ -1,4 +1,4 @@
-//! Commands on their way to all partitions, kept until each has acknowledged.
+//! Commands being distributed to all partitions, kept until each has acknowledged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Row for Distribution {
 
 pub struct Distributions {
     pub table: Table<Distribution>,
-    /// By partition, what it has not acknowledged.
+    /// Unacknowledged commands by partition.
     waiting: BTreeMap<u32, BTreeSet<Key>>,
 }
 
@@ -75,24 +75,24 @@ impl Distributions {
         }
     }
 
-    /// All partitions have acknowledged it.
+    /// Removes a distribution that all partitions have acknowledged.
     pub(in crate::appliers) fn finish(&mut self, key: Key) {
         self.table.remove(key);
     }
 
-    /// How much each partition has not acknowledged.
+    /// Number of unacknowledged commands of each partition.
     pub fn waiting(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
         self.waiting
             .iter()
             .map(|(partition, keys)| (*partition, keys.len()))
     }
 
-    /// Some partition has not acknowledged it.
+    /// Whether any partition has not acknowledged it.
     pub fn is_under_way(&self, key: Key) -> bool {
         self.waiting.values().any(|keys| keys.contains(&key))
     }
 
-    /// The oldest that the partition has not acknowledged.
+    /// The oldest command that the partition has not acknowledged.
     pub fn next_for(&self, partition: u32) -> Option<Key> {
         self.waiting.get(&partition)?.first().copied()
     }

@@ -1,4 +1,4 @@
-//! The positions of the exporters and the instructions of operators: one row for all.
+//! The positions of the exporters and the instructions of operators, in a single row.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ impl Row for StoredExporting {
     }
 }
 
-/// The key of the one row.
+/// The key of the only row.
 const ROW: Key = Key(0);
 
 pub struct Exporting {
     pub table: Table<StoredExporting>,
     value: ExportingValue,
-    /// Counts the changes: who looks on sees whether there was one.
+    /// Counts the changes, so that observers can detect them.
     revision: u64,
 }
 
@@ -44,7 +44,7 @@ impl Exporting {
         &self.value
     }
 
-    /// Another number after each change.
+    /// Differs after each change.
     pub fn revision(&self) -> u64 {
         self.revision
     }

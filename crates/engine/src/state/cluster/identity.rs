@@ -21,7 +21,7 @@ impl Row for IdentityRow {
     }
 }
 
-/// Rows have the keys of their things; memberships, which have none, are counted ([`Directory::next_membership`]).
+/// Rows use the keys of their entities; memberships, which have none, are numbered ([`Directory::next_membership`]).
 pub struct Identity {
     pub table: Table<IdentityRow>,
     pub directory: Directory,
@@ -34,7 +34,7 @@ impl Identity {
         Ok(Identity { table, directory })
     }
 
-    /// Adds a thing, or changes it.
+    /// Adds or updates an entity.
     pub(in crate::appliers) fn set(&mut self, key: Key, entry: Entry) {
         if let Some(IdentityRow(old)) = self.table.get(key) {
             self.directory.remove(key, old);

@@ -1,4 +1,4 @@
-//! How far the cluster is with adding partitions, as this partition has learnt it: one row, if it has.
+//! Progress of adding partitions, as this partition knows it: one row, if it knows anything.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,15 +10,18 @@ use crate::state::table::{Row, StoreError, Table, Tables};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
-    /// So many partitions there are to be; known to the first partition. 0: nobody has said anything.
+    /// Desired number of partitions; known to the first partition. 0: never set.
     pub desired: u32,
-    /// So many partitions have what every partition has, and all of them are about to learn it. 0: none were ever added.
+    /// Number of partitions with the complete global state, which all of them know or are about to learn. 0: none were ever
+    /// added.
     pub whole: u32,
-    /// New partitions that have asked the first one for what every partition has: from then on it keeps for them what all carry out.
+    /// New partitions that have requested the global state from the first one: from then on it keeps for them the commands
+    /// that all partitions carry out.
     pub pulling: BTreeSet<u32>,
-    /// Those of them that have it. The first partition knows all of them, the others themselves.
+    /// New partitions that have the complete global state. The first partition knows all of them, the others only
+    /// themselves.
     pub bootstrapped: BTreeSet<u32>,
-    /// The distribution by which all partitions learn that the new ones are whole; [`Key::NONE`]: they are not yet.
+    /// The distribution that informs all partitions that the new ones are complete. [`Key::NONE`]: not yet.
     pub finished: Key,
 }
 
@@ -30,7 +33,7 @@ impl Row for Scaling {
     }
 }
 
-/// The key of the one row.
+/// The key of the only row.
 const ROW: Key = Key(0);
 
 pub struct ScalingRow {

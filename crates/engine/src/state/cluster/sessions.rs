@@ -1,4 +1,4 @@
-//! Sessions of browsers. The first partition alone has some.
+//! Browser sessions. Only the first partition has any.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use skep_protocol::value::{SessionId, SessionValue};
 use crate::state::table::{Row, StoreError, Table, Tables};
 use crate::state::undo::Indexed;
 
-/// Milliseconds without a request after which a session is over.
+/// Milliseconds without a request after which a session ends.
 pub const IDLE: i64 = 30 * 60 * 1000;
-/// Milliseconds after which it is over in any case.
+/// Milliseconds after which a session ends in any case.
 pub const LONGEST: i64 = 12 * 60 * 60 * 1000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub const LONGEST: i64 = 12 * 60 * 60 * 1000;
 pub struct Session(pub SessionValue);
 
 impl Session {
-    /// When it is over unless it is used before, epoch milliseconds.
+    /// End of the session unless it is used before, epoch milliseconds.
     pub fn ends(&self) -> i64 {
         let idle = self.0.used.saturating_add(IDLE);
         idle.min(self.0.began.saturating_add(LONGEST))
@@ -35,7 +35,7 @@ impl Row for Session {
     }
 }
 
-/// A later session has a greater key.
+/// Sessions by key. A later session has a greater key.
 pub struct Sessions {
     pub table: Table<Session>,
     by_id: HashMap<SessionId, Key>,
@@ -61,7 +61,7 @@ impl Sessions {
         Ok(sessions)
     }
 
-    /// The one with this id.
+    /// The session with this id.
     pub fn key_of(&self, id: &SessionId) -> Option<Key> {
         self.by_id.get(id).copied()
     }
@@ -70,18 +70,18 @@ impl Sessions {
         self.table.get(key)
     }
 
-    /// Those of a user, the oldest one first.
+    /// Sessions of a user, oldest first.
     pub fn of_user(&self, user: &str) -> impl ExactSizeIterator<Item = Key> + '_ {
         const NONE: &BTreeSet<Key> = &BTreeSet::new();
         self.by_user.get(user).unwrap_or(NONE).iter().copied()
     }
 
-    /// All of them, the oldest one first.
+    /// All sessions, oldest first.
     pub fn all(&self) -> impl ExactSizeIterator<Item = Key> + '_ {
         self.keys.iter().copied()
     }
 
-    /// Those that are over.
+    /// Sessions that have ended.
     pub fn over(&self, now: i64) -> impl Iterator<Item = Key> + '_ {
         let over = self.ends.range(..=(now, Key(i64::MAX)));
         over.map(|(_, key)| *key)
@@ -91,7 +91,7 @@ impl Sessions {
         self.ends.first().map(|(due, _)| *due)
     }
 
-    /// Adds a session, or changes it.
+    /// Adds or updates a session.
     pub(in crate::appliers) fn set(&mut self, key: Key, session: Session) {
         if let Some(old) = self.table.get(key).cloned() {
             self.take_from_index(key, &old);

@@ -17,13 +17,13 @@ pub struct Message {
     pub name: Arc<str>,
     pub correlation_key: Arc<str>,
     pub message_id: Arc<str>,
-    /// Milliseconds; one that is not buffered has none, or less.
+    /// Milliseconds; 0 or less for an unbuffered message.
     pub time_to_live: i64,
-    /// Epoch milliseconds.
+    /// End of the time to live, epoch milliseconds.
     pub deadline: i64,
     pub variables: Vec<(Arc<str>, JsonText)>,
     pub tenant: TenantId,
-    /// Processes that took the message: it goes to one instance of each at most.
+    /// Processes that took the message: at most one instance of each gets it.
     pub correlated: Vec<Arc<str>>,
 }
 
@@ -41,7 +41,7 @@ impl Message {
         }
     }
 
-    /// As records show it.
+    /// The record value.
     pub fn value(&self) -> MessageValue {
         MessageValue {
             name: self.name.clone(),
@@ -69,12 +69,12 @@ impl Row for Message {
     }
 }
 
-/// Bytes of one entry of the list of processes that took a message, beside its text.
+/// Bytes of one entry in the list of processes that took a message, without its text.
 const CORRELATED: usize = size_of::<Arc<str>>();
 
 /// Tenant, name and correlation key.
 type NameAndKey = (TenantId, Arc<str>, Arc<str>);
-/// With the message id.
+/// [`NameAndKey`] with the message id.
 type NameKeyAndId = (TenantId, Arc<str>, Arc<str>, Arc<str>);
 
 pub struct Messages {
@@ -108,7 +108,7 @@ impl Messages {
         }
     }
 
-    /// A process took the message.
+    /// Records that a process took the message.
     pub(in crate::appliers) fn add_correlated(&mut self, key: Key, bpmn_process_id: &Arc<str>) {
         if let Some(message) = self.table.get_mut(key) {
             message.correlated.push(bpmn_process_id.clone());
@@ -175,7 +175,7 @@ impl Indexed<Message> for Messages {
         if !row.message_id.is_empty() {
             self.by_id.insert(id_of(row), key);
         }
-        // One that is not buffered ends when all that wait have it, which may take several turns.
+        // An unbuffered message ends when all waiting subscriptions have it, which may take several turns.
         if row.time_to_live > 0 {
             self.deadlines.insert((row.deadline, key));
         }

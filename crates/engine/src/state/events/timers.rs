@@ -13,12 +13,12 @@ use crate::state::undo::Indexed;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timer {
-    /// Whose timer it is; none: that of the definition, for its start event.
+    /// The element instance that owns the timer. None: the definition, for its start event.
     pub element_instance_key: Key,
-    /// Of a definition's timer: the instance that the one before it in the cycle has started.
+    /// For a definition's timer: the instance started by the previous timer in the cycle.
     pub process_instance_key: Key,
     pub process_definition_key: Key,
-    /// The event that it triggers.
+    /// The triggered event.
     pub target_element: u32,
     /// Epoch milliseconds.
     pub due_date: i64,
@@ -41,7 +41,7 @@ impl Timer {
         }
     }
 
-    /// What its records say.
+    /// The record value.
     pub fn value(&self) -> TimerValue {
         TimerValue {
             element_instance_key: self.element_instance_key,
@@ -54,7 +54,7 @@ impl Timer {
         }
     }
 
-    /// It starts instances.
+    /// Whether it starts instances.
     pub fn is_of_definition(&self) -> bool {
         self.element_instance_key.is_none()
     }
@@ -116,44 +116,44 @@ impl Timers {
         }
     }
 
-    /// It triggers another event of another definition. When it is due stays.
+    /// Lets the timer trigger an event of another definition. Its due date stays.
     pub(in crate::appliers) fn migrate(&mut self, key: Key, timer: Timer) {
         if let Some(row) = self.table.must_get_mut(key) {
             *row = timer;
         }
     }
 
-    /// The timer stays and is not due any more, until the state is opened again.
+    /// Keeps the timer, but it is not due any more until the state is opened again.
     pub fn rest(&mut self, key: Key) {
         self.hold(key);
     }
 
-    /// The timer will never be due.
+    /// Takes the timer out of the index: it is never due.
     pub(in crate::appliers::state) fn hold(&mut self, key: Key) {
         if let Some(due_date) = self.get(key).map(|timer| timer.due_date) {
             self.due.remove(&(due_date, key));
         }
     }
 
-    /// Nothing holds it any more.
+    /// Puts a held timer back into the index.
     pub(in crate::appliers::state) fn release(&mut self, key: Key) {
         if let Some(due_date) = self.get(key).map(|timer| timer.due_date) {
             self.due.insert((due_date, key));
         }
     }
 
-    /// How many wait for the start events of definitions.
+    /// Number of timers for start events of definitions.
     pub fn of_definitions(&self) -> usize {
         self.by_definition.values().map(BTreeSet::len).sum()
     }
 
-    /// Those of the definition's start events, oldest first.
+    /// Timers of the definition's start events, oldest first.
     pub fn of_definition(&self, definition: Key) -> Vec<Key> {
         let keys = self.by_definition.get(&definition);
         keys.into_iter().flatten().copied().collect()
     }
 
-    /// Timers whose due date has come, the most overdue first.
+    /// Timers that are due, the most overdue first.
     pub fn due(&self, now: i64) -> impl Iterator<Item = Key> + '_ {
         self.due.range(..=(now, Key(i64::MAX))).map(|(_, key)| *key)
     }

@@ -1,5 +1,5 @@
-//! Banned process instances: the engine failed on them, or an operator stopped them. Nothing happens in them any more, until
-//! they are cancelled. A partition may also ban an instance of another one, whose subscription it cannot handle.
+//! Banned process instances: the engine failed on them, or an operator stopped them. Nothing happens in them until they are
+//! cancelled. A partition may also ban an instance of another one whose subscription it cannot handle.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::state::{Jobs, State, Timers};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BannedInstance {
-    /// What the engine failed with, or who banned it.
+    /// The engine's failure message, or a note that an operator banned it.
     pub reason: Arc<str>,
-    /// The engine failed once more, on its cancellation: that is no longer tried either.
+    /// The engine failed again, on its cancellation: that is no longer tried either.
     pub frozen: bool,
 }
 
@@ -30,9 +30,9 @@ impl Row for BannedInstance {
 
 pub struct Banned {
     pub table: Table<BannedInstance>,
-    /// Of all rows, resident or not, with [`BannedInstance::frozen`]: each command asks.
+    /// All rows, resident or not, with [`BannedInstance::frozen`]: each command checks this.
     keys: FxHashMap<Key, bool>,
-    /// Changes since the start.
+    /// Number of changes since the start.
     revision: u64,
 }
 
@@ -65,12 +65,12 @@ impl Banned {
         self.keys.get(&process_instance).copied().unwrap_or(false)
     }
 
-    /// Grows with each change since the start.
+    /// Increases with each change since the start.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// The first `limit` by key, with their reasons.
+    /// The first `limit` instances by key, with their reasons.
     pub fn list(&mut self, limit: usize) -> Vec<(Key, Arc<str>)> {
         let mut keys: Vec<Key> = self.keys.keys().copied().collect();
         keys.sort_unstable();
@@ -82,7 +82,8 @@ impl Banned {
         keys.into_iter().filter_map(row).collect()
     }
 
-    /// One that is banned already is frozen; the next time an operator asks for its cancellation to be tried again.
+    /// Bans an instance. If it is already banned, it becomes frozen; a further ban by an operator lets its cancellation be
+    /// tried again.
     fn insert(&mut self, process_instance: Key, reason: &Arc<str>) {
         let was_frozen = self.keys.get(&process_instance);
         let frozen = was_frozen.is_some_and(|frozen| !frozen);
@@ -95,7 +96,7 @@ impl Banned {
         self.revision += 1;
     }
 
-    /// The instance has ended.
+    /// Removes an instance that has ended.
     pub(in crate::appliers) fn remove(&mut self, process_instance: Key) {
         if !self.keys.is_empty() && self.keys.remove(&process_instance).is_some() {
             self.table.remove(process_instance);
@@ -130,7 +131,8 @@ impl State {
         }
     }
 
-    /// Jobs and timers of banned instances wait for nothing: they leave the indices. Done after the rows were read.
+    /// Takes the jobs and timers of banned instances out of the indices: they wait for nothing. Runs after the rows were
+    /// read.
     pub(in crate::appliers::state) fn hold_work_of_banned(&mut self) {
         let banned: Vec<Key> = self.banned.keys.keys().copied().collect();
         for instance in banned {
@@ -142,7 +144,7 @@ impl State {
         self.each_work_of(instance, Timers::hold, Jobs::hold);
     }
 
-    /// The instance was not banned after all.
+    /// Puts the work of an instance back into the indices: it was not banned after all.
     pub(in crate::appliers::state) fn release_work_of(&mut self, instance: Key) {
         self.each_work_of(instance, Timers::release, Jobs::release);
     }

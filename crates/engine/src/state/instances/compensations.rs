@@ -39,7 +39,7 @@ impl Compensation {
         }
     }
 
-    /// What its records say.
+    /// The record value.
     pub fn value(&self) -> CompensationSubscriptionValue {
         CompensationSubscriptionValue {
             process_definition_key: self.process_definition_key,
@@ -68,17 +68,17 @@ pub struct Compensations {
     index: Index,
 }
 
-/// Keys of compensations by what they are looked for.
+/// Keys of compensations, by search criterion.
 #[derive(Default)]
 struct Index {
-    /// With the scope: not thrown yet.
+    /// By scope: not thrown yet.
     waiting: BTreeSet<(Key, Key)>,
     by_instance: BTreeSet<(Key, Key)>,
     by_activity: HashMap<Key, Key>,
     by_handler: HashMap<Key, Key>,
-    /// With the event that has thrown them, and the scope: going on.
+    /// By throwing event and scope: in progress.
     thrown: BTreeSet<(Key, Key, Key)>,
-    /// With the event that has thrown them: instances of the handlers.
+    /// By throwing event: instances of the handlers.
     handlers: BTreeSet<(Key, Key)>,
 }
 
@@ -136,7 +136,7 @@ impl Compensations {
         }
     }
 
-    /// The process instance has ended.
+    /// Drops the compensations of a process instance that has ended.
     pub(in crate::appliers) fn forget(&mut self, instance: Key) {
         if self.is_empty() {
             return;
@@ -145,17 +145,17 @@ impl Compensations {
         keys.into_iter().for_each(|key| self.remove(key));
     }
 
-    /// Of a process instance, oldest first.
+    /// Compensations of a process instance, oldest first.
     pub fn of_instance(&self, instance: Key) -> impl Iterator<Item = Key> + '_ {
         of(&self.index.by_instance, instance, Key::NONE)
     }
 
-    /// Of a process instance: those after `after`, oldest first.
+    /// Compensations of a process instance after `after`, oldest first.
     pub fn after(&self, instance: Key, after: Key) -> impl Iterator<Item = Key> + '_ {
         of(&self.index.by_instance, instance, after)
     }
 
-    /// Not thrown yet and of activities in this scope: those after `after`, oldest first.
+    /// Compensations not thrown yet, of activities in this scope, after `after`, oldest first.
     pub fn waiting(&self, scope: Key, after: Key) -> impl Iterator<Item = Key> + '_ {
         of(&self.index.waiting, scope, after)
     }
@@ -168,7 +168,7 @@ impl Compensations {
         self.index.by_handler.get(&handler_instance).copied()
     }
 
-    /// Something that this event has thrown is going on; with a scope, of an activity in it.
+    /// Whether compensation thrown by this event is in progress; with a scope, that of an activity in it.
     pub fn goes_on(&self, thrower: Key, scope: Option<Key>) -> bool {
         let least = Key(i64::MIN);
         let mut from = self
@@ -179,7 +179,7 @@ impl Compensations {
             .is_some_and(|(event, of, _)| *event == thrower && scope.is_none_or(|s| s == *of))
     }
 
-    /// The first of what this event has thrown.
+    /// The first compensation thrown by this event.
     pub fn first_thrown(&self, thrower: Key) -> Option<Key> {
         let least = Key(i64::MIN);
         let mut from = self.index.thrown.range((thrower, least, least)..);
@@ -193,7 +193,7 @@ impl Compensations {
     }
 }
 
-/// The keys of this owner behind `after`; with none, all.
+/// Keeps the index beside the table.
 impl Indexed<Compensation> for Compensations {
     fn rows(&mut self) -> &mut Table<Compensation> {
         &mut self.table
@@ -208,6 +208,7 @@ impl Indexed<Compensation> for Compensations {
     }
 }
 
+/// The keys of this owner after `after`; all of them if that is none.
 fn of(keys: &BTreeSet<(Key, Key)>, owner: Key, after: Key) -> impl Iterator<Item = Key> + '_ {
     let from = match after.some() {
         Some(after) => Key(after.0.saturating_add(1)),

@@ -1,4 +1,4 @@
-//! Work beyond the budget of its command: steps that wait for a later batch, in order.
+//! Work beyond the budget of its command: steps deferred to a later batch, in order.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -30,7 +30,7 @@ impl Row for Continuation {
         size_of::<Self>() + self.steps.len() * size_of::<QueuedStep>() + origin
     }
 
-    /// There may be very many steps: what becomes of them is noted where it happens.
+    /// There may be very many steps: changes to them are noted where they happen.
     fn image(&self) -> Continuation {
         Continuation {
             steps: VecDeque::new(),
@@ -46,9 +46,9 @@ impl Row for Continuation {
 
 pub struct Continuations {
     pub table: Table<Continuation>,
-    /// Of all rows, resident or not.
+    /// Keys of all rows, resident or not.
     keys: BTreeSet<Key>,
-    /// By scope: elements that are to be activated in it.
+    /// Number of elements to be activated, by scope.
     activations: HashMap<Key, usize>,
 }
 
@@ -74,7 +74,7 @@ impl Continuations {
         self.keys.len()
     }
 
-    /// The one whose turn it is after `last`: they go round.
+    /// The next continuation after `last`, in round-robin order.
     pub fn next_after(&self, last: Key) -> Option<Key> {
         let mut later = self.keys.range((Bound::Excluded(last), Bound::Unbounded));
         later.next().or_else(|| self.keys.first()).copied()
@@ -90,24 +90,24 @@ impl Continuations {
         self.table.get(key).is_some_and(|row| row.runaway)
     }
 
-    /// Where the command comes from whose work this is.
+    /// The origin of the command whose work this is.
     pub fn origin(&mut self, key: Key) -> Origin {
         let row = self.table.get(key);
         let origin = row.and_then(|row| row.origin.as_deref());
         origin.cloned().unwrap_or_else(Origin::internal)
     }
 
-    /// Steps of this one that wait.
+    /// Number of waiting steps of this continuation.
     pub fn steps(&mut self, key: Key) -> usize {
         self.table.get(key).map_or(0, |row| row.steps.len())
     }
 
-    /// An element is to be activated in this scope.
+    /// Whether an element is to be activated in this scope.
     pub fn activate_in(&self, scope: Key) -> bool {
         self.activations.contains_key(&scope)
     }
 
-    /// Takes what was done off the front and adds what came behind the end.
+    /// Removes the finished steps from the front and appends the new ones.
     pub(in crate::appliers) fn advance(&mut self, key: Key, value: &ContinuationValue) {
         if !self.keys.contains(&key) {
             self.keys.insert(key);
@@ -147,7 +147,7 @@ impl Continuations {
     }
 }
 
-/// The scope in which this step activates an element, which it knows by the scope's definition.
+/// The scope in which this step activates an element. The step refers to the element through the scope's definition.
 fn activates_in(step: &QueuedStep) -> Option<Key> {
     match &step.step {
         Step::Activate(activation) => Some(activation.scope),

@@ -36,7 +36,8 @@ pub struct ElementInstance {
     pub flow_scope_key: Key,
     /// Children that have not ended.
     pub active_children: u32,
-    /// Sequence flows taken within this scope whose target was not activated yet (tokens that wait at a join).
+    /// Number of sequence flows taken within this scope whose target is not activated yet (including tokens that wait at a
+    /// join).
     pub active_flows: u32,
     /// The newest child.
     pub first_child: Key,
@@ -46,12 +47,12 @@ pub struct ElementInstance {
     pub previous_sibling: Key,
     pub job_key: Key,
     pub variables: ScopeVariables,
-    /// Not in an instance that began by itself.
+    /// The caller. None in an instance that began by itself.
     pub called: Option<Box<Called>>,
     pub extra: Option<Box<Extra>>,
 }
 
-/// Who has called a process instance.
+/// The caller of a process instance, and its root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Called {
     pub root_process_instance_key: Key,
@@ -74,7 +75,7 @@ impl Called {
     }
 }
 
-/// What few element instances have.
+/// Optional data that only few element instances have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Extra {
     /// Tokens that wait at the joining gateways of this scope.
@@ -87,28 +88,28 @@ pub struct Extra {
     /// Keys of the conditional subscriptions.
     pub conditions: Vec<Key>,
     pub incidents: Vec<Key>,
-    /// What interrupts this element: the trigger of a boundary event, until the element has terminated; or the trigger of an
-    /// event sub-process in this scope (it is one of [`Extra::triggers`] then), until all that was active here has ended.
+    /// The trigger that interrupts this element: of a boundary event, until the element has terminated; or of an event
+    /// sub-process in this scope (it is then one of [`Extra::triggers`]), until everything that was active here has ended.
     pub interrupted_by: Key,
-    /// An event sub-process has interrupted what was in this scope: no other one starts any more.
+    /// An event sub-process has interrupted this scope: no other one may start any more.
     pub interrupted_inside: bool,
     /// Triggers whose targets are to be activated in this scope.
     pub triggers: Vec<Key>,
-    /// A terminate end event was reached: nothing is activated in this scope any more, and it completes when it is empty.
+    /// A terminate end event was reached: nothing more is activated in this scope, and it completes when it is empty.
     pub ending: bool,
-    /// The instance that a call activity waits for.
+    /// The called instance that a call activity waits for.
     pub called_instance: Key,
     /// On a process: nesting of call activities, 1 for a root instance.
     pub depth: u32,
     pub tags: Vec<String>,
     pub business_id: Option<String>,
-    /// How many of the execution listeners of its present phase have run.
+    /// Number of execution listeners of the current phase that have run.
     pub listeners_run: u32,
     /// On a multi-instance body, once its input collection is known.
     pub repeats: Option<Loop>,
-    /// On an inner instance of a multi-instance body: which one it is, from 1.
+    /// On an inner instance of a multi-instance body: its number, from 1.
     pub loop_counter: u32,
-    /// On an ad-hoc sub-process: its job has said that it is to complete once nothing runs in it.
+    /// On an ad-hoc sub-process: its job has decided that it completes once nothing runs in it.
     pub fulfilled: bool,
     /// On a process: elements after whose end the instance is terminated.
     pub terminate_after: Vec<u32>,
@@ -116,12 +117,12 @@ pub struct Extra {
     pub user_task: Key,
 }
 
-/// How far a multi-instance body has come.
+/// Progress of a multi-instance body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Loop {
-    /// Items of the input collection.
+    /// Number of items in the input collection.
     pub instances: u32,
-    /// Inner instances that have begun; those that have ended are among them.
+    /// Number of inner instances that have begun, including those that have ended.
     pub begun: u32,
     pub completed: u32,
     pub terminated: u32,
@@ -137,7 +138,7 @@ pub enum Ended {
 }
 
 impl ElementInstance {
-    /// Another phase of its life begins.
+    /// Enters another phase of the life cycle.
     pub(in crate::appliers) fn enter(&mut self, state: ElementState) {
         self.state = state;
         if let Some(extra) = &mut self.extra {
@@ -145,7 +146,7 @@ impl ElementInstance {
         }
     }
 
-    /// The outermost process instance around this one.
+    /// The root process instance of this one.
     pub fn root_process_instance_key(&self) -> Key {
         let called = self.called.as_ref();
         called.map_or(self.process_instance_key, |c| c.root_process_instance_key)
@@ -165,7 +166,7 @@ impl ElementInstance {
         self.extra.get_or_insert_default()
     }
 
-    /// It is in a scope within its process.
+    /// Whether it is in a scope within its process.
     fn is_nested(&self) -> bool {
         let scope = self.flow_scope_key;
         scope.some().is_some() && scope != self.process_instance_key
@@ -176,7 +177,7 @@ impl ElementInstance {
         extra.is_some_and(|extra| extra.interrupted_by.some().is_some())
     }
 
-    /// How far it has come, if it is a multi-instance body.
+    /// The progress of a multi-instance body, if it is one.
     fn repeats(&mut self) -> Option<&mut Loop> {
         self.extra.as_mut()?.repeats.as_mut()
     }
@@ -186,26 +187,28 @@ impl ElementInstance {
         self.extra.as_ref().and_then(|extra| extra.user_task.some())
     }
 
-    /// Triggers wait here: in a scope to activate something, in the start event of an event sub-process to be used up.
+    /// Whether triggers wait here: in a scope to activate something, in the start event of an event sub-process to be used
+    /// up.
     pub fn has_triggers(&self) -> bool {
         let extra = self.extra.as_ref();
         extra.is_some_and(|extra| !extra.triggers.is_empty())
     }
 
-    /// The trigger of the event sub-process that waits for the end of what is active in this scope.
+    /// The trigger of the event sub-process that waits until everything active in this scope has ended.
     pub fn interrupted_within(&self) -> Option<Key> {
         let extra = self.extra.as_ref()?;
         let trigger = extra.interrupted_by.some()?;
         extra.triggers.contains(&trigger).then_some(trigger)
     }
 
-    /// An event sub-process has interrupted this scope, or is about to.
+    /// Whether an event sub-process has interrupted this scope, or is about to.
     pub fn is_interrupted_inside(&self) -> bool {
         let extra = self.extra.as_ref();
         extra.is_some_and(|extra| extra.interrupted_inside) || self.interrupted_within().is_some()
     }
 
-    /// Nothing is activated in this scope any more, or nothing before what interrupts it: tokens end when their turn comes.
+    /// Whether nothing more is activated in this scope, or nothing before the interrupting event: tokens end when their
+    /// turn comes.
     pub fn is_ending(&self) -> bool {
         let Some(extra) = &self.extra else {
             return false;
@@ -213,8 +216,8 @@ impl ElementInstance {
         extra.ending || self.interrupted_within().is_some()
     }
 
-    /// Something in this scope is about to be activated: a token is on its way along a sequence flow (and not waiting at a
-    /// join), or a trigger waits for its turn. One that waits for everything else to end is none of them.
+    /// Whether something in this scope is about to be activated: a token is in transit on a sequence flow (not waiting at a
+    /// join), or a trigger waits for its turn. A trigger that waits for everything else to end does not count.
     pub fn goes_on(&self) -> bool {
         let Some(extra) = &self.extra else {
             return self.active_flows > 0;
@@ -223,13 +226,13 @@ impl ElementInstance {
         self.active_flows > extra.joins.tokens() || triggers.any(|t| *t != extra.interrupted_by)
     }
 
-    /// On how many sequence flows tokens wait in front of the joining `gateway` within this scope.
+    /// Number of sequence flows with tokens waiting at the joining `gateway` within this scope.
     pub fn flows_at(&self, gateway: u32) -> usize {
         let extra = self.extra.as_ref();
         extra.map_or(0, |extra| extra.joins.flow_count(gateway))
     }
 
-    /// An element of this scope is activated, by the tokens of so many sequence flows.
+    /// Records the activation of an element of this scope by the tokens of this many sequence flows.
     pub(in crate::appliers) fn activated_by(&mut self, element: u32, flows: u32) {
         if flows == 0 {
             return;
@@ -242,13 +245,13 @@ impl ElementInstance {
         }
     }
 
-    /// Takes tokens of this scope's sequence flows.
+    /// Removes tokens from this scope's sequence flows.
     pub(in crate::appliers) fn take_flows(&mut self, count: u32) {
         self.active_flows = less(self.active_flows, count, "sequence flows with a token");
     }
 }
 
-/// What a scope counts is counted down only for what was counted up.
+/// Decrements a counter of a scope. Panics if it would drop below zero: only what was counted up is counted down.
 fn less(count: u32, by: u32, what: &str) -> u32 {
     let less = count.checked_sub(by);
     less.unwrap_or_else(|| panic!("a scope has {count} {what}, and {by} of them are to go"))
@@ -264,7 +267,7 @@ impl Row for ElementInstance {
         size_of::<Self>() + variables + called + extra
     }
 
-    /// There may be very many variables: what becomes of them is noted one by one.
+    /// There may be very many variables: changes to them are noted one by one.
     fn image(&self) -> ElementInstance {
         ElementInstance {
             variables: ScopeVariables::default(),
@@ -283,7 +286,7 @@ impl Row for ElementInstance {
 /// Names and values, each name once.
 pub type Visible = Vec<(Arc<str>, JsonText)>;
 
-/// How many instances of a definition run.
+/// Number of running instances of a definition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Running {
     pub instances: u64,
@@ -297,8 +300,8 @@ impl Row for Running {
     }
 }
 
-/// How many element instances of a process instance have not ended, but for those that the process itself has as children:
-/// those are counted there.
+/// Number of active element instances of a process instance, without the direct children of the process: those are counted
+/// there.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Nested {
     pub element_instances: u32,
@@ -314,15 +317,15 @@ impl Row for Nested {
 
 pub struct ElementInstances {
     pub table: Table<ElementInstance>,
-    /// By process definition; none is as good as 0.
+    /// By process definition; a missing row means 0.
     pub running: Table<Running>,
-    /// By process instance; none is as good as 0.
+    /// By process instance; a missing row means 0.
     pub nested: Table<Nested>,
     unborn: Unborn,
 }
 
-/// What is known of a process instance before its first event: its variables and what its creation asked for stand before
-/// it in the log, within the same command. So this is never left over between commands, and no state of its own.
+/// Facts about a process instance before its first event: its variables and creation options precede that event in the log,
+/// within the same command. Nothing of this remains between commands, so it is not state of its own.
 #[derive(Default)]
 struct Unborn {
     key: Option<Key>,
@@ -331,7 +334,7 @@ struct Unborn {
 }
 
 impl Unborn {
-    /// That of the instance with this key.
+    /// The facts about the instance with this key.
     fn of(&mut self, key: Key) -> &mut Unborn {
         if self.key != Some(key) {
             *self = Unborn {
@@ -367,7 +370,7 @@ impl ElementInstances {
         self.table.must_get_mut(key)
     }
 
-    /// Gives a scope a new variable; a process instance may get it before it begins.
+    /// Adds a variable to a scope; a process instance may get it before it begins.
     pub(in crate::appliers) fn add_variable(&mut self, scope: Key, variable: Variable) {
         self.table.changes_part(scope, |_| {
             |row: &mut ElementInstance| row.variables.forget_last()
@@ -381,7 +384,7 @@ impl ElementInstances {
         }
     }
 
-    /// What few process instances have; of one that begins after its creation as well.
+    /// The optional data of a process instance, also of one that begins after its creation.
     pub(in crate::appliers) fn extra_of_process(&mut self, key: Key) -> &mut Extra {
         match self.table.get_mut(key) {
             Some(process) => process.extra(),
@@ -389,7 +392,7 @@ impl ElementInstances {
         }
     }
 
-    /// Gives a variable of a scope another value.
+    /// Sets another value for a variable of a scope.
     pub(in crate::appliers) fn set_variable(&mut self, scope: Key, name: &str, value: &JsonText) {
         self.table.changes_part(scope, |row| {
             let before = row.variables.get(name).cloned();
@@ -405,8 +408,8 @@ impl ElementInstances {
         }
     }
 
-    /// The variable of a scope as a list of which single elements are found at once, with its key; `None` where the list is
-    /// short, or no list.
+    /// The variable of a scope as a list with fast access to single elements, with its key. `None` if the list is short, or
+    /// is not a list.
     pub fn long_list(&mut self, scope: Key, name: &str) -> Option<(Key, &LongList)> {
         self.table.keep_otherwise(scope)?.variables.long_list(name)
     }
@@ -486,7 +489,7 @@ impl ElementInstances {
         }
     }
 
-    /// Instances that an earlier release began were not counted.
+    /// Counts down a nested instance. Instances begun by an earlier release were not counted.
     fn nested_ends(&mut self, process_instance: Key) {
         let Some(nested) = self.nested.get(process_instance) else {
             return;
@@ -498,7 +501,7 @@ impl ElementInstances {
         }
     }
 
-    /// How many element instances of this process instance have not ended.
+    /// Number of active element instances of this process instance.
     pub fn count_of(&mut self, process_instance: Key) -> u32 {
         let nested = self.nested.get(process_instance);
         let nested = nested.map_or(0, |nested| nested.element_instances);
@@ -520,14 +523,14 @@ impl ElementInstances {
         self.nested.undo(position, |_, _| {});
     }
 
-    /// An instance has begun and ended: what is left of it.
+    /// Records an instance that has begun and ended: all that remains is the row of its definition's counter.
     pub(in crate::appliers) fn has_run(&mut self, definition: Key) {
         if self.running.get(definition).is_none() {
             self.running.insert(definition, Running::default());
         }
     }
 
-    /// An instance of one definition is one of another from now on.
+    /// Moves an instance in the counters from one definition to another.
     pub(in crate::appliers) fn count_as_of(&mut self, before: Key, after: Key) {
         if let Some(running) = self.running.get_mut(before) {
             running.instances = running.instances.saturating_sub(1);
@@ -535,7 +538,7 @@ impl ElementInstances {
         self.begins(after);
     }
 
-    /// How many instances of the definition run on this partition.
+    /// Number of running instances of the definition on this partition.
     pub fn running_of(&mut self, definition: Key) -> u64 {
         self.running.get(definition).map_or(0, |row| row.instances)
     }
@@ -589,7 +592,7 @@ impl ElementInstances {
         next.unwrap_or(Key::NONE)
     }
 
-    /// The scopes whose variables are seen at `key`, from the inside to the process.
+    /// The scopes whose variables are visible at `key`, from the innermost to the process.
     pub(in crate::appliers) fn scopes_from(&mut self, key: Key) -> Vec<Key> {
         let mut scopes = Vec::new();
         let mut scope = key;
@@ -600,7 +603,7 @@ impl ElementInstances {
         scopes
     }
 
-    /// The scope that a change of `name` seen from `key` reaches: the nearest one that has it.
+    /// The scope affected by a change of `name` at `key`: the nearest one that has it.
     pub fn scope_of_variable(&mut self, key: Key, name: &str) -> Option<Key> {
         let mut scope = key;
         loop {
@@ -612,14 +615,14 @@ impl ElementInstances {
         }
     }
 
-    /// The variable that an expression at `key` sees under this name.
+    /// The variable of this name as an expression at `key` sees it.
     pub fn visible_variable(&mut self, key: Key, name: &str) -> Option<JsonText> {
         let scope = self.scope_of_variable(key, name)?;
         let row = self.get(scope)?;
         row.variables.get(name).map(|v| v.value().clone())
     }
 
-    /// The variables visible at `key` that are asked for: the inner scope hides the outer.
+    /// The requested variables visible at `key`: inner scopes hide outer ones.
     pub fn visible_variables(&mut self, key: Key, names: &VariableNames) -> Visible {
         let mut found: Visible = Vec::new();
         let mut hidden = HashSet::new();

@@ -1,4 +1,4 @@
-//! The items for which multi-instance bodies run their activities.
+//! The items of multi-instance bodies.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl InputCollections {
         })
     }
 
-    /// The item of a body's inner instance; they count from 1.
+    /// The item of a body's inner instance, counted from 1.
     pub fn item(&mut self, body: Key, counter: u32) -> Option<JsonText> {
         let index = (counter as usize).checked_sub(1)?;
         self.table.get(body)?.items.get(index).cloned()

@@ -1,17 +1,17 @@
-//! Tokens in a scope: those that wait at joining gateways, and those on their way.
+//! Tokens in a scope: those waiting at joining gateways, and those in transit.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Tokens by gateway and sequence flow. A flow can bring several before the others come, so each counts.
+/// Tokens by gateway and sequence flow. A flow may bring several before the others arrive, so each counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Joins {
     by_gateway: BTreeMap<u32, BTreeMap<u32, u32>>,
-    /// All of them: a scope with very many is asked often.
+    /// Total number: a scope with very many tokens is queried often.
     tokens: u32,
-    /// Tokens that do not wait, by the element that they are about to activate: in scopes with inclusive gateways, which have
-    /// to know whether one of them may come.
+    /// Tokens that do not wait, by the element that they are about to activate. Only kept in scopes with inclusive
+    /// gateways, which need to know whether one of them may arrive.
     on_their_way: BTreeMap<u32, u32>,
 }
 
@@ -20,14 +20,14 @@ impl Joins {
         self.tokens
     }
 
-    /// A token arrives at `gateway` on `flow`.
+    /// Adds a token that arrives at `gateway` on `flow`.
     pub(in crate::appliers) fn add(&mut self, gateway: u32, flow: u32) {
         let flows = self.by_gateway.entry(gateway).or_default();
         *flows.entry(flow).or_default() += 1;
         self.tokens += 1;
     }
 
-    /// A token that waits at `gateway` on `flow` is gone. False if there was none.
+    /// Removes a token that waits at `gateway` on `flow`. False if there was none.
     pub(in crate::appliers) fn remove(&mut self, gateway: u32, flow: u32) -> bool {
         let Some(flows) = self.by_gateway.get_mut(&gateway) else {
             return false;
@@ -46,7 +46,7 @@ impl Joins {
         true
     }
 
-    /// The gateway is activated: it takes one token off each flow that has one. Returns how many it took.
+    /// Consumes one token of each flow that has one, for the activation of the gateway. Returns their number.
     pub(in crate::appliers) fn consume(&mut self, gateway: u32) -> u32 {
         let flows: Vec<u32> = self.flows(gateway).collect();
         for flow in &flows {
@@ -55,12 +55,12 @@ impl Joins {
         flows.len() as u32
     }
 
-    /// A token is about to activate this element.
+    /// Adds a token that is about to activate this element.
     pub(in crate::appliers) fn set_out(&mut self, element: u32) {
         *self.on_their_way.entry(element).or_default() += 1;
     }
 
-    /// A token that was about to activate this element has done so, or is gone. False if there was none.
+    /// Removes a token that was about to activate this element. False if there was none.
     pub(in crate::appliers) fn arrive(&mut self, element: u32) -> bool {
         let Some(count) = self.on_their_way.get_mut(&element) else {
             return false;
@@ -77,13 +77,13 @@ impl Joins {
         self.on_their_way.keys().copied()
     }
 
-    /// A token waits at this gateway on this flow.
+    /// Whether a token waits at this gateway on this flow.
     pub fn waits(&self, gateway: u32, flow: u32) -> bool {
         let flows = self.by_gateway.get(&gateway);
         flows.is_some_and(|flows| flows.contains_key(&flow))
     }
 
-    /// Flows on which tokens wait at this gateway.
+    /// Flows with tokens waiting at this gateway.
     pub fn flows(&self, gateway: u32) -> impl Iterator<Item = u32> + '_ {
         self.by_gateway
             .get(&gateway)
@@ -91,17 +91,17 @@ impl Joins {
             .flat_map(|flows| flows.keys().copied())
     }
 
-    /// On how many flows tokens wait at this gateway.
+    /// Number of flows with tokens waiting at this gateway.
     pub fn flow_count(&self, gateway: u32) -> usize {
         self.by_gateway.get(&gateway).map_or(0, BTreeMap::len)
     }
 
-    /// Gateways at which tokens wait.
+    /// Gateways with waiting tokens.
     pub fn gateways(&self) -> impl Iterator<Item = u32> + '_ {
         self.by_gateway.keys().copied()
     }
 
-    /// All that waits: gateway, flow and number of tokens.
+    /// All waiting tokens: gateway, flow and number of tokens.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
         self.by_gateway.iter().flat_map(|(gateway, flows)| {
             flows.iter().map(|(flow, count)| (*gateway, *flow, *count))

@@ -1,4 +1,4 @@
-//! Migrations that take several turns. Until a migration is complete nothing else happens in its instance, its callers and
+//! Migrations that take several turns. Until a migration is complete, nothing else happens in its instance, its callers and
 //! the instances that it called, so no command sees a half-migrated instance.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::state::State;
 use crate::state::table::{Row, StoreError, Table, Tables};
 use crate::state::undo::Indexed;
 
-/// By process instance.
+/// A migration in progress, by process instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Migration {
     pub root_process_instance_key: Key,
@@ -35,7 +35,7 @@ impl Migration {
         }
     }
 
-    /// Elements of the instance may be those of the target already.
+    /// Whether elements of the instance may already be those of the target.
     pub fn has_begun(&self) -> bool {
         match self.progress.phase {
             MigrationPhase::Checking | MigrationPhase::CheckingCompensations => false,
@@ -55,9 +55,9 @@ impl Row for Migration {
 
 pub struct Migrations {
     pub table: Table<Migration>,
-    /// How many go on below each root instance.
+    /// Number of migrations in progress below each root instance.
     roots: FxHashMap<Key, usize>,
-    /// How many lead to each definition.
+    /// Number of migrations to each definition.
     targets: FxHashMap<Key, usize>,
 }
 
@@ -83,12 +83,12 @@ impl Migrations {
         self.table.get(process_instance)
     }
 
-    /// Something below this root instance is being migrated.
+    /// Whether an instance below this root instance is being migrated.
     pub fn go_on_below(&self, root: Key) -> bool {
         self.roots.contains_key(&root)
     }
 
-    /// An instance is about to be one of this definition.
+    /// Whether an instance is being migrated to this definition.
     pub fn lead_to(&self, definition: Key) -> bool {
         self.targets.contains_key(&definition)
     }
@@ -140,7 +140,7 @@ fn one_less(counts: &mut FxHashMap<Key, usize>, key: Key) {
 }
 
 impl State {
-    /// The migration of an instance that ends, or that nothing is done for any more, is over, however far it has come.
+    /// Drops the migration of an instance that ends, or for which no more work is done, however far it has progressed.
     pub(in crate::appliers) fn give_up_migration(&mut self, process_instance: Key) {
         if let Some(row) = self.migrations.remove(process_instance)
             && row.has_begun()

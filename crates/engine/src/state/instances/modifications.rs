@@ -1,4 +1,4 @@
-//! Process instances that are being modified: the remaining work, under the key of the instance. A large modification takes
+//! Process instances that are being modified: the remaining work, by the key of the instance. A large modification takes
 //! more than one turn.
 
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use crate::state::table::{Row, StoreError, Table, Tables};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Modification {
-    /// The first of `ancestor_scope_keys` of an element to activate is the scope that was there when the command came; once it
-    /// is prepared they are all.
+    /// For an element to activate, the first of `ancestor_scope_keys` is the scope that existed when the command arrived;
+    /// once the element is prepared, all of its scopes are listed.
     pub value: ProcessInstanceModificationValue,
-    /// Of the elements that are prepared: the trigger that activates each. None: its scope was gone.
+    /// Triggers of the prepared elements. None: the scope of the element was gone.
     pub triggers: Vec<Key>,
-    /// The scopes that elements were prepared in: outer scope, element, instance; sorted. Those of elements with a chosen
-    /// ancestor are not among them, as each makes its own.
+    /// Scopes in which elements were prepared, as outer scope, element and instance; sorted. Scopes of elements with a
+    /// chosen ancestor are not included, because each of them creates its own.
     scopes: Vec<(Key, u32, Key)>,
 }
 
 impl Modification {
-    /// The instance of `element` within `outer` that an earlier element was prepared in.
+    /// The instance of `element` within `outer` in which an earlier element was prepared.
     pub fn scope(&self, outer: Key, element: u32) -> Option<Key> {
         let place = self.place_of(outer, element).ok()?;
         self.scopes.get(place).map(|(_, _, key)| *key)
@@ -56,7 +56,7 @@ impl Modifications {
         })
     }
 
-    /// What a process instance is being modified by.
+    /// The modification in progress of a process instance.
     pub fn get(&mut self, process_instance: Key) -> Option<&Modification> {
         self.table.get(process_instance)
     }
@@ -70,7 +70,8 @@ impl Modifications {
         self.table.insert(value.process_instance_key, modification);
     }
 
-    /// The next of the elements to activate has its scopes; `scopes` are those with their elements, the innermost first.
+    /// Records that the next element to activate has its scopes; `scopes` contains them with their elements, innermost
+    /// first.
     pub(in crate::appliers) fn prepared(
         &mut self,
         process_instance: Key,

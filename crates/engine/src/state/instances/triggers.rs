@@ -1,8 +1,8 @@
-//! Triggers: an event has happened, and its target is still to be activated.
+//! Triggers: an event has happened, and its target still has to be activated.
 //!
 //! A trigger is a row until it is used, so it survives incidents, restarts and deferred work. The scope in which the target
 //! is activated counts it (see `Extra::triggers`) and does not complete before it is used. The trigger of an event
-//! sub-process goes on to the sub-process and then to its start event, which uses it up when it completes.
+//! sub-process moves to the sub-process and then to its start event, which uses it up on completion.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,27 +16,28 @@ use crate::state::undo::Indexed;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trigger {
-    /// The activity that the event is attached to, the scope of a start instruction, or the definition that an instance begins of.
+    /// The activity that the event is attached to, the scope of a start instruction, or the definition of an instance to
+    /// begin.
     pub scope_key: Key,
-    /// Where the target is activated.
+    /// The scope in which the target is activated.
     pub flow_scope_key: Key,
     pub interrupting: bool,
     pub process_instance_key: Key,
     pub process_definition_key: Key,
-    /// An element within the flow scope, or deeper (a start instruction whose scopes could not be made yet).
+    /// An element within the flow scope, or deeper (for a start instruction whose scopes could not be created yet).
     pub target_element: u32,
     pub variables: Variables,
 }
 
 impl Trigger {
-    /// It is for a start event of the definition.
+    /// Whether it triggers a start event of the definition.
     pub fn begins_instance(&self) -> bool {
         self.scope_key == self.process_definition_key
     }
 }
 
 impl Trigger {
-    /// Somebody has told the scope to activate the target: no event has happened.
+    /// Whether an instruction activates the target, and not an event.
     pub fn is_instruction(&self) -> bool {
         self.scope_key == self.flow_scope_key
     }
@@ -52,9 +53,9 @@ impl Row for Trigger {
 
 pub struct Triggers {
     pub table: Table<Trigger>,
-    /// By the process instance that is to begin.
+    /// Triggers by the process instance that they begin.
     beginning: HashMap<Key, Key>,
-    /// How many instances of a definition are to begin.
+    /// Number of instances about to begin, by definition.
     of_definition: HashMap<Key, usize>,
 }
 
@@ -89,7 +90,7 @@ impl Triggers {
         }
     }
 
-    /// What it is for is an element of another definition now. Triggers that begin an instance are not migrated.
+    /// Moves the trigger to an element of another definition. Triggers that begin an instance are not migrated.
     pub(in crate::appliers) fn migrate(&mut self, key: Key, definition: Key, target: u32) {
         if let Some(trigger) = self.table.must_get_mut(key) {
             trigger.process_definition_key = definition;
@@ -97,14 +98,14 @@ impl Triggers {
         }
     }
 
-    /// Where the trigger waits is another element instance now.
+    /// Moves the trigger to another element instance.
     pub(in crate::appliers) fn pass_on(&mut self, key: Key, flow_scope_key: Key) {
         if let Some(trigger) = self.table.must_get_mut(key) {
             trigger.flow_scope_key = flow_scope_key;
         }
     }
 
-    /// Some instance of the definition is to begin.
+    /// Whether any instance of the definition is about to begin.
     pub fn begin_any_of(&self, definition: Key) -> bool {
         self.of_definition.contains_key(&definition)
     }

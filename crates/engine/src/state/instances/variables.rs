@@ -1,4 +1,4 @@
-//! The variables of one scope, and the names by which a reader asks for some of them.
+//! The variables of one scope, and the names by which a reader selects some of them.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use skep_protocol::document::JsonText;
 
 use crate::state::long_list::LongList;
 
-/// Up to so many variables a look at each is cheaper than an index, and nearly all scopes have fewer.
+/// Up to this many variables, a linear search is cheaper than an index. Nearly all scopes have fewer.
 pub(in crate::appliers::state) const FEW: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,12 +33,12 @@ impl Variable {
         self.value.whole()
     }
 
-    /// The part of its value at this place.
+    /// The part of the value at this place.
     pub(in crate::appliers::state) fn part(&self, place: &Range<usize>) -> &str {
         self.value.part(place)
     }
 
-    /// Whether this is its value.
+    /// Whether the variable has this value.
     pub fn is(&self, value: &str) -> bool {
         self.value.len() == value.len() && **self.value() == *value
     }
@@ -49,10 +49,10 @@ impl Variable {
     }
 }
 
-/// Texts that are longer are kept in pieces when they are lists of which single elements are asked for.
+/// Bytes above which a list is kept in pieces once single elements of it are accessed.
 const LONG: usize = 1 << 12;
 
-/// How the text of a value is kept.
+/// The representation of a value's text.
 #[derive(Clone, Debug)]
 enum Text {
     Whole(JsonText),
@@ -74,7 +74,7 @@ impl Text {
         }
     }
 
-    /// The list that it is, if it is a long one.
+    /// The value as a long list, if it is one.
     fn long_list(&mut self) -> Option<&mut LongList> {
         if let Text::Whole(text) = self
             && text.len() > LONG
@@ -88,7 +88,7 @@ impl Text {
         }
     }
 
-    /// The part at this place; of a long list, without putting it together.
+    /// The part at this place. A long list is not assembled for it.
     fn part(&self, place: &Range<usize>) -> &str {
         let part = match self {
             Text::Whole(text) => text.get(place.clone()),
@@ -98,7 +98,7 @@ impl Text {
         part.unwrap_or_default()
     }
 
-    /// Replaces a part of it.
+    /// Replaces a part of the text.
     fn splice(&mut self, place: Range<usize>, by: &str) {
         if let Some(list) = self.long_list()
             && list.splice(place.clone(), by)
@@ -130,23 +130,23 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-/// The variables of a scope in the order of their creation. One is found in constant time, however many there are.
+/// The variables of a scope in the order of their creation. Lookup takes constant time, however many there are.
 ///
-/// Stored as the plain list.
-/// Most scopes have none, and it is a field of every element instance: so it takes no more than a pointer.
+/// It is stored as a plain list.
+/// Most scopes have no variables, and this is a field of every element instance, so it takes no more than a pointer.
 #[derive(Clone, Debug, Default)]
 pub struct ScopeVariables(Option<Box<Variables>>);
 
 #[derive(Clone, Debug, Default)]
 struct Variables {
     list: Vec<Variable>,
-    /// There when the list is longer than [`FEW`].
+    /// Present if the list is longer than [`FEW`].
     index: Option<Box<Index>>,
 }
 
 #[derive(Clone, Debug)]
 struct Index {
-    /// By name. The seed of the hash differs from node to node, which nothing sees: only look-ups are made here.
+    /// Positions by name. The hash seed differs between nodes, which has no visible effect: there are only lookups here.
     positions: HashMap<Arc<str>, usize>,
     weight: usize,
 }
@@ -177,13 +177,13 @@ impl ScopeVariables {
         self.0.as_ref().map_or(0, |variables| variables.weight())
     }
 
-    /// Adds a variable whose name is new to the scope. Returns its estimated bytes.
+    /// Adds a variable with a name new to the scope. Returns its estimated bytes.
     pub(in crate::appliers::state) fn add(&mut self, variable: Variable) -> usize {
         let list = self.0.as_ref().map_or(size_of::<Variables>(), |_| 0);
         list + self.0.get_or_insert_default().add(variable)
     }
 
-    /// Gives a variable another value. Returns the bytes by which it grew.
+    /// Sets another value for a variable. Returns the bytes by which it grew.
     pub(in crate::appliers::state) fn set(&mut self, name: &str, value: &JsonText) -> usize {
         let variables = self.0.as_mut();
         variables.map_or(0, |variables| variables.set(name, value))
@@ -211,7 +211,7 @@ impl ScopeVariables {
         })
     }
 
-    /// Takes back what was added last.
+    /// Removes the variable that was added last.
     pub(in crate::appliers::state) fn forget_last(&mut self) {
         let variables = self.0.as_mut();
         if let Some(variables) = variables
@@ -223,7 +223,7 @@ impl ScopeVariables {
         }
     }
 
-    /// Those of the variables that are asked for, in the order of their creation.
+    /// The selected variables, in the order of their creation.
     pub fn select<'a>(&'a self, names: &'a VariableNames) -> impl Iterator<Item = &'a Variable> {
         let variables = self.0.as_ref().into_iter();
         variables.flat_map(|variables| variables.select(names))
@@ -263,7 +263,7 @@ impl Variables {
             index.positions.insert(variable.name.clone(), position);
         }
         if self.list.len() == self.list.capacity() && self.list.len() < FEW {
-            // Room for four, which the first one would take, is wasted on most scopes.
+            // The default capacity of four would be wasted on most scopes.
             self.list.reserve_exact(2);
         }
         self.list.push(variable);
@@ -351,8 +351,8 @@ impl<'de> Deserialize<'de> for ScopeVariables {
     }
 }
 
-/// The variables that a worker or a client asks for; no name means all. Cheap to clone, and quick to ask however long the
-/// list is.
+/// The names of the variables requested by a worker or a client; no name means all. Cheap to clone, and fast to query
+/// however long the list is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VariableNames(Arc<[Arc<str>]>);
 

@@ -14,7 +14,7 @@ use crate::state::table::{StoreError, Tables};
 /// The decisions of one file.
 #[derive(Debug)]
 pub struct DeployedDecisions {
-    /// Or why the stored file cannot be compiled: none of its decisions can be evaluated then.
+    /// The compiled file, or the reason why it cannot be compiled: none of its decisions can be evaluated then.
     pub graph: Result<Drg, String>,
 }
 
@@ -22,7 +22,7 @@ pub struct Decisions {
     pub requirements: Definitions<DecisionRequirementsValue>,
     pub decisions: Definitions<DecisionValue>,
     compiled: FxHashMap<Key, Arc<DeployedDecisions>>,
-    /// Graphs of files whose records are about to be applied. They are what compiling would give.
+    /// Graphs of files whose records are about to be applied. They equal the result of compiling.
     kept: FxHashMap<Key, Drg>,
     /// Keys of the decisions of each file, in document order.
     of_requirements: BTreeMap<Key, Vec<Key>>,
@@ -49,13 +49,13 @@ impl Decisions {
         })
     }
 
-    /// The file was compiled already. It is no state, and is used up by the record.
+    /// Keeps the graph of a file that was already compiled. It is not state, and the record uses it up.
     pub(crate) fn keep_compiled(&mut self, key: Key, graph: Drg) {
         self.kept.insert(key, graph);
     }
 
-    /// Compiles and adds a file. It was validated before its record was written: what cannot be compiled nevertheless,
-    /// because another release wrote it, is kept and concerns nothing but itself.
+    /// Compiles and adds a file. It was validated before its record was written. A file that still cannot be compiled,
+    /// because another release wrote it, is kept and affects nothing else.
     pub(in crate::appliers) fn insert_requirements(
         &mut self,
         key: Key,
@@ -80,9 +80,9 @@ impl Decisions {
         self.requirements.remove(key);
     }
 
-    /// The file that holds the decision is removed after it.
+    /// Reverts the changes of batches from this position on.
     pub(in crate::appliers::state) fn undo(&mut self, position: u64) {
-        // Keys come again.
+        // Keys will be reused.
         self.kept.clear();
         for key in self.requirements.undo(position) {
             match self.requirements.get(key) {
@@ -109,6 +109,7 @@ impl Decisions {
         self.of_requirements.retain(|_, of| !of.is_empty());
     }
 
+    /// Removes a decision. The file that contains it is removed after it.
     pub(in crate::appliers) fn remove_decision(&mut self, key: Key) {
         self.decisions.remove(key);
     }
@@ -125,7 +126,7 @@ impl Decisions {
     }
 }
 
-/// The graph of a stored file, or why there is none.
+/// Compiles the graph of a stored file, or returns the reason why it cannot be.
 pub(crate) fn compile(value: &DecisionRequirementsValue) -> Result<Drg, String> {
     let name = &value.metadata.resource_name;
     Drg::parse(name, &value.resource, &Options::default()).map_err(|invalid| {

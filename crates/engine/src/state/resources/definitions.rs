@@ -1,4 +1,4 @@
-//! Deployed definitions, by key and by the versions of their id. Rows may be cold; the data for a look-up by id stays in
+//! Deployed definitions, by key and by the versions of their id. Rows may be cold; the data for lookups by id stays in
 //! memory.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -16,16 +16,16 @@ use skep_protocol::{Key, TenantId};
 use crate::state::table::{CheckpointWriter, Row, Rows, StoreError, Table, Tables, write_row};
 use crate::state::undo::Indexed;
 
-/// A row that is one version of something.
+/// A row that is one version of a definition.
 pub trait Versioned: Row {
-    /// Tells ids of one kind of thing from those of another; fixed for ever.
+    /// Distinguishes the ids of one kind of definition from those of others. It never changes.
     const KIND: u8;
 
-    /// What look-ups need; `None` when the version can no longer be looked up.
+    /// Data for lookups. `None` when the version can no longer be looked up.
     fn pin(&self) -> Option<Pin>;
 }
 
-/// How a version is found.
+/// Lookup data of a version.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pin {
     pub tenant: TenantId,
@@ -33,29 +33,29 @@ pub struct Pin {
     pub version: i32,
     pub version_tag: Option<Arc<str>>,
     pub deployment_key: Key,
-    /// Name and SHA-256 of the resource: the same again is no new version.
+    /// Name and SHA-256 of the resource: the same resource again is not a new version.
     pub resource: Option<(Arc<str>, Bytes)>,
 }
 
-/// Everything of one kind that is deployed.
+/// All deployed definitions of one kind.
 pub struct Definitions<V> {
     pub(in crate::appliers::state) table: Table<V>,
-    /// Those that can be looked up.
+    /// Versions that can be looked up.
     pins: FxHashMap<Key, Pin>,
     by_id: ById<BTreeMap<i32, Key>>,
-    /// Highest version ever given: numbers of deleted versions are not given again.
+    /// Highest version ever assigned: the numbers of deleted versions are not reused.
     last_versions: ById<i32>,
-    /// What of it is not in the store yet.
+    /// Ids whose last version is not in the store yet.
     changed: BTreeSet<(TenantId, Arc<str>)>,
-    /// Last versions as they were before a batch that may have to be taken back, with the position of its first record.
+    /// Last versions before uncommitted batches, with the position of the batch's first record.
     versions_before: VecDeque<(u64, TenantId, Arc<str>, Option<i32>)>,
 }
 
-/// Each tenant has ids of its own.
+/// Each tenant has its own ids.
 type ById<T> = HashMap<TenantId, HashMap<Arc<str>, T>>;
 
 impl<V: Versioned> Definitions<V> {
-    /// `visit` sees each stored row once.
+    /// Opens the definitions. `visit` sees each stored row once.
     pub fn open(
         tables: &Arc<Tables>,
         mut visit: impl FnMut(Key, &V),
@@ -104,13 +104,13 @@ impl<V: Versioned> Definitions<V> {
         self.table.insert(key, row);
     }
 
-    /// No look-up finds this version any more; `change` is what its row says of it.
+    /// Removes this version from lookups; `change` updates its row.
     pub(in crate::appliers) fn retire(&mut self, key: Key, change: impl FnOnce(&mut V)) {
         self.unpin(key);
         self.change(key, change);
     }
 
-    /// Changes what the row says beyond its version.
+    /// Changes the row, except its version.
     pub(in crate::appliers) fn change(&mut self, key: Key, change: impl FnOnce(&mut V)) {
         if let Some(row) = self.table.get_mut(key) {
             change(row);
@@ -122,7 +122,7 @@ impl<V: Versioned> Definitions<V> {
         self.table.remove(key);
     }
 
-    /// Takes back what batches from this position on have changed. Returns the keys of those rows.
+    /// Reverts the changes of batches from this position on. Returns the keys of those rows.
     pub(in crate::appliers::state) fn undo(&mut self, position: u64) -> Vec<Key> {
         let is_later = |change: &mut (u64, _, _, _)| change.0 >= position;
         while let Some((_, tenant, id, before)) = self.versions_before.pop_back_if(is_later) {
@@ -155,12 +155,12 @@ impl<V: Versioned> Definitions<V> {
         self.table.get(key)
     }
 
-    /// How a version is found that can be looked up.
+    /// The lookup data of a version that can be looked up.
     pub fn pin(&self, key: Key) -> Option<&Pin> {
         self.pins.get(&key)
     }
 
-    /// Keys of all that can be looked up.
+    /// Keys of all versions that can be looked up.
     pub fn keys(&self) -> impl Iterator<Item = Key> + '_ {
         self.pins.keys().copied()
     }
@@ -173,7 +173,8 @@ impl<V: Versioned> Definitions<V> {
         self.by_id.get(tenant)?.get(id)?.get(&version).copied()
     }
 
-    /// The version that something of `deployment` means: the newest one, that with it, or the newest with a tag.
+    /// The version that a reference from `deployment` is bound to: the newest one, that of the same deployment, or the
+    /// newest with a tag.
     pub fn bound(
         &self,
         tenant: &TenantId,
@@ -190,7 +191,7 @@ impl<V: Versioned> Definitions<V> {
         newest.find(|key| self.pins.get(key).is_some_and(is_meant))
     }
 
-    /// Name and content are those of the latest version.
+    /// Whether name and content are those of the latest version.
     pub fn is_unchanged(
         &self,
         tenant: &TenantId,
@@ -203,7 +204,7 @@ impl<V: Versioned> Definitions<V> {
         resource.is_some_and(|(name, content)| **name == *resource_name && content == checksum)
     }
 
-    /// Whether a tenant other than the default one has, or once had, any.
+    /// Whether a tenant other than the default one has, or ever had, any.
     pub fn knows_other_tenants(&self) -> bool {
         self.last_versions.keys().any(|tenant| !tenant.is_default())
     }
@@ -213,7 +214,7 @@ impl<V: Versioned> Definitions<V> {
         last.map_or(1, |version| version.saturating_add(1))
     }
 
-    /// Keys of all versions, the oldest first.
+    /// Keys of all versions, oldest first.
     pub fn versions(
         &self,
         tenant: &TenantId,
@@ -305,11 +306,12 @@ fn pin_down(by_id: &mut ById<BTreeMap<i32, Key>>, key: Key, pin: &Pin) {
     versions.insert(pin.version, key);
 }
 
-/// Key and row. No id contains the byte between tenant and id.
+/// The key of the last-version row. No id contains the byte between tenant and id.
 fn key_of_version<V: Versioned>(tenant: &TenantId, id: &str) -> Vec<u8> {
     [&[V::KIND], tenant.as_str().as_bytes(), &[0], id.as_bytes()].concat()
 }
 
+/// Key and row of the last version of an id.
 fn last_version<V: Versioned>(
     tenant: &TenantId,
     id: &Arc<str>,
@@ -324,7 +326,7 @@ fn last_version<V: Versioned>(
     (key, write_row(&row))
 }
 
-/// The highest version ever given to an id.
+/// The highest version ever assigned to an id.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct LastVersion {
     tenant: TenantId,

@@ -1,4 +1,4 @@
-//! Deployed process definitions. Their graphs stay in memory: every instance needs its own.
+//! Deployed process definitions. Their graphs stay in memory, because every instance needs its graph.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,12 +25,12 @@ pub struct DeployedProcess {
     pub resource_name: Arc<str>,
     pub checksum: Bytes,
     pub graph: Process,
-    /// Why the stored definition cannot be compiled, if it cannot: nothing of it starts or goes on then.
+    /// The reason why the stored definition cannot be compiled, if so: none of its instances start or continue then.
     pub unusable: Option<Arc<str>>,
 }
 
 impl DeployedProcess {
-    /// What of the stored definition this release cannot run, in sentences for the log.
+    /// The parts of the stored definition that this release cannot run, as sentences for the log.
     pub fn problems(&self) -> Vec<String> {
         if let Some(reason) = &self.unusable {
             return vec![reason.to_string()];
@@ -47,13 +47,13 @@ impl DeployedProcess {
     }
 }
 
-/// The PROCESS record is the row: the graph is compiled from it again.
+/// The PROCESS record is the row: the graph is recompiled from it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Definition {
     value: ProcessValue,
-    /// It is being deleted: nothing of it starts any more, and it is kept for the instances that still run.
+    /// The definition is being deleted: no instances start any more, and it is kept for those that still run.
     draining: bool,
-    /// What can be searched of its instances leaves with each of them.
+    /// The history of each instance is deleted when the instance ends.
     forgotten: bool,
 }
 
@@ -88,9 +88,9 @@ impl Versioned for Definition {
 pub struct Processes {
     pub definitions: Definitions<Definition>,
     by_key: FxHashMap<Key, Arc<DeployedProcess>>,
-    /// Graphs of definitions whose PROCESS records are about to be applied. They are what compiling would give.
+    /// Graphs of definitions whose PROCESS records are about to be applied. They equal the result of compiling.
     compiled: FxHashMap<Key, Process>,
-    /// Those that are deleted once their last instance has ended, and whether their history goes as well.
+    /// Definitions that are deleted once their last instance has ended, and whether their history is deleted as well.
     draining: BTreeMap<Key, bool>,
 }
 
@@ -111,13 +111,13 @@ impl Processes {
         })
     }
 
-    /// The definition was compiled already. It is no state, and is used up by the PROCESS record.
+    /// Keeps the graph of a definition that was already compiled. It is not state, and the PROCESS record uses it up.
     pub(crate) fn keep_compiled(&mut self, key: Key, graph: Process) {
         self.compiled.insert(key, graph);
     }
 
-    /// Compiles and adds a definition. The text was validated before its PROCESS record was written: what cannot be compiled
-    /// nevertheless, because another release wrote it, is kept and concerns nothing but itself.
+    /// Compiles and adds a definition. The text was validated before its PROCESS record was written. A definition that
+    /// still cannot be compiled, because another release wrote it, is kept and affects nothing else.
     pub(in crate::appliers) fn insert(&mut self, value: &ProcessValue) {
         let key = value.process_definition_key;
         let graph = self.compiled.remove(&key);
@@ -131,7 +131,7 @@ impl Processes {
         self.definitions.insert(key, row);
     }
 
-    /// The definition can no longer be started. Instances that run keep it.
+    /// Stops new instances of the definition. Running instances keep it.
     pub(in crate::appliers) fn drain(&mut self, key: Key) {
         let mut forgotten = false;
         self.definitions.retire(key, |row| {
@@ -143,9 +143,9 @@ impl Processes {
         }
     }
 
-    /// The definition is about to be deleted with its history.
+    /// Reverts the changes of batches from this position on.
     pub(in crate::appliers::state) fn undo(&mut self, position: u64) {
-        // Keys come again.
+        // Keys will be reused.
         self.compiled.clear();
         for key in self.definitions.undo(position) {
             self.draining.remove(&key);
@@ -164,34 +164,35 @@ impl Processes {
         }
     }
 
+    /// Marks a definition that is about to be deleted with its history.
     pub(in crate::appliers) fn forget(&mut self, key: Key) {
         self.definitions.change(key, |row| row.forgotten = true);
     }
 
-    /// Nothing runs any more: the definition is gone.
+    /// Removes the definition, which no instance uses any more.
     pub(in crate::appliers) fn delete(&mut self, key: Key) {
         self.draining.remove(&key);
         self.by_key.remove(&key);
         self.definitions.remove(key);
     }
 
-    /// It is deleted, and kept until its last instance has ended.
+    /// Whether the definition is deleted, but kept until its last instance has ended.
     pub fn is_draining(&self, key: Key) -> bool {
         self.draining.contains_key(&key)
     }
 
-    /// Likewise, and what can be searched of each of its instances leaves with it.
+    /// Likewise, and the history of each of its instances is deleted when it ends.
     pub fn is_forgotten(&self, key: Key) -> bool {
         self.draining.get(&key) == Some(&true)
     }
 
-    /// The definition, unless it is being deleted.
+    /// Returns the definition, unless it is being deleted.
     pub fn startable(&self, key: Key) -> Option<&Arc<DeployedProcess>> {
         self.definitions.pin(key)?;
         self.by_key.get(&key)
     }
 
-    /// The definition, also one that is being deleted.
+    /// Returns the definition, even if it is being deleted.
     pub fn get(&self, key: Key) -> Option<&Arc<DeployedProcess>> {
         self.by_key.get(&key)
     }
@@ -226,7 +227,7 @@ impl Processes {
         self.by_key.get(&key)
     }
 
-    /// The version that something of `deployment` means.
+    /// The version that a reference from `deployment` is bound to.
     pub fn bound(
         &self,
         tenant: &TenantId,
@@ -248,7 +249,7 @@ impl Processes {
         Some(&self.definitions.get(key)?.value)
     }
 
-    /// The PROCESS records of all definitions, as secondary storage needs them when the log no longer has them.
+    /// The PROCESS records of all definitions, which secondary storage needs when they are no longer in the log.
     pub fn records(&mut self) -> Vec<ProcessValue> {
         let keys = self.by_key.keys();
         let row = |key: &Key| Some(self.definitions.get(*key)?.value.clone());
@@ -283,7 +284,7 @@ fn deployed(value: &ProcessValue, graph: Result<Process, String>) -> DeployedPro
     }
 }
 
-/// The graph of a stored definition, or why there is none.
+/// Compiles the graph of a stored definition, or returns the reason why it cannot be.
 pub(crate) fn compile(value: &ProcessValue) -> Result<Process, String> {
     skep_model::parse_pinned(&value.resource, &value.elements).map_err(|invalid| {
         format!(
@@ -294,7 +295,7 @@ pub(crate) fn compile(value: &ProcessValue) -> Result<Process, String> {
     })
 }
 
-/// What stands for a definition that cannot be compiled.
+/// A stand-in for a definition that cannot be compiled.
 fn stand_in(value: &ProcessValue, reason: &str) -> Process {
     let mut elements = value.elements.clone();
     if elements.is_empty() {

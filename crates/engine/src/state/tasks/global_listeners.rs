@@ -1,4 +1,4 @@
-//! Global task listeners, in the order in which they run. There are few: all of them stay in memory.
+//! Global task listeners, in execution order. There are few, so all of them stay in memory.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl Row for GlobalListener {
     }
 }
 
-/// The job of a listener.
+/// The job properties of a listener.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ListenerJob {
     pub job_type: Arc<str>,
@@ -29,7 +29,7 @@ pub struct ListenerJob {
 
 pub struct GlobalListeners {
     pub table: Table<GlobalListener>,
-    /// Those with a higher priority first, then by id.
+    /// By priority, highest first, then by id.
     ordered: Vec<(Key, GlobalListenerValue)>,
 }
 
@@ -61,7 +61,7 @@ impl GlobalListeners {
         found.map(|(key, value)| (*key, value))
     }
 
-    /// Adds a listener, or changes it.
+    /// Adds or updates a listener.
     pub(in crate::appliers) fn set(&mut self, key: Key, value: GlobalListenerValue) {
         self.ordered.retain(|(k, _)| *k != key);
         self.ordered.push((key, value.clone()));
@@ -74,7 +74,7 @@ impl GlobalListeners {
         self.table.remove(key);
     }
 
-    /// Those that listen to this event: before the listeners of the model, or behind them.
+    /// The listeners of this event that run before the listeners of the model, or after them.
     pub fn of(&self, event: ListenerEvent, after: bool) -> Vec<ListenerJob> {
         let all = self.ordered.iter().map(|(_, value)| value);
         let listening =

@@ -40,7 +40,7 @@ impl IncidentRow {
         }
     }
 
-    /// As records show it.
+    /// The record value.
     pub fn value(&self) -> IncidentValue {
         IncidentValue {
             error_type: self.error_type,
@@ -66,7 +66,7 @@ impl Row for IncidentRow {
 
 pub struct Incidents {
     pub table: Table<IncidentRow>,
-    /// Of all rows, resident or not.
+    /// Keys of all rows, resident or not.
     keys: BTreeSet<Key>,
 }
 

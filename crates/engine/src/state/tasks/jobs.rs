@@ -1,4 +1,4 @@
-//! Jobs, with the indices for activation and timeouts.
+//! Jobs, with indices for activation and timeouts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -14,13 +14,13 @@ use crate::state::undo::Indexed;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JobState {
     Activatable,
-    /// With a worker until its deadline.
+    /// Held by a worker until its deadline.
     Activated,
-    /// Failed; offered again when the back-off ends.
+    /// Failed; activatable again when the back-off ends.
     BackingOff,
-    /// No retries left, or too large to be sent: waits for its incident to be resolved.
+    /// No retries left, or too large to send: waits for its incident to be resolved.
     Incident,
-    /// A BPMN error was thrown: gone with its element, or waiting for the incident of an uncaught error.
+    /// A BPMN error was thrown: removed with its element, or waiting for the incident of an uncaught error.
     ErrorThrown,
 }
 
@@ -33,31 +33,31 @@ pub struct Job {
     pub process_definition_key: Key,
     pub process_instance_key: Key,
     pub retries: i32,
-    /// Of the last activation.
+    /// Worker of the last activation.
     pub worker: Arc<str>,
-    /// While backing off: the end of the back-off; else the deadline of the last activation, -1 before the first. Epoch
-    /// milliseconds.
+    /// While backing off, the end of the back-off; otherwise the deadline of the last activation, -1 before the first one.
+    /// Epoch milliseconds.
     pub due: i64,
     pub extra: Option<Box<Extra>>,
 }
 
-/// What few jobs have.
+/// Optional data that only few jobs have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Extra {
-    /// Of the last failure.
+    /// Message of the last failure.
     pub error_message: Arc<str>,
-    /// The outermost process instance around that of the job, where it is another one.
+    /// The root process instance, if it is not the job's own process instance.
     pub root_process_instance_key: Key,
     pub special: Option<Special>,
 }
 
-/// What distinguishes a job from that of an ordinary task.
+/// Properties that distinguish a job from an ordinary task's job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Special {
     pub kind: JobKind,
-    /// Text of a JSON object: the custom headers, where they are not those of the element.
+    /// The custom headers as JSON text, if they are not those of the element.
     pub headers: Option<Arc<str>>,
-    /// Whose job it is.
+    /// The tenant of the job.
     pub tenant: TenantId,
 }
 
@@ -70,7 +70,7 @@ impl Job {
         self.special().map_or(JobKind::default(), |s| s.kind)
     }
 
-    /// What the last failure said.
+    /// The error message of the last failure.
     pub fn error_message(&self) -> Arc<str> {
         let extra = self.extra.as_ref();
         extra.map_or_else(Arc::default, |extra| extra.error_message.clone())
@@ -82,14 +82,14 @@ impl Job {
         root.unwrap_or(self.process_instance_key)
     }
 
-    /// It has failed; nearly all failures say why.
+    /// Sets the error message of a failed job; nearly all failures have one.
     pub(in crate::appliers) fn set_error_message(&mut self, message: &Arc<str>) {
         if !message.is_empty() || self.extra.is_some() {
             self.extra.get_or_insert_default().error_message = message.clone();
         }
     }
 
-    /// What distinguishes it, if anything does.
+    /// Sets the special properties, if there are any.
     pub(in crate::appliers) fn set_special(&mut self, special: Option<Special>) {
         if special.is_some() || self.extra.is_some() {
             self.extra.get_or_insert_default().special = special;
@@ -102,7 +102,7 @@ impl Job {
         }
     }
 
-    /// The custom headers, where they are not those of the element.
+    /// The custom headers, if they are not those of the element.
     pub fn headers(&self) -> Option<&Arc<str>> {
         self.special()?.headers.as_ref()
     }
@@ -139,13 +139,13 @@ impl Row for Job {
     }
 }
 
-/// Job types whose queue is kept when it is empty, as the next job will come soon.
+/// Maximum number of job types whose empty queue is kept, because the next job usually comes soon.
 const MAX_IDLE_TYPES: usize = 1024;
 
 pub struct Jobs {
     pub table: Table<Job>,
     indices: Indices,
-    /// The indices are not kept: a log is applied, and nobody asks for jobs before its end.
+    /// Indices are not maintained: a log is being replayed, and nobody asks for jobs before its end.
     deferred: bool,
 }
 
@@ -159,13 +159,14 @@ struct Indices {
 /// Waiting jobs of one type, oldest first.
 #[derive(Default)]
 struct Waiting {
-    /// Those of the default tenant, often the only one.
+    /// Jobs of the default tenant, often the only one.
     own: Queue,
-    /// Tenants without such jobs are not in it.
+    /// Jobs of other tenants. Tenants without such jobs are not included.
     others: BTreeMap<TenantId, Queue>,
 }
 
-/// Jobs, oldest first, each with the process definition that decides who may take it: no job needs to be read to pass it over.
+/// Jobs, oldest first, each with the process definition that decides who may take it: skipping a job does not require
+/// reading it.
 type Queue = BTreeMap<Key, Key>;
 
 impl Waiting {
@@ -206,7 +207,7 @@ impl Waiting {
     }
 }
 
-/// Where a job stands in the indices.
+/// The position of a job in the indices.
 #[derive(PartialEq)]
 struct IndexEntry {
     state: JobState,
@@ -260,7 +261,7 @@ impl Indices {
 }
 
 impl Jobs {
-    /// Without its indices: see [`Jobs::build_indices`].
+    /// Opens the jobs without indices: see [`Jobs::build_indices`].
     pub fn open(tables: &Arc<Tables>) -> Result<Jobs, StoreError> {
         Ok(Jobs {
             table: Table::open(tables)?,
@@ -269,7 +270,7 @@ impl Jobs {
         })
     }
 
-    /// From now on jobs are found by type and time.
+    /// Builds the indices: from now on jobs can be found by type and time.
     pub(in crate::appliers::state) fn build_indices(&mut self) -> Result<(), StoreError> {
         if std::mem::take(&mut self.deferred) {
             let indices = &mut self.indices;
@@ -298,21 +299,21 @@ impl Jobs {
         Some(job)
     }
 
-    /// Takes a job out of the indices: nobody is to have it any more.
+    /// Takes a job out of the indices: nobody may receive it any longer.
     pub(in crate::appliers::state) fn hold(&mut self, key: Key) {
         if let Some(job) = self.table.get(key) {
             self.indices.remove(key, &job.index_entry());
         }
     }
 
-    /// Nobody held it.
+    /// Puts a held job back into the indices.
     pub(in crate::appliers::state) fn release(&mut self, key: Key) {
         if let Some(job) = self.table.get(key) {
             self.indices.add(key, job.index_entry());
         }
     }
 
-    /// Changes a job and keeps the indices true.
+    /// Changes a job and updates the indices.
     pub(in crate::appliers) fn update(&mut self, key: Key, change: impl FnOnce(&mut Job)) {
         let Some(job) = self.table.get_mut(key) else {
             return;
@@ -342,7 +343,7 @@ impl Jobs {
             .map(|(key, _)| key)
     }
 
-    /// The same with their process definitions, behind a job.
+    /// The same with their process definitions, after a job.
     pub fn activatable_after(
         &self,
         job_type: &str,
@@ -356,7 +357,7 @@ impl Jobs {
         behind.into_iter().flatten().map(|(key, of)| (*key, *of))
     }
 
-    /// Tenants for which a job of the type waits.
+    /// Tenants with waiting jobs of the type.
     pub fn tenants_waiting(&self, job_type: &str) -> Vec<TenantId> {
         let Some(waiting) = self.indices.activatable.get(job_type) else {
             return Vec::new();
@@ -367,7 +368,7 @@ impl Jobs {
             .collect()
     }
 
-    /// Jobs that wait for a worker, by type and tenant: how many there are, and the oldest.
+    /// Waiting jobs by type and tenant: their number, and the oldest.
     pub fn waiting(&self) -> impl Iterator<Item = (&Arc<str>, TenantId, usize, Key)> {
         let each = self.indices.activatable.iter();
         each.flat_map(|(job_type, waiting)| {
@@ -380,8 +381,8 @@ impl Jobs {
         })
     }
 
-    /// Jobs with workers, those whose deadline is next first: type, worker and tenant of each. Of those that are not in memory only so many
-    /// as `reads` are read, as each takes its time.
+    /// Jobs held by workers, earliest deadline first: type, worker and tenant of each. Of the jobs that are not in memory,
+    /// at most `reads` are read, because each read takes time.
     pub fn with_workers(
         &mut self,
         most: usize,
@@ -399,7 +400,7 @@ impl Jobs {
         jobs.collect()
     }
 
-    /// Job types for which a job waits.
+    /// Job types with waiting jobs.
     pub fn activatable_types(&self) -> impl Iterator<Item = &Arc<str>> {
         let types = self.indices.activatable.iter();
         types
@@ -407,7 +408,7 @@ impl Jobs {
             .map(|(t, _)| t)
     }
 
-    /// Jobs whose deadline has passed, the most overdue first.
+    /// Jobs with a passed deadline, the most overdue first.
     pub fn timed_out(&self, now: i64) -> impl Iterator<Item = Key> + '_ {
         self.indices
             .deadlines
@@ -423,7 +424,7 @@ impl Jobs {
             .map(|(_, key)| *key)
     }
 
-    /// When the next deadline has passed, epoch milliseconds.
+    /// The next deadline of a job, epoch milliseconds.
     pub fn next_time_out(&self) -> Option<i64> {
         self.indices
             .deadlines
@@ -431,17 +432,17 @@ impl Jobs {
             .map(|(due, _)| due.saturating_add(1))
     }
 
-    /// When the next back-off ends, epoch milliseconds.
+    /// The end of the next back-off, epoch milliseconds.
     pub fn next_back_off(&self) -> Option<i64> {
         self.indices.back_offs.first().map(|(due, _)| *due)
     }
 
-    /// Jobs with workers now.
+    /// Number of jobs currently held by workers.
     pub fn activated_count(&self) -> usize {
         self.indices.deadlines.len()
     }
 
-    /// Jobs that wait for a worker now.
+    /// Number of jobs currently waiting for a worker.
     pub fn activatable_count(&self) -> usize {
         let types = self.indices.activatable.values();
         types.flat_map(Waiting::queues).map(Queue::len).sum()

@@ -1,4 +1,4 @@
-//! User tasks, with the transition on which listeners are deciding.
+//! User tasks, with the transition that listeners are deciding on.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::state::table::{Row, StoreError, Table, Tables, weight_of};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum UserTaskState {
     Creating,
-    /// It waits for its user. In all other states it is in a [`Transition`].
+    /// Waits for its user. In all other states the task is in a [`Transition`].
     Created,
     Assigning,
     Claiming,
@@ -23,7 +23,7 @@ pub enum UserTaskState {
 }
 
 impl UserTaskState {
-    /// The name that clients see.
+    /// The state name shown to clients.
     pub fn name(self) -> &'static str {
         match self {
             UserTaskState::Creating => "CREATING",
@@ -49,39 +49,39 @@ pub struct UserTask {
     pub creation_timestamp: i64,
     pub form_key: Key,
     pub external_form_reference: Arc<str>,
-    /// What it has, whatever the transition makes of it.
+    /// The current attributes, before the transition takes effect.
     pub attributes: UserTaskAttributes,
     pub transition: Option<Box<Transition>>,
-    /// The update of the task's variables that the transition is about.
+    /// The variable update of the transition.
     pub document: Option<DocumentUpdate>,
 }
 
-/// What the task will have when all listeners have agreed.
+/// A transition that takes effect when all listeners have agreed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Transition {
     pub attributes: UserTaskAttributes,
-    /// What the command changes.
+    /// Attributes changed by the command.
     pub changed: Vec<UserTaskAttribute>,
     pub action: Arc<str>,
     pub variables: Variables,
-    /// Listeners of this transition that have completed.
+    /// Number of listeners of this transition that have completed.
     pub listeners_done: u32,
-    /// The global ones as they were when it began: before those of the model, and behind them.
+    /// The global listeners, fixed when the transition began: before those of the model, and after them.
     pub global_listeners: [Vec<ListenerJob>; 2],
-    /// The assignee is the one of the model, to whom the task is assigned when it is created.
+    /// The assignee comes from the model: the task is assigned when it has been created.
     pub assigns: bool,
 }
 
-/// An update of variables in the task's scope.
+/// A variable update in the task's scope.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DocumentUpdate {
-    /// Of the VARIABLE_DOCUMENT records.
+    /// Key of the VARIABLE_DOCUMENT records.
     pub key: Key,
     pub local: bool,
 }
 
 impl UserTaskState {
-    /// What its listeners listen to.
+    /// The event of the listeners that run in this state.
     pub fn listener_event(self) -> Option<ListenerEvent> {
         Some(match self {
             UserTaskState::Creating => ListenerEvent::Creating,
@@ -95,7 +95,7 @@ impl UserTaskState {
 }
 
 impl UserTask {
-    /// A task that is being created.
+    /// A task in creation.
     pub fn new(value: &UserTaskValue, listeners: [Vec<ListenerJob>; 2]) -> UserTask {
         let assigns = !value.attributes.assignee.is_empty();
         UserTask {
@@ -117,7 +117,7 @@ impl UserTask {
         }
     }
 
-    /// A transition begins.
+    /// Begins a transition.
     pub(in crate::appliers) fn begin(
         &mut self,
         state: UserTaskState,
@@ -128,13 +128,13 @@ impl UserTask {
         self.transition = Some(Box::new(Transition::new(value, false, listeners)));
     }
 
-    /// The transition is over: the task has these attributes from now on.
+    /// Ends the transition: the task now has these attributes.
     pub(in crate::appliers) fn end(&mut self, attributes: UserTaskAttributes) {
         self.attributes = attributes;
         self.give_up();
     }
 
-    /// The transition is over, and nothing has changed.
+    /// Ends the transition without any change.
     pub(in crate::appliers) fn give_up(&mut self) {
         self.state = UserTaskState::Created;
         self.transition = None;

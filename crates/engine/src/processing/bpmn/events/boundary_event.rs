@@ -1,4 +1,4 @@
-//! Boundary event: created when it was triggered, so it has nothing to wait for.
+//! Boundary event: created when it was triggered, so there is nothing to wait for.
 
 use crate::processing::bpmn::{ElementBehavior, Next, Problem, Subject, catching, lifecycle};
 use crate::processing::{Context, variable};
@@ -11,8 +11,8 @@ impl ElementBehavior for BoundaryEvent {
         Ok(Next::Complete)
     }
 
-    /// The variables of the trigger are the event's own. Without output mappings they go to the scope around it; those of
-    /// an error go nowhere.
+    /// The variables of the trigger are local to the event. Without output mappings they go to the scope around it; those
+    /// of an error are dropped.
     fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
         let element = el.element();
         if !element.outputs.is_empty() || catching::is_error_boundary_event(element) {

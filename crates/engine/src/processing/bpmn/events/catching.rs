@@ -8,7 +8,7 @@ use skep_protocol::Key;
 use crate::processing::Context;
 use crate::processing::bpmn::Subject;
 
-/// What is thrown, with its code.
+/// A thrown error or escalation, with its code.
 #[derive(Clone, Copy)]
 pub(crate) enum Thrown<'a> {
     Error(&'a str),
@@ -22,7 +22,7 @@ impl Thrown<'_> {
         }
     }
 
-    /// The code that the event catches; `None` inside for all codes. `None` when it catches something else.
+    /// The code that the event catches; an inner `None` means all codes. `None` if it catches something else.
     fn caught_by<'e>(&self, event: &'e CatchEvent) -> Option<Option<&'e Arc<str>>> {
         match (self, event) {
             (Thrown::Error(_), CatchEvent::Error { code })
@@ -32,14 +32,14 @@ impl Thrown<'_> {
     }
 }
 
-/// The event that catches: attached to this element, or the start event of an event sub-process in it.
+/// The catching event: attached to this element, or the start event of an event sub-process in it.
 pub(crate) struct Catcher {
     pub element: Subject,
     pub event: ElementIndex,
 }
 
-/// Looks from `from` outwards, through call activities too. In each scope event sub-processes go before boundary events, and
-/// the exact code before "all codes". What an event sub-process has interrupted catches nothing more.
+/// Searches from `from` outwards, also through call activities. In each scope, event sub-processes come before boundary
+/// events, and the exact code before "all codes". A scope interrupted by an event sub-process catches nothing more.
 pub(crate) fn find(cx: &mut Context<'_>, from: Key, thrown: Thrown<'_>) -> Option<Catcher> {
     let mut key = from;
     loop {
@@ -101,7 +101,7 @@ pub(crate) fn is_error_boundary_event(element: &Element) -> bool {
     )
 }
 
-/// The hint of an uncaught error: which codes would have been caught.
+/// The hint for an uncaught error: the codes that would have been caught.
 pub(crate) fn how_to_catch(cx: &mut Context<'_>, from: Key) -> String {
     let mut caught = Vec::new();
     let mut key = from;

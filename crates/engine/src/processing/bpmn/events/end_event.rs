@@ -37,7 +37,7 @@ fn throw_error(cx: &mut Context<'_>, el: &Subject, code: &TextValue) -> Result<N
         ));
     };
     lifecycle::activated(cx, el);
-    // The scope that this event belongs to is interrupted, and with it this event.
+    // This interrupts the scope of the event, and with it the event itself.
     triggers::interrupt(cx, &catcher.element, catcher.event, Variables::new());
     Ok(Next::Wait)
 }

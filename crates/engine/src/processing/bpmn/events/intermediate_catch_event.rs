@@ -17,14 +17,14 @@ impl ElementBehavior for CatchEvent {
         }
         subscriptions::subscribe_own(cx, el)?;
         lifecycle::activated(cx, el);
-        // Where a link leads to there is nothing to wait for.
+        // The target of a link has nothing to wait for.
         match el.element().caught() {
             Some(Definition::Link { .. }) => Ok(Next::Complete),
             _ => Ok(Next::Wait),
         }
     }
 
-    /// What a gateway has waited for has brought its variables already: the event's own, as those of a boundary event.
+    /// An event awaited by a gateway has already received its variables: they are local, as those of a boundary event.
     fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
         let element = el.element();
         if element.outputs.is_empty() && event_based_gateway::is_before(&el.process.graph, element)

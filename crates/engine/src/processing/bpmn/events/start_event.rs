@@ -11,8 +11,8 @@ impl ElementBehavior for StartEvent {
         Ok(Next::Complete)
     }
 
-    /// The variables of what has started the process are the event's own. Without output mappings they go to the process. From
-    /// here on the scope listens.
+    /// The variables of the trigger that started the process are local to the event. Without output mappings they go to the
+    /// process. From here on the scope listens.
     fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
         if el.element().outputs.is_empty() {
             variable::propagate_own(cx, el);

@@ -23,11 +23,11 @@ use crate::processing::Context;
 use crate::processing::bpmn::{Problem, Subject};
 use crate::state::{ElementInstance, ElementState};
 
-/// Who waits, as records name it.
+/// The owner of a subscription, as records name it.
 #[derive(Clone, Copy)]
 pub(crate) struct Owner {
-    /// The instance that waits for itself, for its boundary events, or, as a scope, for its event sub-processes. None: the
-    /// definition, for its start events.
+    /// The element instance that waits for itself, for its boundary events or, as a scope, for its event sub-processes.
+    /// None: the definition, for its start events.
     pub element_instance_key: Key,
     pub process_instance_key: Key,
     pub process_definition_key: Key,
@@ -51,7 +51,7 @@ impl Owner {
     }
 }
 
-/// Something to wait for, evaluated and ready to be opened.
+/// A subscription or timer, evaluated and ready to be opened.
 pub(crate) enum Wait {
     Timer(TimerValue),
     Message(ProcessMessageSubscriptionValue),
@@ -61,7 +61,7 @@ pub(crate) enum Wait {
 
 pub(crate) type Waits = SmallVec<[Wait; 2]>;
 
-/// What an event is triggered by, and whether it then ends what it is attached to.
+/// The trigger of an event, and whether the event interrupts what it is attached to.
 pub(crate) struct Awaited<'a> {
     pub target: ElementIndex,
     pub interrupting: bool,
@@ -69,7 +69,7 @@ pub(crate) struct Awaited<'a> {
 }
 
 impl<'a> Awaited<'a> {
-    /// What triggers this element, if it is an event that something triggers.
+    /// The trigger of this element, if it is a triggered event.
     pub fn of(target: ElementIndex, element: &'a Element) -> Option<Awaited<'a>> {
         let interrupting = match &element.kind {
             ElementKind::BoundaryEvent(boundary) => boundary.interrupting,
@@ -84,12 +84,12 @@ impl<'a> Awaited<'a> {
     }
 }
 
-/// Opens what the boundary events of an activity wait for.
+/// Opens the subscriptions of an activity's boundary events.
 pub(crate) fn subscribe_boundary_events(cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
     subscribe(cx, el, Waits::new())
 }
 
-/// Opens what a catching element and its boundary events wait for.
+/// Opens the subscriptions of a catching element and of its boundary events.
 pub(crate) fn subscribe_own(cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
     let own = match &el.element().kind {
         ElementKind::ReceiveTask(definition) => {
@@ -114,7 +114,7 @@ fn subscribe(cx: &mut Context<'_>, el: &Subject, mut waits: Waits) -> Result<(),
     Ok(())
 }
 
-/// Opens what the events behind an event-based gateway wait for.
+/// Opens the subscriptions of the events behind an event-based gateway.
 pub(crate) fn subscribe_gateway(cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
     let ElementKind::EventBasedGateway { events } = &el.element().kind else {
         return Ok(());
@@ -128,7 +128,7 @@ pub(crate) fn subscribe_gateway(cx: &mut Context<'_>, el: &Subject) -> Result<()
     Ok(())
 }
 
-/// Opens what the boundary events and the event sub-processes of a scope wait for.
+/// Opens the subscriptions of a scope's boundary events and event sub-processes.
 pub(crate) fn subscribe_scope(cx: &mut Context<'_>, scope: &Subject) -> Result<(), Problem> {
     let mut waits = Waits::new();
     of_boundary_events(cx, scope, &mut waits)?;
@@ -138,7 +138,7 @@ pub(crate) fn subscribe_scope(cx: &mut Context<'_>, scope: &Subject) -> Result<(
     Ok(())
 }
 
-/// What these events of an element wait for, to be opened.
+/// Evaluates the subscriptions of these events of an element, to be opened later.
 pub(crate) fn evaluate_all(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -152,7 +152,7 @@ pub(crate) fn evaluate_all(
     Ok(waits)
 }
 
-/// What one event waits for, or a receive task behind an event-based gateway.
+/// Evaluates the subscription of one event, or of a receive task behind an event-based gateway.
 fn of_event(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -181,7 +181,7 @@ fn of_boundary_events(
             waits.extend(evaluate(cx, el, &awaited)?);
         }
     }
-    // Of timers that fall due together, the later in the document fires.
+    // Of several timers due at the same time, the last in the document fires.
     let (timers, others): (Waits, Waits) = waits
         .drain(own..)
         .partition(|wait| matches!(wait, Wait::Timer(_)));
@@ -207,7 +207,7 @@ fn of_event_sub_processes(
     Ok(())
 }
 
-/// `None`: the event waits for nothing that would have to be opened; errors, for instance, look for it.
+/// Evaluates a subscription. `None`: the event needs none; thrown errors, for instance, search for their event.
 fn evaluate(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -241,8 +241,8 @@ fn evaluate(
     })
 }
 
-/// The start event of a scope completes: from here on the scope's boundary events and event sub-processes listen, with all
-/// that the start event has brought. A problem is the start event's.
+/// Called when the start event of a scope completes: from here on the scope's boundary events and event sub-processes
+/// listen, and see all variables of the start event. A problem belongs to the start event.
 pub(crate) fn subscribe_scope_around(
     cx: &mut Context<'_>,
     start_event: &Subject,
@@ -252,12 +252,12 @@ pub(crate) fn subscribe_scope_around(
     if scope.event_sub_processes.is_empty() && scope.boundary_events.is_empty() {
         return Ok(());
     }
-    // One that terminates already has closed what it waited for, and would not do so again.
+    // A scope that is already terminating has closed its subscriptions, and would not close them again.
     let row = cx.state.elements.get(start_event.flow_scope());
     let Some(row) = row.filter(|row| row.state == ElementState::Activated) else {
         return Ok(());
     };
-    // A flow has led back into the start event.
+    // A sequence flow has led back into the start event.
     if !start_event.element().incoming.is_empty() && listens(row) {
         return Ok(());
     }
@@ -276,7 +276,7 @@ fn listens(scope: &ElementInstance) -> bool {
     })
 }
 
-/// Static names are checked at deployment; computed ones can turn out the same.
+/// Checks for duplicate names. Static names are checked at deployment, but computed ones may turn out to be equal.
 fn check_names(cx: &Context<'_>, waits: &[Wait]) -> Result<(), Problem> {
     let mut seen = HashSet::new();
     for wait in waits {
@@ -302,7 +302,7 @@ fn same_name(name: &str) -> Problem {
     )
 }
 
-/// Messages first, then timers, then signals, then conditions.
+/// Opens messages first, then timers, signals and conditions.
 pub(crate) fn open_all(cx: &mut Context<'_>, mut waits: Waits) {
     waits.sort_by_key(|wait| match wait {
         Wait::Message(_) => 0,
@@ -320,12 +320,13 @@ pub(crate) fn open_all(cx: &mut Context<'_>, mut waits: Waits) {
     }
 }
 
-/// The element ends: nothing it waits for is needed any more.
+/// Closes all subscriptions of an element that ends.
 pub(crate) fn unsubscribe(cx: &mut Context<'_>, element_instance_key: Key) {
     close_all(cx, element_instance_key, &|_| true);
 }
 
-/// An event sub-process interrupts the scope: no other one of it starts any more. Boundary events of the scope stay.
+/// Closes the subscriptions of all event sub-processes after one has interrupted the scope. Boundary events of the scope
+/// stay.
 pub(crate) fn unsubscribe_event_sub_processes(cx: &mut Context<'_>, scope: &Subject) {
     let boundary_events = &scope.element().boundary_events;
     close_all(cx, scope.key, &|target| {

@@ -16,7 +16,7 @@ impl ElementBehavior for ThrowEvent {
         Ok(Next::Complete)
     }
 
-    /// The token of a link goes on at its catch event.
+    /// The token of a link continues at its catch event.
     fn completed(&self, cx: &mut Context<'_>, el: &Subject, _: Variables) {
         if let ElementKind::IntermediateThrowEvent(Definition::Link { target }) = el.element().kind
         {
@@ -27,7 +27,7 @@ impl ElementBehavior for ThrowEvent {
     }
 }
 
-/// `zeebe:publishMessage` of a send task or message event: accepted, and never executed by engines with this API.
+/// `zeebe:publishMessage` of a send task or message event: accepted, but never executed by engines with this API.
 pub(crate) struct PublishMessage;
 
 impl ElementBehavior for PublishMessage {

@@ -28,7 +28,7 @@ impl ElementBehavior for Throwing {
         }
     }
 
-    /// Its signal could not be thrown, or its step was put off.
+    /// Resumes an event whose signal could not be thrown, or whose step was deferred.
     fn resume(&self, cx: &mut Context<'_>, el: &Subject) {
         cx.steps.push(match &el.element().kind {
             ElementKind::EndEvent(ThrowEvent::Signal(_))
@@ -40,7 +40,7 @@ impl ElementBehavior for Throwing {
     }
 }
 
-/// The event is activated and throws its signal when its turn comes: what begins to listen meanwhile hears it.
+/// Activates the event. Its signal is thrown when its turn comes: whatever begins to listen meanwhile receives it.
 fn signal(cx: &mut Context<'_>, el: &Subject, definition: &Signal) -> Result<Next, Problem> {
     subscriptions::signal::name(cx, definition, el.key)?;
     lifecycle::activated(cx, el);
@@ -48,7 +48,7 @@ fn signal(cx: &mut Context<'_>, el: &Subject, definition: &Signal) -> Result<Nex
     Ok(Next::Wait)
 }
 
-/// Throws the signal, with what is local to the event as its variables. The event then completes.
+/// Throws the signal, with the event's local variables. The event then completes.
 pub(crate) fn signal_now(cx: &mut Context<'_>, key: Key) {
     let Some(el) = Subject::load(cx, key) else {
         return;
@@ -77,7 +77,8 @@ pub(crate) fn signal_now(cx: &mut Context<'_>, key: Key) {
     signal::broadcast(cx, signal);
 }
 
-/// The step completes an event that has thrown its signal. It is not put off: resuming it would throw once more.
+/// Whether the step completes an event that has thrown its signal. Such a step is not deferred: resuming it would throw
+/// again.
 pub(crate) fn has_thrown(cx: &mut Context<'_>, step: &Step) -> bool {
     let Step::Complete(key) = step else {
         return false;
@@ -92,7 +93,7 @@ pub(crate) fn has_thrown(cx: &mut Context<'_>, step: &Step) -> bool {
     })
 }
 
-/// Throws an escalation. Nothing has to catch it.
+/// Throws an escalation. It need not be caught.
 fn escalation(cx: &mut Context<'_>, el: &Subject, code: &TextValue) -> Result<Next, Problem> {
     let code = expression::text(cx, code, el.key)?;
     lifecycle::activated(cx, el);
@@ -114,7 +115,7 @@ fn escalation(cx: &mut Context<'_>, el: &Subject, code: &TextValue) -> Result<Ne
     triggers::trigger(cx, element, event, Variables::new());
     let key = cx.next_key();
     cx.event(key, EscalationIntent::Escalated, &value);
-    // What interrupts ends this event too.
+    // An interrupting event ends this event too.
     Ok(if triggers::interrupts(element, event) {
         Next::Wait
     } else {

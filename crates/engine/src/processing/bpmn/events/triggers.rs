@@ -1,4 +1,4 @@
-//! Triggers: an event has happened, and its target is activated. A trigger is a row until it is used (see
+//! Triggers: an event has happened, and its target will be activated. A trigger is a row until it is used (see
 //! [`crate::state::Trigger`]), so it survives incidents, restarts and deferred work.
 
 use skep_model::{ElementIndex, ElementKind};
@@ -13,8 +13,8 @@ use crate::processing::bpmn::{
 use crate::remote::Variables;
 use crate::state::{ElementState, Trigger};
 
-/// Events reach an element while it waits: not while an incident holds it in its completion, and not once it is interrupted.
-/// What they are for must be something that this release can run.
+/// Whether an event can reach the element. It must be waiting: not held up by an incident in its completion, and not
+/// interrupted. This release must be able to run the target.
 pub(crate) fn can_trigger(cx: &mut Context<'_>, element_instance_key: Key, target: u32) -> bool {
     let Some(el) = Subject::load(cx, element_instance_key) else {
         return false;
@@ -37,7 +37,7 @@ pub(crate) fn can_trigger(cx: &mut Context<'_>, element_instance_key: Key, targe
     })
 }
 
-/// Whether this event ends what it is attached to, or what its event sub-process is in.
+/// Whether this event interrupts the activity it is attached to, or the scope of its event sub-process.
 pub(crate) fn interrupts(el: &Subject, event: ElementIndex) -> bool {
     match &el.process.graph.element(event).kind {
         ElementKind::BoundaryEvent(event) => event.interrupting,
@@ -46,13 +46,13 @@ pub(crate) fn interrupts(el: &Subject, event: ElementIndex) -> bool {
     }
 }
 
-/// The event is one that an event-based gateway waits for.
+/// Whether the event is awaited by an event-based gateway.
 fn is_behind_gateway(el: &Subject, event: ElementIndex) -> bool {
     let kind = &el.process.graph.element(event).kind;
     event != el.index() && matches!(kind, ElementKind::IntermediateCatchEvent(_))
 }
 
-/// The event starts an event sub-process of this scope: it is neither the element itself nor attached to it.
+/// Whether the event starts an event sub-process of this scope: it is neither the element itself nor attached to it.
 fn is_inside(el: &Subject, event: ElementIndex) -> bool {
     let is_start = matches!(
         el.process.graph.element(event).kind,
@@ -61,7 +61,7 @@ fn is_inside(el: &Subject, event: ElementIndex) -> bool {
     is_start && !el.element().boundary_events.contains(&event)
 }
 
-/// An event has happened for `el`: at the element itself, at one of its boundary events, or at the start event of one of its
+/// Handles an event of `el`: at the element itself, at one of its boundary events, or at the start event of one of its
 /// event sub-processes.
 pub(crate) fn trigger(
     cx: &mut Context<'_>,
@@ -88,7 +88,7 @@ pub(crate) fn trigger(
             let trigger = triggering(cx, el, (el.key, target), false, variables);
             cx.steps.push(Step::ActivateTriggered(trigger));
         }
-        // Behind an event-based gateway; the first event counts.
+        // Behind an event-based gateway: only the first event counts.
         ElementKind::IntermediateCatchEvent(_) => {
             triggering(cx, el, (el.flow_scope(), target), false, variables);
             lifecycle::complete_with(cx, el, &[], None);
@@ -97,7 +97,7 @@ pub(crate) fn trigger(
     }
 }
 
-/// The same where one event reaches very many: an element that waits for it completes when its turn comes.
+/// Like [`trigger`], if one event may reach very many elements: an element that waits for it completes when its turn comes.
 pub(crate) fn trigger_in_turn(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -114,8 +114,8 @@ pub(crate) fn trigger_in_turn(
     cx.steps.push(Step::Complete(el.key));
 }
 
-/// Ends an activity, and its boundary event follows; or all that is active in a scope, and its event sub-process follows. The
-/// first one that interrupts counts.
+/// Interrupts an activity, followed by its boundary event, or everything active in a scope, followed by its event
+/// sub-process. The first interrupting event counts.
 pub(crate) fn interrupt(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -135,7 +135,7 @@ pub(crate) fn interrupt(
     container::end_children(cx, el, el.key);
 }
 
-/// Remembers that `target`, an element within a scope, is to be activated because of something that reached `el`.
+/// Stores a trigger: `target`, an element within a scope, is to be activated because of an event of `el`.
 pub(crate) fn triggering(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -157,13 +157,13 @@ pub(crate) fn triggering(
     key
 }
 
-/// Remembers what an element has computed for itself until it completes.
+/// Stores the result computed by an element until it completes.
 pub(crate) fn keep_result(cx: &mut Context<'_>, el: &Subject, result: Variables) {
     triggering(cx, el, (el.key, el.index()), false, result);
 }
 
-/// Creates the target of a trigger and hands out the trigger's variables, if it is used up by that. `None` when its scope ends;
-/// a target deeper inside has a trigger of its own then.
+/// Creates the target of a trigger, and returns the trigger's variables if this uses it up. `None` when its scope ends; a
+/// target deeper inside then has its own trigger.
 pub(crate) fn activating_triggered(cx: &mut Context<'_>, key: Key) -> Option<(Subject, Variables)> {
     let trigger = cx.state.triggers.get(key)?.clone();
     if trigger.begins_instance() && cx.state.elements.get(trigger.flow_scope_key).is_none() {
@@ -187,7 +187,7 @@ pub(crate) fn activating_triggered(cx: &mut Context<'_>, key: Key) -> Option<(Su
     if !trigger.is_instruction() {
         return Some((el, trigger.variables));
     }
-    // They are there before its mappings.
+    // The variables are set before the input mappings run.
     lifecycle::accept(cx, &el, &trigger.variables);
     Some((el, Variables::new()))
 }
@@ -201,8 +201,8 @@ fn activation_of(scope: Key, element: ElementIndex) -> Activation {
     }
 }
 
-/// If `target` starts an event sub-process: what is to be activated in `scope` on the way to it, the sub-process or the start
-/// event itself.
+/// If `target` starts an event sub-process: the next element to activate in `scope` on the way to it, which is the
+/// sub-process or the start event itself.
 fn towards_start(scope: &Subject, target: ElementIndex) -> Option<ElementIndex> {
     let graph = &scope.process.graph;
     let element = graph.element(target);
@@ -219,7 +219,7 @@ fn towards_start(scope: &Subject, target: ElementIndex) -> Option<ElementIndex> 
     }
 }
 
-/// Activates the next element towards a start event; the trigger waits there then.
+/// Activates the next element on the way to a start event. The trigger then waits there.
 fn pass_on(
     cx: &mut Context<'_>,
     key: Key,
@@ -241,7 +241,7 @@ fn pass_on(
     Some(el)
 }
 
-/// What has waited in an element for its completion: the variables of an event's trigger, or what the element has computed.
+/// Takes the variables stored in an element for its completion: those of an event's trigger, or the element's own result.
 pub(crate) fn take(cx: &mut Context<'_>, event: Key) -> Variables {
     let row = cx.state.elements.get(event);
     let extra = row.and_then(|row| row.extra.as_ref());
@@ -259,7 +259,7 @@ pub(crate) fn used(cx: &mut Context<'_>, key: Key, trigger: &Trigger) {
     cx.event(key, ProcessEventIntent::Triggered, &value_of(trigger));
 }
 
-/// What records say of a trigger that is there already.
+/// The record value of a stored trigger, without its variables.
 pub(crate) fn value_of(trigger: &Trigger) -> ProcessEventValue {
     ProcessEventValue {
         scope_key: trigger.scope_key,
@@ -272,7 +272,7 @@ pub(crate) fn value_of(trigger: &Trigger) -> ProcessEventValue {
     }
 }
 
-/// The instance that the trigger of a start event begins. The trigger stays, until the process is activated.
+/// The instance that the trigger of a start event begins. The trigger stays until the process is activated.
 fn begin_instance(cx: &mut Context<'_>, trigger: &Trigger) -> Option<Subject> {
     let key = trigger.process_instance_key;
     let value = ProcessInstanceValue {
@@ -294,7 +294,7 @@ fn begin_instance(cx: &mut Context<'_>, trigger: &Trigger) -> Option<Subject> {
     })
 }
 
-/// The trigger of the start event that has begun this process instance, if one has.
+/// The trigger of the start event that began this process instance, if any.
 pub(crate) fn beginning(cx: &mut Context<'_>, instance: Key) -> Option<Key> {
     cx.state.triggers.beginning(instance)
 }

@@ -19,16 +19,16 @@ impl ElementBehavior for EventBasedGateway {
         Ok(Next::Wait)
     }
 
-    /// No sequence flow is taken: the event itself is activated, by its trigger.
+    /// No sequence flow is taken: the event itself is activated by its trigger.
     fn takes_flows(&self) -> bool {
         false
     }
 
     fn completed(&self, cx: &mut Context<'_>, el: &Subject, _: Variables) {
-        // In a scope that terminates nothing follows.
+        // In a terminating scope nothing follows.
         let mut is_first = !container::is_terminating(cx, el.flow_scope());
         for (key, trigger) in happened(cx, el) {
-            // What has happened before its completion came is too late.
+            // Only the first event counts. Others that happened before the gateway completed are too late.
             if std::mem::replace(&mut is_first, false) {
                 step::activate_triggered(cx, key)
             } else {
@@ -37,7 +37,8 @@ impl ElementBehavior for EventBasedGateway {
         }
     }
 
-    /// What has happened while its completion was put off goes with it: its scope may go on and would wait for that for ever.
+    /// Uses up events that happened while the completion was deferred: the scope may continue and would otherwise wait for
+    /// them forever.
     fn terminated(&self, cx: &mut Context<'_>, el: &Subject) {
         for (key, trigger) in happened(cx, el) {
             triggers::used(cx, key, &trigger);
@@ -45,7 +46,7 @@ impl ElementBehavior for EventBasedGateway {
     }
 }
 
-/// The events that this gateway has waited for and that wait now to be activated behind it.
+/// The events of this gateway that have happened and wait to be activated behind it.
 fn happened(cx: &mut Context<'_>, el: &Subject) -> Vec<(Key, Trigger)> {
     let row = cx.state.elements.get(el.flow_scope());
     let triggers = row.and_then(|row| row.extra.as_ref());
@@ -57,7 +58,8 @@ fn happened(cx: &mut Context<'_>, el: &Subject) -> Vec<(Key, Trigger)> {
     found.collect()
 }
 
-/// The event waits at a gateway in front of it, and has happened when it is activated.
+/// Whether the event follows an event-based gateway, which waits for it: such an event has already happened when it is
+/// activated.
 pub(crate) fn is_before(process: &Process, event: &Element) -> bool {
     event.incoming.iter().any(|flow| {
         let source = match &process.element(*flow).kind {

@@ -57,7 +57,7 @@ pub(crate) fn holds(
     }
 }
 
-/// A gateway that chooses has nothing to choose.
+/// The problem of a gateway with no sequence flow to take.
 pub(crate) fn no_way() -> Problem {
     Problem::new(
         ErrorType::ConditionError,

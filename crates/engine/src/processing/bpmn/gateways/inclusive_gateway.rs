@@ -56,10 +56,10 @@ fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Flows, Problem> {
     }
 }
 
-/// A token of the scope may still reach the joining gateway on a flow that has none yet.
+/// Whether a token of the scope may still reach the joining gateway on a flow that has none yet.
 ///
-/// One token that can is enough to know: of very many, the newest is looked at first. Tokens that wait at other gateways
-/// hold it up as well, unless nothing else happens in the scope: then one of the gateways has to go first.
+/// A single such token decides, so the search starts with the newest. Tokens that wait at other gateways count as well,
+/// unless nothing else happens in the scope: then one of the gateways has to go first.
 pub(crate) fn waits(
     cx: &mut Context<'_>,
     process: &DeployedProcess,
@@ -95,7 +95,7 @@ fn comes_from_child(cx: &mut Context<'_>, scope: Key, search: &mut Search<'_>) -
     false
 }
 
-/// From a token on its way along a sequence flow, or a trigger that waits for its turn.
+/// Whether one may come from a token in transit on a sequence flow, or from a trigger that waits for its turn.
 fn comes_from_elsewhere(cx: &mut Context<'_>, scope: Key, search: &mut Search<'_>) -> bool {
     let Some(extra) = extra_of(cx, scope) else {
         return false;
@@ -114,7 +114,7 @@ fn comes_from_gateway(cx: &mut Context<'_>, scope: Key, search: &mut Search<'_>)
         return false;
     };
     let gateways: Vec<u32> = extra.joins.gateways().collect();
-    // A search does not begin at the gateway itself.
+    // A search never begins at the gateway itself.
     let mut gateways = gateways.into_iter();
     gateways.any(|other| reaches(cx, scope, search, other))
 }
@@ -123,15 +123,15 @@ fn extra_of<'c>(cx: &'c mut Context<'_>, scope: Key) -> Option<&'c Extra> {
     cx.state.elements.get(scope)?.extra.as_deref()
 }
 
-/// In a scope in which nothing is active or on its way: the inclusive gateway that goes on with the tokens that it has. No
-/// other one at which tokens wait leads to it, except through itself.
+/// The inclusive gateway that proceeds with the tokens it has, in a scope where nothing is active or in transit. No other
+/// gateway with waiting tokens leads to it, except through itself.
 pub(crate) fn first_at_rest(cx: &mut Context<'_>, graph: &Process, scope: Key) -> Option<u32> {
     let row = cx.state.elements.get(scope)?;
     if row.active_children > 0 || row.goes_on() {
         return None;
     }
     let joins = &row.extra.as_ref()?.joins;
-    // What is about to be activated may bring a token here.
+    // An element that is about to be activated may bring a token here.
     if flows::one_is_complete(graph, joins) {
         return None;
     }
@@ -140,16 +140,16 @@ pub(crate) fn first_at_rest(cx: &mut Context<'_>, graph: &Process, scope: Key) -
     inclusive.find(|join| joins.flow_count(*join) > 0)
 }
 
-/// A look along the sequence flows, boundary events and links of a scope, for the way to a gateway.
+/// A search along the sequence flows, boundary events and links of a scope for a path to a gateway.
 struct Search<'g> {
     graph: &'g Process,
     gateway: ElementIndex,
     seen: HashSet<u32>,
-    /// Elements that were looked at.
+    /// Number of visited elements.
     steps: u64,
 }
 
-/// Whether a token on this element can come to the gateway on a flow that has no token yet.
+/// Whether a token on this element can reach the gateway on a flow that has no token yet.
 fn reaches(cx: &mut Context<'_>, scope: Key, search: &mut Search<'_>, from: u32) -> bool {
     let row = cx.state.elements.get(scope);
     let joins = row
@@ -160,7 +160,7 @@ fn reaches(cx: &mut Context<'_>, scope: Key, search: &mut Search<'_>, from: u32)
     let graph = search.graph;
     let mut next = vec![from];
     while let Some(at) = next.pop() {
-        // What has come through the gateway is behind it.
+        // A path through the gateway itself does not count.
         if at == gateway.0 || !search.seen.insert(at) {
             continue;
         }

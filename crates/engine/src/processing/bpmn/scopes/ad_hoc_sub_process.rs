@@ -1,5 +1,5 @@
-//! Ad-hoc sub-process: its activities have no order. An expression, a command, or the worker of its job chooses which are
-//! activated. Each runs in an inner instance of its own, with everything that follows it through sequence flows.
+//! Ad-hoc sub-process: its activities have no order. An expression, a command, or the worker of its job chooses which ones
+//! are activated. Each runs in its own inner instance, with everything that follows it through sequence flows.
 
 use std::sync::Arc;
 
@@ -21,13 +21,13 @@ use crate::processing::job::{self, create};
 use crate::processing::{Context, expression, variable};
 use crate::state::ElementState;
 
-/// Activities that one expression, command or job result may activate: all begin in one turn.
+/// Maximum number of activities that one expression, command or job result may activate: all begin in one turn.
 pub(crate) const MAX_ACTIVATED: usize = 1_000;
 
 pub(crate) struct AdHocSubProcess;
 
 impl ElementBehavior for AdHocSubProcess {
-    /// What can be activated is there to be read, for an agent for instance.
+    /// Publishes the list of activatable elements as a variable, for instance for an agent.
     fn prepare(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
         let elements = &definition_of(cx, el)?.elements_json;
         variable::set_local(cx, el.key, &"adHocSubProcessElements".into(), elements);
@@ -52,7 +52,7 @@ impl ElementBehavior for AdHocSubProcess {
             create_job(cx, el, job_type, retries);
         }
         lifecycle::activated(cx, el);
-        // Start instructions that wait for this scope take the place of what would be first.
+        // Start instructions that wait for this scope replace its first activities.
         if !start_instructions::go_on(cx, el.key) {
             let begun = first
                 .into_iter()
@@ -64,7 +64,7 @@ impl ElementBehavior for AdHocSubProcess {
         Ok(Next::Wait)
     }
 
-    /// The incident of an activated one: its next job could not be created.
+    /// Resumes an activated instance whose next job could not be created.
     fn resume(&self, cx: &mut Context<'_>, el: &Subject) {
         if let Ok(definition) = definition_of(cx, el)
             && let Some(job) = &definition.job
@@ -74,7 +74,7 @@ impl ElementBehavior for AdHocSubProcess {
         container::child_ended(cx, el.key);
     }
 
-    /// The output collection goes to the scope around.
+    /// The output collection moves to the scope around it.
     fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
         if let Some(output) = &definition_of(cx, el)?.output {
             output_collection::hand_over(cx, el, output);
@@ -117,7 +117,7 @@ impl Container for AdHocSubProcess {
         }
     }
 
-    /// A job decides what comes next. One that has not is out of date.
+    /// If a job decides what comes next, a new one is created. An undecided job is outdated.
     fn child_completed(&self, cx: &mut Context<'_>, child: &Subject) {
         let scope = child.flow_scope();
         let job = definition_around(child).and_then(|definition| definition.job.as_ref());
@@ -143,7 +143,7 @@ impl Container for AdHocSubProcess {
     }
 }
 
-/// The instance around an activity that was activated: a scope for it and for what follows it.
+/// The inner instance around an activated activity: a scope for it and for what follows it.
 pub(crate) struct InnerInstance;
 
 impl ElementBehavior for InnerInstance {
@@ -174,7 +174,7 @@ fn definition_of<'e>(cx: &Context<'_>, el: &'e Subject) -> Result<&'e Definition
     }
 }
 
-/// The definition of the ad-hoc sub-process that `child` is in.
+/// The definition of the ad-hoc sub-process around `child`.
 fn definition_around(child: &Subject) -> Option<&Definition> {
     let scope = child.process.graph.element(child.element().parent);
     match &scope.kind {
@@ -183,7 +183,7 @@ fn definition_around(child: &Subject) -> Option<&Definition> {
     }
 }
 
-/// An event sub-process is a child, too, and none of these.
+/// Whether the child is an inner instance. An event sub-process is also a child, but is not.
 fn is_inner_instance(child: &Subject) -> bool {
     matches!(
         child.element().kind,
@@ -191,14 +191,14 @@ fn is_inner_instance(child: &Subject) -> bool {
     )
 }
 
-/// Nothing is to be decided any more.
+/// Whether no more decisions are expected.
 fn is_fulfilled(cx: &mut Context<'_>, key: Key) -> bool {
     let row = cx.state.elements.get(key);
     let extra = row.and_then(|row| row.extra.as_ref());
     extra.is_some_and(|extra| extra.fulfilled || extra.ending)
 }
 
-/// What `activeElementsCollection` says.
+/// Evaluates `activeElementsCollection`.
 fn first_elements(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -225,7 +225,7 @@ fn first_elements(
     })
 }
 
-/// The activities with these ids.
+/// Finds the activities with these ids.
 fn find_all(
     el: &Subject,
     definition: &Definition,
@@ -256,7 +256,7 @@ fn find_all(
     Ok(ids.iter().filter_map(activity).collect())
 }
 
-/// The list of results, empty. Of an element that is no ad-hoc sub-process: nothing.
+/// Creates the empty output collection. Does nothing for an element that is not an ad-hoc sub-process.
 pub(crate) fn begin_output(cx: &mut Context<'_>, el: &Subject) {
     if let ElementKind::AdHocSubProcess(definition) = &el.element().kind
         && let Some(output) = &definition.output
@@ -267,7 +267,7 @@ pub(crate) fn begin_output(cx: &mut Context<'_>, el: &Subject) {
 
 type Variables<'a> = &'a [(Arc<str>, JsonText)];
 
-/// Begins an inner instance for each of these activities, with these variables of its own. Returns the scopes in which the
+/// Begins an inner instance for each of these activities, with its local variables. Returns the scopes in which the
 /// activities are then to be activated.
 fn begin_all(
     cx: &mut Context<'_>,
@@ -306,10 +306,10 @@ fn activate_in(cx: &mut Context<'_>, begun: Vec<(Key, ElementIndex)>) {
     }
 }
 
-/// Looks for the elements that a command or a job wants to be activated.
+/// Finds the elements that a command or a job result activates.
 ///
 /// # Errors
-/// With the reason when some cannot be.
+/// If some of them cannot be activated, with the reason.
 pub(crate) fn check(
     cx: &Context<'_>,
     el: &Subject,
@@ -323,8 +323,8 @@ pub(crate) fn check(
     find_all(el, definition, &ids)
 }
 
-/// Carries out what it was told: what ran before ends if that is wanted, and the elements, which are `activities`, begin.
-/// `key`: of the record that says so.
+/// Carries out an instruction: ends the active inner instances if requested, and activates the elements, which are
+/// `activities`. `key`: the key of the instruction's record.
 pub(crate) fn activate_elements(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -349,7 +349,7 @@ pub(crate) fn activate_elements(
     activate_in(cx, begun);
 }
 
-/// The inner instances that there are at some time.
+/// The inner instances that exist at some time.
 struct Children {
     oldest: Key,
     newest: Key,
@@ -380,7 +380,7 @@ impl Children {
     }
 }
 
-/// The job of an ad-hoc sub-process is completed; `activities` are those that its result activates.
+/// Handles the completed job of an ad-hoc sub-process; `activities` are those that its result activates.
 pub(crate) fn job_completed(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -414,7 +414,7 @@ pub(crate) fn job_completed(
     }
 }
 
-/// The job that decides what comes next. An open one is out of date.
+/// Creates the job that decides what comes next. An open one is outdated.
 fn next_job(cx: &mut Context<'_>, el: &Subject, definition: &JobDefinition) {
     match create::type_and_retries(cx, el, &definition.job_type, &definition.retries) {
         Ok((job_type, retries)) => {

@@ -24,7 +24,7 @@ impl ElementBehavior for CallActivity {
         };
         let process = find_called(cx, el, called)?;
         check_callable(cx, el, &process)?;
-        // It fails here, and not in the step that calls.
+        // Any failure occurs here, and not in the step that makes the call.
         variables_for(cx, el, called)?;
         subscriptions::subscribe_boundary_events(cx, el)?;
         lifecycle::activated(cx, el);
@@ -35,7 +35,7 @@ impl ElementBehavior for CallActivity {
         Ok(Next::Wait)
     }
 
-    /// The incident of an activated one held up its call, or its completion.
+    /// Resumes an activated instance whose call or completion was held up by an incident.
     fn resume(&self, cx: &mut Context<'_>, el: &Subject) {
         if called_instance(cx, el.key).some().is_some() {
             cx.steps.push(Step::Complete(el.key));
@@ -55,12 +55,12 @@ impl ElementBehavior for CallActivity {
     }
 }
 
-/// The called process begins, in a step of its own.
+/// Begins the called process, in a separate step.
 pub(crate) fn call(cx: &mut Context<'_>, caller: Key, definition: Key) {
     let Some(row) = cx.state.elements.get(caller) else {
         return;
     };
-    // It is ended, and has nothing to wait for.
+    // It is ending, and has nothing to wait for.
     if row.state != ElementState::Activated || row.is_interrupted() {
         return;
     }
@@ -131,7 +131,7 @@ fn check_callable(
     Ok(())
 }
 
-/// What the called process gets.
+/// The variables passed to the called process.
 fn variables_for(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -150,7 +150,7 @@ fn variables_for(
     Ok(variables)
 }
 
-/// Ends the instance that this element has called, if there is one.
+/// Terminates the instance that this element has called, if there is one.
 pub(crate) fn terminate_called(cx: &mut Context<'_>, key: Key) -> Ending {
     let called = called_instance(cx, key);
     match called.some() {
@@ -162,7 +162,7 @@ pub(crate) fn terminate_called(cx: &mut Context<'_>, key: Key) -> Ending {
     }
 }
 
-/// The process that a call activity waits for has ended, one way or the other. One that completed hands its variables on.
+/// Called when the called process has ended in any way. A completed one hands on its variables.
 pub(crate) fn called_ended(cx: &mut Context<'_>, call_activity: Key, handed_on: Variables) {
     let Some(row) = cx.state.elements.get(call_activity) else {
         return cx.broken(format_args!(
@@ -171,7 +171,7 @@ pub(crate) fn called_ended(cx: &mut Context<'_>, call_activity: Key, handed_on: 
     };
     let (state, instance) = (row.state, row.process_instance_key);
     match state {
-        // It can only be cancelled.
+        // A banned instance can only be cancelled.
         ElementState::Activated if cx.state.banned.contains(instance) => {}
         ElementState::Activated if !handed_on.is_empty() => {
             if let Some(el) = Subject::load(cx, call_activity) {
@@ -184,7 +184,8 @@ pub(crate) fn called_ended(cx: &mut Context<'_>, call_activity: Key, handed_on: 
     }
 }
 
-/// The called process was terminated. A call activity that waits for just that goes with it (see [`lifecycle::terminated`]).
+/// Called when the called process was terminated. A call activity that is waiting for exactly that ends with it (see
+/// [`lifecycle::terminated`]).
 pub(crate) fn called_terminated(cx: &mut Context<'_>, call_activity: Key) {
     let row = cx.state.elements.get(call_activity);
     if row.is_none_or(|row| row.state != ElementState::Terminating) {
@@ -200,7 +201,7 @@ fn called_instance(cx: &mut Context<'_>, key: Key) -> Key {
         .map_or(Key::NONE, |extra| extra.called_instance)
 }
 
-/// How many calls deep the instance of `el` is; 1 for a root instance.
+/// Call depth of the instance of `el`; 1 for a root instance.
 fn depth_of(cx: &mut Context<'_>, el: &Subject) -> u32 {
     let mut depth = 1;
     let mut parent = el.value.parent_element_instance_key;
@@ -230,7 +231,7 @@ fn find_called(
     })
 }
 
-/// The called process completes: these of its variables become those of the call activity.
+/// The variables that the completing process hands to the call activity.
 pub(crate) fn variables_of_called(
     cx: &mut Context<'_>,
     child: &Subject,
@@ -256,7 +257,7 @@ pub(crate) fn variables_of_called(
     Ok(variables)
 }
 
-/// Variables are copied in one step, which must fit into a batch.
+/// Checks the size: variables are copied in one step, which must fit into a batch.
 fn check_size(cx: &Context<'_>, variables: &Variables, target: &str) -> Result<(), Problem> {
     let bytes: usize = variables.iter().map(|(n, v)| n.len() + v.len()).sum();
     let most = cx.max_step_bytes();

@@ -1,8 +1,8 @@
 //! Elements with children: the process, sub-processes, and every other element that runs elements within itself.
 //!
-//! The life-cycle of a child is that of every element ([`crate::processing::bpmn::lifecycle`]). When a child starts or ends, the scope around
-//! it is asked; what the scope does then, and when it is done, is a [`Container`]. A scope completes when nothing in it is
-//! active or about to be, and it terminates when its last child has terminated.
+//! A child has the same life cycle as every element ([`crate::processing::bpmn::lifecycle`]). When a child starts or ends,
+//! the scope around it is asked; its reaction, and when it is done, are defined by a [`Container`]. A scope completes when
+//! nothing in it is active or about to be, and it terminates when its last child has terminated.
 
 use skep_model::{CatchEvent, ElementIndex, ElementKind, ThrowEvent};
 use skep_protocol::Key;
@@ -15,15 +15,15 @@ use crate::processing::bpmn::{
 };
 use crate::state::ElementState;
 
-/// What is particular to an element with children.
+/// The behavior specific to elements with children.
 pub(crate) trait Container: Sync {
-    /// `child` is activating: what it gets from its scope, before its input mappings. Done again when the activation is
-    /// tried again after an incident.
+    /// `child` is activating: provides what it gets from its scope, before its input mappings. Repeated when the activation
+    /// is retried after an incident.
     fn child_activating(&self, _cx: &mut Context<'_>, _child: &Subject) -> Result<(), Problem> {
         Ok(())
     }
 
-    /// `child` is about to complete: its output mappings are applied. A problem is an incident of the child.
+    /// `child` is about to complete, and its output mappings are applied. A problem becomes an incident of the child.
     fn child_completing(
         &self,
         _cx: &mut Context<'_>,
@@ -32,36 +32,36 @@ pub(crate) trait Container: Sync {
         Ok(Verdict::GoOn)
     }
 
-    /// `child` has completed and nothing follows it; its row is gone. Not called when that has fulfilled the scope.
+    /// `child` has completed, nothing follows it, and its row is gone. Not called if it has fulfilled the scope.
     fn child_completed(&self, _cx: &mut Context<'_>, _child: &Subject) {}
 
     /// No child is active, and nothing in the scope is about to be activated.
     fn at_rest(&self, cx: &mut Context<'_>, scope: &Subject) -> Rest;
 }
 
-/// What the completion of a child means for its scope.
+/// Effect of a child's completion on its scope.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Verdict {
     GoOn,
-    /// The scope has what it is for: what still runs in it ends, and then it completes.
+    /// The scope is fulfilled: everything still active in it ends, and then it completes.
     Fulfilled,
 }
 
-/// What a scope does when nothing happens in it any more.
+/// Next step of a scope at rest.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Rest {
     /// It completes.
     Done,
-    /// Something from outside will go on in it, or a step that is queued.
+    /// It waits for something from outside, or for a queued step.
     Waits,
-    /// Nothing can ever go on in it.
+    /// Nothing in it can ever continue.
     Stuck(Problem),
 }
 
-/// The container that `child` is in; none for the process.
+/// The container of `child`; none for the process.
 fn around(child: &Subject) -> Option<&'static dyn Container> {
     let element = child.element();
-    // What compensates runs in the scope of the event that has thrown the compensation, whatever that is.
+    // Compensation handlers run in the scope of the event that threw the compensation, whatever kind of scope that is.
     let compensates = element.is_for_compensation
         || matches!(element.caught(), Some(CatchEvent::Compensation { .. }));
     if child.index() == ElementIndex::PROCESS || compensates {
@@ -88,24 +88,24 @@ pub(crate) fn child_completing(cx: &mut Context<'_>, child: &Subject) -> Result<
     }
 }
 
-/// `child` has completed, and no sequence flow leaves it.
+/// Handles the completion of `child`, which no sequence flow leaves.
 pub(crate) fn child_completed(cx: &mut Context<'_>, child: &Subject, verdict: Verdict) {
     match (verdict, around(child)) {
         (Verdict::GoOn, Some(container)) => container.child_completed(cx, child),
         (Verdict::GoOn, None) => {}
-        // That tells the scope as well, if nothing is left in it.
+        // This also notifies the scope if nothing is left in it.
         (Verdict::Fulfilled, _) => return end_rest(cx, child, child.flow_scope()),
     }
     child_ended(cx, child.flow_scope());
 }
 
-/// All that is in the scope ends, and then itself.
+/// Whether the scope is terminating: everything in it ends, and then the scope itself.
 pub(crate) fn is_terminating(cx: &mut Context<'_>, scope: Key) -> bool {
     let row = cx.state.elements.get(scope);
     row.is_some_and(|row| row.state == ElementState::Terminating)
 }
 
-/// A child of `scope` has ended without a successor, or a token has: the scope may be done.
+/// Called when a child of `scope` has ended without a successor, or a token has ended: the scope may be done.
 pub(crate) fn child_ended(cx: &mut Context<'_>, scope: Key) {
     // The process has no scope around it.
     if scope.is_none() {
@@ -122,7 +122,7 @@ pub(crate) fn child_ended(cx: &mut Context<'_>, scope: Key) {
         ElementState::Activated if row.goes_on() => {}
         ElementState::Activated => match interrupted_within {
             Some(event_sub_process) => step::activate_triggered(cx, event_sub_process),
-            // What has interrupted it ends it.
+            // The interrupting event ends it.
             None if row.is_interrupted() => {}
             None => rest(cx, scope),
         },
@@ -141,7 +141,7 @@ fn rest(cx: &mut Context<'_>, scope: Key) {
     match container.at_rest(cx, &el) {
         Rest::Done => cx.steps.push(Step::Complete(scope)),
         Rest::Waits => {}
-        // One incident says it.
+        // One incident is enough.
         Rest::Stuck(_) if has_incident(cx, scope) => {}
         Rest::Stuck(problem) => incidents::raise(cx, &el, problem),
     }
@@ -153,8 +153,8 @@ fn has_incident(cx: &mut Context<'_>, key: Key) -> bool {
     extra.is_some_and(|extra| !extra.incidents.is_empty())
 }
 
-/// Ends everything that is left in `scope`; the scope itself then completes. Tokens that are on their way end when their
-/// turn comes (see [`crate::processing::bpmn::lifecycle::activating`]). `of`: an element in the scope.
+/// Ends everything left in `scope`; the scope itself then completes. Tokens in transit end when their turn comes (see
+/// [`crate::processing::bpmn::lifecycle::activating`]). `of`: an element in the scope.
 fn end_rest(cx: &mut Context<'_>, of: &Subject, scope: Key) {
     let value = ProcessInstanceBatchValue {
         process_instance_key: of.value.process_instance_key,
@@ -166,7 +166,7 @@ fn end_rest(cx: &mut Context<'_>, of: &Subject, scope: Key) {
     end_children(cx, of, scope);
 }
 
-/// Ends all that is active in `scope`, and the tokens that wait in it. `of`: an element in the scope, or the scope itself.
+/// Ends everything active in `scope`, and the tokens that wait in it. `of`: an element in the scope, or the scope itself.
 pub(crate) fn end_children(cx: &mut Context<'_>, of: &Subject, scope: Key) {
     let inside = ProcessInstanceValue {
         flow_scope_key: scope,
@@ -188,7 +188,7 @@ pub(crate) fn end_children(cx: &mut Context<'_>, of: &Subject, scope: Key) {
         child_ended(cx, scope);
         return;
     };
-    // What follows an interruption is newer.
+    // Children newer than this follow an interruption and must stay.
     cx.steps.push(Step::TerminateChildren {
         scope,
         next: Key::NONE,
@@ -196,7 +196,7 @@ pub(crate) fn end_children(cx: &mut Context<'_>, of: &Subject, scope: Key) {
     });
 }
 
-/// The scope terminates: first its children do, however many there are.
+/// Terminates a scope: first its children, however many there are.
 pub(crate) fn terminate_children(cx: &mut Context<'_>, el: &Subject) -> Ending {
     let row = cx.state.elements.get(el.key);
     if row.is_none_or(|row| row.active_children == 0) {

@@ -1,4 +1,4 @@
-//! Event sub-process: activated by its start event's trigger, in the scope that it belongs to.
+//! Event sub-process: activated in its parent scope by the trigger of its start event.
 
 use skep_protocol::value::ErrorType;
 
@@ -11,7 +11,7 @@ use crate::processing::bpmn::{
 pub(crate) struct EventSubProcess;
 
 impl ElementBehavior for EventSubProcess {
-    /// The trigger (or what start instructions chose) waits here, and goes on now.
+    /// The trigger (or the choice of start instructions) waits here, and continues now.
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
         let row = cx.state.elements.get(el.key);
         if !row.is_some_and(|row| row.has_triggers()) {

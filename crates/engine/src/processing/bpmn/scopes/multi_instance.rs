@@ -1,7 +1,7 @@
-//! Multi-instance: an activity that runs once for each item of a collection, all at once or one after the other.
+//! Multi-instance: an activity that runs once for each item of a collection, in parallel or sequentially.
 //!
-//! The body is an element of its own around the activity: it has the activity's sequence flows and boundary events, and its
-//! inner instances are its children. Each inner instance begins in a step of its own, so even very many do not delay other
+//! The body is a separate element around the activity: it has the activity's sequence flows and boundary events, and its
+//! inner instances are its children. Each inner instance begins in its own step, so even very many do not delay other
 //! commands.
 
 use skep_feel::Value;
@@ -44,13 +44,13 @@ impl ElementBehavior for MultiInstanceBody {
         Ok(Next::Wait)
     }
 
-    /// An incident held up the inner instances that are left, if it was one of the body's own.
+    /// Continues with the remaining inner instances, in case an incident of the body held them up.
     fn resume(&self, cx: &mut Context<'_>, el: &Subject) {
         cx.steps.push(Step::ActivateInner(el.key));
         container::child_ended(cx, el.key);
     }
 
-    /// The output collection goes to the scope around.
+    /// The output collection moves to the scope around it.
     fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
         if let Some(output) = &definition_of_body(cx, el)?.output {
             output_collection::hand_over(cx, el, output);
@@ -68,7 +68,7 @@ impl ElementBehavior for MultiInstanceBody {
 }
 
 impl Container for MultiInstanceBody {
-    /// The item, the place for the result, and the number of the instance.
+    /// Sets the item, the variable for the result, and the loop counter.
     fn child_activating(&self, cx: &mut Context<'_>, child: &Subject) -> Result<(), Problem> {
         let definition = definition_around(cx, child)?;
         let counter = counter_of(cx, child);
@@ -79,7 +79,7 @@ impl Container for MultiInstanceBody {
         }
         let output = definition.output.as_ref();
         let result = output.and_then(|output| output_collection::plain_variable(&output.element));
-        // What goes in may come out as it is.
+        // The input element may also be the output element; it keeps its value then.
         let result = result.filter(|name| definition.input_element.as_ref() != Some(name));
         if let Some(name) = result {
             variable::set_local(cx, child.key, name, &"null".into());
@@ -125,12 +125,12 @@ impl Container for MultiInstanceBody {
     }
 }
 
-/// Begins the next inner instance of a body; of a parallel one all that are left, one step after the other.
+/// Begins the next inner instance of a body; for a parallel body all remaining ones, in one step each.
 pub(crate) fn activate_inner(cx: &mut Context<'_>, body: Key) {
     let Some(row) = cx.state.elements.get(body) else {
         return;
     };
-    // What ends it waits for the instances that have begun.
+    // A body that is ending only waits for the instances that have begun.
     if row.state != ElementState::Activated || row.is_ending() || row.is_interrupted() {
         return;
     }
@@ -185,7 +185,7 @@ fn definition_around<'e>(
     }
 }
 
-/// Which of the body's instances this is, from 1.
+/// The number of this inner instance within the body, from 1.
 fn counter_of(cx: &mut Context<'_>, inner: &Subject) -> u32 {
     let row = cx.state.elements.get(inner.key);
     let extra = row.and_then(|row| row.extra.as_ref());
@@ -198,7 +198,7 @@ fn repeats(cx: &mut Context<'_>, body: Key) -> Loop {
     extra.and_then(|extra| extra.repeats).unwrap_or_default()
 }
 
-/// Bytes that an item may cost beside its text: its place in the list of results.
+/// Bytes that an item may cost besides its text: its place in the output collection.
 const PER_ITEM: usize = 8;
 
 fn evaluate_collection(
@@ -230,7 +230,7 @@ fn evaluate_collection(
     Ok(items)
 }
 
-/// Whether the completion condition holds, now that `child` has done its part.
+/// Whether the completion condition holds, now that `child` is done.
 fn is_fulfilled(
     cx: &mut Context<'_>,
     child: &Subject,

@@ -13,11 +13,11 @@ use skep_protocol::value::{ErrorType, VariableElementValue};
 use crate::processing::bpmn::{Problem, Subject};
 use crate::processing::{Context, conditions, expression, variable};
 
-/// A list of so many bytes is written anew with each of its elements. Of a longer one the log gets the elements, or it would
-/// grow with the square of their number.
+/// Lists up to this many bytes are written whole with each new element. For longer lists only the elements are logged;
+/// otherwise the log would grow with the square of their number.
 const WRITTEN_WHOLE: usize = 1 << 10;
 
-/// What a child adds: the output element, seen from the child.
+/// Evaluates the output element in the scope of the child.
 pub(crate) fn element_of(
     cx: &mut Context<'_>,
     child: &Subject,
@@ -32,7 +32,7 @@ pub(crate) fn element_of(
             output.collection
         ))
     })?;
-    // It is one level deeper in the list.
+    // The element is one level deeper in the list.
     readable(&output.collection, &format!("[{json}]")).map_err(|why| {
         result.problem(format!(
             "The output element for '{}' would make of it what cannot be read: {why}.",
@@ -106,7 +106,7 @@ pub(crate) fn append(
     write(cx, (scope, key, name), &part, element)
 }
 
-/// The list goes from its scope, which completes, to the scope around.
+/// Moves the list from its completing scope to the scope around it.
 pub(crate) fn hand_over(cx: &mut Context<'_>, el: &Subject, output: &OutputCollection) {
     let row = cx.state.elements.get(el.key);
     let results = row.and_then(|row| row.variables.get(&output.collection));
@@ -116,7 +116,7 @@ pub(crate) fn hand_over(cx: &mut Context<'_>, el: &Subject, output: &OutputColle
     }
 }
 
-/// The list as it is, and the key of its variable.
+/// The current list, and the key of its variable.
 fn list(cx: &mut Context<'_>, scope: Key, name: &Arc<str>) -> Result<(JsonText, Key), Problem> {
     let row = cx.state.elements.get(scope);
     let variable = row.and_then(|row| row.variables.get(name));
@@ -132,11 +132,11 @@ fn no_place(name: &str, found: &str) -> Problem {
     Problem::new(ErrorType::ExtractValueError, message)
 }
 
-/// The part of a list that is written.
+/// The part of a list that is being written.
 struct Part {
-    /// Of the element.
+    /// Index of the element.
     index: u32,
-    /// Bytes of the whole list, as it is.
+    /// Current bytes of the whole list.
     length: usize,
     place: Range<usize>,
 }
@@ -185,8 +185,8 @@ fn write(
     Ok(())
 }
 
-/// The variable that an output element is, if it is no more than that. Each child has it as null, so that what a worker
-/// returns under this name stays with the child.
+/// The variable of an output element that is nothing but a variable. Each child has it as null, so that a worker's result
+/// under this name stays with the child.
 pub(crate) fn plain_variable(element: &Expression) -> Option<&Arc<str>> {
     let [name] = element.variables() else {
         return None;

@@ -100,7 +100,7 @@ impl Container for Process {
     }
 }
 
-/// Answers the client that created the instance and waits for its end.
+/// Answers the client that created the instance and waits for its result.
 fn answer_result(cx: &mut Context<'_>, el: &Subject) {
     let Some((request, wanted)) = cx.volatile.awaiting_results.remove(&el.key) else {
         return;

@@ -20,7 +20,7 @@ impl ElementBehavior for SubProcess {
                 "The sub-process has no none start event.",
             )
         })?;
-        // Start instructions that wait for this scope take the place of its start event.
+        // Start instructions that wait for this scope replace its start event.
         if start_instructions::wait_in(cx, el.key) {
             subscriptions::subscribe_scope(cx, el)?;
             lifecycle::activated(cx, el);

@@ -1,4 +1,4 @@
-//! Business rule task: evaluates a decision at once. With a task definition it is a job like any other.
+//! Business rule task: evaluates a decision immediately. With a task definition it is a job like any other.
 
 use skep_model::{BusinessRuleTask as Definition, CalledDecision, ElementKind};
 use skep_protocol::value::{DecisionValue, ErrorType};
@@ -12,7 +12,7 @@ use crate::processing::{Context, decision, expression};
 pub(crate) struct BusinessRuleTask;
 
 impl ElementBehavior for BusinessRuleTask {
-    /// The output becomes a variable when the element completes, as if a worker had brought it.
+    /// The output becomes a variable when the element completes, as if a worker had returned it.
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
         let ElementKind::BusinessRuleTask(Definition::Decision(called)) = &el.element().kind else {
             return Err(wrong_kind(cx, el));

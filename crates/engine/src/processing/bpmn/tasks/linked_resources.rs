@@ -1,4 +1,4 @@
-//! Linked resources: the header `linkedResources` of a job has the keys of deployed resources.
+//! Linked resources: the job header `linkedResources` contains the keys of deployed resources.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use skep_protocol::value::ErrorType;
 use crate::processing::Context;
 use crate::processing::bpmn::{Problem, Subject, binding};
 
-/// The headers of the element's job with that one, where it has linked resources.
+/// The headers of the element's job, with `linkedResources` if it has linked resources.
 pub(crate) fn headers(
     cx: &mut Context<'_>,
     el: &Subject,

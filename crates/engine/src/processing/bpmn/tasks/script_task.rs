@@ -10,7 +10,7 @@ use crate::processing::{Context, expression};
 pub(crate) struct ScriptTask;
 
 impl ElementBehavior for ScriptTask {
-    /// The variable is set when the element completes, as if a worker had brought it.
+    /// The variable is set when the element completes, as if a worker had returned it.
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
         let ElementKind::ScriptTask(Definition::Expression {
             expression,

@@ -1,4 +1,4 @@
-//! User task: work for a person. A Camunda user task has a record and a life-cycle of its own (see
+//! User task: work for a person. A Camunda user task has its own record and life cycle (see
 //! [`crate::processing::user_task`]); without the extension it is a job.
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::processing::job::create;
 use crate::processing::user_task::{headers, listener, transition};
 use crate::processing::{Context, expression};
 
-/// The type of the job behind a user task that is a job.
+/// The job type of a user task implemented as a job.
 const JOB_TYPE: &str = "io.camunda.zeebe:userTask";
 
 pub(crate) struct UserTask;
@@ -33,7 +33,7 @@ impl ElementBehavior for UserTask {
         Ok(Next::Wait)
     }
 
-    /// A listener's job can be created now. Or its completion was put off, as that of any other element.
+    /// Retries creating a listener's job, or resumes a deferred completion, as for any other element.
     fn resume(&self, cx: &mut Context<'_>, el: &Subject) {
         match task_of(cx, el) {
             Some(task) => transition::go_on(cx, el, task),
@@ -56,14 +56,14 @@ impl ElementBehavior for UserTask {
     }
 }
 
-/// Ends the task of an element that a modification terminates, if it has one. Its listeners are not heard.
+/// Cancels the task of an element that a modification terminates, if it has one. Its listeners do not run.
 pub(crate) fn cancel_task(cx: &mut Context<'_>, el: &Subject) {
     if let Some(task) = task_of(cx, el) {
         transition::cancel_at_once(cx, el, task);
     }
 }
 
-/// Ends the task of an element that terminates, if it has one.
+/// Cancels the task of a terminating element, if it has one.
 pub(crate) fn terminate_task(cx: &mut Context<'_>, el: &Subject) -> Ending {
     match task_of(cx, el) {
         Some(task) => transition::cancel(cx, el, task),
@@ -103,7 +103,7 @@ fn create_task(
     };
     let key = cx.next_key();
     cx.event(key, UserTaskIntent::Creating, &value);
-    // The element is activated before the task goes on from one transition to the next.
+    // The element is activated before the task moves from one transition to the next.
     match first {
         Some(first) => {
             listener::start(cx, el, key, first);
@@ -147,7 +147,7 @@ fn create_job(cx: &mut Context<'_>, el: &Subject, definition: &Definition) -> Re
     Ok(())
 }
 
-/// All but the priority.
+/// The attributes except the priority.
 fn attributes(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -171,7 +171,7 @@ fn attributes(
     Ok(attributes)
 }
 
-/// Dates are told as the reference tells them: it leaves out seconds that are 0.
+/// Formats dates as the reference does: it leaves out seconds that are 0.
 fn without_zero_seconds(text: Arc<str>) -> Arc<str> {
     let Some((day, time)) = text.split_once('T') else {
         return text;
@@ -183,7 +183,7 @@ fn without_zero_seconds(text: Arc<str>) -> Arc<str> {
     }
 }
 
-/// A date and time with zone; null and an empty text are none.
+/// A date and time with zone. Null and an empty text mean none.
 fn date(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -219,7 +219,7 @@ fn priority(cx: &mut Context<'_>, el: &Subject, value: &TextValue) -> Result<i32
     })
 }
 
-/// Key of a deployed form, or the name that the application knows.
+/// The key of a deployed form, or the form name known to the application.
 fn form(
     cx: &mut Context<'_>,
     el: &Subject,

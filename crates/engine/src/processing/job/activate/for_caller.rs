@@ -1,4 +1,4 @@
-//! Jobs for callers who may only take those of some processes: other jobs are skipped, and stay for callers who may take
+//! Jobs for callers that may only take those of some processes. Other jobs are skipped and stay for callers that may take
 //! them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,11 +14,11 @@ use crate::state::{Job, JobState};
 
 const TAKE: Permission = grants![ProcessDefinition: UpdateProcessInstance][0];
 
-/// The number of waiting jobs that one request or one turn looks at. A caller who may take none of the oldest jobs of a
-/// type gets none.
+/// Maximum number of waiting jobs that one request or one turn examines. A caller that may take none of the oldest jobs of
+/// a type gets none.
 const MAX_LOOKED_AT: usize = 50_000;
 
-/// Up to `most` waiting jobs that the caller may take, oldest first, without the first `seen`.
+/// Returns up to `most` waiting jobs that the caller may take, oldest first, skipping the first `seen`.
 pub(super) fn waiting(
     cx: &mut Context<'_>,
     command: &ActivateJobs,
@@ -32,7 +32,7 @@ pub(super) fn waiting(
         let waiting = jobs.activatable(&command.job_type, tenant);
         return waiting.skip(seen).take(most).collect();
     };
-    // Few definitions have many jobs: each is asked for once.
+    // Few definitions have many jobs: each is checked once.
     let (processes, mut known) = (&cx.state.processes, FxHashMap::default());
     let mut may_take = |definition| {
         *known.entry(definition).or_insert_with(|| {
@@ -50,7 +50,7 @@ pub(super) fn waiting(
         .collect()
 }
 
-/// Offers the jobs that became activatable to streams whose clients may take them.
+/// Offers new activatable jobs to streams whose clients may take them.
 pub(super) fn push_new(cx: &mut Context<'_>) {
     let mut new_jobs = std::mem::take(cx.new_jobs);
     let (mut bytes, mut done) = (0, 0);
@@ -118,7 +118,7 @@ fn activatable(cx: &mut Context<'_>, key: Key) -> Option<Job> {
     (job.state == JobState::Activatable).then(|| job.clone())
 }
 
-/// Room in a stream whose client may take the job at this moment.
+/// Reserves room in a stream whose client may take the job at this moment.
 fn reserve(cx: &mut Context<'_>, job: &Job) -> Option<Reservation> {
     let process = cx.state.processes.get(job.process_definition_key)?;
     let id = process.bpmn_process_id.clone();
@@ -134,7 +134,7 @@ fn reserve(cx: &mut Context<'_>, job: &Job) -> Option<Reservation> {
     cx.streams.reserve(&job.job_type, &mut may)
 }
 
-/// Pushes the job, and returns its bytes. What cannot be sent gives its room back.
+/// Pushes the job and returns its bytes. If it cannot be sent, the reservation is released.
 fn pushed(cx: &mut Context<'_>, key: Key, to: Reservation) -> Option<usize> {
     match push(cx, key, &to) {
         Sent::Bytes(bytes) => Some(bytes),

@@ -1,4 +1,4 @@
-//! Whether the active elements can go on at the elements to which they are mapped.
+//! Checks that the active elements can continue at the elements they are mapped to.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::refuse;
 use crate::processing::Context;
 use crate::processing::bpmn::{Subject, subscriptions};
 
-/// Looks at one active element of the instance.
+/// Checks one active element of the instance.
 pub(super) fn element(cx: &mut Context<'_>, plan: &Plan, key: Key) -> Result<(), Rejection> {
     let Some(el) = Subject::load(cx, key) else {
         return Ok(());
@@ -30,7 +30,7 @@ pub(super) fn element(cx: &mut Context<'_>, plan: &Plan, key: Key) -> Result<(),
     new_events(cx, plan, &plan.subject(&el, target), &events)
 }
 
-/// An element keeps its type, and its work is done in the same way.
+/// Checks that an element keeps its type and its implementation.
 fn kinds(plan: &Plan, source: ElementIndex, target: ElementIndex) -> Result<(), Rejection> {
     let source = plan.source.graph.element(source);
     let target = plan.target.graph.element(target);
@@ -54,7 +54,7 @@ fn kinds(plan: &Plan, source: ElementIndex, target: ElementIndex) -> Result<(), 
     )))
 }
 
-/// How elements of one type differ, if so that one cannot become the other.
+/// Describes a difference between elements of one type that prevents the migration, if any.
 fn difference(source: &Element, target: &Element) -> Option<&'static str> {
     if source.job().is_some() != target.job().is_some() {
         return Some(match source.job() {
@@ -70,7 +70,7 @@ fn difference(source: &Element, target: &Element) -> Option<&'static str> {
                 _ => None,
             }
         }
-        // The other way round is possible: a job becomes a Camunda user task.
+        // The reverse is possible: a job becomes a Camunda user task.
         (ElementKind::UserTask(source), ElementKind::UserTask(target)) => (source.native.is_some()
             && target.native.is_none())
         .then_some("is a Camunda user task, unlike"),
@@ -78,7 +78,7 @@ fn difference(source: &Element, target: &Element) -> Option<&'static str> {
     }
 }
 
-/// What is around an element stays around it.
+/// Checks that the scope around an element remains its scope.
 fn scopes(plan: &Plan, source: ElementIndex, target: ElementIndex) -> Result<(), Rejection> {
     if source == ElementIndex::PROCESS {
         return Ok(());
@@ -98,7 +98,8 @@ fn scopes(plan: &Plan, source: ElementIndex, target: ElementIndex) -> Result<(),
     }
 }
 
-/// What was begun and has not come to a wait state yet is known by the elements of the source.
+/// Checks that nothing is in progress in the element. Work that has not reached a wait state refers to elements of the
+/// source.
 fn nothing_under_way(cx: &mut Context<'_>, plan: &Plan, el: &Subject) -> Result<(), Rejection> {
     let row = cx.state.elements.get(el.key);
     let extra = row.and_then(|row| row.extra.as_ref());
@@ -121,7 +122,7 @@ fn nothing_under_way(cx: &mut Context<'_>, plan: &Plan, el: &Subject) -> Result<
     Ok(())
 }
 
-/// Tokens that wait at a gateway go on waiting at the gateway that their sequence flows lead to.
+/// Checks that tokens at a gateway keep waiting at the gateway that their mapped sequence flows lead to.
 fn joins(
     cx: &mut Context<'_>,
     plan: &Plan,
@@ -170,7 +171,7 @@ fn joins(
     Ok(())
 }
 
-/// Events that the target has in addition: what they wait for is evaluated, so that it cannot fail later.
+/// Evaluates the events that only the target has, so that opening them cannot fail later.
 fn new_events(
     cx: &mut Context<'_>,
     plan: &Plan,

@@ -13,7 +13,7 @@ pub(super) fn check(cx: &mut Context<'_>, plan: &Plan, key: Key) -> Result<(), R
     migrated(cx, plan, key).map(|_| ())
 }
 
-/// What the subscription becomes; `None` when nothing is mapped that would compensate, so that it ends.
+/// The migrated subscription. `None` if its compensation handler is not mapped, so that it ends.
 fn migrated(
     cx: &mut Context<'_>,
     plan: &Plan,
@@ -51,7 +51,7 @@ pub(super) fn migrate(cx: &mut Context<'_>, plan: &Plan, key: Key) {
     }
 }
 
-/// The activity and its handler follow the boundary event between them.
+/// Finds the target activity and handler through the boundary event between them.
 fn by_event(
     plan: &Plan,
     row: &Compensation,
@@ -64,7 +64,7 @@ fn by_event(
         .into_iter()
         .find(|event| handler(graph, *event).is_some());
     let Some(to) = event.and_then(|event| plan.to(event)) else {
-        // What is being compensated has to come to its end.
+        // Compensation in progress has to finish.
         return match row.thrower_instance_key.some() {
             None => Ok(None),
             Some(_) => Err(plan.impossible(format_args!(
@@ -101,7 +101,7 @@ fn handler(graph: &Process, event: ElementIndex) -> Option<(ElementIndex, Elemen
     }
 }
 
-/// A completed scope that is compensated by what is inside of it.
+/// Maps a completed scope that is compensated through its content.
 fn scope(plan: &Plan, row: &Compensation) -> Result<ElementIndex, Rejection> {
     let source = plan.source.graph.element(ElementIndex(row.activity));
     let target = plan.to(ElementIndex(row.activity));

@@ -21,9 +21,9 @@ use crate::processing::bpmn::subscriptions::{self, Awaited};
 use crate::processing::bpmn::{Subject, flows, subject, triggers};
 use crate::processing::{Context, job};
 
-/// What migrating one element costs, in steps of a turn, beside the step that came to it.
+/// Cost of migrating one element, in steps of a turn, besides the step that reached it.
 const STEPS: u32 = 2;
-/// Variables that one step of a turn is for.
+/// Number of variables that count as one step of a turn.
 const VARIABLES: usize = 8;
 
 pub(super) fn migrate(
@@ -37,7 +37,7 @@ pub(super) fn migrate(
         return;
     };
     if row.process_instance_key != plan.instance {
-        // It is of an instance that was called: only what is around it has changed.
+        // It belongs to a called instance: only its ancestors have changed.
         let value = subject::value_of(row);
         return cx.event(key, ProcessInstanceIntent::AncestorMigrated, &value);
     }
@@ -53,7 +53,7 @@ fn all_but_variables(cx: &mut Context<'_>, plan: &Plan, key: Key) {
     let Some(before) = Subject::load(cx, key) else {
         return;
     };
-    // All of this was looked at before.
+    // All of this has been checked before.
     let Some(index) = plan.to(before.index()) else {
         return cx.broken(format_args!(
             "{key}, which is migrated, is mapped to nothing"
@@ -71,13 +71,14 @@ fn all_but_variables(cx: &mut Context<'_>, plan: &Plan, key: Key) {
     triggers(cx, plan, &after);
     waiting(cx, plan, (&before, &after), &events);
     let new = events.to_open(cx, &after);
-    // What fails now and did not when it was looked at, in an earlier turn, depends on the time. It waits for nothing then.
+    // An evaluation that fails now but did not fail in the check of an earlier turn depends on the time. The element then
+    // does not wait for these events.
     if let Ok(new) = subscriptions::evaluate_all(cx, &after, &new) {
         subscriptions::open_all(cx, new);
     }
 }
 
-/// Tokens that wait at gateways in this scope.
+/// Migrates the tokens that wait at gateways in this scope.
 fn tokens(cx: &mut Context<'_>, plan: &Plan, before: &Subject, after: &Subject) {
     let row = cx.state.elements.get(after.key);
     let extra = row.and_then(|row| row.extra.as_ref());
@@ -104,13 +105,13 @@ fn tokens(cx: &mut Context<'_>, plan: &Plan, before: &Subject, after: &Subject) 
         if let ElementKind::SequenceFlow(flow) = &graph.element(target).kind
             && let ElementKind::InclusiveGateway { .. } = graph.element(flow.target).kind
         {
-            // In the target nothing else may lead to it.
+            // In the target, nothing else may lead to the gateway.
             flows::join_again(cx, after.key, flow.target.0);
         }
     }
 }
 
-/// The element's job, or its user task.
+/// Migrates the element's job or user task.
 fn work(cx: &mut Context<'_>, before: &Subject, after: &Subject) {
     let Some(row) = cx.state.elements.get(after.key) else {
         return;
@@ -128,7 +129,7 @@ fn work(cx: &mut Context<'_>, before: &Subject, after: &Subject) {
     let Some(mut value) = cx.state.jobs.get(job_key).map(job::value_of) else {
         return;
     };
-    // The job stays as it was made: its headers do not follow the element.
+    // The job keeps its original headers: they do not follow the element.
     let (own, others) = (
         before.element().headers_json(),
         after.element().headers_json(),
@@ -159,7 +160,7 @@ fn incidents(cx: &mut Context<'_>, after: &Subject) {
     }
 }
 
-/// What has happened and is still to be used.
+/// Migrates triggers that are still to be used.
 fn triggers(cx: &mut Context<'_>, plan: &Plan, after: &Subject) {
     let row = cx.state.elements.get(after.key);
     let extra = row.and_then(|row| row.extra.as_ref());
@@ -181,7 +182,7 @@ fn triggers(cx: &mut Context<'_>, plan: &Plan, after: &Subject) {
     }
 }
 
-/// Those of the mapped events go on waiting for what they wait for; those of the others are closed.
+/// Keeps subscriptions and timers of mapped events, and closes those of all others.
 fn waiting(
     cx: &mut Context<'_>,
     plan: &Plan,
@@ -245,7 +246,7 @@ fn waiting(
     }
 }
 
-/// The condition is that of the target from now on.
+/// Replaces the condition with that of the target.
 fn condition(cx: &mut Context<'_>, key: Key, (after, event): (&Subject, ElementIndex)) {
     let element = after.process.graph.element(event);
     let awaited = Awaited::of(event, element);
@@ -276,7 +277,7 @@ fn message(
     subscriptions::message::send_open(cx, &value);
 }
 
-/// When it is due stays. Of a cycle later times follow the target, if they are fixed there.
+/// Migrates a timer. Its due date stays; the later dates of a cycle follow the target if it defines a static cycle.
 fn timer(
     cx: &mut Context<'_>,
     plan: &Plan,
@@ -302,7 +303,7 @@ fn timer(
     cx.event(key, TimerIntent::Migrated, &value);
 }
 
-/// A variable belongs to its scope; that it is one of another definition is told, without its value.
+/// Migrates variables. They stay in their scope; the events report the new definition, without the values.
 fn variables(cx: &mut Context<'_>, plan: &Plan, scope: Key, progress: &mut MigrationProgress) {
     let Some(row) = cx.state.elements.get(scope) else {
         progress.done = 0;

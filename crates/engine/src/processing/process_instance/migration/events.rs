@@ -13,9 +13,9 @@ use crate::state::ElementState;
 
 /// The outcome for the events of one element.
 pub(super) struct Events {
-    /// Those of the source that are mapped. What is not among them is closed.
+    /// Mapped events, as source and target. All other events of the source are closed.
     mapped: Vec<(ElementIndex, ElementIndex)>,
-    /// Those of the target that nothing is mapped to.
+    /// Events of the target that nothing is mapped to.
     new: Vec<ElementIndex>,
 }
 
@@ -44,13 +44,13 @@ impl Events {
         Ok(Events { mapped, new })
     }
 
-    /// Those of the target that are to be opened. `target`: the element as it is then.
+    /// The events of the target to be opened. `target`: the element after its migration.
     pub fn to_open(&self, cx: &mut Context<'_>, target: &Subject) -> Vec<ElementIndex> {
         if !are_open(cx, target) {
             return Vec::new();
         }
         let row = cx.state.elements.get(target.key);
-        // No other event sub-process of the scope starts any more.
+        // No other event sub-process of the scope may start any more.
         let only_attached = row.is_some_and(|row| row.is_interrupted_inside());
         let attached = &target.element().boundary_events;
         let new = self.new.iter().copied();
@@ -58,7 +58,7 @@ impl Events {
             .collect()
     }
 
-    /// What this event of the source becomes.
+    /// The target of this event of the source.
     pub fn to(&self, event: ElementIndex) -> Option<ElementIndex> {
         let pair = self.mapped.iter().find(|(source, _)| *source == event);
         pair.map(|(_, target)| *target)
@@ -113,7 +113,7 @@ fn check(
     Ok(())
 }
 
-/// The element has opened what it waits for and has not closed it again.
+/// Whether the element has opened its subscriptions and has not closed them again.
 fn are_open(cx: &mut Context<'_>, el: &Subject) -> bool {
     let Some(row) = cx.state.elements.get(el.key) else {
         return false;
@@ -131,7 +131,7 @@ fn are_open(cx: &mut Context<'_>, el: &Subject) -> bool {
     }
 }
 
-/// A scope opens what it waits for when its start event completes.
+/// Whether the child is a start event. A scope opens its subscriptions when its start event completes.
 fn is_start_event(cx: &mut Context<'_>, child: Key) -> bool {
     let child = Subject::load(cx, child);
     child.is_some_and(|child| matches!(child.element().kind, ElementKind::StartEvent(_)))

@@ -11,7 +11,7 @@ use crate::processing::{Context, banning, reject};
 use crate::remote::RemoteCommand;
 
 impl Context<'_> {
-    /// This process instance, or one around or inside of it, is being migrated.
+    /// Whether this process instance, its callers or an instance called from it is being migrated.
     pub fn is_migrating(&mut self, instance: Key) -> bool {
         if self.state.migrations.is_empty() {
             return false;
@@ -21,7 +21,7 @@ impl Context<'_> {
         root.is_some_and(|root| self.state.migrations.go_on_below(root))
     }
 
-    /// Refuses a client's command meanwhile.
+    /// Refuses a client's command during a migration.
     pub fn check_not_migrating(
         &mut self,
         instance: Key,
@@ -37,7 +37,7 @@ impl Context<'_> {
         Err(reject(RejectionType::InvalidState, intent, why))
     }
 
-    /// A command of another partition that is to be repeated later.
+    /// Whether a command of another partition arrives during a migration and must be sent again later.
     pub fn comes_too_early(&mut self, command: &RemoteCommand) -> bool {
         match command {
             RemoteCommand::CorrelateSubscription(command) => {
@@ -47,7 +47,7 @@ impl Context<'_> {
         }
     }
 
-    /// A step that is to be taken later.
+    /// Whether a step must wait for the end of a migration.
     pub fn waits_for_migration(&mut self, step: &Step) -> bool {
         if self.state.migrations.is_empty() {
             return false;
@@ -60,7 +60,7 @@ impl Context<'_> {
         instance.is_some_and(|instance| self.is_migrating(instance))
     }
 
-    /// The instance that gets this signal next.
+    /// The instance that receives this signal next.
     fn next_of_signal(&mut self, signal: Key, after: Key) -> Option<Key> {
         let row = self.state.signals.on_their_way.get(signal)?;
         let (tenant, name, last) = (row.tenant.clone(), row.signal_name.clone(), row.last);
@@ -68,7 +68,7 @@ impl Context<'_> {
         self.instance_of_subscription(next)
     }
 
-    /// The instance of an element that waits for a signal.
+    /// The process instance of the element that waits for a signal.
     pub fn instance_of_subscription(&mut self, subscription: Key) -> Option<Key> {
         let row = self.state.signals.get(subscription)?;
         let element = row.element_instance_key;

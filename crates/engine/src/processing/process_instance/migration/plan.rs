@@ -21,12 +21,12 @@ pub(super) struct Plan {
     pub target: Arc<DeployedProcess>,
     root: Key,
     instructions: Vec<MappingInstruction>,
-    /// By element of the source.
+    /// Targets by element of the source.
     to: Vec<Option<ElementIndex>>,
 }
 
 impl Plan {
-    /// Refuses what is wrong whatever is active in the instance.
+    /// Builds the plan. Refuses whatever is invalid regardless of the active elements.
     pub fn of(cx: &mut Context<'_>, command: &MigrateProcessInstance) -> Result<Plan, Rejection> {
         let instance = command.process_instance_key;
         let process = Subject::load(cx, instance).filter(|el| el.index() == ElementIndex::PROCESS);
@@ -55,7 +55,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The plan of a migration that goes on.
+    /// The plan of a migration that continues.
     pub fn of_row(cx: &mut Context<'_>, instance: Key, row: &Migration) -> Option<Plan> {
         let source = cx.process(row.source)?;
         let mut plan = Plan {
@@ -70,12 +70,12 @@ impl Plan {
         Some(plan)
     }
 
-    /// What the source's element becomes.
+    /// The target of an element of the source.
     pub fn to(&self, element: ElementIndex) -> Option<ElementIndex> {
         *self.to.get(element.get())?
     }
 
-    /// What `el` becomes.
+    /// `el` as an instance of the target.
     pub fn subject(&self, el: &Subject, target: ElementIndex) -> Subject {
         Subject {
             key: el.key,
@@ -99,12 +99,12 @@ impl Plan {
         }
     }
 
-    /// An invalid argument.
+    /// A rejection for an invalid argument.
     fn invalid(&self, why: impl std::fmt::Display) -> Rejection {
         refuse(RejectionType::InvalidArgument, self.instance, why)
     }
 
-    /// The instance is not as the plan expects it.
+    /// A rejection because the instance is not as the plan expects it.
     pub fn impossible(&self, why: impl std::fmt::Display) -> Rejection {
         refuse(RejectionType::InvalidState, self.instance, why)
     }
@@ -152,8 +152,8 @@ impl Plan {
     }
 }
 
-/// Elements that no instruction can name, by what is around them: the activity in a multi-instance body, which has the body's
-/// id, and what is around each activity of an ad-hoc sub-process. They go where what is around them goes.
+/// Elements that no instruction can name, by their parent: the activity in a multi-instance body, which has the id of the
+/// body, and the inner instance of an ad-hoc sub-process. They are mapped along with their parent.
 fn inner(graph: &Process) -> HashMap<ElementIndex, ElementIndex> {
     let elements = graph.elements.iter().zip(0..);
     let inner = elements.filter_map(|(element, index)| {
@@ -165,7 +165,7 @@ fn inner(graph: &Process) -> HashMap<ElementIndex, ElementIndex> {
     inner.collect()
 }
 
-/// For messages.
+/// The definition as shown in messages.
 fn named(process: &DeployedProcess) -> String {
     format!(
         "'{}' (key '{}', version {})",

@@ -1,4 +1,4 @@
-//! User tasks: a task goes on unchanged; a user task implemented as a job becomes a Camunda user task.
+//! User tasks: a Camunda user task continues unchanged; a user task implemented as a job becomes a Camunda user task.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) fn migrate(cx: &mut Context<'_>, key: Key, after: &Subject) {
     }
 }
 
-/// The job is the user task itself, and the target has a Camunda user task.
+/// Whether the job is the user task itself, and the target has a Camunda user task.
 pub(super) fn is_to_be_made(cx: &mut Context<'_>, job: Key, after: &Subject) -> bool {
     let is_native =
         matches!(&after.element().kind, ElementKind::UserTask(task) if task.native.is_some());
@@ -32,7 +32,7 @@ pub(super) fn is_to_be_made(cx: &mut Context<'_>, job: Key, after: &Subject) -> 
     is_native && job.is_some_and(|job| job.kind() == JobKind::BpmnElement)
 }
 
-/// What the job's headers say of the task becomes the task. No listener is asked: the task is nothing new to its users.
+/// Creates the task from the job's headers. No listeners run, because the task is not new to its users.
 pub(super) fn make(cx: &mut Context<'_>, job_key: Key, after: &Subject) {
     let Some(job) = cx.state.jobs.get(job_key) else {
         return;
@@ -99,7 +99,7 @@ fn form_name(headers: &str) -> Arc<str> {
     name.map(Arc::from).unwrap_or_default()
 }
 
-/// Those of the job have no cause any more.
+/// Resolves the incidents of the job, which no longer have a cause.
 fn resolve_incidents(cx: &mut Context<'_>, job: Key, element: Key) {
     let row = cx.state.elements.get(element);
     let extra = row.and_then(|row| row.extra.as_ref());

@@ -8,20 +8,20 @@ use skep_protocol::value::MigrationProgress;
 
 use crate::processing::Context;
 
-/// How far in it goes.
+/// The depth of the walk.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Reach {
     Instance,
-    /// Into what call activities have called as well.
+    /// Includes instances called by call activities.
     CalledInstances,
 }
 
 pub(super) enum Move {
-    /// This one has its turn.
+    /// Visit this element instance.
     Visit(Key),
-    /// One more was gone past.
+    /// One more element instance was skipped.
     Pass,
-    /// All have had their turn.
+    /// All have been visited.
     End,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn next(
     reach: Reach,
 ) -> Move {
     cx.budget.take_step();
-    // It is not done with this one yet.
+    // The current one is not finished yet.
     if progress.done > 0 {
         return Move::Visit(progress.at);
     }
@@ -54,7 +54,7 @@ pub(super) fn next(
     Move::Visit(progress.at)
 }
 
-/// What comes after the present one, and its level, without going deeper than the level that is looked at.
+/// The element instance after the current one, and its level. Does not descend below the level being visited.
 fn after(cx: &mut Context<'_>, progress: &MigrationProgress, reach: Reach) -> Option<(Key, u32)> {
     let (mut at, mut depth) = (progress.at, progress.depth);
     if depth < progress.level

@@ -1,4 +1,4 @@
-//! The plan that the instructions of a modification lead to. Nothing changes before all instructions were found valid.
+//! The plan that a modification's instructions lead to. Nothing changes before all instructions have been validated.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,8 +16,8 @@ use crate::processing::Context;
 use crate::processing::bpmn::{Subject, modification, start_instructions};
 use crate::state::ElementInstance;
 
-/// The command with what its moves come to. Each element to activate knows the scope to begin in, each one to terminate its
-/// key.
+/// Builds the plan: the command with its move instructions resolved. Each element to activate has the scope to begin in,
+/// and each element instance to terminate has its key.
 pub(super) fn make(
     cx: &mut Context<'_>,
     instance: &Subject,
@@ -55,7 +55,7 @@ pub(super) fn make(
         terminate_instructions: planner.terminate,
         move_instructions: command.move_instructions.clone(),
     };
-    // It is written when it begins, and with all scopes when it is done.
+    // It is written when the modification begins, and again with all scopes when it is done.
     let bytes = value.weight() + scopes * size_of::<Key>();
     let most = cx.max_step_bytes();
     if bytes > most {
@@ -75,9 +75,9 @@ struct Planner<'a> {
     instances: Instances,
     activate: Vec<ActivateInstruction>,
     terminate: Vec<TerminateInstruction>,
-    /// What is terminated.
+    /// Element instances to terminate.
     ends: HashSet<Key>,
-    /// Scopes around what is activated, counted once for each element.
+    /// Number of scopes around the elements to activate, counted once for each element.
     scopes: usize,
 }
 
@@ -139,7 +139,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Variables are for the element, or for a scope that it will be in.
+    /// Checks that variables are for the element, or for a scope that it will be in.
     fn check_variables(
         &self,
         target: ElementIndex,
@@ -207,7 +207,7 @@ impl Planner<'_> {
         Ok(ancestor)
     }
 
-    /// The innermost scope that is there: it must be clear which one is meant.
+    /// Finds the innermost existing scope, which must be unambiguous.
     fn found(
         &mut self,
         cx: &mut Context<'_>,
@@ -236,7 +236,8 @@ impl Planner<'_> {
         Ok(self.instance.key)
     }
 
-    /// Whether these scopes around an element can be made: which item would an instance be for?
+    /// Checks that these scopes around an element can be created. Inside a multi-instance activity they cannot: the item of
+    /// a new instance would be unknown.
     fn can_be_made(&self, id: &str, scopes: &[ElementIndex]) -> Result<(), Rejection> {
         let graph = self.graph();
         let is_body = |index: ElementIndex| {
@@ -270,7 +271,7 @@ impl Planner<'_> {
         all.into_iter().try_for_each(|key| self.end(key))
     }
 
-    /// The key is one of this instance.
+    /// Checks that the key belongs to this instance.
     fn own(&self, cx: &mut Context<'_>, key: Key, what: &str) -> Result<Subject, Rejection> {
         let own = self.instance.key;
         let found = Subject::load(cx, key).filter(|el| el.value.process_instance_key == own);
@@ -340,7 +341,7 @@ impl Planner<'_> {
             MoveAncestor::SourceParent => return scope,
             MoveAncestor::Inferred => {}
         }
-        // The process is around everything.
+        // The process is around every element.
         while let Some(row) = cx.state.elements.get(scope) {
             if around.contains(&ElementIndex(row.element)) || row.flow_scope_key.is_none() {
                 break;
@@ -350,7 +351,7 @@ impl Planner<'_> {
         scope
     }
 
-    /// No element is activated in what is terminated.
+    /// Checks that no element is activated in a scope that is terminated.
     fn check_scopes_stay(&self, cx: &mut Context<'_>) -> Result<(), Rejection> {
         let mut stays = HashSet::new();
         for instruction in &self.activate {
@@ -370,7 +371,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// An instance that another one has called does not end by its own modification: the call would wait for ever.
+    /// Checks that a called instance is not ended by its own modification: the call activity would wait forever.
     fn check_called_stays(&self, cx: &mut Context<'_>) -> Result<(), Rejection> {
         let was_called = self
             .instance
@@ -387,7 +388,7 @@ impl Planner<'_> {
         ))
     }
 
-    /// Whether nothing would be left.
+    /// Whether the modification would leave nothing active.
     fn ends_all(&self, cx: &mut Context<'_>) -> bool {
         let mut ended: HashSet<Key> = self.ends.clone();
         let mut waiting: Vec<Key> = self.ends.iter().copied().collect();

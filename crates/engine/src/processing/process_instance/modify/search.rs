@@ -10,17 +10,17 @@ use crate::processing::Context;
 use crate::processing::bpmn::Subject;
 use crate::state::{ElementInstance, ElementState};
 
-/// Element instances that are looked at to find those of an element: more would keep others waiting.
+/// Maximum number of element instances to search for those of an element: more would keep others waiting.
 const MAX_SEARCHED: usize = 100_000;
 
-/// Looks through a process instance once, when it is asked for the first time.
+/// The element instances of a process instance, collected on first use.
 #[derive(Default)]
 pub(super) struct Instances {
     by_element: Option<HashMap<u32, Vec<Key>>>,
 }
 
 impl Instances {
-    /// The instances of an element that do not terminate already, oldest first within their scope, and are right.
+    /// The instances of an element that are not terminating and satisfy `is_right`, oldest first within their scope.
     pub fn of(
         &mut self,
         cx: &mut Context<'_>,

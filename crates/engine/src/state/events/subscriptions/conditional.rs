@@ -1,4 +1,5 @@
-//! Conditions: the events that wait for one, checks in progress for very many events, and evaluations of start events.
+//! Conditions: the events that wait for one, checks in progress that concern very many events, and evaluations of start
+//! events.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
@@ -12,27 +13,27 @@ use crate::remote::Variables;
 use crate::state::table::{Row, StoreError, Table, Tables, weight_of};
 use crate::state::undo::Indexed;
 
-/// What its records say beside this is in the model.
+/// A conditional subscription. The other contents of its records are in the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConditionalSubscription {
     pub process_definition_key: Key,
     pub process_instance_key: Key,
-    /// Whose subscription it is; none: that of the definition, for its start event.
+    /// The element instance that owns the subscription. None: the definition, for its start event.
     pub element_instance_key: Key,
-    /// The event that the condition triggers.
+    /// The triggered event.
     pub catch_event: u32,
-    /// Whose variables the condition sees, and the scopes around it, from the inside to the process.
+    /// The scope whose variables the condition sees, followed by the scopes around it up to the process.
     pub scopes: Vec<Key>,
     pub tenant: TenantId,
 }
 
 impl ConditionalSubscription {
-    /// It starts instances.
+    /// Whether it starts instances.
     pub fn is_of_definition(&self) -> bool {
         self.element_instance_key.is_none()
     }
 
-    /// Whose variables the condition sees.
+    /// The scope whose variables the condition sees.
     pub fn scope(&self) -> Key {
         self.scopes.first().copied().unwrap_or(Key::NONE)
     }
@@ -46,7 +47,7 @@ impl Row for ConditionalSubscription {
     }
 }
 
-/// Variables have changed where more conditions listen than were looked at so far.
+/// A check in progress: more conditions listen to the changed variables than one turn has checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConditionCheck(pub ConditionCheckValue);
 
@@ -59,15 +60,15 @@ impl Row for ConditionCheck {
     }
 }
 
-/// An evaluation of start events that has not come to its end.
+/// An evaluation of start events that is not finished.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StartsEvaluation {
     pub process_definition_key: Key,
     pub tenant: TenantId,
     pub variables: Variables,
-    /// Definition and instance of each that was started.
+    /// Definition and key of each instance that was started.
     pub started: Vec<(Key, Key)>,
-    /// The newest subscription that is looked at.
+    /// The newest subscription to evaluate.
     pub last: Key,
 }
 
@@ -83,9 +84,9 @@ pub struct ConditionalSubscriptions {
     pub table: Table<ConditionalSubscription>,
     pub checks: Table<ConditionCheck>,
     pub evaluations: Table<StartsEvaluation>,
-    /// By each scope whose variables the condition may see.
+    /// Subscriptions by each scope whose variables the condition may see.
     by_scope: HashMap<Key, BTreeSet<Key>>,
-    /// Those of start events.
+    /// Subscriptions of start events.
     by_definition: HashMap<Key, BTreeSet<Key>>,
     by_tenant: HashMap<TenantId, BTreeSet<Key>>,
 }
@@ -121,7 +122,7 @@ impl ConditionalSubscriptions {
         }
     }
 
-    /// It waits for an event of another definition from now on: its instance was migrated.
+    /// Moves the subscription to an event of another definition, because its instance was migrated.
     pub(in crate::appliers) fn migrate(&mut self, key: Key, definition: Key, catch_event: u32) {
         if let Some(row) = self.table.must_get_mut(key) {
             row.process_definition_key = definition;
@@ -129,7 +130,7 @@ impl ConditionalSubscriptions {
         }
     }
 
-    /// Remembers an evaluation that goes on in a later turn, or what it has started since.
+    /// Stores an evaluation that continues in a later turn, or updates what it has started since.
     pub(in crate::appliers) fn go_on(&mut self, key: Key, value: &ConditionalEvaluationValue) {
         match self.evaluations.get_mut(key) {
             Some(row) => row.started.extend(&value.started),
@@ -150,33 +151,33 @@ impl ConditionalSubscriptions {
         self.table.get(key)
     }
 
-    /// Conditions listen to the variables of this scope.
+    /// Whether conditions listen to the variables of this scope.
     pub fn listen_to(&self, scope: Key) -> bool {
         !self.by_scope.is_empty() && self.by_scope.contains_key(&scope)
     }
 
-    /// Those that listen to the variables of this scope, oldest first.
+    /// Subscriptions that listen to the variables of this scope, oldest first.
     pub fn of_scope(&self, scope: Key) -> impl ExactSizeIterator<Item = Key> {
         static NONE: BTreeSet<Key> = BTreeSet::new();
         self.by_scope.get(&scope).unwrap_or(&NONE).iter().copied()
     }
 
-    /// The newest of them.
+    /// The newest subscription of a scope.
     pub fn newest_of_scope(&self, scope: Key) -> Key {
         newest(self.by_scope.get(&scope))
     }
 
-    /// The oldest of them that is newer than `after` and not newer than `last`.
+    /// The oldest subscription of a scope that is newer than `after` and not newer than `last`.
     pub fn next_of_scope(&self, scope: Key, after: Key, last: Key) -> Option<Key> {
         next(self.by_scope.get(&scope)?, after, last)
     }
 
-    /// Start events of one version of a process.
+    /// Subscriptions of the start events of one version of a process.
     pub fn of_definition(&self, definition: Key) -> Vec<Key> {
         super::copied(self.by_definition.get(&definition))
     }
 
-    /// How many wait for the start events of definitions.
+    /// Number of subscriptions for start events of definitions.
     pub fn of_definitions(&self) -> usize {
         self.by_definition.values().map(BTreeSet::len).sum()
     }
@@ -188,12 +189,12 @@ impl ConditionalSubscriptions {
         }
     }
 
-    /// The newest start event of a tenant, or of one definition.
+    /// The newest start event subscription of a tenant, or of one definition.
     pub fn newest_start(&self, tenant: &TenantId, definition: Key) -> Key {
         newest(self.starts(tenant, definition))
     }
 
-    /// The oldest of them that is newer than `after` and not newer than `last`.
+    /// The oldest start event subscription that is newer than `after` and not newer than `last`.
     pub fn next_start(
         &self,
         tenant: &TenantId,

@@ -1,4 +1,4 @@
-//! The message side of subscriptions: the instances that wait for a message on this partition.
+//! The message side of subscriptions: instances that wait for a message on this partition.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -25,7 +25,7 @@ pub struct MessageSubscription {
     pub interrupting: bool,
     /// See [`MessageSubscriptionValue::revision`].
     pub revision: u32,
-    /// A message is on its way to the instance. It is kept, so that it can be sent again after it has expired.
+    /// The message in transit to the instance. It is kept so that it can be sent again after it has expired.
     pub under_way: Option<UnderWay>,
 }
 
@@ -51,7 +51,7 @@ impl MessageSubscription {
         }
     }
 
-    /// What its records say, with the message that is on its way.
+    /// The record value, with the message in transit.
     pub fn value(&self) -> MessageSubscriptionValue {
         let under_way = self.under_way.as_ref();
         MessageSubscriptionValue {
@@ -92,18 +92,18 @@ impl Row for MessageSubscription {
     }
 }
 
-/// A message that is waited for: tenant, name and correlation key.
+/// An awaited message: tenant, name and correlation key.
 type Awaited = (TenantId, Arc<str>, Arc<str>);
 /// Subscriptions by process id, oldest first.
 type ByProcess = BTreeMap<Arc<str>, BTreeSet<Key>>;
 
 pub struct MessageSubscriptions {
     pub table: Table<MessageSubscription>,
-    /// Those of each process that wait, and have no message on its way to them.
+    /// Waiting subscriptions of each process that have no message in transit.
     waiting: HashMap<Awaited, ByProcess>,
     by_element: HashMap<(Key, Arc<str>), Key>,
     correlating: BTreeSet<Key>,
-    /// Subscriptions that each message is on its way to.
+    /// Number of subscriptions that each message is in transit to.
     under_way: HashMap<Key, usize>,
 }
 
@@ -170,7 +170,8 @@ impl MessageSubscriptions {
         }
     }
 
-    /// The instance was migrated: the subscription is that of an event of another definition. What it waits for stays.
+    /// Moves the subscription to an event of another definition, because its instance was migrated. The awaited message
+    /// stays.
     pub(in crate::appliers) fn migrate(&mut self, key: Key, value: &MessageSubscriptionValue) {
         let Some(row) = self.table.must_get_mut(key) else {
             return;
@@ -187,7 +188,7 @@ impl MessageSubscriptions {
         }
     }
 
-    /// A message is on its way to the instance; `None`: the correlation has ended, the subscription waits again.
+    /// Sets the message in transit to the instance. `None`: the correlation has ended, and the subscription waits again.
     pub(in crate::appliers) fn set_under_way(&mut self, key: Key, message: Option<UnderWay>) {
         let Some(row) = self.table.must_get_mut(key) else {
             return;
@@ -236,7 +237,7 @@ impl MessageSubscriptions {
         takers
     }
 
-    /// Some subscription waits for the message.
+    /// Whether any subscription waits for the message.
     pub fn is_awaited(
         &self,
         tenant: &TenantId,
@@ -255,12 +256,12 @@ impl MessageSubscriptions {
         keys.first().copied()
     }
 
-    /// The message is on its way to some subscription.
+    /// Whether the message is in transit to any subscription.
     pub fn is_under_way(&self, message_key: Key) -> bool {
         self.under_way.contains_key(&message_key)
     }
 
-    /// Correlations whose answer has not come yet, with keys after this one.
+    /// Unanswered correlations with keys after this one.
     pub fn pending_after(&self, key: Key) -> impl Iterator<Item = Key> + '_ {
         let rest = (Bound::Excluded(key), Bound::Unbounded);
         self.correlating.range(rest).copied()

@@ -1,4 +1,4 @@
-//! Message start events: the definitions that a message starts, and the instances that were started by one.
+//! Message start events: the definitions that messages start, and the instances started by them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl MessageStart {
         }
     }
 
-    /// What its records say, without a message.
+    /// The record value, without a message.
     pub fn value(&self) -> MessageStartEventSubscriptionValue {
         MessageStartEventSubscriptionValue {
             process_definition_key: self.process_definition_key,
@@ -56,8 +56,8 @@ impl Row for MessageStart {
     }
 }
 
-/// By the key of a process instance that a message has started: while it lives, no other instance of the process starts with
-/// the same correlation key. It is on the partition of that correlation key, as the messages are.
+/// Stored by the key of a process instance that a message has started: while the instance lives, no other instance of the
+/// process starts with the same correlation key. It is on the partition of that correlation key, like the messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StartedByMessage {
     pub tenant: TenantId,
@@ -139,7 +139,7 @@ impl MessageStarts {
         self.table.get(key)
     }
 
-    /// Start events that a message of this name triggers, oldest first.
+    /// Start events triggered by messages of this name, oldest first.
     pub fn named(&self, tenant: &TenantId, message_name: &Arc<str>) -> Vec<Key> {
         copied(self.by_name.get(&(tenant.clone(), message_name.clone())))
     }
@@ -155,13 +155,13 @@ impl MessageStarts {
         copied(self.by_definition.get(&definition))
     }
 
-    /// A message has started this instance.
+    /// Records that a message has started this instance.
     pub(in crate::appliers) fn begin(&mut self, instance: Key, started: StartedByMessage) {
         self.add_to_index(instance, &started);
         self.started.insert(instance, started);
     }
 
-    /// The instance has ended.
+    /// Removes an instance that has ended.
     pub(in crate::appliers) fn end(&mut self, instance: Key) {
         if self.running.is_empty() {
             return;
@@ -171,7 +171,7 @@ impl MessageStarts {
         }
     }
 
-    /// An instance of the process that a message with this correlation key has started lives.
+    /// Whether an instance of the process started by a message with this correlation key is active.
     pub fn is_running(
         &self,
         tenant: &TenantId,
@@ -182,7 +182,7 @@ impl MessageStarts {
         self.running.contains_key(&(tenant.clone(), id, key))
     }
 
-    /// What the instance keeps others from, if a message has started it.
+    /// The process id and correlation key that the instance occupies, if a message has started it.
     pub fn started_by(&mut self, instance: Key) -> Option<StartedByMessage> {
         if self.running.is_empty() {
             return None;

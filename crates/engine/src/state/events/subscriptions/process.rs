@@ -1,4 +1,4 @@
-//! The process side of message subscriptions: the messages for which element instances wait.
+//! The process side of message subscriptions: messages that element instances wait for.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
@@ -30,21 +30,22 @@ pub struct ProcessMessageSubscription {
     pub message_name: Arc<str>,
     pub correlation_key: Arc<str>,
     pub interrupting: bool,
-    /// The event (or receive task) that a message triggers.
+    /// The event (or receive task) that the message triggers.
     pub element: u32,
     pub state: SubscriptionState,
     /// See [`ProcessMessageSubscriptionValue::revision`].
     pub revision: u32,
-    /// The message that was correlated last: the same one again is acknowledged, not taken twice.
+    /// The last correlated message: the same one again is acknowledged, but not taken twice.
     pub last_message: Key,
-    /// Those before it, ascending, at most [`REMEMBERED`]: a node that was paused may send one on that was repeated by another way
-    /// long ago. Only the second version of the row has them.
+    /// Earlier correlated messages, ascending, at most [`REMEMBERED`]: a node that was paused may send a message that was
+    /// resent another way long ago. Only the second version of the row has them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     earlier: Vec<Key>,
 }
 
-/// Earlier messages that a subscription remembers. One that is older than all of them counts as taken. It could be new only if another
-/// instance refused it while this one took so many newer ones: one round trip against more than thirty.
+/// Number of earlier messages that a subscription remembers. A message older than all of them counts as taken. It could
+/// only be new if another instance refused it while this one took that many newer ones: one round trip against more than
+/// thirty.
 const REMEMBERED: usize = 64;
 
 impl ProcessMessageSubscription {
@@ -66,7 +67,7 @@ impl ProcessMessageSubscription {
         }
     }
 
-    /// It was correlated before.
+    /// Whether the message was correlated before.
     pub fn has_taken(&self, message: Key) -> bool {
         let is_forgotten = |oldest: &Key| self.earlier.len() >= REMEMBERED && message < *oldest;
         message == self.last_message
@@ -74,7 +75,7 @@ impl ProcessMessageSubscription {
             || self.earlier.first().is_some_and(is_forgotten)
     }
 
-    /// True if it remembers one more than before.
+    /// Records a message. True if one more is remembered than before.
     fn take(&mut self, message: Key) -> bool {
         let last = std::mem::replace(&mut self.last_message, message);
         if last.is_none() {
@@ -91,7 +92,7 @@ impl ProcessMessageSubscription {
         !is_full
     }
 
-    /// What its records say, without a message.
+    /// The record value, without a message.
     pub fn value(&self) -> ProcessMessageSubscriptionValue {
         ProcessMessageSubscriptionValue {
             subscription_partition: self.subscription_partition,
@@ -119,7 +120,7 @@ impl Row for ProcessMessageSubscription {
     }
 
     fn read_earlier(version: u8, bytes: &[u8]) -> ReadEarlier<Self> {
-        // An empty list is one byte.
+        // An empty list is encoded as one byte.
         (version == 1).then(|| decode(&[bytes, &[0]].concat()))
     }
 
@@ -174,7 +175,8 @@ impl ProcessMessageSubscriptions {
         }
     }
 
-    /// The instance was migrated: a message triggers another event, of another definition. The message side has to be told.
+    /// Moves the subscription to an event of another definition, because its instance was migrated. The message side must
+    /// be notified.
     pub(in crate::appliers) fn migrate(
         &mut self,
         key: Key,
@@ -212,7 +214,7 @@ impl ProcessMessageSubscriptions {
             .copied()
     }
 
-    /// Subscriptions that wait for the message partition's answer, with keys after this one.
+    /// Subscriptions awaiting an answer from the message partition, with keys after this one.
     pub fn pending_after(&self, key: Key) -> impl Iterator<Item = Key> + '_ {
         let rest = (Bound::Excluded(key), Bound::Unbounded);
         self.pending.range(rest).copied()

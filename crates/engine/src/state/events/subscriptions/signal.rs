@@ -1,4 +1,4 @@
-//! Signals: the events that wait for one, and signals in progress to very many receivers.
+//! Signals: the events that wait for one, and signals still being delivered to very many receivers.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
@@ -13,22 +13,22 @@ use crate::remote::Variables;
 use crate::state::table::{Row, StoreError, Table, Tables, weight_of};
 use crate::state::undo::Indexed;
 
-/// As its records, that of the default tenant is stored as the first version was.
+/// A signal subscription. Like its records, that of the default tenant is stored in the format of the first version.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct SignalSubscription {
     pub process_definition_key: Key,
     pub bpmn_process_id: Arc<str>,
     pub signal_name: Arc<str>,
-    /// The event that the signal triggers.
+    /// The triggered event.
     pub catch_event: u32,
-    /// Whose subscription it is; none: that of the definition, for its start event.
+    /// The element instance that owns the subscription. None: the definition, for its start event.
     pub element_instance_key: Key,
     pub tenant: TenantId,
 }
 
 impl Serialize for SignalSubscription {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // They have the same fields.
+        // Row and value have the same fields.
         self.value().serialize(serializer)
     }
 }
@@ -45,7 +45,7 @@ impl SignalSubscription {
         }
     }
 
-    /// What its records say.
+    /// The record value.
     pub fn value(&self) -> SignalSubscriptionValue {
         SignalSubscriptionValue {
             process_definition_key: self.process_definition_key,
@@ -57,7 +57,7 @@ impl SignalSubscription {
         }
     }
 
-    /// It starts instances.
+    /// Whether it starts instances.
     pub fn is_of_definition(&self) -> bool {
         self.element_instance_key.is_none()
     }
@@ -86,12 +86,12 @@ fn version_with(tenant: &TenantId) -> u8 {
     if tenant.is_default() { 1 } else { 2 }
 }
 
-/// A signal that has not reached all that waited for it when it was broadcast.
+/// A signal that has not yet reached all subscriptions that existed when it was broadcast.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct SignalOnItsWay {
     pub signal_name: Arc<str>,
     pub variables: Variables,
-    /// The newest subscription that may get it.
+    /// The newest subscription that may receive it.
     pub last: Key,
     pub tenant: TenantId,
 }
@@ -167,7 +167,7 @@ impl SignalSubscriptions {
         }
     }
 
-    /// It triggers another event of another definition. Those of definitions are not migrated.
+    /// Moves the subscription to an event of another definition. Subscriptions of definitions are not migrated.
     pub(in crate::appliers) fn migrate(&mut self, key: Key, value: &SignalSubscriptionValue) {
         if let Some(row) = self.table.must_get_mut(key) {
             *row = SignalSubscription::of(value);
@@ -182,7 +182,7 @@ impl SignalSubscriptions {
         self.by_name.get(&(tenant.clone(), name.clone()))
     }
 
-    /// The oldest subscription for this signal of this tenant that is newer than `after` and not newer than `last`.
+    /// The oldest subscription to this signal of this tenant that is newer than `after` and not newer than `last`.
     pub fn next(
         &self,
         tenant: &TenantId,
@@ -195,17 +195,17 @@ impl SignalSubscriptions {
         (after < last).then(|| keys.range(later).next().copied())?
     }
 
-    /// The newest subscription for this signal of this tenant.
+    /// The newest subscription to this signal of this tenant.
     pub fn newest(&self, tenant: &TenantId, signal_name: &Arc<str>) -> Option<Key> {
         self.named(tenant, signal_name)?.last().copied()
     }
 
-    /// Start events of one version of a process.
+    /// Subscriptions of the start events of one version of a process.
     pub fn of_definition(&self, definition: Key) -> Vec<Key> {
         super::copied(self.by_definition.get(&definition))
     }
 
-    /// How many wait for the start events of definitions.
+    /// Number of subscriptions for start events of definitions.
     pub fn of_definitions(&self) -> usize {
         self.by_definition.values().map(BTreeSet::len).sum()
     }

@@ -11,8 +11,8 @@ use crate::processing::Context;
 use crate::processing::bpmn::Subject;
 use crate::state::DeployedProcess;
 
-/// A condition sees what the element that waits sees: the activity that an event is attached to, the scope of an event
-/// sub-process, the catch event itself.
+/// Builds an element's conditional subscription. The condition sees the scope that waits: the activity that an event is
+/// attached to, the scope of an event sub-process, the catch event itself.
 pub(crate) fn of_element(
     el: &Subject,
     target: ElementIndex,
@@ -27,7 +27,7 @@ pub(crate) fn of_element(
     }
 }
 
-/// That of a start event of the process.
+/// The conditional subscription of a start event of the process.
 pub(crate) fn of_definition(
     process: &DeployedProcess,
     target: ElementIndex,
@@ -56,7 +56,8 @@ pub(crate) fn of_definition(
     }
 }
 
-/// Opens it. An element's condition that holds already triggers its event at once, whatever the filter says.
+/// Opens the subscription. If an element's condition already holds, it triggers its event immediately, regardless of the
+/// filter.
 pub(crate) fn open(cx: &mut Context<'_>, subscription: &ConditionalSubscriptionValue) {
     let key = cx.next_key();
     cx.event(key, Intent::Created, subscription);
@@ -71,14 +72,14 @@ pub(crate) fn close(cx: &mut Context<'_>, key: Key) {
     }
 }
 
-/// What records say of a subscription that is there.
+/// The record value of an open subscription.
 pub(crate) fn value_of(cx: &mut Context<'_>, key: Key) -> Option<ConditionalSubscriptionValue> {
     let row = cx.state.conditions.get(key)?.clone();
     let process = cx.process(row.process_definition_key)?;
     let target = ElementIndex(row.catch_event);
     let element = process.graph.elements.get(target.get())?;
     let interrupting = super::Awaited::of(target, element).is_none_or(|event| event.interrupting);
-    // That of a definition that this release cannot run has none to tell of.
+    // A definition that this release cannot run has no condition to report.
     let condition = condition_of(element);
     Some(ConditionalSubscriptionValue {
         process_instance_key: row.process_instance_key,
@@ -88,7 +89,7 @@ pub(crate) fn value_of(cx: &mut Context<'_>, key: Key) -> Option<ConditionalSubs
     })
 }
 
-/// The condition that the event waits for, if it does.
+/// The condition of the event, if it has one.
 pub(crate) fn condition_of(event: &Element) -> Option<&Condition> {
     match event.caught()? {
         CatchEvent::Conditional(condition) => Some(condition),

@@ -17,7 +17,7 @@ pub(crate) fn evaluate(
     definition: &MessageCatch,
     interrupting: bool,
 ) -> Result<ProcessMessageSubscriptionValue, Problem> {
-    // A boundary event's expressions see the scope around its activity; what an element or scope waits for itself is inside.
+    // A boundary event's expressions see the scope around its activity; those of other events see their element or scope.
     let is_attached = el.element().boundary_events.contains(&target);
     let scope = if is_attached { el.flow_scope() } else { el.key };
     let name = expression::text(cx, &definition.name, scope)?;
@@ -45,7 +45,7 @@ pub(crate) fn open(cx: &mut Context<'_>, subscription: &ProcessMessageSubscripti
     send_open(cx, subscription);
 }
 
-/// Asks the message's partition to open its side. Repeated until it answers.
+/// Asks the message's partition to open its side. Repeated until answered.
 pub(crate) fn send_open(cx: &mut Context<'_>, subscription: &ProcessMessageSubscriptionValue) {
     let value = MessageSubscriptionValue {
         process_instance_key: subscription.process_instance_key,
@@ -72,7 +72,7 @@ pub(crate) fn close(cx: &mut Context<'_>, key: Key) {
     }
 }
 
-/// Asks the message's partition to close its side. Repeated until it answers.
+/// Asks the message's partition to close its side. Repeated until answered.
 pub(crate) fn send_close(cx: &mut Context<'_>, subscription: &ProcessMessageSubscriptionValue) {
     let command = RemoteCommand::CloseMessageSubscription {
         element_instance_key: subscription.element_instance_key,

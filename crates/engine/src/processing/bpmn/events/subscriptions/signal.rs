@@ -17,7 +17,7 @@ pub(crate) fn evaluate(
     target: ElementIndex,
     definition: &Signal,
 ) -> Result<SignalSubscriptionValue, Problem> {
-    // A boundary event's expressions see the scope around its activity; what an element or scope waits for itself is inside.
+    // A boundary event's expressions see the scope around its activity; those of other events see their element or scope.
     let is_attached = el.element().boundary_events.contains(&target);
     let scope = if is_attached { el.flow_scope() } else { el.key };
     Ok(SignalSubscriptionValue {
@@ -30,7 +30,7 @@ pub(crate) fn evaluate(
     })
 }
 
-/// The name of a signal that is caught or thrown.
+/// Evaluates the name of a signal that is caught or thrown.
 pub(crate) fn name(
     cx: &mut Context<'_>,
     definition: &Signal,

@@ -1,8 +1,8 @@
 //! Subscriptions of start events. Only the latest version of a process has them.
 //!
-//! Those of timers and signals are on the partition that takes deployments. Those of conditions and messages are on every
-//! partition: an instance that a condition starts lives where the client's variables arrived; one that a message starts
-//! lives where the message is, because that partition also knows the instances that were started before.
+//! Timers and signals are on the partition that receives deployments; conditions and messages are on every partition. An
+//! instance started by a condition lives where the client's variables arrived. One started by a message lives where the
+//! message is, because that partition also knows the instances started before.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::processing::bpmn::Problem;
 use crate::remote::Variables;
 use crate::state::DeployedProcess;
 
-/// The triggered start events of the process itself, the last of the document first.
+/// The triggered start events of the process itself, in reverse document order.
 fn start_events(graph: &Process) -> impl Iterator<Item = (ElementIndex, &CatchEvent)> {
     let elements = graph.elements.iter().enumerate().rev();
     elements.filter_map(|(index, element)| match &element.kind {
@@ -31,7 +31,7 @@ fn start_events(graph: &Process) -> impl Iterator<Item = (ElementIndex, &CatchEv
     })
 }
 
-/// When the timers of the start events are due. The expressions see no variables.
+/// The timers of the start events. Their expressions see no variables.
 pub(crate) fn timers(
     cx: &mut Context<'_>,
     graph: &Process,
@@ -48,15 +48,15 @@ pub(crate) fn timers(
     Ok(timers)
 }
 
-/// The definition is not the latest version of its process any more.
+/// Closes the timers of a definition that is no longer the latest version of its process.
 pub(crate) fn close_timers(cx: &mut Context<'_>, definition: Key) {
     for key in cx.state.timers.of_definition(definition) {
         timer::close(cx, key);
     }
 }
 
-/// The definition is the latest version of its process now: messages start it on this partition, and signals where it was
-/// deployed.
+/// Opens the subscriptions of a definition that became the latest version of its process: messages start it on this
+/// partition, and signals where it was deployed.
 pub(crate) fn open_subscriptions(cx: &mut Context<'_>, process: &DeployedProcess) {
     let is_origin = process.key.partition() == Some(cx.state.partition);
     for (target, event) in start_events(&process.graph) {
@@ -105,7 +105,7 @@ fn open_message(
     cx.event(key, MessageStartEventSubscriptionIntent::Created, &value);
 }
 
-/// The definition is not the latest version of its process any more.
+/// Closes the subscriptions of a definition that is no longer the latest version of its process.
 pub(crate) fn close_subscriptions(cx: &mut Context<'_>, definition: Key) {
     for key in cx
         .state
@@ -127,7 +127,7 @@ pub(crate) fn close_subscriptions(cx: &mut Context<'_>, definition: Key) {
     }
 }
 
-/// The timer of a start event has fired: an instance begins when its turn comes.
+/// Handles a start event's timer that has fired: an instance begins when its turn comes.
 pub(crate) fn by_timer(cx: &mut Context<'_>, key: Key, mut timer: TimerValue) {
     timer.process_instance_key = cx.new_key();
     cx.event(key, TimerIntent::Triggered, &timer);
@@ -145,7 +145,8 @@ pub(crate) fn by_timer(cx: &mut Context<'_>, key: Key, mut timer: TimerValue) {
     }
 }
 
-/// A message starts an instance, unless one that was started with the same correlation key lives. Returns its key.
+/// Starts an instance by a message, unless an instance started with the same correlation key is still active. Returns its
+/// key.
 pub(crate) fn by_message(cx: &mut Context<'_>, start: Key, message_key: Key) -> Option<Key> {
     let mut value = cx.state.message_starts.get(start)?.value();
     let message = cx.state.messages.get(message_key)?;
@@ -174,7 +175,8 @@ pub(crate) fn by_message(cx: &mut Context<'_>, start: Key, message_key: Key) -> 
     Some(instance)
 }
 
-/// An instance is about to end. If a message has started it, the oldest of those that wait for its end starts the next one.
+/// Handles an instance that is about to end. If a message has started it, the oldest message waiting for its end starts the
+/// next one.
 pub(crate) fn next_message(cx: &mut Context<'_>, instance: Key) {
     let Some(started) = cx.state.message_starts.started_by(instance) else {
         return;
@@ -204,7 +206,7 @@ pub(crate) fn next_message(cx: &mut Context<'_>, instance: Key) {
     }
 }
 
-/// Remembers that an instance of the definition begins at this start event.
+/// Queues the beginning of an instance at this start event.
 pub(crate) fn begin_later(
     cx: &mut Context<'_>,
     (process_definition_key, target): (Key, ElementIndex),

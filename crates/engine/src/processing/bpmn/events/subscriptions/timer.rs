@@ -12,8 +12,7 @@ use super::Owner;
 use crate::processing::bpmn::Problem;
 use crate::processing::{Context, expression};
 
-/// When the timer of `target` is due for the first time. Its expressions see the owner's variables; those of a definition see
-/// none.
+/// The first due date of the timer of `target`. Its expressions see the owner's variables; those of a definition see none.
 pub(crate) fn evaluate(
     cx: &mut Context<'_>,
     owner: Owner,
@@ -81,9 +80,9 @@ pub(crate) fn close(cx: &mut Context<'_>, key: Key) {
     }
 }
 
-/// The timer of a cycle that follows one that has fired; none after the last one, and none at the end of the calendar.
+/// The next timer of a cycle after one that has fired. None after the last repetition, and none at the end of the calendar.
 pub(crate) fn next_of_cycle(cx: &mut Context<'_>, fired: &TimerValue) -> Option<TimerValue> {
-    // R0 repeats nothing: it fires once, and not without end.
+    // R0 repeats nothing: it fires once, and not endlessly.
     if matches!(fired.repetitions, 0 | 1) {
         return None;
     }
