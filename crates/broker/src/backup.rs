@@ -1,18 +1,18 @@
-//! Backups of the whole cluster while it works.
+//! Backups of the whole cluster while it is running.
 //!
-//! A backup is the cluster of one moment. Each partition's part is a checkpoint, the file of its embedded secondary storage, and the entries
-//! of the log behind the checkpoint up to the *cut*. The parts fit because all partitions stand still together when they are cut: each
-//! evaluates nothing until all others have said where their logs end, which takes some milliseconds. Whatever is in the log of one partition was
-//! caused by what is in the others' logs, or by nothing that a backup knows. What was on its way between partitions is sent again, as after
-//! a crash.
+//! A backup captures the cluster at one moment. Each partition contributes a checkpoint, the file of its embedded secondary storage, and
+//! the log entries after the checkpoint up to the *cut*. The parts are consistent because all partitions pause together when they are cut:
+//! each stops evaluating until all others have reported where their logs end, which takes some milliseconds. Whatever is in one partition's
+//! log was caused by something in the others' logs, or by something outside the backup. Messages in flight between partitions are sent
+//! again, as after a crash.
 //!
-//! The node that leads the metadata group coordinates ([`coordinator`]); the nodes that lead partitions do the work ([`parts`]) and are
-//! looked at until they are done. The manifest is written last. A backup that is interrupted has failed, and is taken anew.
+//! The node that leads the metadata group coordinates ([`coordinator`]). The nodes that lead partitions do the work ([`parts`]) and are
+//! polled until they are done. The manifest is written last. An interrupted backup has failed and is taken again from scratch.
 //!
-//! If backups are continuous, the log behind the newest one is shipped all the time ([`shipping`]), and markers say to which moments the
-//! cluster can be restored between backups ([`marking`]).
+//! With continuous backups, the log after the newest backup is shipped continuously ([`shipping`]), and markers record the moments between
+//! backups to which the cluster can be restored ([`marking`]).
 //!
-//! [`restore`] makes the data directories of a cluster from a backup, each node its own; [`replay`] tries a backup without one.
+//! [`restore`] builds a cluster's data directories from a backup, each node its own; [`replay`] verifies a backup without a cluster.
 
 pub mod coordinator;
 mod cut;
@@ -34,59 +34,59 @@ use skep_backup::{Cut, Location, PartitionManifest};
 
 use self::schedule::Schedule;
 
-/// Where backups go, and how fast.
+/// Where backups are stored, and at what rate.
 #[derive(Clone, Debug)]
 pub struct BackupConfig {
     pub location: Location,
-    /// `skep.backup.max-rate`: bytes a second that a node reads and sends.
+    /// `skep.backup.max-rate`: bytes per second that a node reads and sends.
     pub rate: u64,
     pub schedule: Schedule,
-    /// Between two markers, if the log is shipped all the time.
+    /// Interval between two markers, if the log is shipped continuously.
     pub continuous: Option<Duration>,
 }
 
-/// A request of the coordinator to a node.
+/// A request from the coordinator to a node.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Step {
-    /// Begin with the base of a partition that is led here.
+    /// Start uploading the base of a partition that is led here.
     Begin { backup: u64, partition: u32 },
-    /// How far is the partition's part?
+    /// Report the progress of the partition's part.
     Look { backup: u64, partition: u32 },
-    /// Partitions that are led here stand still.
+    /// Pause these partitions, which are led here.
     StandStill { partitions: Vec<u32> },
-    /// They go on.
+    /// Resume these partitions.
     GoOn { partitions: Vec<u32> },
-    /// The log up to the cut.
+    /// Ship the log up to the cut.
     Ship {
         backup: u64,
         partition: u32,
         cut: Cut,
     },
-    /// Nothing more is wanted of this backup.
+    /// Forget this backup: nothing more is needed for it.
     Forget { backup: u64 },
 }
 
 /// The answer of a node.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Stepped {
-    /// It is being done: what, and how far.
+    /// In progress: what is being done, and how far it is.
     Working(String),
     /// The base is in the store.
     HasBase,
-    /// Where the logs are cut, in the order in which they were asked.
+    /// Where the logs are cut, in the order of the request.
     Stands(Vec<Cut>),
-    /// Whether all have stood still all the time.
+    /// Whether all of them stayed paused the whole time.
     GoneOn(bool),
     /// The partition's part is complete.
     Complete(Box<PartitionManifest>),
     Done,
 }
 
-/// Why a step cannot be done.
+/// Why a step failed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StepFailed {
     pub reason: String,
-    /// It may be possible in a moment.
+    /// Whether a retry may succeed soon.
     pub again: bool,
 }
 

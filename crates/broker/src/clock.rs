@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Debug, Default)]
 pub struct Clock {
     pinned: AtomicBool,
-    /// The pinned time, or the offset to real time.
+    /// The pinned time, or the offset from real time.
     value: AtomicI64,
 }
 
@@ -40,7 +40,7 @@ impl Clock {
         self.value.store(0, Ordering::Relaxed);
     }
 
-    /// `None`, `Pin` or `Offset`, with its value: as `/actuator/partitions` shows it.
+    /// `None`, `Pin` or `Offset`, with its value, as `/actuator/partitions` shows it.
     pub fn modification(&self) -> (&'static str, i64) {
         let value = self.value.load(Ordering::Relaxed);
         match (self.pinned.load(Ordering::Relaxed), value) {

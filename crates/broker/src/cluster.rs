@@ -1,4 +1,4 @@
-//! This node among the others: bootstrap, messages between replicas, requests and jobs across nodes, membership.
+//! This node within the cluster: bootstrap, messages between replicas, requests and jobs across nodes, membership.
 
 mod backups;
 pub mod bootstrap;
@@ -72,33 +72,33 @@ pub use skep_transport::OpenError;
 
 /// How often requests that will not be answered are looked for.
 const LOOK_AROUND: Duration = Duration::from_millis(250);
-/// Once a second a node says how it is, and forgets requests whose clients have gone.
+/// Once per second a node broadcasts its status and drops requests whose clients are gone.
 const LOOKS_A_SECOND: u64 = 4;
-/// A node that leads nothing any more is connected until nobody has asked it for so long, at most for so long.
+/// A node that no longer leads anything stays connected until it has had no request for `QUIET`, but no longer than `LAST_ANSWERS`.
 const QUIET: Duration = Duration::from_millis(200);
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
-/// A node that stops waits so long for a step of a change.
+/// How long a stopping node waits for a step of a change.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub struct Cluster {
     config: BrokerConfig,
     incarnation: u64,
     bootstrap: Bootstrap,
-    /// `None` of a node that is alone.
+    /// `None` for a single node.
     transport: Option<Transport>,
-    /// What this node has of its own.
+    /// This node's own objects.
     local: Arc<Local>,
     exchanges: Exchanges,
     peers: Peers,
     streams: RemoteStreams,
     metadata: Metadata,
-    /// Starts and ends replicas.
+    /// Starts and stops replicas.
     hosting: Sender<HostingEvent>,
     backups: Backups,
     life: Life,
 }
 
-/// What was asked of other nodes and is not answered yet, and what others have asked here.
+/// Unanswered requests to other nodes, and requests that others have made here.
 struct Exchanges {
     requests: Requests,
     queries: Queries,
@@ -131,28 +131,28 @@ struct Peers {
     /// Nodes whose clients wait for jobs.
     wanted: Wanted,
     visitors: Visitors,
-    /// Of whom this node has the directory, and its number there.
+    /// The node whose directory this node has, and the directory's number there.
     followed: Mutex<Option<(u32, u64)>>,
 }
 
-/// How far this node is.
+/// Progress of this node's life cycle.
 #[derive(Default)]
 struct Life {
-    /// The partitions are there.
+    /// Whether the partitions are there.
     begun: AtomicBool,
-    /// Since then.
+    /// When that was.
     begun_at: Mutex<Option<Instant>>,
     stopped: AtomicBool,
     /// Held while a step of a change is carried out here.
     step: Mutex<()>,
-    /// It was left behind, and has acted on that.
+    /// The node was left behind and has acted on that.
     left: AtomicBool,
     calm: Mutex<Calm>,
 }
 
-/// A change of what this node is to host.
+/// A change in what this node should host.
 pub(crate) enum HostingEvent {
-    /// The state is another one.
+    /// The state has changed.
     Look,
     /// The leader of a partition says that this node is a member of its group.
     Join {
@@ -163,10 +163,10 @@ pub(crate) enum HostingEvent {
 }
 
 impl Cluster {
-    /// Listens for the other nodes and looks for them. `hosting` hears of replicas that are to begin or end.
+    /// Listens for the other nodes and looks for them. `hosting` is notified of replicas to start or stop.
     ///
     /// # Errors
-    /// The port is taken.
+    /// The port is in use.
     pub(crate) fn open(
         config: BrokerConfig,
         bootstrap: Bootstrap,
@@ -204,17 +204,17 @@ impl Cluster {
         Ok(this)
     }
 
-    /// There may be other nodes.
+    /// Whether there may be other nodes.
     pub(crate) fn has_others(&self) -> bool {
         self.transport.is_some()
     }
 
-    /// The other nodes that are known of.
+    /// The known other nodes.
     fn peers(&self) -> impl Iterator<Item = u32> {
         self.transport.iter().flat_map(Transport::peers)
     }
 
-    /// The partitions are there: messages for them are taken.
+    /// The partitions are there: messages for them are accepted from now on.
     pub(crate) fn begin(&self) {
         *self.life.begun_at.lock() = Some(Instant::now());
         self.life.begun.store(true, Ordering::Release);
@@ -229,17 +229,17 @@ impl Cluster {
         self.config.node_id
     }
 
-    /// Replicas here are to be those of the state.
+    /// Asks for the local replicas to be brought in line with the state.
     pub(super) fn look_after_replicas(&self) {
         self.tell_hosting(HostingEvent::Look);
     }
 
     fn tell_hosting(&self, event: HostingEvent) {
-        // It looks by itself as well.
+        // The hosting thread also checks by itself.
         let _ = self.hosting.try_send(event);
     }
 
-    /// Nodes that are connected and none of the cluster learn that, if they were.
+    /// Tells connected nodes that are no longer in the cluster that they were removed.
     fn tell_removed(&self) {
         let state = self.state();
         let Some((leader, own)) = self.metadata_leader() else {
@@ -265,14 +265,14 @@ impl Cluster {
         transport.is_some_and(|transport| transport.is_connected(node, class))
     }
 
-    /// No step of a change is carried out here from now on. Waits for the one that is.
+    /// Prevents further steps of a change here. Waits for the running one.
     pub(crate) fn stop_steps(&self) {
         self.life.stopped.store(true, Ordering::Release);
         self.tell_hosting(HostingEvent::Look);
         drop(self.life.step.try_lock_for(PATIENCE));
     }
 
-    /// Carries out a step of a change, unless the node stops.
+    /// Carries out a step of a change, unless the node is stopping.
     pub(crate) fn step<T>(&self, carry_out: impl FnOnce() -> T) -> Option<T> {
         let _step = self.life.step.lock();
         (!self.is_stopped()).then(carry_out)
@@ -290,8 +290,7 @@ impl Cluster {
         }
     }
 
-    /// Tells the others that this node no longer leads anything. Requests sent before are answered, so no outcome is
-    /// unknown.
+    /// Tells the others that this node no longer leads anything. Answers requests sent before, so that no outcome stays unknown.
     fn answer_the_last(&self) {
         if !self.has_others() {
             return;
@@ -311,7 +310,7 @@ impl Cluster {
         self.life.stopped.load(Ordering::Acquire)
     }
 
-    /// The node that leads the partition, as far as the replica here knows, or as others say if there is none here that works.
+    /// The partition's leader, as far as the local replica knows, or as other nodes report if there is no working replica here.
     pub fn leader_of(&self, partition: u32) -> Option<u32> {
         match self.local()?.partition(partition) {
             Some(handle) if handle.status.failure().is_none() => handle.status.leader(),
@@ -319,7 +318,7 @@ impl Cluster {
         }
     }
 
-    /// Nodes of the cluster that can be reached, without this one.
+    /// The reachable nodes of the cluster, without this one.
     fn reached_nodes(&self) -> BTreeSet<u32> {
         let state = self.state();
         let reached = self.peers().filter(|node| {
@@ -329,30 +328,30 @@ impl Cluster {
         reached.collect()
     }
 
-    /// How many these are.
+    /// The number of reachable nodes.
     pub fn reached(&self) -> u32 {
         u32::try_from(self.reached_nodes().len()).unwrap_or(u32::MAX)
     }
 
-    /// Requests for the partition can be sent to its leader.
+    /// Whether requests for the partition can be sent to its leader.
     pub fn reaches_leader_of(&self, partition: u32) -> bool {
         let leader = self.leader_of(partition);
         leader.is_some_and(|leader| self.is_present(leader))
     }
 
-    /// The node that leads the partition has no room for new work.
+    /// Whether the partition's leader has no room for new work.
     pub fn is_leader_full(&self, partition: u32) -> bool {
         let leader = self.leader_of(partition);
         leader.is_some_and(|leader| self.peers.members.is_disk_low(leader))
     }
 
-    /// It has had the time to hear the others.
+    /// Whether this node has been up long enough to have heard the others.
     fn is_at_home(&self) -> bool {
         let begun = *self.life.begun_at.lock();
         begun.is_some_and(|begun| begun.elapsed() >= self.config.election_timeout() * 2)
     }
 
-    /// What this node has of its own, once that is there.
+    /// This node's own objects, once the partitions are there.
     fn local(&self) -> Option<&Arc<Local>> {
         let begun = self.life.begun.load(Ordering::Acquire);
         begun.then_some(&self.local)
@@ -362,13 +361,13 @@ impl Cluster {
         self.transport.as_ref().map(Transport::runtime)
     }
 
-    /// False if it will not arrive.
+    /// Sends a message. Returns false if it will not arrive.
     fn send(&self, to: u32, message: &NodeMessage) -> bool {
         self.send_in_class(to, Class::Requests, |version| message.encode_for(version))
             .is_ok()
     }
 
-    /// A message that is encoded for the version that the node reads. One that the node would not understand is not sent.
+    /// Sends a message, encoded for the version that the receiver reads. A message that it would not understand is not sent.
     fn send_in_class(
         &self,
         to: u32,
@@ -386,7 +385,7 @@ impl Cluster {
         transport.send(to, class, message)
     }
 
-    /// To all that can have partitions.
+    /// Sends to all nodes that can have partitions.
     fn broadcast(&self, message: &NodeMessage) {
         self.send_to_all(message, |node| !is_gateway(node));
     }
@@ -397,14 +396,14 @@ impl Cluster {
         }
     }
 
-    /// For bulk data, which must not delay other messages.
+    /// Sends bulk data, which must not delay other messages.
     fn send_in_bulk(&self, to: u32, message: &NodeMessage) -> Result<(), SendError> {
         self.send_in_class(to, Class::Bulk, |version| {
             Some(in_bulk(Bulk::Node, &message.encode_for(version)?))
         })
     }
 
-    /// A message of a replica here to one on another node. It may be lost: replicas say again what matters.
+    /// Sends a message from a local replica to one on another node. It may be lost: replicas repeat what matters.
     pub fn replicate(&self, message: &ReplicaMessage) {
         let (class, bytes) = if message.is_snapshot() {
             (Class::Bulk, in_bulk(Bulk::Replica, &message.encode()))
@@ -416,12 +415,12 @@ impl Cluster {
         }
     }
 
-    /// This node begins or ceases to lead a partition.
+    /// Announces that this node starts or stops leading a partition.
     pub fn role_changed(&self) {
         self.tell_status();
     }
 
-    /// The partition is committed here or elsewhere up to this entry, and a client knows.
+    /// A client knows that the partition is committed up to this entry, here or elsewhere.
     fn expect(&self, partition: u32, committed: u64) {
         self.local.expect(partition, committed);
     }
@@ -555,7 +554,7 @@ impl Cluster {
         }
     }
 
-    /// A node that knows nothing of this one, or nothing any more, hears what it has to know.
+    /// Sends a node that knows nothing of this one, or has forgotten it, what it needs to know.
     fn introduce_to(&self, node: u32) {
         self.tell_status();
         if is_gateway(node) {
@@ -592,7 +591,7 @@ impl Cluster {
     }
 }
 
-/// What travels in bulk, as its first byte says.
+/// Kinds of bulk messages; the first byte tells which.
 #[repr(u8)]
 enum Bulk {
     /// Parts of a replica's snapshot.
@@ -601,7 +600,7 @@ enum Bulk {
     Node = 1,
 }
 
-/// What a node does now and then, for as long as it is there.
+/// Periodic work of a node, for as long as it is running.
 async fn look_around(cluster: Weak<Cluster>) {
     let mut pace = tokio::time::interval(LOOK_AROUND);
     let mut looks = 0_u64;
@@ -634,7 +633,7 @@ fn in_bulk(kind: Bulk, message: &[u8]) -> Bytes {
     bytes.into()
 }
 
-/// The transport holds its owner; this is what the owner lets it call.
+/// The transport holds its owner; these are the calls that it makes.
 impl Owner for Cluster {
     fn greeting(&self) -> Greeting {
         let identity = self.bootstrap.identity();
@@ -660,7 +659,7 @@ impl Owner for Cluster {
         } else if self.is_gateway() {
             self.meets_as_gateway(other)
         } else if self.metadata_leader().is_some() && self.bootstrap.is_left_behind_by(other) {
-            // A majority lives: it does not yield to a minority, nor to anybody who says so.
+            // A majority is alive: this node yields neither to a minority nor to anybody who claims that it was left behind.
             Err(majority_lives(self.node(), other.node))
         } else {
             self.bootstrap.meets(other)
@@ -668,7 +667,7 @@ impl Owner for Cluster {
     }
 
     fn moves(&self, node: u32) -> bool {
-        // Whoever leases the number of a broker may be on any machine.
+        // With leased node numbers, the owner of a number may be on any machine.
         is_gateway(node) || self.config.lease.is_some()
     }
 
@@ -732,7 +731,7 @@ impl Owner for Cluster {
         if is_gateway(node) {
             self.peers.visitors.opened(node, incarnation);
         }
-        // It has forgotten what was told over the other direction when this one broke.
+        // The node has forgotten what it was sent over the other direction when this one broke.
         if class == Class::Requests && self.is_connected(node, class) {
             self.introduce_to(node);
         }
@@ -749,11 +748,11 @@ impl Owner for Cluster {
     }
 }
 
-/// Where this node listens, and for whom.
+/// Where this node listens, and for which nodes.
 fn wire_of(config: &BrokerConfig, cluster: &ClusterConfig) -> skep_transport::Config {
     skep_transport::Config {
         node: config.node_id,
-        // Gateways have nothing to say to each other.
+        // Gateways do not talk to each other.
         size: if cluster.gateway {
             FIRST_GATEWAY
         } else {

@@ -34,17 +34,17 @@ impl Default for EngineSettings {
     }
 }
 
-/// What `Topology` answers as the broker's address.
+/// The broker's address in the answer to `Topology`.
 #[derive(Clone, Debug)]
 pub struct Advertised {
     pub host: String,
     pub port: u16,
 }
 
-/// The number of this node is leased, as are those of the others.
+/// Node numbers are leased, this node's and those of the others.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeLease {
-    /// The data of the number is elsewhere: the node founds no cluster, and is added to one as a new member.
+    /// The data of this number is elsewhere: the node founds no cluster, and is added to one as a new member.
     pub joins: bool,
 }
 
@@ -79,7 +79,7 @@ pub struct BrokerConfig {
     /// How long a poll for jobs waits for the answer of one partition, however short the poll itself is. A poll that gave
     /// up at once would activate jobs that no worker gets whenever the partition is slower than the poll.
     pub poll_answer_timeout: Duration,
-    /// `camunda.api.long-polling.probe-timeout`: a waiting activation looks for jobs this often, besides being woken.
+    /// `camunda.api.long-polling.probe-timeout`: a waiting activation also looks for jobs at this interval, besides being woken.
     pub probe_interval: Duration,
     /// Further settings of the engine.
     pub engine: EngineSettings,
@@ -88,13 +88,13 @@ pub struct BrokerConfig {
     pub advertised: Advertised,
     /// `camunda.data.secondary-storage.*`; `None` for type `none`.
     pub secondary_storage: Option<skep_secondary::Config>,
-    /// `camunda.data.exporters.*`: exporters beside secondary storage.
+    /// `camunda.data.exporters.*`: exporters other than secondary storage.
     pub exporters: Vec<skep_exporting::ExporterConfig>,
-    /// `camunda.data.export.distribution-interval`: positions of exporters are recorded this often.
+    /// `camunda.data.export.distribution-interval`: interval at which exporter positions are recorded.
     pub export_interval: Duration,
     /// `camunda.cluster.cluster-id`; if absent, a new id is created and kept.
     pub cluster_id: Option<String>,
-    /// `camunda.data.primary-storage.backup.*`; `None`: backups have no store.
+    /// `camunda.data.primary-storage.backup.*`; `None`: no backup store.
     pub backup: Option<BackupConfig>,
     /// The other nodes; `None` for a single node.
     pub cluster: Option<ClusterConfig>,
@@ -108,13 +108,13 @@ impl BrokerConfig {
         self.election_timeout() / ELECTION_TICKS
     }
 
-    /// Of a node that is alone, what the others would wait for.
+    /// For a single node, the election timeout that other nodes would use.
     pub fn election_timeout(&self) -> Duration {
         let election = self.cluster.as_ref().map(|c| c.election_timeout);
         election.unwrap_or(Duration::from_secs(2))
     }
 
-    /// This node has neither partitions nor data.
+    /// Whether this node has neither partitions nor data.
     pub fn is_gateway(&self) -> bool {
         self.cluster.as_ref().is_some_and(|cluster| cluster.gateway)
     }
@@ -129,13 +129,13 @@ impl BrokerConfig {
     }
 }
 
-/// Ticks until a follower that hears nothing stands for election, at least; at most twice as many.
+/// Minimum number of ticks until a follower that hears nothing stands for election; at most twice as many.
 const ELECTION_TICKS: u32 = 20;
 
 /// One node of several.
 #[derive(Clone, Debug)]
 pub struct ClusterConfig {
-    /// This node has neither partitions nor data, and a number from [`skep_cluster::FIRST_GATEWAY`] on.
+    /// Whether this node is a gateway: it has neither partitions nor data, and a number from [`skep_cluster::FIRST_GATEWAY`] on.
     pub gateway: bool,
     /// `camunda.cluster.size`.
     pub size: u32,
@@ -147,8 +147,7 @@ pub struct ClusterConfig {
     pub advertised: String,
     /// `camunda.cluster.initial-contact-points`.
     pub contact_points: Vec<String>,
-    /// `camunda.cluster.raft.election-timeout`: a leader that has been silent for this long, or twice as long at most, is
-    /// replaced.
+    /// `camunda.cluster.raft.election-timeout`: a leader that has been silent for this long, or at most twice as long, is replaced.
     pub election_timeout: Duration,
     /// `camunda.cluster.network.transport-layer-security.cluster.*`.
     pub tls: Option<TlsFiles>,

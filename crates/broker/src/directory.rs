@@ -1,4 +1,4 @@
-//! The data directory: it has one owner, and some facts are fixed for its life.
+//! The data directory: it has one owner, and some facts are fixed for its lifetime.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -9,18 +9,18 @@ use crate::cluster::bootstrap::{Identity, Keep};
 use crate::config::BrokerConfig;
 use crate::router::OpenError;
 
-/// A directory that this process alone uses.
+/// A directory that only this process uses.
 pub struct Claimed {
-    /// Held for the life of the process; none of a gateway, which has no directory.
+    /// Held for the lifetime of the process; `None` for a gateway, which has no directory.
     pub lock: Option<std::fs::File>,
     pub identity: Identity,
-    /// It belongs to a single node that has not become one of several yet.
+    /// Whether it belongs to a single node that has not become one of several yet.
     pub alone: bool,
-    /// As stored; as configured if the directory is new.
+    /// As stored, or as configured if the directory is new.
     pub partitions: u32,
 }
 
-/// Locks the data directory and reads what is fixed for its life. A single node fixes it here, at its first start.
+/// Locks the data directory and reads what is fixed for its lifetime. A single node fixes it here, at its first start.
 pub fn claim(config: &BrokerConfig) -> Result<Claimed, OpenError> {
     if config.is_gateway() {
         return Ok(Claimed {
@@ -70,7 +70,7 @@ pub fn claim(config: &BrokerConfig) -> Result<Claimed, OpenError> {
     })
 }
 
-/// Makes this process the only one that uses the directory, for as long as it keeps the file.
+/// Gives this process exclusive use of the directory, for as long as it keeps the file.
 pub fn lock(config: &BrokerConfig) -> Result<std::fs::File, OpenError> {
     let directory = || config.directory.display().to_string();
     let io = |source| OpenError::Directory {
@@ -92,7 +92,7 @@ pub fn lock(config: &BrokerConfig) -> Result<std::fs::File, OpenError> {
     }
 }
 
-/// The node that owns the directory; nothing for a single node.
+/// The node that owns the directory; empty for a single node.
 fn place(config: &BrokerConfig) -> String {
     match &config.cluster {
         None => String::new(),
@@ -100,11 +100,11 @@ fn place(config: &BrokerConfig) -> String {
     }
 }
 
-/// There while a backup is being restored.
+/// Exists while a backup is being restored.
 pub const RESTORING: &str = "restoring";
 const FORMED: &str = "formed";
 const EPOCH: &str = "epoch ";
-/// Before the CRC-32 of all lines above, in the last line.
+/// Prefix of the last line, which has the CRC-32 of all lines above.
 const SUM: &str = "sum ";
 
 struct Found {
@@ -131,7 +131,7 @@ fn check(config: &BrokerConfig, text: &str) -> Result<Found, OpenError> {
         }
     };
     let wanted = place(config);
-    // A node that was alone can become the first of several.
+    // A single node can become the first of several.
     if found != wanted && !found.is_empty() {
         let whose = |place: &str| match place {
             "" => "a node that is alone".to_string(),
@@ -167,7 +167,7 @@ fn check(config: &BrokerConfig, text: &str) -> Result<Found, OpenError> {
     })
 }
 
-/// Writes the identity of the node into its directory.
+/// Writes the node's identity into its directory.
 pub fn keeper(config: &BrokerConfig) -> Keep {
     let config = config.clone();
     Box::new(move |identity| {
@@ -176,7 +176,7 @@ pub fn keeper(config: &BrokerConfig) -> Keep {
         }
         let mut text = format!("{}\n{}\n", identity.cluster_id, config.partitions);
         let place = place(&config);
-        // A node without others has an epoch if it was restored.
+        // A single node has an epoch if it was restored.
         if !place.is_empty() || identity.epoch > 0 {
             let state = if identity.formed { FORMED } else { "forming" };
             text.push_str(&format!("{place}\n{state}\n"));
@@ -190,7 +190,7 @@ pub fn keeper(config: &BrokerConfig) -> Keep {
     })
 }
 
-/// The lines before the checksum, which earlier versions did not write. `None`: it does not fit them.
+/// The lines before the checksum, which earlier versions did not write. `None`: the checksum does not match.
 fn without_checksum(text: &str) -> Option<&str> {
     let Some((lines, sum)) = text.rsplit_once(SUM) else {
         return Some(text);
@@ -199,10 +199,10 @@ fn without_checksum(text: &str) -> Option<&str> {
     (crc32fast::hash(lines.as_bytes()) == sum).then_some(lines)
 }
 
-/// Replaces a file by another one, durably.
+/// Durably replaces a file.
 ///
 /// # Errors
-/// The old content is there, or, if only the directory could not be flushed, either of them.
+/// The old content stays, or, if only flushing the directory failed, either the old or the new one.
 pub fn write_durably(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::io::Write;
     let temporary = path.with_extension("new");

@@ -13,7 +13,7 @@ pub const HOME: u32 = 1;
 #[derive(Debug, Default)]
 pub struct DirectoryView {
     current: RwLock<Arc<Directory>>,
-    /// Goes up with each change: other nodes ask for anything newer than their version.
+    /// Incremented with each change: other nodes ask for anything newer than their version.
     number: AtomicU64,
     /// True if a replica on this node publishes the directory.
     is_own: AtomicBool,
@@ -24,7 +24,7 @@ impl DirectoryView {
         Arc::clone(&self.current.read())
     }
 
-    /// See [`DirectoryView`]: its number, which is that of no other state of it on this node.
+    /// The number of the current directory, which no other version of it has on this node. See [`DirectoryView`].
     pub fn number(&self) -> u64 {
         self.number.load(Ordering::Acquire)
     }

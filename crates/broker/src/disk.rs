@@ -10,12 +10,12 @@ use skep_storage::space::{SpaceLevel, SpaceMonitor, SpaceProbe, Watermarks};
 use crate::config::DiskConfig;
 use crate::local::Local;
 
-/// The newest finding, shared with the router.
+/// The latest measurement, shared with the router.
 #[derive(Debug, Default)]
 pub struct DiskSpace {
-    /// New work is refused.
+    /// Whether new work is refused.
     pub low: AtomicBool,
-    /// There is so little room that entries of other leaders are not taken where others can do without this node.
+    /// Whether space is so low that entries of other leaders are refused wherever others can do without this node.
     pub very_low: AtomicBool,
     pub free: AtomicU64,
     stop: AtomicBool,
@@ -42,10 +42,10 @@ impl DiskSpace {
     }
 }
 
-/// While the disk is nearly full its users are reminded to make room after so many looks.
+/// While the disk is nearly full, a reminder to free space is logged after this many checks.
 const REMIND_AFTER: u32 = 10;
 
-/// The looks at the disk, and what partitions hear of them.
+/// Checks the disk and informs the partitions.
 pub struct DiskWatch {
     monitor: SpaceMonitor,
     space: Arc<DiskSpace>,
@@ -55,7 +55,7 @@ pub struct DiskWatch {
 }
 
 impl DiskWatch {
-    /// Nothing, if the disk is not to be watched.
+    /// `None` if the disk is not watched.
     pub fn new(
         config: &DiskConfig,
         probe: Box<dyn SpaceProbe>,
@@ -74,8 +74,8 @@ impl DiskWatch {
         })
     }
 
-    /// Looks if it is time to, and tells how many bytes are free; of a disk that is nearly full at once and again and again, and once that it has room
-    /// again.
+    /// Checks the disk if it is time to, and reports the free bytes. A nearly full disk is reported at once and repeatedly, and once when
+    /// it has space again.
     pub fn look(&mut self, local: &Local) {
         let now = Instant::now();
         if now < self.next {
@@ -89,7 +89,7 @@ impl DiskWatch {
     }
 }
 
-/// What was last reported, and how many checks ago.
+/// The last report, and how many checks ago it was.
 #[derive(Default)]
 struct LastReport {
     low: bool,

@@ -1,4 +1,4 @@
-//! Back-pressure: the number of client commands that a partition accepts at a time.
+//! Backpressure: the number of client commands that a partition accepts at a time.
 //!
 //! The limit adapts to the measured time from acceptance to answer. Commands that finish work are never refused: refusing a
 //! completion would only bring the job back.
@@ -28,10 +28,11 @@ pub use write::{Backlog, ThrottleConfig, WriteConfig, WriteLimit};
 #[serde(rename_all = "camelCase", default)]
 pub struct FlowControlConfig {
     pub enabled: bool,
-    /// `skep.tenants.in-flight-share`: of the limit, at most so much is for one tenant; 1: all of it. It stays as it was at the start.
+    /// `skep.tenants.in-flight-share`: the largest part of the limit that one tenant may use; 1: all of it. Does not change after the
+    /// start.
     #[serde(skip)]
     pub tenant_share: f64,
-    /// Judge by windows of a hundred answers, not by each answer.
+    /// Adjust the limit by windows of a hundred answers, not by each answer.
     pub windowed: bool,
     pub algorithm: Algorithm,
     pub aimd: Aimd,
@@ -182,7 +183,7 @@ impl Default for LegacyVegas {
 }
 
 impl FlowControlConfig {
-    /// Refuses settings that make no sense, with the reason.
+    /// Refuses invalid settings, with the reason.
     pub fn check(&self) -> Result<(), String> {
         if !(0.5..1.0).contains(&self.aimd.backoff_ratio) {
             return Err(format!(
@@ -203,9 +204,9 @@ impl FlowControlConfig {
     }
 }
 
-/// Commands of [`Class::NewMany`] under way on a partition.
+/// Maximum number of [`Class::NewMany`] commands under way on a partition.
 pub const MAX_NEW_MANY: u32 = 16;
-/// Commands of [`Class::Evaluating`] that wait for a partition. Those that take long do not wait for it.
+/// Maximum number of [`Class::Evaluating`] commands that wait for a partition. Long ones do not wait for it.
 pub const MAX_EVALUATING: u32 = 100;
 
 /// Commands under way that share one limit.
@@ -231,21 +232,21 @@ pub struct RequestLimit {
     inflight: UnderWay,
     new_many: UnderWay,
     evaluating: UnderWay,
-    /// A tenant may take a part of a limit only.
+    /// Whether a tenant may take only a part of a limit.
     shares: bool,
     pub received: AtomicU64,
     pub dropped: AtomicU64,
     limiter: Mutex<Limiter>,
-    /// Commands of tenants that were refused as their tenant had too many; they are among the dropped ones.
+    /// Tenants' commands that were refused because their tenant had too many; they also count as dropped.
     pub of_tenants_refused: AtomicU64,
 }
 
 /// Why a command gets no place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoPlace {
-    /// As many are under way as may be.
+    /// The maximum number of commands is under way.
     Full,
-    /// As many of its tenant are, which may be so many.
+    /// The tenant has reached its maximum, which is this number.
     TenantIsFull(TenantId, u32),
 }
 
@@ -265,11 +266,11 @@ impl RequestLimit {
         }
     }
 
-    /// A place for a command. Those that finish work always get one. `tenant` says whose command it is, where that is known; it is
-    /// asked for only where tenants have shares.
+    /// Takes a place for a command. Those that finish work always get one. `tenant` returns the command's tenant, if known; it is called
+    /// only if tenants have shares.
     ///
     /// # Errors
-    /// There is none for it.
+    /// No place is free for it.
     pub fn acquire(
         self: &Arc<Self>,
         class: Class,
@@ -287,7 +288,7 @@ impl RequestLimit {
             class,
             tenant: None,
         };
-        // A place that is too many gives itself back.
+        // A place beyond the limit gives itself back.
         let taken = place.under_way().all.fetch_add(1, Ordering::AcqRel);
         if taken >= most {
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -299,7 +300,7 @@ impl RequestLimit {
         if self.shares
             && let Some(tenant) = tenant()
         {
-            // The limit stays as it is: that a tenant is at its share says nothing of how busy the partition is.
+            // The limit does not change: a tenant at its share says nothing about how busy the partition is.
             if let Err(most) = place.under_way().of_tenants.take(&tenant, most) {
                 self.dropped.fetch_add(1, Ordering::Relaxed);
                 self.of_tenants_refused.fetch_add(1, Ordering::Relaxed);
@@ -335,13 +336,13 @@ impl RequestLimit {
     }
 }
 
-/// The place of a command that is under way. When it is dropped it is given back without a judgement: nobody was answered, or the
-/// command waits for something that may take days.
+/// The place of a command under way. Dropping it gives it back without a measurement: nobody was answered, or the command waits for
+/// something that may take days.
 #[derive(Debug)]
 pub struct Place {
     limit: Arc<RequestLimit>,
     class: Class,
-    /// Whose share it is counted in.
+    /// The tenant whose share it counts towards.
     tenant: Option<TenantId>,
 }
 
@@ -354,12 +355,12 @@ impl Place {
         }
     }
 
-    /// Not one of the request limit, whose commands tell by their times how busy the partition is.
+    /// Whether it is outside the request limit, whose commands show by their times how busy the partition is.
     fn is_of_its_own(&self) -> bool {
         matches!(self.class, Class::NewMany | Class::Evaluating)
     }
 
-    /// Given back after an answer that took `time`.
+    /// Gives the place back after an answer that took `time`.
     pub fn answered(self, time: Duration) {
         if self.is_of_its_own() {
             return;

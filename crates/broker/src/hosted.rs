@@ -1,4 +1,4 @@
-//! The partitions of which this node has a replica. They come and go while the node runs.
+//! The partitions that have a replica on this node. They come and go while the node runs.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use parking_lot::RwLock;
 
 use crate::partition::PartitionHandle;
 
-/// A list of partitions as it was at one moment, by number.
+/// A snapshot of the list of partitions, by number.
 #[derive(Clone)]
 pub struct Partitions(Arc<[Arc<PartitionHandle>]>);
 
@@ -29,7 +29,7 @@ impl IntoIterator for Partitions {
     }
 }
 
-/// The list that is true now.
+/// The current list.
 pub(crate) struct Hosted(RwLock<Partitions>);
 
 impl Default for Hosted {
@@ -45,14 +45,14 @@ impl Hosted {
 
     pub(crate) fn get(&self, partition: u32) -> Option<Arc<PartitionHandle>> {
         let all = self.0.read();
-        // Mostly all of them are here.
+        // Usually all of them are here.
         let at = (partition as usize).checked_sub(1)?;
         let it = all.get(at).filter(|it| it.status.partition == partition);
         it.or_else(|| all.iter().find(|it| it.status.partition == partition))
             .cloned()
     }
 
-    /// Instead of the one that was here under this number.
+    /// Adds the partition, replacing the one that had its number.
     pub(crate) fn put(&self, handle: Arc<PartitionHandle>) {
         let number = handle.status.partition;
         self.change(|all| {

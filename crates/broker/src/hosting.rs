@@ -1,4 +1,4 @@
-//! Starts and ends replicas of partitions on this node: at startup, and later as the cluster's state says.
+//! Starts and stops replicas of partitions on this node: at startup, and later as the cluster's state requires.
 
 pub(crate) mod purging;
 pub(crate) mod scaling;
@@ -22,20 +22,20 @@ use crate::replica_file::ReplicaOf;
 use crate::shared::Shared;
 use crate::started;
 
-/// How often the replicas here are compared with the state.
+/// How often the local replicas are compared with the state.
 const LOOK: Duration = Duration::from_millis(500);
-/// The same while a step is under way.
+/// The same while a step is in progress.
 const SOON: Duration = Duration::from_millis(20);
 /// Directories of replicas that were given up, until they are removed.
 const GIVEN_UP: &str = "given-up";
-/// Directories of replicas that were given up because the partition goes on from another one, until this node has a copy again.
+/// Directories of replicas that were given up because the partition continues from another one, until this node has a copy again.
 const BEFORE: &str = "before";
 
-/// The progress of steps that this node carries out by itself.
+/// Progress of the steps that this node carries out by itself.
 pub(crate) struct Steps {
-    /// Until the next look.
+    /// Pause until the next check.
     pub(crate) pause: Duration,
-    /// Why the last one was not carried out.
+    /// Why the last step was not carried out.
     failed: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl Default for Steps {
     }
 }
 
-/// What replicas are made of.
+/// Everything that replicas are created from.
 pub(crate) struct Hosting {
     pub(crate) config: BrokerConfig,
     pub(crate) clock: Arc<Clock>,
@@ -57,7 +57,7 @@ pub(crate) struct Hosting {
 }
 
 impl Hosting {
-    /// The directories of all copies.
+    /// The directory that contains all copies.
     pub(crate) fn partitions(&self) -> PathBuf {
         self.config.directory.join("partitions")
     }
@@ -66,10 +66,10 @@ impl Hosting {
         self.partitions().join(partition.to_string())
     }
 
-    /// The replicas that a node has at startup. If one cannot start, it gives the reason and the others still start.
+    /// Starts the replicas that the node has at startup. If one cannot start, it reports the reason and the others still start.
     ///
     /// # Errors
-    /// None of several can start, or the only one.
+    /// None of several can start, or the only one cannot.
     pub(crate) fn open_all(&self, state: &State) -> Result<(), OpenError> {
         self.clear_up(state);
         let node = self.config.node_id;
@@ -97,7 +97,7 @@ impl Hosting {
                         unsafe_recovery::begin(&self.directory(*partition), own, state, *partition);
                     unsafe_recovery.map_err(io)?
                 }
-                // The leader says when it is to begin. One that has begun and is gone says so.
+                // The leader says when it is to start. A replica that was started and is gone reports that.
                 _ if it.generation > 0 && !self.was_started(*partition, own).map_err(io)? => {
                     continue;
                 }
@@ -113,7 +113,7 @@ impl Hosting {
         }
     }
 
-    /// This member, or a later one of this node, has taken part in the partition's group.
+    /// Whether this member, or a later one of this node, has taken part in the partition's group.
     fn was_started(&self, partition: u32, own: u64) -> std::io::Result<bool> {
         started::was_started(&self.config.directory, &partition.to_string(), own)
     }
@@ -161,7 +161,7 @@ impl Hosting {
         for stream in shared.all_streams() {
             handle.inbox.send(Notice::StreamOpened(stream));
         }
-        // The cluster may have agreed on another one meanwhile.
+        // The cluster may have agreed on another routing in the meantime.
         shared.local.hosted.put(handle.clone());
         handle.inbox.send(Notice::Routing(shared.routing()));
         outcome
@@ -176,7 +176,7 @@ impl Hosting {
     /// Runs until every sender is dropped, or the node stops.
     pub(crate) fn run(&self, events: &Receiver<HostingEvent>) {
         let mut steps = Steps::default();
-        // What the state says may not be carried out yet.
+        // Changes in the state may not have been carried out yet.
         let mut event = HostingEvent::Look;
         loop {
             let Some(shared) = self.shared.upgrade() else {
@@ -255,13 +255,13 @@ impl Hosting {
         own: u64,
         members: Vec<u8>,
     ) {
-        // The state here may be older than the leader's, who will say it again.
+        // The local state may be older than that of the leader, which will repeat the message.
         let wanted = state.replica_of(self.config.node_id, partition) == Some(own);
         let Ok(members) = Members::decode(members.into()) else {
             return;
         };
         let there = shared.local.partition(partition);
-        // One that cannot start is no reason not to get another one.
+        // A replica that cannot start is no reason not to create another one.
         let replaced =
             |it: &PartitionHandle| it.status.failure().is_some() && it.status.member() < own;
         if !wanted || there.as_ref().is_some_and(|it| !replaced(it)) {
@@ -282,7 +282,7 @@ impl Hosting {
         }
     }
 
-    /// The replica as it began. One of an earlier member is forgotten: that was given up.
+    /// Prepares the replica's directory and returns the replica as it began. A replica of an earlier member is removed: that was given up.
     pub(crate) fn begin(&self, partition: u32, replica: ReplicaOf) -> std::io::Result<ReplicaOf> {
         let directory = self.directory(partition);
         if let Some(there) = ReplicaOf::read(&directory)?
@@ -297,7 +297,7 @@ impl Hosting {
         Ok(replica)
     }
 
-    /// Replicas of groups that have lost their majority continue alone, as new members.
+    /// Lets replicas of groups that have lost their majority continue alone, as new members.
     fn recover_partitions(&self, shared: &Arc<Shared>, state: &State) {
         let node = self.config.node_id;
         for handle in shared.local.partitions() {
@@ -320,7 +320,7 @@ impl Hosting {
         }
     }
 
-    /// Ends replicas that the state no longer knows. A replica newer than the state known here stays.
+    /// Ends replicas that the state no longer has. A replica newer than the state known here stays.
     fn give_up(&self, shared: &Arc<Shared>, state: &State) {
         for handle in shared.local.partitions() {
             let (partition, own) = (handle.status.partition, handle.status.member());
@@ -342,7 +342,7 @@ impl Hosting {
         }
     }
 
-    /// Nobody else may have what is here before this node has a copy again.
+    /// Moves the local copy aside: it may hold data that nobody else has, until this node has a copy again.
     fn put_aside(&self, partition: u32) -> std::io::Result<()> {
         let directory = self.directory(partition);
         let aside = directory.with_extension(BEFORE);
@@ -354,7 +354,7 @@ impl Hosting {
         std::fs::rename(&directory, &aside)
     }
 
-    /// What was put aside, once there is another copy here.
+    /// Removes copies that were put aside, once there is another copy here.
     fn clear_aside(&self, state: &State) {
         let here = state.nodes.get(&self.config.node_id);
         let here = here.into_iter().flat_map(|node| &node.partitions);
@@ -379,13 +379,13 @@ impl Hosting {
         remove(&gone)
     }
 
-    /// What there is of copies, also of those that were put aside.
+    /// Removes all copies, including those that were put aside.
     pub(crate) fn remove_all(&self, partition: u32) -> std::io::Result<()> {
         self.forget(partition)?;
         remove(&self.directory(partition).with_extension(BEFORE))
     }
 
-    /// What a crash has left.
+    /// Removes leftovers of a crash.
     fn clear_up(&self, state: &State) {
         for partition in 1..=state.partitions {
             let _ = remove(&self.directory(partition).with_extension(GIVEN_UP));

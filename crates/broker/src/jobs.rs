@@ -1,4 +1,4 @@
-//! Jobs on their way to workers: streams with credit, waiting activations, and what becomes of jobs that nobody took.
+//! Jobs on their way to workers: streams with credit, waiting activations, and the return of jobs that nobody took.
 
 pub(crate) mod delivered_jobs;
 pub mod job_streams;

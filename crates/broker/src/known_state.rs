@@ -23,7 +23,7 @@ impl Default for Known {
     }
 }
 
-/// Nothing is known of it before the cluster has begun, or was found.
+/// Nothing is known of it before the cluster has begun or was found.
 #[derive(Default)]
 pub struct KnownState {
     known: Mutex<Known>,
@@ -35,18 +35,18 @@ impl KnownState {
         self.known.lock().state.clone()
     }
 
-    /// Where keys live.
+    /// The routing of keys to partitions.
     pub fn routing(&self) -> Arc<Routing> {
         self.known.lock().routing.clone()
     }
 
-    /// State and routing of one moment.
+    /// State and routing of the same moment.
     pub fn both(&self) -> (Arc<State>, Arc<Routing>) {
         let Known { state, routing } = self.known.lock().clone();
         (state, routing)
     }
 
-    /// Takes a state in that was agreed on, and returns the one before. `None`: it is not newer than what is known.
+    /// Takes in an agreed state, and returns the previous one. `None`: it is not newer than the known one.
     pub fn take_in(&self, state: &State) -> Option<Arc<State>> {
         let mut known = self.known.lock();
         if state.revision <= known.state.revision {
@@ -63,7 +63,7 @@ impl KnownState {
         Some(before)
     }
 
-    /// Waits until the cluster has begun, or the time is over; false then.
+    /// Waits until the cluster has begun. False if that takes longer than `time`.
     pub fn wait(&self, time: Duration) -> bool {
         let mut known = self.known.lock();
         if !known.state.is_bootstrapped() {

@@ -32,14 +32,14 @@ pub struct Local {
     /// The entries that clients know of, and since when commit positions are unknown.
     pub(crate) freshness: Freshness,
     pub(crate) notifier: JobNotifier,
-    /// Workers that have asked here.
+    /// Workers that have polled here.
     pub(crate) workers: Workers,
-    /// When the node began to note them, epoch milliseconds.
+    /// When the node began to record them, in epoch milliseconds.
     pub(crate) began: i64,
     /// The directory of users and permissions.
     pub(crate) directory: DirectoryView,
     sole_tenants: SoleTenants,
-    /// Of clients of this node.
+    /// Streams of this node's clients.
     pub(crate) streams: StreamHub,
     pub(crate) disk: Arc<DiskSpace>,
     pub(crate) preparation: Preparation,
@@ -63,12 +63,12 @@ impl Local {
         }
     }
 
-    /// What the cluster knows of itself.
+    /// The newest known state of the cluster.
     pub fn state(&self) -> Arc<State> {
         self.known.get()
     }
 
-    /// New keys of the partition are above this one.
+    /// New keys of the partition must be above this one.
     pub(crate) fn least_key(&self, partition: u32) -> u64 {
         let least = self.state().least_keys.get(&partition).copied();
         least.unwrap_or_default()
@@ -81,7 +81,7 @@ impl Local {
         }
     }
 
-    /// Messages from before a purge are ignored, even if they were delayed on their way.
+    /// Whether the command is from before a purge: such commands are ignored, even if they were delayed on their way.
     fn is_purged(&self, command: &Sent) -> bool {
         let Some(key) = made_with(command) else {
             return false;
@@ -92,7 +92,7 @@ impl Local {
         purged.is_some_and(|purged| key.counter() <= *purged)
     }
 
-    /// A command of another partition, for one that this node leads.
+    /// Takes a command of another partition, for one that this node leads.
     pub(crate) fn remote_here(&self, handle: &PartitionHandle, command: Sent) {
         if self.is_purged(&command) {
             return;
@@ -128,7 +128,7 @@ impl Local {
         self.take(self.partition(partition), partition, request, started)
     }
 
-    /// The same of a partition that was looked up.
+    /// The same for a partition that was already looked up.
     pub(crate) fn take(
         &self,
         handle: Option<Arc<PartitionHandle>>,
@@ -184,7 +184,7 @@ impl Local {
         Ok(reply)
     }
 
-    /// The tenant that a request belongs to, where that is known without a look at what it is about.
+    /// The tenant that a request belongs to, if that is known without looking up what it refers to.
     fn tenant_of(&self, request: &Request) -> Option<TenantId> {
         match request.command.whose() {
             Whose::New | Whose::Shown => Some(request.tenant.clone()),
@@ -196,7 +196,7 @@ impl Local {
         }
     }
 
-    /// Why the disk leaves no room for the command.
+    /// Why the disk has no space for the command, if so.
     fn no_disk_space(&self, handle: &PartitionHandle, class: Class) -> Option<String> {
         if class.is_finishing() {
             return None;
@@ -258,15 +258,15 @@ impl Local {
         self.disk.low.load(Ordering::Relaxed)
     }
 
-    /// How many bytes are free on the disk.
+    /// Publishes the number of free bytes on the disk.
     pub(crate) fn disk_has(&self, free: u64) {
         for handle in self.partitions() {
             handle.status.disk_free.store(free, Ordering::Relaxed);
         }
     }
 
-    /// Tells the partitions the status of the disk. While it is nearly full they store a checkpoint whenever there is
-    /// something new, to free the space of the log before it and of finished instances.
+    /// Informs the partitions of the disk's status. While it is nearly full, they store a checkpoint whenever there is something new, to
+    /// free the space of the log before it and of finished instances.
     pub(crate) fn disk_is(&self, low: bool) {
         for handle in self.partitions() {
             let status = &handle.status;

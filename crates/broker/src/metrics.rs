@@ -34,7 +34,7 @@ impl PartitionMetrics {
         self.committed_entries.inc();
     }
 
-    /// The log's writer has written and flushed.
+    /// The log writer has written and flushed.
     pub fn appended(&self, times: &AppendTimes) {
         self.journal_append.observe(nanos(times.write));
         self.flush.observe(nanos(times.sync));

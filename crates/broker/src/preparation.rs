@@ -1,5 +1,5 @@
 //! Threads beside those of the partitions. One compiles deployments before they reach their partition: a model of some megabytes takes as
-//! long as thousands of commands. The other carries out the evaluations of clients that take long.
+//! long as thousands of commands. The other carries out clients' long evaluations.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,17 +12,16 @@ use skep_service::{Answer, Timings};
 use crate::flow_control::{InboxCapacity, MAX_WAITING_BYTES};
 use crate::partition::{ClientRequest, Inbox, LongEvaluation, STACK_BYTES, Work};
 
-/// Long evaluations that wait on a node.
+/// Maximum number of long evaluations that wait on a node.
 const MAX_EVALUATIONS: usize = 32;
 
-/// Hands messages to partitions, those that take long by way of its thread. Deployments keep their order among each other;
-/// others overtake them.
+/// Passes messages to partitions, the long ones through its thread. Deployments keep their order relative to each other; other messages
+/// overtake them.
 pub struct Preparation {
-    /// Without a bound of its own: commands of clients have their place in the inbox, and other partitions send one
-    /// deployment at a time.
+    /// The channel is unbounded: clients' commands have their place in the inbox, and other partitions send one deployment at a time.
     jobs: Sender<(Work, Inbox)>,
     evaluations: Sender<Box<LongEvaluation>>,
-    /// Bytes of the long evaluations: they must not fill the inboxes of partitions.
+    /// Capacity for the bytes of long evaluations: they must not fill the inboxes of partitions.
     capacity: Arc<InboxCapacity>,
 }
 
@@ -40,7 +39,7 @@ impl Preparation {
         })
     }
 
-    /// Carries it out behind those that came before it.
+    /// Carries out the evaluation after earlier ones.
     pub fn evaluate(&self, mut evaluation: Box<LongEvaluation>) {
         let Some(permit) = self.capacity.take(evaluation.request.request.weight()) else {
             let reason = format!(
@@ -63,7 +62,7 @@ impl Preparation {
         fail(refused.request, Failure::ResourceExhausted(reason));
     }
 
-    /// `ring`: the partition is to be woken.
+    /// Passes work on to a partition. `ring`: whether to wake it.
     pub fn hand_on(&self, work: Work, inbox: &Inbox, ring: bool) {
         if is_for(&work) {
             // The thread lives as long as this sender.
@@ -78,7 +77,7 @@ impl Preparation {
 
 fn prepare_all(incoming: &Receiver<(Work, Inbox)>) {
     for (mut work, inbox) in incoming {
-        // A panic is a bug. The partition meets it again, and knows what to do about it.
+        // A panic is a bug. It will recur in the partition, which knows how to handle it.
         let _ = catch_unwind(AssertUnwindSafe(|| prepare(&mut work)));
         inbox.send(work);
     }
@@ -97,7 +96,7 @@ fn evaluate_all(asked: &Receiver<Box<LongEvaluation>>) {
             mut request,
             inbox,
         } = *asked;
-        // Nobody waits for it any more: the partition forgets it.
+        // The client is gone: the partition drops the request.
         if request.responder.is_abandoned() {
             inbox.send(Work::Request(request));
             continue;
@@ -122,7 +121,7 @@ fn fail(request: ClientRequest, failure: Failure) {
         result: Err(failure),
         timings: Timings::default(),
     };
-    // Who has gone needs no answer.
+    // A client that is gone needs no answer.
     let _ = request.responder.send(answer);
 }
 
@@ -136,7 +135,7 @@ fn is_for(work: &Work) -> bool {
 
 fn prepare(work: &mut Work) {
     match work {
-        // Nobody waits for it any more: the partition forgets it.
+        // The client is gone: the partition drops the request.
         Work::Request(it) if it.responder.is_abandoned() => {}
         Work::Request(it) => it.prepared = Prepared::of_command(&it.request.command).map(Box::new),
         Work::Remote { command, prepared } => *prepared = Prepared::of_sent(command).map(Box::new),

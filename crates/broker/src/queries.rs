@@ -34,7 +34,7 @@ impl Storage for Broker {
             return Box::pin(self.ask_shared(stores, query, consistency));
         }
         if self.partitions().is_empty() && self.shares_database() {
-            // Any node that has a store there answers for all partitions.
+            // Any node that has a store there can answer for all partitions.
             return Box::pin(self.ask(1, query, consistency));
         }
         match query {
@@ -60,7 +60,7 @@ impl Storage for Broker {
                 };
                 match self.home_of(key) {
                     Some(partition) => Box::pin(self.ask(partition, query, consistency)),
-                    // No partition can have made such a key.
+                    // No partition can have assigned such a key.
                     None => Box::pin(async move { Ok((none, 0)) }),
                 }
             }
@@ -84,7 +84,7 @@ impl Broker {
         secondary.is_some_and(skep_secondary::Config::is_shared)
     }
 
-    /// Asks one place for the rows of all partitions.
+    /// Queries one place for the rows of all partitions.
     async fn ask_shared(
         &self,
         stores: Vec<Arc<Store>>,
@@ -121,7 +121,7 @@ impl Broker {
         }
         let part = merge::for_partition(&search);
         let shared = self.shared();
-        // All are asked before the first is waited for.
+        // All are asked before waiting for the first answer.
         let partitions = self.routing().partitions();
         let asked: Vec<_> = partitions
             .map(|partition| shared.ask(partition, Query::Search(part.clone()), consistency))
@@ -136,7 +136,7 @@ impl Broker {
         Ok((Answer::Found(merge::join(&search, parts)), behind))
     }
 
-    /// The rows that every partition answers with, one list for each.
+    /// The rows from every partition, one list for each.
     async fn ask_all(
         &self,
         query: Query,
@@ -182,7 +182,7 @@ impl Broker {
     }
 }
 
-/// Asks one place for the rows of all partitions.
+/// Queries one place for the rows of all partitions.
 fn ask_shared(
     stores: &[Arc<Store>],
     query: Query,
@@ -191,7 +191,7 @@ fn ask_shared(
     let (answer, answered) = oneshot::channel();
     if let Some((first, others)) = stores.split_first() {
         first.query_with(others, query, consistency, move |answered| {
-            // Who asked may have gone away.
+            // The requester may be gone.
             let _ = answer.send(answered);
         });
     }

@@ -1,5 +1,5 @@
-//! The file `replica` in a group's directory: which member this is, and the members with which it began. It is written
-//! before anything else; later the members in the log take precedence.
+//! The file `replica` in a group's directory: which member this is, and the members with which it began. It is written before anything
+//! else; later, the members in the log take precedence.
 
 use std::io::{Error, ErrorKind};
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::directory::write_durably;
 
 const NAME: &str = "replica";
 
-/// A member of a group, and those with which it began.
+/// A member of a group, and the members with which it began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicaOf {
     pub own: u64,
@@ -18,7 +18,7 @@ pub struct ReplicaOf {
 }
 
 impl ReplicaOf {
-    /// One of those with which the group begins.
+    /// A member with which the group begins.
     pub fn bootstrap(own: u64, voters: Vec<u64>) -> ReplicaOf {
         ReplicaOf {
             own,
@@ -26,10 +26,10 @@ impl ReplicaOf {
         }
     }
 
-    /// `None`: there is no such file.
+    /// Reads the file. `None`: there is no such file.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn read(directory: &Path) -> std::io::Result<Option<ReplicaOf>> {
         let path = directory.join(NAME);
         let text = match std::fs::read_to_string(&path) {
@@ -44,10 +44,10 @@ impl ReplicaOf {
         parse(&text).map(Some).ok_or_else(damaged)
     }
 
-    /// Returns after fsync.
+    /// Writes the file. Returns after fsync.
     ///
     /// # Errors
-    /// The disk refuses it.
+    /// The disk cannot be written.
     pub fn write(&self, directory: &Path) -> std::io::Result<()> {
         let list = |members: &[u64]| {
             let members: Vec<String> = members.iter().map(u64::to_string).collect();

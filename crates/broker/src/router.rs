@@ -71,7 +71,7 @@ pub enum OpenError {
     Cluster(String),
 }
 
-/// Finds the other nodes, if there are any, and waits until the cluster is there. Its id.
+/// Finds the other nodes, if there are any, and waits until the cluster is there. Returns its id.
 fn join(
     config: &BrokerConfig,
     directory: &directory::Claimed,
@@ -118,7 +118,7 @@ pub struct Broker {
     next_activation: AtomicUsize,
     last_pulse: LastPulse,
     told: Told,
-    /// Held for the life of the process: one directory, one owner.
+    /// Held for the lifetime of the process: one directory, one owner.
     _lock: Option<std::fs::File>,
 }
 
@@ -132,7 +132,7 @@ impl Broker {
         let (tell, told) = crossbeam_channel::bounded(64);
         let (cluster, cluster_id) = join(&config, &directory, &metrics, &local, tell)?;
         config.cluster_id = Some(cluster_id);
-        // What the cluster has agreed on counts.
+        // The cluster's agreed state takes precedence.
         let state = local.state();
         if config.partitions > state.partitions {
             let (there, configured) = (state.partitions, config.partitions);
@@ -235,7 +235,7 @@ impl Broker {
         self.shared.local.state()
     }
 
-    /// Which partition has a key.
+    /// The routing of keys to partitions.
     pub fn routing(&self) -> Arc<Routing> {
         self.shared.routing()
     }
@@ -266,7 +266,7 @@ impl Broker {
             }
             None => self.shared.local.leads(partition),
         };
-        // In a cluster a copy that has failed says nothing of the others.
+        // In a cluster, a failed replica says nothing about the others.
         let has_failed = |partition: u32| {
             let handle = self.shared.local.partition(partition);
             self.cluster().is_none() && handle.is_some_and(|it| it.status.failure().is_some())
@@ -333,7 +333,7 @@ impl Broker {
         })
     }
 
-    /// Searches the items of a batch operation.
+    /// Checks that batch operations can search their items.
     fn check_searches(&self) -> Result<(), Failure> {
         match self.config.secondary_storage {
             Some(_) => Ok(()),
@@ -361,7 +361,7 @@ impl Broker {
         self.submit(partition, request, started)
     }
 
-    /// A client here has asked for jobs, and waits so long for some. What a gateway is asked, the leaders of the partitions note.
+    /// Notes that a local client has polled for jobs and waits this long. For polls at a gateway, the partition leaders note them.
     fn note_worker(&self, command: &ActivateJobs, claims: &Claims, waits: Duration) {
         if !self.config.is_gateway() {
             let local = &self.shared.local;
@@ -426,14 +426,14 @@ impl Broker {
             }
         }
         match failure {
-            // Some partition answered: the others' trouble is theirs, the next poll asks them again.
+            // Some partition answered, so the others' failures are ignored; the next poll asks them again.
             Some(failure) if !answered || matches!(failure, Failure::Rejected(_)) => Err(failure),
             Some(_) | None => Ok(std::mem::take(&mut collected.jobs)),
         }
     }
 }
 
-/// The jobs of the partitions that have answered, while others are asked. If the client goes away, the jobs go back.
+/// The jobs of partitions that have answered, while others are asked. If the client disconnects, the jobs go back.
 struct Collected<'a> {
     jobs: Vec<ActivatedJob>,
     broker: &'a Broker,
@@ -552,7 +552,7 @@ impl skep_service::Broker for Broker {
     }
 }
 
-/// A key that no partition can have assigned belongs to nothing.
+/// The failure for a key that no partition can have assigned.
 fn of_nothing(request: &Request) -> Failure {
     let key = request.command.record().key;
     key_not_found(request).map_or_else(

@@ -1,5 +1,4 @@
-//! Local or remote: the objects of this node, and the other nodes. Effects of partitions, requests and returned jobs are
-//! routed here.
+//! Local or remote: the objects of this node, and the other nodes. Effects of partitions, requests and returned jobs are routed here.
 
 use std::sync::{Arc, Weak};
 use std::time::Instant;
@@ -34,7 +33,7 @@ impl Shared {
         })
     }
 
-    /// Which partition has a key, as the cluster has agreed on it last.
+    /// The routing of keys to partitions that the cluster last agreed on.
     pub fn routing(&self) -> Arc<Routing> {
         self.local.known.routing()
     }
@@ -44,7 +43,7 @@ impl Shared {
         self.cluster.has_others().then_some(&self.cluster)
     }
 
-    /// Streams of clients of all nodes.
+    /// Streams of the clients of all nodes.
     pub(crate) fn all_streams(&self) -> Vec<Arc<Stream>> {
         let mut streams = self.local.streams.streams();
         if let Some(cluster) = self.others() {
@@ -53,7 +52,7 @@ impl Shared {
         streams
     }
 
-    /// A client of this node opens a stream.
+    /// A local client opens a stream.
     pub(crate) fn open_stream(
         self: &Arc<Self>,
         mut spec: ActivateJobs,
@@ -90,7 +89,7 @@ impl Shared {
         self.local.take(handle, partition, request, started)
     }
 
-    /// Jobs that did not reach their worker.
+    /// Gives back jobs that did not reach their worker.
     pub fn give_back(&self, jobs: impl IntoIterator<Item = JobActivation>) {
         self.cluster.give_back(jobs);
     }

@@ -15,7 +15,7 @@ use skep_storage::log::Log;
 use crate::directory::write_durably;
 
 const MARKS: &str = "replicas";
-/// In the replica's own directory.
+/// File in the replica's own directory.
 const STARTS: &str = "starts";
 
 /// A replica of this node, and where its files are.
@@ -25,7 +25,7 @@ pub(crate) struct Started<'a> {
     /// The name of the file in `replicas`.
     pub(crate) name: String,
     pub(crate) directory: &'a Path,
-    /// Members are counted upwards: one that is added again is another one.
+    /// Members are numbered upwards: a replica that is added again is another member.
     pub(crate) member: u64,
     pub(crate) remedy: Remedy,
 }
@@ -52,7 +52,7 @@ pub enum NotStarted {
     },
 }
 
-/// What is known of a replica that was started here.
+/// This node's record of a replica that was started here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
     member: u64,
@@ -60,14 +60,15 @@ struct Mark {
 }
 
 impl Mark {
-    /// It is that of this member, or of a later one. A node that is alone may be one of several later, as its first member there.
+    /// Whether the mark belongs to this member, or to a later one. A single node may later become one of several, as its first member
+    /// there.
     fn is_of(&self, member: u64) -> bool {
         self.member >= member || node_of(self.member).is_none()
     }
 }
 
 impl Started<'_> {
-    /// Whether the replica's files are those that were here when it ended. How often it was started.
+    /// Checks that the replica's files are the ones it had when it ended. Returns how often it was started.
     ///
     /// # Errors
     /// They are not, or cannot be read.
@@ -95,14 +96,14 @@ impl Started<'_> {
         Ok(found)
     }
 
-    /// The replica's log is there: from here on it may vote and acknowledge. Returns after fsync.
+    /// The replica's log is ready: from here on it may vote and acknowledge. Returns after fsync.
     ///
     /// # Errors
-    /// The disk refuses it.
+    /// The disk cannot be written.
     pub(crate) fn begins(&self, starts: u64) -> Result<()> {
         match self.count(starts + 1) {
-            // A start must not need room that is not there. The replica is known here; only a copy of its directory that was made
-            // since the last start that had room would not be told from an older one.
+            // A start must not depend on free space. The replica is recorded here; the only thing that goes undetected is a copy of its
+            // directory made since the last start that had space.
             Err(error) if error.kind() == ErrorKind::StorageFull && starts > 0 => {
                 tracing::warn!(
                     replica = self.name,
@@ -116,7 +117,7 @@ impl Started<'_> {
     }
 
     fn count(&self, starts: u64) -> Result<()> {
-        // The replica's own one first: a crash in between leaves it ahead, and not an older copy.
+        // The replica's own file first: a crash in between leaves it ahead, and does not make it look like an older copy.
         write_durably(
             &self.directory.join(STARTS),
             format!("{starts}\n").as_bytes(),
@@ -136,10 +137,10 @@ pub(crate) fn was_started(root: &Path, name: &str, member: u64) -> Result<bool> 
     Ok(known.is_some_and(|known| known.is_of(member)))
 }
 
-/// The replica was given up. Done before its files go.
+/// The replica was given up. Called before its files are removed.
 ///
 /// # Errors
-/// The disk refuses it.
+/// The disk cannot be written.
 pub(crate) fn forget(root: &Path, name: &str) -> Result<()> {
     match std::fs::remove_file(mark(root, name)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

@@ -1,5 +1,4 @@
-//! Checks that a node makes once a second for all of its partitions, which may hibernate meanwhile: the disk, the time,
-//! damaged stores.
+//! Checks that a node makes once per second for all of its partitions, which may hibernate meanwhile: the disk, the time, damaged stores.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -11,12 +10,12 @@ use crate::disk::DiskWatch;
 use crate::local::Local;
 use crate::partition::Report;
 
-/// Between two looks at most.
+/// Maximum time between two checks.
 const LONGEST: Duration = Duration::from_secs(1);
-/// The system's time is ahead of what has passed by more than this: it was set, or the machine has slept.
+/// The system clock counts as jumped if it is ahead of the elapsed time by more than this: it was set, or the machine has slept.
 const JUMP: Duration = Duration::from_millis(100);
 
-/// The system's time and how much has passed. Partitions sleep until something is due, and would sleep too long if it was set forward.
+/// The system time and the elapsed time. Partitions sleep until something is due, and would sleep too long if the clock was set forward.
 struct Time {
     at: Instant,
     told: SystemTime,
@@ -31,7 +30,7 @@ impl Time {
     }
 }
 
-/// Looks once, then goes on looking in a thread of its own.
+/// Checks once, then continues in a thread of its own.
 pub fn watch(config: &BrokerConfig, local: Arc<Local>) {
     let space = local.disk.clone();
     let probe = Box::new(StatvfsProbe::new(&config.directory));
@@ -63,7 +62,7 @@ pub fn watch(config: &BrokerConfig, local: Arc<Local>) {
     }
 }
 
-/// Partitions look again: all of them, or those whose stores are damaged and can be had from another node.
+/// Makes partitions check for work again: all of them, or those whose damaged stores can be fetched from another node.
 fn wake(local: &Local, all: bool, has_others: bool) {
     for handle in local.partitions() {
         let store = handle.secondary.get().opened();
@@ -84,11 +83,11 @@ mod tests {
         let mut time = Time { at, told };
         let second = Duration::from_secs(1);
         assert!(!time.has_jumped(at + second, told + second));
-        // Late, and the time with it.
+        // Late, and so is the clock.
         assert!(!time.has_jumped(at + 9 * second, told + 9 * second));
         assert!(time.has_jumped(at + 10 * second, told + 3600 * second));
         assert!(!time.has_jumped(at + 11 * second, told + 3601 * second));
-        // Set back: what is due comes when the time has come again.
+        // Set back: due work runs when its time has come again.
         assert!(!time.has_jumped(at + 12 * second, told));
         assert!(!time.has_jumped(at + 13 * second, told + second));
     }

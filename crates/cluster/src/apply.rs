@@ -13,54 +13,54 @@ use crate::state::{
 /// An entry of the metadata group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Entry {
-    /// The cluster begins. Once it has, this is nothing any more.
+    /// The cluster begins. Has no effect once it has begun.
     #[serde(rename = "Found")]
     Bootstrap(Box<State>),
-    /// A change begins that was planned for the state of this revision. If that is another one by now, or a change is under way,
-    /// this is nothing.
+    /// Begins a change that was planned for the state of this revision. Has no effect if the revision has changed by now, or a change is
+    /// under way.
     Begin {
         revision: u64,
         operations: Vec<Operation>,
         now: i64,
     },
-    /// The first pending operation of the change was carried out. Said of another one, this is nothing.
+    /// The first pending operation of the change was carried out. Has no effect for any other change.
     Done {
         change: u64,
         operation: Operation,
         now: i64,
     },
-    /// A copy has left that was purged: the first pending operation of the change was carried out.
+    /// A purged copy is gone: the first pending operation of the change was carried out.
     Left {
         change: u64,
         operation: Operation,
         left: Left,
         now: i64,
     },
-    /// What is pending of the change is given up. Nothing is undone.
+    /// Gives up the pending operations of the change. Nothing is undone.
     Cancel { change: u64, now: i64 },
-    /// Partitions go on without a majority of their copies: this takes the place of the state of that revision, in which no change
-    /// may be under way.
+    /// Partitions continue without a majority of their copies: this state replaces the one of that revision, in which no change may be
+    /// under way.
     #[serde(rename = "Anew")]
     UnsafeRecovery { revision: u64, state: Box<State> },
 }
 
 impl Entry {
-    /// Its bytes.
+    /// Encodes the entry.
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// What [`Entry::encode`] wrote.
+    /// Decodes the output of [`Entry::encode`].
     ///
     /// # Errors
-    /// The bytes are something else.
+    /// The bytes are not an entry.
     pub fn decode(bytes: &[u8]) -> Result<Entry, String> {
         serde_json::from_slice(bytes).map_err(|error| error.to_string())
     }
 }
 
 impl State {
-    /// Applies an entry. False if it had no effect: what it supposes is not so (any more).
+    /// Applies an entry. False if it had no effect: what it presupposes is not, or no longer, true.
     pub fn apply(&mut self, entry: Entry) -> bool {
         match entry {
             Entry::Bootstrap(state) if !self.is_bootstrapped() => *self = *state,
@@ -113,7 +113,7 @@ impl State {
         true
     }
 
-    /// As if all of the operations had been carried out.
+    /// The state as if all of the operations had been carried out.
     pub(crate) fn after(&self, operations: &[Operation], now: i64) -> State {
         let mut state = self.clone();
         for operation in operations {
@@ -129,7 +129,7 @@ impl State {
             .is_some_and(|running| running.id == change)
     }
 
-    /// Begins the next operation, and ends those that need nothing but to be noted.
+    /// Begins the next operation, and ends those that only need to be recorded.
     pub(crate) fn go_on(&mut self, now: i64) {
         while let Some(operation) = self.next_operation().map(|(_, next)| next.clone()) {
             self.begin(&operation, now);
@@ -167,7 +167,7 @@ impl State {
         }
     }
 
-    /// Looks up a node that changes now.
+    /// Looks up a node that is about to change.
     fn touch(&mut self, node: u32, now: i64) -> Option<&mut Node> {
         let node = self.nodes.get_mut(&node)?;
         node.version += 1;
@@ -175,7 +175,7 @@ impl State {
         Some(node)
     }
 
-    /// The operation is under way: what is there may be there already, left by a change that was given up.
+    /// The operation begins: its result may partly exist already, left by a change that was given up.
     fn begin(&mut self, operation: &Operation, now: i64) {
         let generation = self.revision;
         match operation {
@@ -305,7 +305,7 @@ impl State {
         }
     }
 
-    /// Nodes with a copy of the partition that are not among these.
+    /// Nodes with a copy of the partition that are not in this list.
     fn others(&self, partition: u32, brokers: &[u32]) -> Vec<u32> {
         let replicas = self.replicas(partition).into_iter();
         let others = replicas.filter(|(node, _)| !brokers.contains(node));

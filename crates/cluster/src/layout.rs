@@ -1,8 +1,8 @@
-//! Which nodes have a copy of which partition, and how members of Raft groups are named.
+//! Placement of copies on nodes, and the numbering of members of Raft groups.
 
 use std::collections::BTreeMap;
 
-/// Where copies go: round robin, so that each node is the first of about as many partitions.
+/// The placement of copies: round robin, so that each node is the first replica of about as many partitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Ascending.
@@ -12,7 +12,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// By partition: its nodes with their priorities, the greatest first.
+    /// By partition: its nodes with their priorities, highest first.
     pub fn replicas(&self) -> BTreeMap<u32, Vec<(u32, u32)>> {
         let partitions = (1..=self.partitions).map(|partition| (partition, self.of(partition)));
         partitions.collect()
@@ -27,13 +27,13 @@ impl Layout {
     }
 }
 
-/// A node as the members of a Raft group name it. Each time that it joins a group it is another member, so that nobody counts on what an
-/// earlier one had on its disk. There is no member 0.
+/// The member number of a node in a Raft group. Each time that a node joins a group it becomes another member, so that nobody relies on
+/// what an earlier one had on its disk. There is no member 0.
 pub fn member(node: u32, generation: u64) -> u64 {
     (generation << 32) | (u64::from(node) + 1)
 }
 
-/// The other way round.
+/// The node of a member: the inverse of [`member`].
 pub fn node_of(member: u64) -> Option<u32> {
     u32::try_from((member & u64::from(u32::MAX)).checked_sub(1)?).ok()
 }

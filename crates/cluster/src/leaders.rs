@@ -1,24 +1,24 @@
-//! Which node is to lead which partition, so that all nodes have about as much to do.
+//! Which node should lead which partition, so that all nodes have about the same load.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// A leader for each partition. `candidates` has the nodes that could lead a partition, the preferred one first; a partition without
-/// any has no leader. The same candidates give the same leaders, so that nodes agree without asking each other.
+/// A leader for each partition. `candidates` has the nodes that could lead a partition, the preferred one first; a partition without any
+/// has no leader. The same candidates give the same leaders, so nodes agree without asking each other.
 ///
-/// No leadership could move, directly or by way of others, from a node to one that has two fewer. Among the ways to reach that, each
-/// partition stays with its preferred node where it can.
+/// In the result, no leadership could move, directly or through others, from a node to one that has two fewer. Among the ways to reach
+/// that, each partition stays with its preferred node where possible.
 pub fn spread(candidates: &BTreeMap<u32, Vec<u32>>) -> BTreeMap<u32, u32> {
     let preferred = candidates.iter();
     let preferred = preferred.filter_map(|(partition, nodes)| Some((*partition, *nodes.first()?)));
     let mut leaders: BTreeMap<u32, u32> = preferred.collect();
-    // Each round brings two nodes closer together, so this ends.
+    // Each round brings two nodes closer together, so this terminates.
     while let Some(moves) = moves_to_fewer(candidates, &leaders) {
         leaders.extend(moves);
     }
     leaders
 }
 
-/// Partitions with other leaders, after which one node leads one partition less, another one more, and all else as many as before.
+/// New leaders for some partitions, after which one node leads one partition less, another one more, and all others as many as before.
 fn moves_to_fewer(
     candidates: &BTreeMap<u32, Vec<u32>>,
     leaders: &BTreeMap<u32, u32>,
@@ -39,7 +39,7 @@ fn moves_to_fewer(
     })
 }
 
-/// The moves along the shortest chain of nodes that begins with `from`, each of which takes a partition of the one before.
+/// The moves along the shortest chain of nodes that begins with `from`, each of which takes a partition from the previous one.
 fn shortest_way(
     candidates: &BTreeMap<u32, Vec<u32>>,
     leaders: &BTreeMap<u32, u32>,
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_chain_of_moves_relieves_a_node_whose_own_partitions_nobody_else_can_take() {
-        // Node 0 can give only to 1, which gives to 2 what 2 alone can take from it.
+        // Node 0 can give only to 1, which gives to 2 what only 2 can take from it.
         let candidates = BTreeMap::from([(1, vec![0, 1]), (2, vec![0, 1]), (3, vec![1, 2])]);
         let leaders = spread(&candidates);
         assert_eq!(counts(&leaders), BTreeMap::from([(0, 1), (1, 1), (2, 1)]));
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn no_other_choice_of_leaders_is_more_even() {
-        // All choices of a few random clusters are counted out.
+        // All choices of a few random clusters are enumerated.
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
         let mut below = |bound: u64| {
             random ^= random << 13;

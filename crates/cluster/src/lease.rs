@@ -1,12 +1,12 @@
-//! Numbers of nodes by lease: which process has which number, decided over objects with conditional writes.
+//! Leased node numbers: which process has which number, decided over objects with conditional writes.
 //!
-//! A bucket has an object for each number, with a [`Record`]. A [`Claimant`] is one process: it takes a number, renews its lease and gives it
-//! back. It does no IO: [`Claimant::next`] says what to do, and [`Claimant::answered`] hears what came of it.
+//! A bucket has an object for each number, with a [`Record`]. A [`Claimant`] is one process: it takes a number, renews its lease and gives
+//! it back. It does no IO: [`Claimant::next`] says what to do, and [`Claimant::answered`] takes the outcome.
 //!
-//! The bucket hands out numbers and does not fence: a lease that was not renewed proves no death, and nobody loses its number because the
-//! bucket is away. What keeps two processes from acting as one node is the data: it is in one directory, which its record names, and a process
-//! acts only while it holds the lock of that directory. A number whose data is elsewhere is not taken, or, where the operator allows it, by a
-//! process that can only be added to the cluster, as a new member.
+//! The bucket hands out numbers but does not fence: a lease that was not renewed is no proof that its process has died, and nobody loses
+//! its number because the bucket is unreachable. What keeps two processes from acting as one node is the data: it is in one directory,
+//! named by the record, and a process acts only while it holds the lock of that directory. A number whose data is elsewhere is not taken,
+//! or, where the operator allows it, only by a process that can just be added to the cluster, as a new member.
 
 mod claimant;
 mod record;

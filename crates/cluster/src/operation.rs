@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
     rename_all_fields = "camelCase"
 )]
 pub enum Operation {
-    /// The node becomes one of the cluster, without partitions.
+    /// The node joins the cluster, without partitions.
     BrokerAdd { broker_id: u32 },
     /// The node leaves the cluster. It has no partitions any more.
     BrokerRemove { broker_id: u32 },
@@ -22,29 +22,29 @@ pub enum Operation {
         partition_id: u32,
         priority: u32,
     },
-    /// The node gives its copy of the partition up.
+    /// The node gives up its copy of the partition.
     PartitionLeave {
         broker_id: u32,
         partition_id: u32,
-        /// All copies go, and what is in them: the node does so by itself, and no group decides on it.
+        /// All copies are removed with their data: the node does so by itself, and no group decides on it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         purge: bool,
     },
-    /// The node empties what partitions share besides their copies. None of them has a copy.
+    /// The node empties what partitions share besides their copies. No node has a copy at that time.
     DeleteHistory { broker_id: u32 },
-    /// What is made from now on cannot be taken for what was purged.
+    /// Makes sure that nothing created from now on can be mistaken for purged data.
     UpdateIncarnationNumber,
-    /// The partition begins anew, with nothing, on this node.
+    /// The partition starts anew, empty, on this node.
     PartitionBootstrap {
         broker_id: u32,
         partition_id: u32,
         priority: u32,
     },
-    /// The first partition tells the others that there are to be so many partitions. They exist from then on.
+    /// The first partition tells the others that there should be this many partitions. They exist from then on.
     StartPartitionScaleUp { partition_count: u32 },
     /// The new partitions get what every partition has.
     AwaitRedistribution { partition_count: u32 },
-    /// So many partitions get new instances. New ones of them take part from now on; those above are drained.
+    /// This many partitions get new instances. New ones among them become active; those above are drained.
     UpdateRoutingState { partition_count: u32 },
     PartitionReconfigurePriority {
         broker_id: u32,
@@ -59,7 +59,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// As operators read it.
+    /// The name shown to operators.
     pub fn name(&self) -> &'static str {
         match self {
             Operation::BrokerAdd { .. } => "BROKER_ADD",
@@ -106,7 +106,7 @@ impl Operation {
         }
     }
 
-    /// So many partitions there are to be: the node that leads the first one carries it out.
+    /// The desired number of partitions: the node that leads the first one carries the operation out.
     pub fn scales_up_to(&self) -> Option<u32> {
         match self {
             Operation::StartPartitionScaleUp { partition_count }
@@ -115,7 +115,7 @@ impl Operation {
         }
     }
 
-    /// It is about the members of the metadata group, whose leader carries it out.
+    /// Whether it concerns the members of the metadata group, whose leader carries it out.
     pub fn is_of_members(&self) -> bool {
         matches!(
             self,
@@ -125,7 +125,7 @@ impl Operation {
         )
     }
 
-    /// Nothing has to be done but to note it.
+    /// Whether it only needs to be recorded.
     pub(crate) fn is_done_at_once(&self) -> bool {
         matches!(
             self,

@@ -10,14 +10,14 @@ use crate::state::State;
 use crate::unsafe_recovery::UnsafeRecovery;
 use crate::{MAX_NODE_ID, MAX_NODES, MAX_PARTITIONS};
 
-/// What an operator asks for.
+/// An operator's request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
-    /// Brokers come and go, copies become more or fewer; the partitions are spread anew over the brokers that are there then.
+    /// Adds and removes brokers and changes the number of copies; the partitions are redistributed over the brokers that are there then.
     Scale {
         add: Vec<u32>,
         remove: Vec<u32>,
-        /// The brokers 0 to this number less one.
+        /// Exactly the brokers from 0 to this number less one.
         count: Option<u32>,
         partitions: Option<u32>,
         replication_factor: Option<u32>,
@@ -31,9 +31,9 @@ pub enum Request {
     ForceRemove {
         brokers: Vec<u32>,
     },
-    /// A broker without partitions.
+    /// Adds a broker without partitions.
     AddBroker(u32),
-    /// It must have no partitions.
+    /// Removes a broker, which must have no partitions.
     RemoveBroker(u32),
     Join {
         broker: u32,
@@ -44,12 +44,12 @@ pub enum Request {
         broker: u32,
         partition: u32,
     },
-    /// All partitions become empty, and what they share.
+    /// Empties all partitions, and what they share.
     Purge,
 }
 
 impl Request {
-    /// It is about other brokers: `node`, which has no port for them, cannot do it.
+    /// Whether it is about other brokers: `node`, which has no port for them, cannot do it.
     pub fn needs_others(&self, node: u32) -> bool {
         match self {
             Request::Purge => false,
@@ -71,13 +71,13 @@ impl Request {
 /// The steps of a change, and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
-    /// The state for which it was planned.
+    /// The revision of the state for which it was planned.
     pub revision: u64,
     pub change: u64,
     pub operations: Vec<Operation>,
     pub current: State,
     pub expected: State,
-    /// What goes on without a majority of its copies.
+    /// The recovery without a majority of copies, if there is one.
     #[serde(default, rename = "anew")]
     pub unsafe_recovery: Option<UnsafeRecovery>,
 }
@@ -97,16 +97,16 @@ pub enum Refusal {
     /// No node that could decide was reached.
     #[error("{0}")]
     Unreachable(String),
-    /// It may happen or not.
+    /// The change may or may not happen.
     #[error("{0}")]
     Unanswered(String),
 }
 
 impl State {
-    /// Plans a change. Nothing is changed by that.
+    /// Plans a change, without making it.
     ///
     /// # Errors
-    /// It is impossible, or another one is under way.
+    /// The change is impossible, or another one is under way.
     pub fn plan(&self, request: &Request, now: i64) -> Result<Planned, Refusal> {
         if let Some(running) = &self.running {
             return Err(Refusal::Busy(format!(
@@ -184,7 +184,7 @@ impl State {
         }
     }
 
-    /// It is one of the cluster's. Not so if its coming or going was given up half-way.
+    /// Whether it is fully part of the cluster, which it is not if its addition or removal was given up half-way.
     fn is_ready(&self, broker: u32) -> bool {
         let node = self.nodes.get(&broker);
         node.is_some_and(|node| node.state == crate::NodeState::Active)
@@ -205,7 +205,7 @@ impl State {
         }
     }
 
-    /// The partitions spread anew over these brokers.
+    /// The partitions redistributed over these brokers.
     fn spread(
         &self,
         brokers: &BTreeSet<u32>,
@@ -226,7 +226,7 @@ impl State {
         let wanted = Layout {
             nodes: brokers.iter().copied().collect(),
             copies,
-            // Those that are drained have their copies too.
+            // Drained partitions have their copies too.
             partitions: partitions.max(self.partitions),
         };
         let add = brokers.iter().filter(|broker| !self.is_ready(**broker));
@@ -249,7 +249,7 @@ impl State {
         Ok(operations)
     }
 
-    /// As many as get new instances, or as were to get them when scaling up was given up half-way.
+    /// The number of partitions that get new instances, or were to get them when scaling up was given up half-way.
     fn wanted_partitions(&self) -> u32 {
         if self.is_scaling_up() {
             self.partitions
@@ -303,7 +303,7 @@ impl State {
         copies.any(|copy| copy.state != crate::ReplicaState::Joining)
     }
 
-    /// It begins on the node that leads it best, unless another one may have begun with it before that was given up.
+    /// It starts on its preferred leader, unless another node may have started it already before a previous attempt was given up.
     fn begin_partition(
         &self,
         partition_id: u32,
@@ -338,9 +338,9 @@ impl State {
         }
     }
 
-    /// New copies come before old ones go.
+    /// New copies are added before old ones are removed.
     fn move_to(&self, partition: u32, wanted: &[(u32, u32)], operations: &mut Vec<Operation>) {
-        // Nobody has what a new copy would get.
+        // Nobody has the data that a new copy would need.
         if self.is_lost(partition) {
             return;
         }
@@ -406,13 +406,13 @@ impl State {
             let replicas = self.replicas(partition);
             let kept = replicas.iter().filter(|(node, _)| !brokers.contains(node));
             let kept: Vec<u32> = kept.map(|(node, _)| *node).collect();
-            // It has nothing yet, and begins again elsewhere.
+            // It has no data yet, and starts again elsewhere.
             let is_new = partition > self.active_partitions();
             if is_new && kept.is_empty() {
                 continue;
             }
             if kept.len() < replicas.len() {
-                // [`crate::plan_unsafe_recovery`] is for that.
+                // Handled by [`crate::plan_unsafe_recovery`].
                 if kept.len() * 2 <= replicas.len() {
                     return Err(Refusal::NotOffered(format!(
                         "without the brokers {brokers:?} there is no majority of partition {partition}'s copies"

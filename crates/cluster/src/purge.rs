@@ -1,8 +1,8 @@
 //! A purge: all copies of all partitions are removed with their data, then the shared stores are emptied, and then each
 //! partition starts again on one node and gets its other copies.
 //!
-//! Each node removes its own copy and reports it: when the last one is gone, no node is left that could bring old data
-//! back. The new copies are other members of other groups, and new keys are above all earlier ones.
+//! Each node removes its own copy and reports it: when the last one is gone, no node is left that could bring old data back. The new copies
+//! are other members of other groups, and new keys are above all earlier ones.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use crate::operation::Operation;
 use crate::plan::{Refusal, Request};
 use crate::state::State;
 
-/// Keys that are left out: a copy may have entries in its log that it has not applied when it goes, and others have given these keys.
+/// Number of keys to skip: a removed copy may have entries in its log that it has not applied, and others have assigned these keys.
 const KEYS: u64 = 1 << 28;
 
-/// What is to be there again after a purge.
+/// The copies and settings to restore after a purge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Purge {
     /// By partition: nodes with their priorities.
@@ -26,14 +26,14 @@ pub struct Purge {
     pub exporting: BTreeMap<u32, KeptExporting>,
 }
 
-/// What operators have said of the exporters of a partition. The words are those of the partition.
+/// Operators' exporter settings of a partition, in the partition's own terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptExporting {
     pub phase: String,
     pub disabled: Vec<String>,
 }
 
-/// What a copy leaves behind that is purged.
+/// Data that a purged copy leaves behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Left {
     /// Counter part of the newest key that it knew.
@@ -43,7 +43,7 @@ pub struct Left {
 }
 
 impl State {
-    /// A purge that was given up half-way has left groups without members that they count on.
+    /// Refuses requests that need all groups whole: a purge given up half-way has left groups that rely on missing members.
     pub(crate) fn is_whole_for(&self, request: &Request) -> Result<(), Refusal> {
         let goes = matches!(request, Request::Purge | Request::ForceRemove { .. });
         if self.purge.is_none() || goes {
@@ -65,7 +65,7 @@ impl State {
         };
         let mut operations = Vec::new();
         for partition in copies.keys() {
-            // The best leader goes last.
+            // The preferred leader is removed last.
             for (broker_id, _) in self.replicas(*partition).into_iter().rev() {
                 operations.push(Operation::PartitionLeave {
                     broker_id,
@@ -76,7 +76,7 @@ impl State {
         }
         operations.push(Operation::DeleteHistory { broker_id: *first });
         operations.push(Operation::UpdateIncarnationNumber);
-        // All work again before the first has its other copies.
+        // All partitions work again before the first one gets its other copies.
         let mut joins = Vec::new();
         for (partition_id, nodes) in copies {
             let mut nodes: Vec<(u32, u32)> = nodes.into_iter().collect();
@@ -100,8 +100,8 @@ impl State {
         Ok(operations)
     }
 
-    /// The copies there are, and those that a purge which was given up has taken away. Partitions that are lost stay so: nobody knows
-    /// which keys they have given.
+    /// The existing copies, and those that a purge which was given up has removed. Lost partitions stay lost: nobody knows which keys they
+    /// have assigned.
     fn copies_to_be(&self) -> BTreeMap<u32, BTreeMap<u32, u32>> {
         let mut copies: BTreeMap<u32, BTreeMap<u32, u32>> = BTreeMap::new();
         for (id, node) in &self.nodes {
@@ -150,7 +150,7 @@ impl State {
         }
     }
 
-    /// Once all partitions are there again.
+    /// Ends the purge once all partitions are there again.
     pub(crate) fn end_purge(&mut self) {
         let copies = self.purge.iter().flat_map(|purge| &purge.copies);
         let mut partitions = copies.map(|(partition, _)| *partition);
@@ -159,7 +159,7 @@ impl State {
         }
     }
 
-    /// A node that was lost meanwhile. A partition that only it had is lost.
+    /// Removes a node that was lost meanwhile. A partition that only it had is lost.
     pub(crate) fn forget_in_purge(&mut self, node: u32) {
         if let Some(purge) = &mut self.purge {
             purge.copies.retain(|_, nodes| {

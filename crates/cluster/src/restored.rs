@@ -1,4 +1,4 @@
-//! The state with which a cluster begins that is restored from a backup.
+//! The initial state of a cluster that is restored from a backup.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use crate::state::State;
 use crate::unsafe_recovery::{KEYS, LEAP};
 
 impl State {
-    /// This state, which was backed up, on other nodes. `last_keys`: by partition, the counter part of the newest key in the backup.
+    /// This backed-up state, moved to other nodes. `last_keys`: by partition, the counter part of the newest key in the backup.
     ///
-    /// All nodes compute it by themselves and must get the same, so nothing here depends on a clock. The epoch grows: nodes of the cluster
-    /// that was backed up, if some live, and those of the restored one refuse each other.
+    /// All nodes compute it by themselves and must get the same result, so nothing here depends on a clock. The epoch grows: nodes of the
+    /// original cluster, if some are alive, and those of the restored one refuse each other.
     #[must_use]
     pub fn restored(&self, layout: &Layout, last_keys: &BTreeMap<u32, u64>, at: i64) -> State {
         debug_assert_eq!(
@@ -19,7 +19,7 @@ impl State {
         );
         let mut least_keys = self.least_keys.clone();
         for (partition, last) in last_keys {
-            // The cluster may have given greater keys after the backup, and told them to somebody.
+            // The cluster may have assigned greater keys after the backup, and told somebody about them.
             let least = least_keys.entry(*partition).or_default();
             *least = (*last).max(*least).saturating_add(KEYS);
         }

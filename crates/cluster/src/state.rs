@@ -9,25 +9,25 @@ use crate::layout::{Layout, generation, member, node_of};
 use crate::operation::Operation;
 use crate::purge::Purge;
 
-/// Changes that are remembered after their end.
+/// Number of finished changes that are remembered.
 pub(crate) const MAX_FINISHED: usize = 20;
 
-/// What all nodes agree on. Times are milliseconds since 1970.
+/// The state that all nodes agree on. Times are milliseconds since 1970.
 ///
-/// It is stored and sent as JSON. A member that comes later is left out as long as it says nothing, so that earlier versions read what they
-/// know; a version that does not know a member refuses the state by its name, and never drops it.
+/// It is stored and sent as JSON. Newer fields are left out while they have their default value, so that earlier versions can read what
+/// they know. A version that does not know a field refuses the state, naming the field, and never drops it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct State {
     /// Empty before the cluster is bootstrapped.
     pub cluster_id: String,
-    /// Grows with each entry: of two copies the one with more is newer.
+    /// Grows with each entry: of two copies, the one with the greater revision is newer.
     pub revision: u64,
-    /// Grows with each change that is finished.
+    /// Grows with each finished change.
     pub version: u64,
-    /// Those that exist. Not all of them may take part, see [`State::active_partitions`].
+    /// The partitions that exist. Not all of them may be active, see [`State::active_partitions`].
     pub partitions: u32,
-    /// Partitions were added: how many there were when the cluster began, and how many take part.
+    /// Set if partitions were added: how many there were when the cluster began, and how many are active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled: Option<Scaled>,
     pub nodes: BTreeMap<u32, Node>,
@@ -35,24 +35,24 @@ pub struct State {
     /// The greatest number of a change so far.
     pub changes: u64,
     pub running: Option<Running>,
-    /// The newest last.
+    /// Newest last.
     pub finished: VecDeque<Finished>,
-    /// How often the cluster was [recovered without a majority](crate::plan_unsafe_recovery). A node of an earlier time is refused.
+    /// How often the cluster was [recovered without a majority](crate::plan_unsafe_recovery). A node from an earlier epoch is refused.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub epoch: u64,
-    /// Nodes that have survived and may still be of an earlier time: they come with what they have.
+    /// Surviving nodes that may still be from an earlier epoch: they bring what they have.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub awaited: BTreeSet<u32>,
-    /// By partition: new things get greater keys than this one. Lesser ones may have been given by copies that are lost.
+    /// By partition: new keys must be greater than this one. Smaller ones may have been assigned by lost copies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub least_keys: BTreeMap<u32, u64>,
     /// How often everything was purged.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub incarnation: u64,
-    /// By partition: things with keys up to this one were purged.
+    /// By partition: keys up to this one were purged.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub purged_keys: BTreeMap<u32, u64>,
-    /// A purge is half-way, under way or given up.
+    /// Set while a purge is unfinished, whether in progress or given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purge: Option<Purge>,
 }
@@ -60,10 +60,10 @@ pub struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scaled {
-    /// Correlation keys are spread over these.
+    /// The number of partitions that correlation keys are spread over.
     pub founding: u32,
     pub active: u32,
-    /// Those above are drained: they get no new instances. None: all that take part get some.
+    /// Partitions above this number are drained: they get no new instances. `None`: all active partitions get some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepting: Option<u32>,
 }
@@ -96,12 +96,12 @@ pub enum NodeState {
 #[serde(deny_unknown_fields)]
 pub struct Replica {
     pub state: ReplicaState,
-    /// Of several the one with the greatest leads best.
+    /// The replica with the greatest priority is the preferred leader.
     pub priority: u32,
-    /// The revision of the state that made it; 0: it was there from the beginning. A copy of an earlier revision that the state
-    /// does not know was given up.
+    /// The revision of the state that created it; 0: it was there from the beginning. A copy of an earlier revision that is not in the
+    /// state was given up.
     pub generation: u64,
-    /// It begins its group anew, alone, with what this earlier member has on the disk of the same node.
+    /// Set if it starts its group anew, alone, with the data of this earlier member on the same node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<u64>,
 }
@@ -114,15 +114,15 @@ pub enum ReplicaState {
     Leaving,
 }
 
-/// The change that is under way.
+/// The change in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Running {
     pub id: u64,
     pub started_at: i64,
-    /// Operations with the time at which they were done.
+    /// Completed operations, with the time of completion.
     pub completed: Vec<(Operation, i64)>,
-    /// The first is being carried out.
+    /// The first one is being carried out.
     pub pending: VecDeque<Operation>,
 }
 
@@ -142,7 +142,7 @@ pub enum Outcome {
 }
 
 impl State {
-    /// Where keys live.
+    /// The routing of keys to partitions.
     pub fn routing(&self) -> Routing {
         let Scaled {
             founding, active, ..
@@ -160,23 +160,23 @@ impl State {
         })
     }
 
-    /// The first ones take part; the others have just come about.
+    /// The number of active partitions, which come first; the others were just created.
     pub fn active_partitions(&self) -> u32 {
         self.scaling().active
     }
 
-    /// Of those that take part the first ones get new instances; the others are drained.
+    /// The number of active partitions that get new instances, which come first; the others are drained.
     pub fn accepting_partitions(&self) -> u32 {
         let scaling = self.scaling();
         scaling.accepting.unwrap_or(scaling.active)
     }
 
-    /// Partitions exist that do not take part yet.
+    /// Whether there are partitions that are not active yet.
     pub fn is_scaling_up(&self) -> bool {
         self.active_partitions() < self.partitions
     }
 
-    /// So many partitions exist from now on.
+    /// This many partitions exist from now on.
     pub(crate) fn begin_scaling(&mut self, partitions: u32) {
         if partitions > self.partitions {
             self.scaled = Some(self.scaling());
@@ -185,7 +185,7 @@ impl State {
         }
     }
 
-    /// The first `partitions` get new instances from now on. Those of them that have just come about take part.
+    /// The first `partitions` get new instances from now on. Newly created ones among them become active.
     pub(crate) fn update_routing(&mut self, partitions: u32) {
         let before = self.scaling();
         let active = before.active.max(partitions.min(self.partitions));
@@ -204,7 +204,7 @@ impl State {
         (1..=self.partitions).contains(&partition)
     }
 
-    /// A cluster at its beginning.
+    /// A cluster's initial state.
     pub fn bootstrapped(cluster_id: String, layout: &Layout, now: i64) -> State {
         let node = |_| Node {
             state: NodeState::Active,
@@ -243,7 +243,7 @@ impl State {
         !self.cluster_id.is_empty()
     }
 
-    /// What is to be done now, and in which change.
+    /// The operation to carry out now, with the change that it belongs to.
     pub fn next_operation(&self) -> Option<(u64, &Operation)> {
         let running = self.running.as_ref()?;
         Some((running.id, running.pending.front()?))
@@ -267,7 +267,7 @@ impl State {
         Some(member(node, replica.generation))
     }
 
-    /// This member of the partition's group was given up. One that is newer than this state was not.
+    /// Whether this member of the partition's group was given up. A member newer than this state was not.
     pub fn has_given_up(&self, member: u64, partition: u32) -> bool {
         let node = node_of(member);
         let wanted = node.and_then(|node| self.replica_of(node, partition));
@@ -277,19 +277,19 @@ impl State {
             && generation(member) <= self.revision
     }
 
-    /// The earlier member of the partition's group from which the node's copy goes on, alone.
+    /// The earlier member of the partition's group from which the node's copy continues, alone.
     pub fn goes_on_from(&self, node: u32, partition: u32) -> Option<u64> {
         self.nodes.get(&node)?.partitions.get(&partition)?.from
     }
 
-    /// The partition goes on from a copy of another node, which was chosen after this generation.
+    /// Whether the partition continues from a copy of another node that was chosen after this generation.
     pub fn went_on_since(&self, partition: u32, generation: u64) -> bool {
         let copies = self.nodes.values();
         let mut copies = copies.filter_map(|node| node.partitions.get(&partition));
         copies.any(|copy| copy.from.is_some() && copy.generation > generation)
     }
 
-    /// No node has a copy of the partition any more.
+    /// Whether no node has a copy of the partition any more.
     pub fn is_lost(&self, partition: u32) -> bool {
         self.replicas(partition).is_empty()
     }
@@ -299,33 +299,33 @@ impl State {
         Some(member(node, self.nodes.get(&node)?.generation))
     }
 
-    /// Copies of each partition: of the one that has most.
+    /// The number of copies of each partition: the maximum over all partitions.
     pub fn replication_factor(&self) -> u32 {
         let copies = |partition| self.replicas(partition).len() as u32;
         (1..=self.partitions).map(copies).max().unwrap_or_default()
     }
 
-    /// A change that is under way, or has ended not long ago.
+    /// A change that is in progress, or ended recently.
     pub fn change(&self, id: u64) -> Option<&Running> {
         let finished = self.finished.iter().map(|finished| &finished.change);
         let mut changes = self.running.iter().chain(finished);
         changes.find(|change| change.id == id)
     }
 
-    /// The change that ended last.
+    /// The most recently ended change.
     pub fn last_change(&self) -> Option<&Finished> {
         self.finished.back()
     }
 
-    /// Its bytes.
+    /// Encodes the state.
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// What [`State::encode`] wrote.
+    /// Decodes the output of [`State::encode`].
     ///
     /// # Errors
-    /// The bytes are something else.
+    /// The bytes are not a state.
     pub fn decode(bytes: &[u8]) -> Result<State, String> {
         serde_json::from_slice(bytes).map_err(|error| {
             format!("the cluster's state cannot be read, perhaps because a newer version of Skep wrote it: {error}")

@@ -1,4 +1,4 @@
-//! Fixtures for the tests of several modules.
+//! Fixtures shared by the tests of several modules.
 
 use crate::{Layout, State};
 

@@ -1,11 +1,9 @@
-//! Unsafe recovery: most nodes, or most replicas of a partition, are lost for good, and the survivors go on with what they
-//! have.
+//! Unsafe recovery: most nodes, or most replicas of a partition, are lost for good, and the survivors continue with what they have.
 //!
-//! A partition without a majority continues from one copy, the one with the longest log of the latest term: a new member,
-//! alone in its group, takes over the files of the earlier one. Other survivors get copies of it again, as members of their
-//! own. The same happens to the group that holds this state if most nodes are lost: one survivor starts the group again
-//! with the state computed here, and the others join again. Members of the earlier groups do not belong to the new ones, so
-//! their messages reach nobody.
+//! A partition without a majority continues from one copy, the one with the longest log of the latest term: a new member, alone in its
+//! group, takes over the files of the earlier one. Other survivors get new copies from it, as new members. The same happens to the group
+//! that holds this state if most nodes are lost: one survivor restarts the group with the state computed here, and the others join again.
+//! Members of the earlier groups do not belong to the new ones, so their messages reach nobody.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,20 +14,20 @@ use crate::operation::Operation;
 use crate::plan::{Planned, Refusal};
 use crate::state::{NodeState, Outcome, Replica, ReplicaState, Running, State};
 
-/// Revisions that are left out: the lost nodes may have made some that no survivor knows.
+/// Number of revisions to skip: the lost nodes may have made some that no survivor knows.
 pub(crate) const LEAP: u64 = 1 << 16;
-/// Keys that are left out: the lost copies may have given some that no survivor knows.
+/// Number of keys to skip: the lost copies may have assigned some that no survivor knows.
 pub(crate) const KEYS: u64 = 1 << 32;
 
-/// What a node has that is to go on.
+/// The state of a node that should continue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survivor {
     pub node: u32,
-    /// What it knows of the cluster.
+    /// The cluster state that it knows.
     pub state: State,
-    /// Nodes that it reaches.
+    /// Nodes that it can reach.
     pub reaches: Vec<u32>,
-    /// Somebody leads the group that holds the state, as far as it knows.
+    /// Whether the group that holds the state has a leader, as far as it knows.
     pub is_led: bool,
     pub copies: Vec<SurvivingCopy>,
 }
@@ -38,9 +36,9 @@ pub struct Survivor {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SurvivingCopy {
     pub partition: u32,
-    /// As a member of the partition's group.
+    /// Its member number in the partition's group.
     pub member: u64,
-    /// The entry that made the members so, and who has a vote since then, as far as the copy knows.
+    /// The entry that set the members, and the voters since then, as far as the copy knows.
     pub members_index: u64,
     pub voters: Vec<u64>,
     /// The last entry of its log, committed or not.
@@ -50,18 +48,18 @@ pub struct SurvivingCopy {
     pub last_key: u64,
 }
 
-/// What goes on without a majority.
+/// A recovery without a majority.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnsafeRecovery {
-    /// As the state will have it.
+    /// The epoch of the new state.
     pub epoch: u64,
-    /// By partition, from which copy it goes on.
+    /// By partition, the copy from which it continues.
     pub from: BTreeMap<u32, GoesOn>,
     /// Partitions of which no copy with a vote has survived.
     pub lost: Vec<u32>,
 }
 
-/// What a partition goes on from.
+/// The copy that a partition continues from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GoesOn {
@@ -81,11 +79,11 @@ enum Fate {
     Lost,
 }
 
-/// The state with which the survivors go on when the nodes `removed` are lost for good, and what was planned. `decides`: the survivor
-/// that says so, and begins the group of the state anew if that has lost its majority too.
+/// The state with which the survivors continue when the nodes `removed` are lost for good, and the plan. `decides`: the survivor that makes
+/// the decision, and restarts the metadata group if that has lost its majority too.
 ///
 /// # Errors
-/// A node that is to stay was not heard, one that is to go is there, or a majority can do without this.
+/// A remaining node was not heard, a node to be removed is alive, or a majority exists without this.
 pub fn plan_unsafe_recovery(
     removed: &[u32],
     decides: u32,
@@ -127,7 +125,7 @@ pub fn plan_unsafe_recovery(
     Ok(made.planned(newest, is_led, now))
 }
 
-/// Nodes that stay.
+/// The remaining nodes.
 fn check(
     newest: &State,
     removed: &[u32],
@@ -167,7 +165,7 @@ fn check(
     Ok(left)
 }
 
-/// The copies of survivors that had everything at some time, and were not given up.
+/// The survivors' copies that were complete at some time, and were not given up.
 fn copies<'a>(
     newest: &'a State,
     partition: u32,
@@ -205,7 +203,7 @@ fn fate(newest: &State, partition: u32, survivors: &[Survivor]) -> Fate {
     }
 }
 
-/// The state that is being made, with what is done by it and what is to be done.
+/// The state under construction, with what is done by it and what remains to be done.
 struct Making {
     state: State,
     completed: Vec<Operation>,
@@ -214,7 +212,7 @@ struct Making {
 }
 
 impl Making {
-    /// The group of the state lives: it lets them go as ever, at the end.
+    /// The metadata group has a majority: it removes the lost nodes at the end, as usual.
     fn removes(&mut self, removed: &[u32]) {
         let distinct: BTreeSet<u32> = removed.iter().copied().collect();
         let gone = distinct.into_iter();
@@ -222,7 +220,7 @@ impl Making {
         self.pending.extend(gone);
     }
 
-    /// The group of the state begins anew with one member, and admits the others.
+    /// The metadata group restarts with one member, and admits the others.
     fn restart_metadata_group(
         &mut self,
         removed: &[u32],
@@ -252,7 +250,7 @@ impl Making {
         self.pending.extend(come);
     }
 
-    /// Its leader removes who is lost.
+    /// The partition has a majority: its leader removes the lost members.
     fn lives(&mut self, newest: &State, partition: u32, left: &BTreeSet<u32>) {
         let replicas = newest.replicas(partition).into_iter();
         let (stay, go): (Vec<u32>, Vec<u32>) = replicas
@@ -267,14 +265,14 @@ impl Making {
         }
     }
 
-    /// Nodes that are removed go after what concerns their partitions.
+    /// Where to insert operations: nodes are removed only after the operations on their partitions.
     fn places(&self) -> usize {
         let goes = |it: &Operation| matches!(it, Operation::BrokerForceRemove { .. });
         let first = self.pending.iter().position(goes);
         first.unwrap_or(self.pending.len())
     }
 
-    /// One copy goes on, and other survivors that had one get it again.
+    /// One copy continues, and other survivors that had a copy get a new one.
     fn goes_on(&mut self, partition: u32, from: u32, copy: &SurvivingCopy, left: &BTreeSet<u32>) {
         let generation = self.state.revision;
         let nodes = self.state.nodes.iter_mut();
@@ -292,7 +290,7 @@ impl Making {
         if let Some(node) = self.state.nodes.get_mut(&from) {
             node.partitions.insert(partition, replica);
         }
-        // Nothing may have been made since lesser ones were purged.
+        // The last key may be the lower one, if nothing was created since a purge.
         let least = self.state.least_keys.entry(partition).or_default();
         *least = copy.last_key.max(*least).saturating_add(KEYS);
         self.completed.push(Operation::PartitionForceReconfigure {
@@ -340,7 +338,7 @@ impl Making {
         });
         self.state.go_on(now);
         let planned = Planned {
-            // That of the state which it is for: what is proposed for another one is nothing.
+            // The revision of the state that the plan is for: a proposal for another one has no effect.
             revision: if is_led {
                 newest.revision
             } else {
@@ -357,7 +355,7 @@ impl Making {
 }
 
 impl State {
-    /// The brokers can be removed by a majority of the nodes, but some partition has no majority without them.
+    /// Whether a majority of the nodes can remove the brokers, but some partition has no majority without them.
     pub fn splits_from(&self, removed: &[u32]) -> bool {
         let is_left = |node: &u32| !removed.contains(node);
         let left = self.nodes.keys().filter(|node| is_left(node)).count();

@@ -10,15 +10,15 @@ use crate::group::Group;
 use crate::members::{Change, Members, Planned};
 use crate::output::{Committed, Event};
 
-/// Entries that a member may lack and still be about as far as the leader.
+/// Number of entries that a member may lack and still count as nearly caught up.
 pub(crate) const NEARLY: u64 = 100;
 
-/// The members that a crash would leave on disk.
+/// The members that would be on disk after a crash.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OnDisk {
     /// The append that writes members, and their index.
     written: (u64, u64),
-    /// The index of those that are durable.
+    /// The index of the durable members.
     pub(crate) durable: u64,
 }
 
@@ -110,12 +110,12 @@ impl Group {
         self.is_abreast(member) && progress.is_some_and(|progress| progress.matched > 0)
     }
 
-    /// What to do if this member turns out to have lost data.
+    /// Advice in case this member turns out to have lost data.
     pub(crate) fn remedy(&self) -> Remedy {
         Remedy::of_member(self.config.node, &self.members().voters)
     }
 
-    /// The first thing that a joining member writes: it must not forget the members with which it began.
+    /// The first write of a joining member: it must not forget the members with which it began.
     pub(crate) fn joins(&mut self) -> Option<Vec<Frame>> {
         if self.members().index == 0 {
             return None;
@@ -124,7 +124,7 @@ impl Group {
         Some(vec![Frame::State(self.written_state.encode())])
     }
 
-    /// A change of our own that is now committed.
+    /// Applies an own change that is now committed.
     pub(crate) fn apply_own_change(&mut self) {
         let delivered = self.delivered;
         if let Some((index, change)) = self.changing.take_if(|(index, _)| *index <= delivered) {
@@ -132,7 +132,7 @@ impl Group {
         }
     }
 
-    /// An entry as the owner gets it, unless the owner's state has it already.
+    /// Hands an entry to the owner, unless the owner's state has it already.
     pub(crate) fn hand_out(&mut self, entry: Entry) {
         if entry.tag == TAG_MEMBERS
             && let Some(change) = Planned::decode(entry.payload.clone())
@@ -148,7 +148,7 @@ impl Group {
         }
     }
 
-    /// At startup: membership changes that the state has, but that a crash kept from being stored with the members.
+    /// At startup: applies membership changes that are in the state but that a crash kept from being stored with the members.
     pub(crate) fn learn_members(&mut self, tagged: &[u64]) -> Result<(), GroupError> {
         let group = self.config.group;
         for index in tagged {
@@ -167,7 +167,7 @@ impl Group {
         Ok(())
     }
 
-    /// The members are these from now on.
+    /// Sets the members from now on.
     pub(crate) fn members_are(&mut self, members: Members) {
         self.raft.mut_store().members = members.clone();
         self.events.push(Event::Members(members));
@@ -178,13 +178,13 @@ impl Group {
         if index <= self.members().index {
             return;
         }
-        // The library refuses what would leave no voter; nobody has proposed that.
+        // The library refuses a change that would leave no voter; nobody has proposed one.
         if let Ok(state) = self.raft.apply_conf_change(&change.to_library()) {
             self.members_are(self.members().after(index, change, state));
         }
     }
 
-    /// The members in the stored state; empty while they are those of the settings.
+    /// The members to put into the stored state; `None` while they are those of the settings.
     pub(crate) fn stored_members(&self) -> Option<(u64, Members)> {
         let members = self.members();
         (*members != self.config.members || members.index > 0)

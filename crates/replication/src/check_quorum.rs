@@ -1,13 +1,13 @@
-//! A leader steps down, and tells the others, if no majority answers, if it is no longer a member, or if its disk hangs.
+//! A leader steps down, and notifies the others, if no majority answers, if it is no longer a member, or if its disk hangs.
 //!
-//! The library checks only once per election timeout whether a majority was heard since the last check, so a silence can
-//! last nearly two timeouts before it is noticed. Therefore silence is measured here. A leader that hears nobody may still
-//! be heard itself. Without a message the others would wait for its silence and then for an election timeout of their own,
-//! so the leader tells them. The members with most of its log stand for election first, so that they do not compete.
+//! The library checks only once per election timeout whether a majority was heard since the last check, so a silence can last nearly two
+//! timeouts before it is noticed. Therefore silence is measured here. A leader that hears nobody may still be heard itself. Without a
+//! message, the others would wait for its silence and then for an election timeout of their own, so the leader notifies them. The members
+//! with most of its log stand for election first, so that they do not compete.
 //!
-//! A disk that does not answer stops only its own member: the member is still heard, but nothing is committed that it has
-//! not stored. So its oldest write may take one election timeout, as long as the others are a majority without it. A member
-//! in that state does not stand for election either, because it would have to store its own vote.
+//! A disk that does not answer stops only its own member: the member is still heard, but nothing is committed that it has not stored. So
+//! its oldest write may take one election timeout, as long as the others are a majority without it. A member in that state does not stand
+//! for election either, because it would have to store its own vote.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -17,14 +17,14 @@ use raft::{INVALID_ID, StateRole};
 use crate::group::{Group, Waiting};
 use crate::message::{Kind, Message};
 
-/// In this time a lone candidate that has everything is elected: it stores its own vote, and another member stores one.
+/// A lone candidate that has the whole log is elected within this time: it stores its own vote, and another member stores one.
 const TICKS_OF_AN_ELECTION: usize = 3;
 
-/// When the other members answered, in ticks of this member.
+/// When the other members last answered, in ticks of this member.
 #[derive(Debug, Default)]
 pub(crate) struct CheckQuorum {
     ticks: u64,
-    /// The leadership that this belongs to, and when it began.
+    /// The term of leadership that this belongs to, and when it began.
     term: u64,
     since: u64,
     answered: BTreeMap<u64, u64>,
@@ -101,7 +101,7 @@ impl Group {
         others
     }
 
-    /// The oldest write is not durable after an election timeout.
+    /// Whether the oldest write is not durable after an election timeout.
     pub fn disk_hangs(&self) -> bool {
         let waits = |front: &Waiting| {
             front.write
@@ -111,7 +111,7 @@ impl Group {
         self.waiting.front().is_some_and(waits)
     }
 
-    /// No majority has answered this leader for one and a half election timeouts.
+    /// Whether no majority has answered this leader for one and a half election timeouts.
     fn has_lost_quorum(&mut self) -> bool {
         if self.raft.raft.state != StateRole::Leader {
             return false;
@@ -119,13 +119,13 @@ impl Group {
         2 * self.answering(true) <= self.members().voters.len()
     }
 
-    /// The others are a majority without this leader, and answer.
+    /// Whether the others are a majority without this leader, and answer.
     fn is_dispensable(&mut self) -> bool {
         self.raft.raft.state == StateRole::Leader
             && 2 * self.answering(false) > self.members().voters.len()
     }
 
-    /// How many voters have answered lately; this leader itself is one of them if `own`.
+    /// The number of voters that have answered recently; includes this leader if `own`.
     fn answering(&mut self, own: bool) -> usize {
         let library = &self.raft.raft;
         let check_quorum = &mut self.check_quorum;
@@ -149,8 +149,7 @@ impl Group {
         voters.iter().filter(answers).count()
     }
 
-    /// The leader steps down and tells the others, so that no election timeout has to pass before one of them stands for
-    /// election.
+    /// The leader steps down and notifies the others, so that no election timeout has to pass before one of them stands for election.
     pub(crate) fn leader_resigns(&mut self, message: &Message) {
         let library = &mut self.raft.raft;
         let leads = library.leader_id == message.from && library.term == message.term;
@@ -161,8 +160,8 @@ impl Group {
         self.stands_soon(rank);
     }
 
-    /// Nobody listens any more at the addresses of these members. A follower of one of them does not wait until an election timeout has
-    /// passed. If its leader is there after all, the other voters hear it and refuse their votes.
+    /// Nobody listens any more at the addresses of these members. Their followers do not wait for an election timeout. If the leader is
+    /// alive after all, the other voters hear it and refuse their votes.
     pub fn gone(&mut self, gone: impl Fn(u64) -> bool) {
         let library = &self.raft.raft;
         if library.state != StateRole::Follower || !gone(library.leader_id) {
@@ -175,12 +174,12 @@ impl Group {
         self.stands_soon(rank);
     }
 
-    /// A follower that has no leader any more stands for election, behind those of lower rank.
+    /// A follower that has lost its leader stands for election, after those of lower rank.
     fn stands_soon(&mut self, rank: usize) {
         let library = &mut self.raft.raft;
         library.become_follower(library.term, INVALID_ID);
         self.draw_timeout();
-        // Some time apart: who is refused, as it lacks something, must not split the votes.
+        // Some time apart: a candidate that is refused because it lacks entries must not split the votes.
         let apart = self.config.heartbeat_ticks.max(TICKS_OF_AN_ELECTION);
         let wait = rank.saturating_mul(apart).saturating_add(1);
         let wait = wait.min(self.config.election_ticks);

@@ -18,7 +18,7 @@ pub struct GroupConfig {
     /// The initial members, including this node: as voter or, if it joins later, as learner. Stored members take
     /// precedence.
     pub members: Members,
-    /// The leader sends a heartbeat after so many ticks. Default 2.
+    /// The leader sends a heartbeat after this many ticks. Default 2.
     pub heartbeat_ticks: usize,
     /// A follower that hears nothing for this many ticks, up to twice as many (chosen at random), stands for election; a
     /// leader that no majority answers steps down after one and a half times as many at the latest. Default 20.
@@ -148,12 +148,12 @@ impl EntrySource for LogReader {
     }
 }
 
-/// What a group finds when it starts.
+/// Recovered data with which a group starts.
 pub struct RecoveredLog {
     /// The report of opening the log.
     pub log: Recovered,
-    /// The position of the newest checkpoint (the snapshot a new follower would get), or zero. Entries up to here are
-    /// taken as committed and applied; later ones are handed out for applying.
+    /// The position of the newest checkpoint (the snapshot that a new follower would get), or zero. Entries up to here count as committed
+    /// and applied; later ones are handed out for applying.
     pub checkpoint: EntryId,
     /// Reads the log.
     pub source: Box<dyn EntrySource>,

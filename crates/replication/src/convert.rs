@@ -23,8 +23,8 @@ pub(crate) fn to_wire(group: u32, mut message: eraftpb::Message) -> Option<Messa
         MessageType::MsgTimeoutNow => Kind::TimeoutNow,
         _ => return None,
     };
-    // On the wire the indices follow on the message's. A message that breaks this would be wrong at the receiver; lost, it
-    // is merely repeated.
+    // On the wire, entry indices are implied by the message's index. A message that breaks this would be wrong at the receiver; if it is
+    // dropped, it is merely repeated.
     let mut next = message.index;
     let continuous = message.entries.iter().all(|entry| {
         next += 1;
@@ -57,8 +57,8 @@ pub(crate) fn to_wire(group: u32, mut message: eraftpb::Message) -> Option<Messa
     Some(wire)
 }
 
-/// A message from the network for the library, checked for everything that would make the library panic and that does
-/// not depend on its state. `None` if it is refused.
+/// Converts a message from the network for the library. Checks for everything that would make the library panic and that does not depend on
+/// its state. `None` if it is refused.
 pub(crate) fn from_wire(wire: Message) -> Option<eraftpb::Message> {
     let kind = match wire.kind {
         Kind::Append => MessageType::MsgAppend,
@@ -82,11 +82,11 @@ pub(crate) fn from_wire(wire: Message) -> Option<eraftpb::Message> {
         wire.commit_term,
         wire.hint,
     ];
-    // A term of 0 marks the library's local messages, which nobody may send.
+    // A term of 0 marks the library's local messages, which no node may send.
     if wire.term == 0 || numbers.iter().any(|number| *number >= MAX_NUMBER) {
         return None;
     }
-    // Only the beginning of all logs has term 0. The library takes an index behind its log for one of term 0.
+    // Only the beginning of all logs has term 0. The library mistakes an index beyond its log for one of term 0.
     if wire.kind == Kind::Append && (wire.index == 0) != (wire.log_term == 0) {
         return None;
     }

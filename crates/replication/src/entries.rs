@@ -85,7 +85,7 @@ impl Entries {
         self.base
     }
 
-    /// The error of a read that the library asked for.
+    /// Takes the error of a read that the library asked for.
     pub(crate) fn take_read_error(&self) -> Option<StorageError> {
         self.read_error.take()
     }
@@ -111,7 +111,7 @@ impl Entries {
         self.cache.get(usize::try_from(at).ok()?)
     }
 
-    /// Takes an entry that will be written; it may replace the end of the log.
+    /// Takes in an entry that will be written; it may replace the end of the log.
     pub(crate) fn append(&mut self, id: EntryId, tag: u8, payload: Bytes) {
         while self.last >= id.index {
             if let Some(gone) = self.cache.pop_back() {
@@ -184,7 +184,7 @@ impl Entries {
         self.base = id;
     }
 
-    /// Forgets all entries: a snapshot took their place.
+    /// Forgets all entries: a snapshot replaced them.
     pub(crate) fn reset(&mut self, id: EntryId) {
         self.cache.clear();
         self.cached_bytes = 0;
@@ -192,7 +192,7 @@ impl Entries {
         self.base = id;
         self.last = id.index;
         self.persisted = id.index;
-        // Matters when it happens at the start: the library does not accept a commit index behind the log.
+        // Matters if this happens at startup: the library does not accept a commit index beyond the log.
         self.initial.hard_state.commit = id.index;
     }
 
@@ -248,7 +248,7 @@ impl Entries {
     }
 }
 
-/// The library's entry as it is in our log and on the wire: tag and payload.
+/// The library's entry in the form used in our log and on the wire: tag and payload.
 pub(crate) fn stored(entry: &eraftpb::Entry) -> (u8, Bytes) {
     if entry.get_entry_type() == eraftpb::EntryType::EntryConfChangeV2
         && let Some(change) = Planned::of_library(&entry.data)
@@ -273,7 +273,7 @@ pub(crate) fn is_entry(tag: u8, payload: &Bytes) -> bool {
     }
 }
 
-/// An entry of ours as the library has it.
+/// Our entry in the library's form.
 pub(crate) fn raft_entry(index: u64, term: u64, tag: u8, payload: Bytes) -> eraftpb::Entry {
     let mut entry = eraftpb::Entry {
         index,
@@ -308,7 +308,7 @@ impl raft::Storage for Entries {
         }
         let max = max_size.into().and_then(|max| usize::try_from(max).ok());
         if !context.can_async() {
-            // Learning what is committed: stubs. The bound keeps a long replay from being listed at once.
+            // The library asks what is committed: stubs. The limit keeps a long replay from being listed at once.
             const STUBS: u64 = 4096;
             let end = if max.is_some() {
                 high.min(low + STUBS)
@@ -328,7 +328,7 @@ impl raft::Storage for Entries {
                 .collect()),
             Err(error) => {
                 self.read_error.set(Some(error));
-                // The only refusal that the library takes calmly here: it tries again later.
+                // The only refusal that the library handles gracefully here: it tries again later.
                 Err(raft::Error::Store(
                     RaftStorageError::LogTemporarilyUnavailable,
                 ))

@@ -3,7 +3,7 @@
 use skep_storage::StorageError;
 use skep_storage::log::EntryId;
 
-/// What to do about a member that has lost data.
+/// Advice for a member that has lost data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
     /// It is the only copy.
@@ -36,8 +36,7 @@ impl std::fmt::Display for Remedy {
     }
 }
 
-/// Why a group cannot start or cannot go on. The partition must stop; what is committed stays safe on the other members
-/// and on disk.
+/// Why a group cannot start or continue. The partition must stop; committed data stays safe on the other members and on disk.
 #[derive(Debug, thiserror::Error)]
 pub enum GroupError {
     #[error("the settings of replication group {group} are wrong: {reason}")]
@@ -135,10 +134,10 @@ pub enum ChangeError {
     /// Ask the leader.
     #[error("this node does not lead the group; the leader is {leader:?}")]
     NotLeader { leader: Option<u64> },
-    /// An earlier change has not taken effect, or leadership is on its way to another member.
+    /// An earlier change has not taken effect, or leadership is being transferred to another member.
     #[error("another change of the group is under way")]
     Busy,
-    /// The members would not be a group any more, or are not as the change supposes.
+    /// The result would not be a valid group, or the members differ from what the change presupposes.
     #[error("{0}")]
     Impossible(&'static str),
 }

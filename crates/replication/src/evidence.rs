@@ -1,5 +1,5 @@
-//! What durable data beside the log proves about it. A torn write at the end of a log looks the same as a lost end; what was built
-//! from committed entries tells the two apart.
+//! Evidence about the log from durable data beside it. A torn write at the end of a log looks the same as a lost end; data built from
+//! committed entries tells the two apart.
 
 use skep_storage::log::{EntryId, Recovered};
 
@@ -8,14 +8,14 @@ use crate::error::{GroupError, Remedy};
 /// Durable facts about a member's log that are stored outside of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LogEvidence {
-    /// The last entry that a store filled from the log holds. Only committed entries that are durable here may get there.
+    /// The last entry in a store that is filled from the log. Only committed entries that are durable here may get there.
     pub exported: u64,
     /// The checkpoint of a snapshot that is being installed. The log may not have been replaced yet.
     pub installing: Option<EntryId>,
 }
 
 impl LogEvidence {
-    /// Refuses a log that lacks entries which were durable, or those behind the checkpoint.
+    /// Refuses a log that lacks entries which were durable, or those after the checkpoint.
     pub(crate) fn check(
         &self,
         group: u32,

@@ -25,7 +25,7 @@ use crate::state::HardState;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Leadership {
     pub(crate) term: u64,
-    /// The index of the entry that opens the term. Everything from here on was proposed by us.
+    /// The index of the entry that opens the term. Every entry from here on was proposed by this node.
     pub(crate) first: u64,
     /// True once all earlier entries were handed out and the owner knows that it leads.
     pub(crate) announced: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Waiting {
     pub(crate) write: bool,
     /// The tick of this member at which it was handed out.
     pub(crate) since: u64,
-    /// Messages that may leave only when everything up to here is durable.
+    /// Messages that may be sent only when everything up to here is durable.
     pub(crate) messages: Vec<eraftpb::Message>,
 }
 
@@ -47,7 +47,7 @@ pub struct Group {
     pub(crate) config: GroupConfig,
     pub(crate) raft: RawNode<Entries>,
     pub(crate) random: u64,
-    /// The present election time-out in ticks, and for which term and role it was drawn.
+    /// The current election timeout in ticks, and the term and role for which it was drawn.
     pub(crate) timeout: usize,
     pub(crate) drawn_for: (u64, StateRole),
     pub(crate) role: Role,
@@ -62,7 +62,7 @@ pub struct Group {
     pub(crate) snapshot_floor: u64,
     pub(crate) written_state: HardState,
     pub(crate) waiting: VecDeque<Waiting>,
-    /// Own proposals that are not committed: index and size.
+    /// Own proposals that are not committed yet: index and size.
     pub(crate) uncommitted: VecDeque<(u64, usize)>,
     pub(crate) uncommitted_bytes: usize,
     pub(crate) outgoing: BTreeMap<u64, Outgoing>,
@@ -71,11 +71,11 @@ pub struct Group {
     /// Snapshot transfers begun so far.
     pub(crate) transfers: u64,
     pub(crate) snapshot_receiver: SnapshotReceiver,
-    /// The members that came with a snapshot which the library takes.
+    /// The members that came with a snapshot which the library is taking.
     pub(crate) snapshot_members: Option<Members>,
-    /// An own change of the members, with its entry, that is not committed.
+    /// An own change of the members that is not committed yet, with its entry.
     pub(crate) changing: Option<(u64, Planned)>,
-    /// As leader: when each member answered last.
+    /// As leader: when each member last answered.
     pub(crate) check_quorum: CheckQuorum,
     pub(crate) members_on_disk: OnDisk,
     /// An append that waits until the snapshot before it is installed.
@@ -91,8 +91,8 @@ pub struct Group {
     pub(crate) failed: Option<GroupError>,
 }
 
-/// The point from which the log is read. After a snapshot the log may end before the state, or a crash may have come before
-/// its first entry: the log then continues where it ends, and entries that the state already has are not handed out again.
+/// The point from which the log is read. After a snapshot the log may end before the state, or a crash may have happened before its first
+/// entry: the log then continues where it ends, and entries that the state already has are not handed out again.
 fn log_goes_on_at(log: &Recovered, checkpoint: EntryId, single: bool) -> EntryId {
     let is_on_its_way = !single && (1..checkpoint.index).contains(&log.last.index);
     if !is_on_its_way {
@@ -160,7 +160,7 @@ impl Group {
         );
         let mut first_append = None;
         if entries.term_of(checkpoint.index) != Some(checkpoint.term) {
-            // A snapshot was installed, and the crash came before the log followed it. A single member gets none.
+            // A snapshot was installed, and the crash came before the log caught up. A single member never gets one.
             if single || evidence.installing != Some(checkpoint) {
                 return Err(GroupError::LogContradictsCheckpoint {
                     group,
@@ -281,14 +281,14 @@ impl Group {
         &self.config
     }
 
-    /// Payload bytes that were proposed and are not committed.
+    /// Payload bytes that were proposed and are not committed yet.
     pub fn uncommitted_bytes(&self) -> usize {
         self.uncommitted_bytes
     }
 
-    /// Appends an entry, as leader. It is durable and effective when [`Event::Committed`] reaches its index; if the role
-    /// changes first, it may or may not be. An entry without content changes nothing: once it is committed, this member was the
-    /// leader when it was proposed.
+    /// Appends an entry, as leader. It is durable and effective when [`Event::Committed`] reaches its index; if the role changes first, it
+    /// may or may not be. An entry without content changes nothing: once it is committed, it proves that this member was the leader when it
+    /// was proposed.
     pub fn propose(&mut self, payload: Bytes) -> Result<EntryId, ProposeError> {
         let not_leader = |this: &Self| ProposeError::NotLeader {
             leader: this.leader().filter(|leader| *leader != this.config.node),
@@ -336,12 +336,12 @@ impl Group {
         Ok(EntryId { index, term })
     }
 
-    /// One tick. It has no effect while the member [hibernates](Group::hibernates).
+    /// Advances time by one tick. Has no effect while the member [hibernates](Group::hibernates).
     pub fn tick(&mut self) {
         if self.hibernates() {
             return;
         }
-        // Who has not applied all that is committed may not know the members: it must not stand for election.
+        // A member that has not applied everything committed may not know the members: it must not stand for election.
         let behind = self.raft.raft.raft_log.committed > self.delivered;
         let follows = self.raft.raft.state != StateRole::Leader;
         if self.restoring.is_none() && !(behind && follows) {
@@ -378,9 +378,9 @@ impl Group {
         self.draw_timeout();
     }
 
-    /// Hands leadership over to another voter, once that has all entries. Proposals are refused meanwhile; if the other
-    /// does not take over within an election timeout, this node continues to lead. Only a leader can do this; false if this
-    /// node does not lead, or the other has no vote.
+    /// Hands leadership over to another voter, once it has all entries. Proposals are refused meanwhile; if the other voter does not take
+    /// over within an election timeout, this node continues to lead. Only a leader can do this; returns false if this node does not lead,
+    /// or the other has no vote.
     pub fn transfer_leadership(&mut self, to: u64) -> bool {
         let possible = self.raft.raft.state == StateRole::Leader
             && self.members().voters.contains(&to)
@@ -392,7 +392,7 @@ impl Group {
         possible
     }
 
-    /// The other voter that has most of the log, of those that are heard from. Only a leader knows.
+    /// The other voter with most of the log, among those that are heard from. Only a leader knows.
     pub fn successor(&self) -> Option<u64> {
         let library = &self.raft.raft;
         let others = library.prs().iter().filter(|(id, progress)| {
@@ -424,13 +424,13 @@ impl Group {
             })
     }
 
-    /// Entries up to and including `index` are in a checkpoint and may be forgotten. Returns what to give to the log's
-    /// writer to compact, or `None` if there is nothing to do. Only entries that were handed out can be compacted.
+    /// Entries up to and including `index` are in a checkpoint and may be discarded. Returns the entry for the log writer to compact up to,
+    /// or `None` if there is nothing to do. Only entries that were handed out can be compacted.
     pub fn compact(&mut self, index: u64) -> Option<EntryId> {
         let store = self.raft.store();
         let mut index = index.min(self.delivered);
         if store.members.index > self.members_on_disk.durable {
-            // After a crash the members are those that are stored, and what the entries behind them change: there may be several.
+            // After a crash, the members are the stored ones plus the changes in the entries after them: there may be several.
             index = index.min(self.members_on_disk.durable);
         }
         if index <= store.base().index {

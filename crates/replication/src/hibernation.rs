@@ -50,12 +50,12 @@ impl Group {
             }
             if concerned {
                 self.wake();
-                // Those that are there answer before the next look for a majority.
+                // Members that are alive answer before the next check for a majority.
                 self.raft.ping();
             }
         } else if silent(library.leader_id) {
             self.wake();
-            // As if it had let time pass since.
+            // As if it had let time pass since then.
             self.raft.raft.election_elapsed = ticks.min(self.config.election_ticks - 1);
         }
     }
@@ -65,7 +65,7 @@ impl Group {
         self.hibernation.idle_ticks = 0;
         self.hibernation.allowed = None;
         if std::mem::take(&mut self.hibernation.hibernates) {
-            // Everybody was heard when the hibernation began. For a leader the time to look for a majority starts over.
+            // Everybody was heard when the hibernation began. For a leader, the time until the next check for a majority starts over.
             self.raft.raft.election_elapsed = 0;
         }
     }
@@ -75,7 +75,7 @@ impl Group {
         let current = message.term == self.raft.raft.term;
         match message.kind {
             Kind::Hibernate => return false,
-            // What ends the heartbeats before.
+            // Heartbeats of the current term are not work. They only revoke the permission to hibernate.
             Kind::Heartbeat | Kind::HeartbeatResponse
                 if current && !self.hibernation.hibernates =>
             {
@@ -132,7 +132,7 @@ impl Group {
         self.raft.raft.election_elapsed = 0;
     }
 
-    /// As leader: there are other members, and all of them are heard and have the whole log.
+    /// As leader: whether there are other members, and all of them are heard and have the whole log.
     fn others_have_everything(&self) -> bool {
         let (own, last) = (self.config.node, self.last_index());
         let announced = self.leadership.is_some_and(|it| it.announced);
@@ -142,7 +142,7 @@ impl Group {
             && others().all(|(_, progress)| progress.recent_active && progress.matched == last)
     }
 
-    /// All of the log is durable, committed and handed out, and nothing is under way.
+    /// Whether the whole log is durable, committed and handed out, and nothing is in progress.
     fn has_nothing_to_do(&self) -> bool {
         let (library, last) = (&self.raft.raft, self.last_index());
         let log = &library.raft_log;

@@ -1,9 +1,8 @@
 //! Replication of one partition: a Raft group without IO, threads or clocks.
 //!
-//! The partition's thread owns a [`Group`] and drives it only by calls: propose, receive a message, tick, "append number n
-//! is on disk". [`Group::poll`] then says what to do: frames to append, messages to send, entries to apply, a change of
-//! role. Because nothing else happens inside, a whole cluster runs in one thread of a test, on a simulated clock, network
-//! and disk.
+//! The partition's thread owns a [`Group`] and drives it only by calls: propose, receive a message, tick, "append number n is on disk".
+//! [`Group::poll`] then says what to do: frames to append, messages to send, entries to apply, a change of role. Because nothing else
+//! happens inside, a whole cluster runs in one thread of a test, on a simulated clock, network and disk.
 //!
 //! The consensus algorithm is the crate `raft`, which is an implementation detail: types, wire and disk encodings are our
 //! own, so the crate can be replaced without touching a format or a caller.

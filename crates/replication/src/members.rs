@@ -1,10 +1,10 @@
-//! Who belongs to a group, and changes of it: one member at a time.
+//! The members of a group, and changes of them: one member at a time.
 //!
 //! A change is an entry of the log and takes effect when it is applied. The library refuses the next one until then, so that any two
 //! majorities of successive memberships share a member; that is why no joint membership is needed.
 //!
-//! Whoever leads the group carries out what somebody else has planned, and may know an old plan only. So plans have numbers that grow,
-//! and once a change for one has taken effect, none for an older one is made any more.
+//! The group's leader carries out plans made elsewhere, and may only know an old plan. So plans have growing numbers, and once a change for
+//! one plan has taken effect, no change for an older plan is made any more.
 //!
 //! ```text
 //! change:  version u8 = 1 | kind u8 (1 learner, 2 voter, 3 none, 4 confirmed) | member | plan
@@ -25,30 +25,30 @@ const MAX_MEMBERS: u64 = 64;
 /// The members of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Members {
-    /// The entry that made it so; 0 for the members with which the group began.
+    /// The entry that set these members; 0 for the members with which the group began.
     pub index: u64,
-    /// The newest plan for which there was a change. None is made for an older one.
+    /// The newest plan for which there was a change. No change is made for an older one.
     pub plan: u64,
     /// The newest plan whose members are [confirmed](Change::Confirm).
     pub confirmed: u64,
-    /// They elect the leader and decide what is committed. Ascending.
+    /// Voters elect the leader and decide what is committed. Ascending.
     pub voters: Vec<u64>,
-    /// They get all entries and decide nothing. Ascending.
+    /// Learners get all entries and decide nothing. Ascending.
     pub learners: Vec<u64>,
 }
 
 /// A change of the members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// A new member begins to get entries.
+    /// A new member starts to receive entries.
     AddLearner(u64),
     /// A learner gets its vote.
     Promote(u64),
-    /// The member leaves the group. The group does not tell it.
+    /// The member leaves the group. The group does not notify it.
     Remove(u64),
-    /// No member comes or goes: the leader confirms, under its own name, that the members are as planned. This makes even a
-    /// group of one store the previous change. Only then may a removed member go, because until then a leader that crashes
-    /// may forget the change and need it.
+    /// No member is added or removed: the leader confirms, under its own name, that the members are as planned. This makes even a group of
+    /// one store the previous change. Only then may a removed member disappear, because until then a leader that crashes may forget the
+    /// change and need it.
     Confirm(u64),
 }
 
@@ -72,7 +72,7 @@ impl Members {
         }
     }
 
-    /// True for a member in any role.
+    /// Whether this is a member in any role.
     pub fn contains(&self, member: u64) -> bool {
         self.voters.contains(&member) || self.learners.contains(&member)
     }
@@ -84,7 +84,7 @@ impl Members {
         state
     }
 
-    /// These, after the entry of this index.
+    /// The members after the entry of this index.
     pub(crate) fn after(&self, index: u64, planned: Planned, mut state: ConfState) -> Self {
         let plan = self.plan.max(planned.plan);
         let confirmed = match planned.change {
@@ -103,7 +103,7 @@ impl Members {
         }
     }
 
-    /// Its bytes, for the stored state and for members that are to join.
+    /// Encodes the members, for the stored state and for members that are to join.
     pub fn encode_into(&self, out: &mut Vec<u8>) {
         put_number(out, self.index);
         put_number(out, self.plan);
@@ -116,10 +116,10 @@ impl Members {
         }
     }
 
-    /// Reads what [`Members::encode_into`] wrote.
+    /// Decodes the output of [`Members::encode_into`].
     ///
     /// # Errors
-    /// The bytes are something else.
+    /// The bytes are not members.
     pub fn decode(bytes: Bytes) -> Result<Self, MessageError> {
         let mut cursor = Cursor(bytes);
         let (index, plan) = (cursor.number()?, cursor.number()?);
@@ -168,7 +168,7 @@ impl Change {
 }
 
 impl Planned {
-    /// The payload of its entry, in the log and between members.
+    /// Encodes the payload of its entry, in the log and between members.
     pub(crate) fn encode(self) -> Bytes {
         let mut out = vec![VERSION, self.change.kind()];
         put_number(&mut out, self.change.member());
@@ -195,7 +195,7 @@ impl Planned {
         let mut single = ConfChangeSingle::default();
         single.set_change_type(match self.change {
             Change::AddLearner(_) => ConfChangeType::AddLearnerNode,
-            // A leader has a vote: that it gets one changes nothing.
+            // A leader has a vote: giving it one changes nothing.
             Change::Promote(_) | Change::Confirm(_) => ConfChangeType::AddNode,
             Change::Remove(_) => ConfChangeType::RemoveNode,
         });
@@ -206,7 +206,7 @@ impl Planned {
         change
     }
 
-    /// As the library has it in its entries.
+    /// Encodes the change the way the library stores it in its entries.
     pub(crate) fn library_bytes(self) -> Bytes {
         self.to_library()
             .write_to_bytes()
@@ -267,7 +267,7 @@ mod tests {
         ] {
             assert_eq!(Planned::decode(Bytes::from_static(bad)), None);
         }
-        // Not ascending, twice the same, number 0.
+        // Not ascending, duplicates, number 0.
         for bad in [
             &b"\0\0\0\x02\x02\x01\0"[..],
             b"\0\0\0\x02\x01\x01\0",

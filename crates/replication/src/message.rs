@@ -37,7 +37,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// For people.
+    /// The name, for people to read.
     pub fn name(self) -> &'static str {
         match self {
             Self::Append => "AppendRequest",
@@ -56,12 +56,12 @@ impl Kind {
         }
     }
 
-    /// True for a request; false for an answer to one.
+    /// Whether it is a request, as opposed to an answer.
     pub fn is_request(self) -> bool {
         self.name().ends_with("Request")
     }
 
-    /// Only a leader says this.
+    /// Whether only a leader sends this.
     pub fn is_of_leader(self) -> bool {
         matches!(
             self,
@@ -97,8 +97,8 @@ pub(crate) struct WireEntry {
     pub(crate) payload: Bytes,
 }
 
-/// A message between two members of a group. Make bytes of it with [`Message::encode`]; they may be lost, repeated,
-/// delayed or reordered without harm.
+/// A message between two members of a group. Convert it to bytes with [`Message::encode`]; these may be lost, repeated, delayed or
+/// reordered without harm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub(crate) kind: Kind,
@@ -151,23 +151,23 @@ impl Message {
         self.kind
     }
 
-    /// How many entries it carries.
+    /// The number of entries in the message.
     pub fn entries(&self) -> usize {
         self.entries.len()
     }
 
-    /// The index of the last of them.
+    /// The index of the last entry in the message.
     pub fn last_entry(&self) -> Option<u64> {
         let carries = !self.entries.is_empty();
         carries.then(|| self.index + self.entries.len() as u64)
     }
 
-    /// A follower says that it has all entries up to this one on its disk.
+    /// A follower reports that it has all entries up to this one on its disk.
     pub fn stored_up_to(&self) -> Option<u64> {
         (self.kind == Kind::AppendResponse && !self.reject).then_some(self.index)
     }
 
-    /// The group it belongs to.
+    /// The number of its group.
     pub fn group(&self) -> u32 {
         self.group
     }
@@ -182,17 +182,17 @@ impl Message {
         self.to
     }
 
-    /// True if it carries a part of a snapshot. A transport may send such messages with less haste.
+    /// Whether it carries a part of a snapshot. A transport may send such messages with lower priority.
     pub fn is_snapshot(&self) -> bool {
         self.kind == Kind::SnapshotChunk
     }
 
-    /// True if the receiver needs disk space for it.
+    /// Whether the receiver needs disk space for it.
     pub fn fills_disk(&self) -> bool {
         !self.entries.is_empty() || self.is_snapshot()
     }
 
-    /// True if both carry entries of one term's leader, and the other's come directly after these.
+    /// Whether both carry entries from the same term's leader, and the other's entries directly follow these.
     pub(crate) fn is_continued_by(&self, other: &Self) -> bool {
         let last = self.entries.last();
         self.kind == Kind::Append
@@ -208,7 +208,7 @@ impl Message {
         entries + self.payload.len()
     }
 
-    /// Its bytes.
+    /// Encodes the message.
     pub fn encode(&self) -> Bytes {
         let mut out = Vec::with_capacity(64 + self.payload_bytes() + 16 * self.entries.len());
         out.extend_from_slice(&[0; 4]);

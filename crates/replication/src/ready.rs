@@ -13,10 +13,10 @@ use crate::output::{Append, Event, Output, Role};
 use crate::state::HardState;
 
 impl Group {
-    /// Finds what there is to do. Handle the output, in any order of its three parts, before the next call of any method.
+    /// Collects pending work. Handle the output, in any order of its three parts, before the next call of any method.
     ///
     /// # Errors
-    /// The group cannot go on; stop the partition.
+    /// The group cannot continue; stop the partition.
     pub fn poll(&mut self, out: &mut Output) -> Result<(), GroupError> {
         loop {
             if let Some(error) = self.failed.take() {
@@ -75,7 +75,7 @@ impl Group {
         let state = HardState {
             term: state.term,
             vote: state.vote,
-            // Others may have committed what is not durable here yet; a crash would make that look like a loss.
+            // Others may have committed entries that are not durable here yet; a crash would make that look like a loss.
             commit: state.commit.min(self.raft.raft.raft_log.persisted),
             members: self.stored_members(),
         };
@@ -179,7 +179,7 @@ impl Group {
                 let opening = ready.entries().iter().find(|entry| entry.term == term);
                 let first = opening.map_or_else(|| self.last_index(), |entry| entry.index);
                 if first <= self.snapshot_floor {
-                    // What the state holds is committed: others have it, or a majority has lost it.
+                    // Everything in the state is committed: others have it, or a majority has lost it.
                     self.failed = Some(GroupError::LostEntries {
                         group: self.config.group,
                         expected: self.snapshot_floor,

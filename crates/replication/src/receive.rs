@@ -12,7 +12,7 @@ use crate::output::Event;
 use crate::snapshot::{Outgoing, SnapshotSource, Transfer};
 
 impl Group {
-    /// Takes a message from another member. Messages that make no sense are dropped; Raft repeats what matters.
+    /// Takes a message from another member. Invalid messages are dropped; Raft repeats what matters.
     pub fn receive(&mut self, from: u64, mut message: Message) {
         if message.group != self.config.group
             || message.to != self.config.node
@@ -41,7 +41,7 @@ impl Group {
         }
     }
 
-    /// Gives a message to the library, unless it would make it panic in its present state.
+    /// Passes a message to the library, unless it would make it panic in its current state.
     pub(crate) fn step(&mut self, message: raft::eraftpb::Message) {
         use raft::eraftpb::MessageType;
         let last = self.last_index();
@@ -58,8 +58,8 @@ impl Group {
                 }
                 return;
             }
-            // A member cannot have more of our log than we have: what it has committed is missing here. A member that has
-            // started again may hear the answer to what it had sent before it stopped.
+            // A member cannot have more of our log than we have: its committed entries are missing here. A member that has restarted may
+            // hear the answer to a message that it sent before it stopped.
             MessageType::MsgAppendResponse
                 if current && !message.reject && message.index > last =>
             {
@@ -105,9 +105,8 @@ impl Group {
         })
     }
 
-    /// Answers [`Event::ProduceSnapshot`]: the chunks of a checkpoint that holds everything up to `id`, or more. The
-    /// follower's log begins after `id`: if an exporter there needs older entries than the state does, the follower gets
-    /// those of our log too.
+    /// Answers [`Event::ProduceSnapshot`]: the chunks of a checkpoint that contains everything up to `id`, or more. The follower's log
+    /// begins after `id`: if an exporter there needs older entries than the state does, the follower gets those of our log too.
     pub fn offer_snapshot(&mut self, to: u64, id: EntryId, source: Box<dyn SnapshotSource>) {
         if !self.asked.remove(&to) {
             return;
@@ -119,7 +118,7 @@ impl Group {
         // The library asks again when it hears from the follower.
     }
 
-    /// Answers [`Event::ProduceSnapshot`] when there is none to offer now. It is asked for again later.
+    /// Answers [`Event::ProduceSnapshot`] when there is no snapshot to offer now. It is requested again later.
     pub fn refuse_snapshot(&mut self, to: u64) {
         self.drop_transfer(to);
     }
@@ -173,7 +172,7 @@ impl Group {
 
     /// Asks for snapshots that followers need, and sends what the windows allow.
     pub(crate) fn feed_snapshots(&mut self) {
-        // A follower for which there is an offer waits for that. An offer that compaction has overtaken is withdrawn.
+        // A follower with an offer waits for it. An offer that compaction has overtaken is withdrawn.
         let wanted: Vec<u64> = {
             let mut desk = self.raft.store().desk.borrow_mut();
             let wanted = std::mem::take(&mut desk.wanted).into_iter();

@@ -15,7 +15,7 @@ pub struct History<'l> {
 }
 
 impl<'l> History<'l> {
-    /// The history begins behind the entry `base`, which is in a checkpoint.
+    /// The history begins after the entry `base`, which is in a checkpoint.
     ///
     /// # Errors
     /// The log is not empty, or cannot be written.
@@ -35,7 +35,7 @@ impl<'l> History<'l> {
         Ok(History { log, last: base })
     }
 
-    /// Appends entries that follow those before.
+    /// Appends entries that follow the previous ones.
     ///
     /// # Errors
     /// One of them does not follow, or the log cannot be written.
@@ -66,7 +66,7 @@ impl<'l> History<'l> {
         }
     }
 
-    /// All that was written is committed. Returns the last entry.
+    /// Marks everything that was written as committed. Returns the last entry.
     ///
     /// # Errors
     /// The log cannot be written.
@@ -112,7 +112,7 @@ mod tests {
         let base = EntryId { index: 6, term: 2 };
         let (mut log, _) = open(&directory);
         let mut history = History::begin(&mut log, base).unwrap();
-        // The second one changed the members of the group that was backed up.
+        // The second one changed the members of the original group.
         history
             .append(vec![entry(7, 2, 0), entry(8, 3, 1)])
             .unwrap();

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use skep_storage::log::EntryId;
 
-/// What a [`SnapshotSource`] has at the moment.
+/// Current output of a [`SnapshotSource`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SnapshotPoll {
     /// The next chunk; 256 KiB is a good size.
@@ -36,14 +36,14 @@ struct Chunk {
 
 /// A snapshot on its way to a follower.
 pub(crate) struct Outgoing {
-    /// Tells this transfer from others of the same leader.
+    /// Distinguishes this transfer from others of the same leader.
     pub(crate) transfer: u64,
     pub(crate) id: EntryId,
     source: Box<dyn SnapshotSource>,
-    /// False until the library told to send it.
+    /// False until the library decides to send it.
     pub(crate) started: bool,
     window: VecDeque<Chunk>,
-    /// A chunk that was read but not sent, because it is not known yet whether it is the last.
+    /// A chunk that was read but not sent, because it is not known yet whether it is the last one.
     held: Option<Bytes>,
     next: u64,
     ended: bool,
@@ -51,7 +51,7 @@ pub(crate) struct Outgoing {
     repeats: u32,
 }
 
-/// What to do next for a transfer.
+/// Next action for a transfer.
 pub(crate) enum Transfer {
     Send {
         number: u64,
@@ -115,7 +115,7 @@ impl Outgoing {
 
     /// The follower has all chunks below `next`. True if that was all.
     pub(crate) fn acknowledged(&mut self, next: u64) -> bool {
-        // It may take long with what it has: who answers is not given up.
+        // It may take long with what it has: a follower that answers is not given up.
         self.repeats = 0;
         if self.window.front().is_some_and(|chunk| chunk.number < next) {
             self.silent_ticks = 0;
@@ -126,8 +126,8 @@ impl Outgoing {
         self.ended && self.window.is_empty()
     }
 
-    /// A tick passed. `Some` with the chunks to repeat if there was no answer for `patience` ticks, or `None` in it if
-    /// the follower is given up.
+    /// A tick has passed. `Some` with the chunks to repeat if there was no answer for `patience` ticks, or with `None` inside if the
+    /// follower is given up.
     pub(crate) fn tick(&mut self, patience: usize) -> Option<Option<Vec<(u64, Bytes, bool)>>> {
         if !self.started || self.window.is_empty() {
             return None;

@@ -1,8 +1,7 @@
 //! Receives a snapshot from the leader, part by part.
 //!
-//! A part is acknowledged once the owner has taken it; until the owner can take the next one, the leader holds it back. The
-//! library learns of the snapshot only when all parts were taken, so a snapshot without disk space can be given up until
-//! then.
+//! A part is acknowledged once the owner has taken it; until the owner can take the next one, the leader holds it back. The library learns
+//! of the snapshot only when all parts were taken, so a snapshot that finds no disk space can be given up until then.
 
 use bytes::Bytes;
 use skep_storage::log::EntryId;
@@ -30,19 +29,19 @@ struct Incoming {
     arrival: u64,
     /// The number of the part that comes next.
     next: u64,
-    /// Parts that the owner has taken.
+    /// Number of parts that the owner has taken.
     taken: u64,
     /// The members that came with the last part, once that is here.
     members: Option<Bytes>,
 }
 
-/// The snapshot that is being received, and those before it.
+/// The snapshot that is being received, and earlier ones.
 #[derive(Debug, Default)]
 pub(crate) struct SnapshotReceiver {
     incoming: Option<Incoming>,
-    /// It was given up: only its first part would make it begin again.
+    /// A transfer that was given up: only its first part would make it begin again.
     abandoned: Option<Transfer>,
-    /// Snapshots of which a first part has come so far.
+    /// Number of snapshots whose first part has arrived so far.
     arrivals: u64,
 }
 
@@ -51,11 +50,11 @@ impl SnapshotReceiver {
         self.incoming.is_some()
     }
 
-    /// A part of a snapshot is here.
+    /// A part of a snapshot has arrived.
     fn take_in(&mut self, transfer: Transfer, message: &Message) -> Answer {
         match &self.incoming {
             Some(incoming) if incoming.transfer == transfer => {}
-            // All of it is here. Whoever offers it again hears when it is installed.
+            // All of it has arrived. Whoever offers it again is notified when it is installed.
             Some(incoming) if incoming.members.is_some() => return Answer::None,
             _ if message.hint == 0 => {
                 self.arrivals += 1;
@@ -86,12 +85,12 @@ impl SnapshotReceiver {
     }
 }
 
-/// What to do about a part.
+/// How to answer a part.
 enum Answer {
     None,
-    /// The sender must begin again.
+    /// The sender must start over.
     Reject,
-    /// So many parts were taken.
+    /// This many parts were taken.
     Taken(u64),
     /// The owner gets it.
     Owner(Part),
@@ -99,7 +98,7 @@ enum Answer {
 
 impl Group {
     pub(crate) fn receive_chunk(&mut self, message: Message) {
-        // Chunks of an old leader would only hold up the new one's.
+        // Chunks of an old leader would only delay the new one's.
         let sensible = message.term >= self.raft.raft.term
             && message.term < MAX_NUMBER
             && (1..MAX_NUMBER).contains(&message.index)
@@ -129,8 +128,8 @@ impl Group {
         }
     }
 
-    /// The owner has taken the parts of a snapshot up to this one: more may come, or it is to be installed. A snapshot that does not
-    /// arrive any more is passed over.
+    /// The owner has taken the parts of a snapshot up to this one: more may come, or it is to be installed. Calls for a snapshot that is no
+    /// longer being received are ignored.
     pub fn snapshot_taken(&mut self, part: Part) {
         let incoming = self.snapshot_receiver.incoming.as_mut();
         let Some(incoming) = incoming.filter(|i| i.arrival == part.arrival) else {
@@ -149,8 +148,8 @@ impl Group {
         self.acknowledge(transfer, taken, false);
     }
 
-    /// The owner cannot take the snapshot of this part, for lack of room, and has forgotten what had arrived: the member stays what
-    /// it was. The leader offers it again by itself: at once if parts of it were taken, else now and then.
+    /// The owner cannot take the snapshot of this part, for lack of space, and has dropped what had arrived: the member stays as it was.
+    /// The leader offers it again by itself: at once if parts of it were taken, otherwise periodically.
     pub fn abandon_snapshot(&mut self, part: Part) {
         let is_this = |incoming: &mut Incoming| incoming.arrival == part.arrival;
         let Some(incoming) = self.snapshot_receiver.incoming.take_if(is_this) else {
@@ -162,11 +161,11 @@ impl Group {
         }
     }
 
-    /// Forgets a snapshot whose entries came by the log: its leader was replaced half-way, and the next leader had the entries. Nobody
+    /// Forgets a snapshot whose entries came through the log: its leader was replaced half-way, and the next leader had the entries. Nobody
     /// sends the remaining parts, and a member that waits for parts does not hibernate.
     pub(crate) fn forget_overtaken_snapshot(&mut self) {
         let delivered = self.delivered;
-        // One that has come whole ends when its last part is taken.
+        // A snapshot that has arrived completely ends when its last part is taken.
         let is_overtaken = |incoming: &mut Incoming| {
             incoming.transfer.id.index <= delivered && incoming.members.is_none()
         };
@@ -189,7 +188,7 @@ impl Group {
 
     /// All chunks were taken: let the library decide whether the snapshot is needed.
     fn restore(&mut self, transfer: Transfer, members: Bytes) {
-        // They may be newer than the snapshot: the changes between are passed over when they come.
+        // They may be newer than the snapshot: the changes in between are skipped when they arrive.
         let Ok(members) = Members::decode(members) else {
             self.events.push(Event::DiscardSnapshot);
             return;

@@ -14,7 +14,7 @@ const WITHOUT_MEMBERS: u8 = 1;
 const WITH_MEMBERS: u8 = 2;
 const SIZE: usize = 25;
 
-/// What a member must not forget.
+/// State that a member must never forget.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct HardState {
     pub(crate) term: u64,

@@ -19,7 +19,7 @@ pub struct InProcess {
 }
 
 impl InProcess {
-    /// Connects nodes; each gets an inbox with room for `queue` messages. What does not fit is dropped.
+    /// Connects nodes; each gets an inbox with room for `queue` messages. Messages that do not fit are dropped.
     pub fn connect(nodes: &[u64], queue: usize) -> (Self, BTreeMap<u64, Receiver<Bytes>>) {
         let mut senders = BTreeMap::new();
         let mut inboxes = BTreeMap::new();

@@ -6,13 +6,12 @@ use crate::error::GroupError;
 use crate::members::Members;
 use crate::state::HardState;
 
-/// Turns the log into that of another member, `own`, which is alone in its group: all of its entries count as committed.
-/// `checkpoint` is the checkpoint of the member that had the log, and `plan` the number of the plan that asks for it. Doing
-/// it again changes nothing, as long as the group was not opened in between. Only the one who knows that the other members
-/// are lost for good may do this.
+/// Turns the log into that of another member, `own`, which is alone in its group: all of its entries count as committed. `checkpoint` is
+/// the checkpoint of the member that had the log, and `plan` the number of the plan that asks for it. Repeating it changes nothing, as long
+/// as the group was not opened in between. To be used only if the other members are known to be lost for good.
 ///
 /// # Errors
-/// The log cannot be understood or written.
+/// The log cannot be decoded or written.
 pub fn force_single_voter(
     group: u32,
     (log, found): (&mut Log, &Recovered),
@@ -27,7 +26,7 @@ pub fn force_single_voter(
         None => HardState::default(),
     };
     let mut frames = Vec::new();
-    // A snapshot was installed, and the log was not told. Nobody is left who could tell it.
+    // A snapshot was installed, but the log did not follow it. No leader is left that would bring it up to date.
     let behind = found.last.index < checkpoint.index;
     if behind {
         frames.push(Frame::Base {
@@ -36,7 +35,7 @@ pub fn force_single_voter(
             reset: true,
         });
     }
-    // Changes of the members in the log are passed over: these are newer.
+    // Changes of the members in the log are skipped: these members are newer.
     let members = Members {
         index: found.last.index.max(checkpoint.index),
         plan,

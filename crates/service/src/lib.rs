@@ -1,6 +1,6 @@
 //! The interface between the gateways (REST, gRPC) and the broker: requests go in, answers and jobs come out.
 //!
-//! The gateways know this trait and nothing of partitions; the broker implements it.
+//! The gateways know this trait but not the partitions; the broker implements it.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
@@ -27,7 +27,7 @@ pub use self::ring::rings_later;
 pub use self::wakes::{Post, Sleeper, Wakes};
 pub use self::work::Work;
 
-/// Where a request spent its time behind the gateway, in nanoseconds. Zero where a stage did not happen.
+/// Where a request spent its time behind the gateway, in nanoseconds. Zero for stages that did not happen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Timings {
     /// Finding the partition.
@@ -55,15 +55,15 @@ pub struct Answer {
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What a gateway can ask of the broker.
+/// The operations that a gateway can request from the broker.
 pub trait Broker: Send + Sync + 'static {
     /// Routes the request to its partition: by key, by message hash, round-robin over healthy partitions for creations,
     /// partition 1 for deployments. Never blocks. `ActivateJobs` goes through [`Broker::activate_jobs`] instead.
     fn execute(&self, request: Request) -> Reply;
 
-    /// Activates up to `max_jobs` over all partitions. Returns as soon as there is at least one job; with none it waits up
-    /// to `wait` (long polling; zero: answers at once) and then returns an empty list. Dropping the future gives back the jobs
-    /// that are on their way; what it returned is given back by [`Broker::give_back`] if it does not reach the client.
+    /// Activates up to `max_jobs` over all partitions. Returns as soon as there is at least one job; with none it waits up to `wait` (long
+    /// polling; zero: answers at once) and then returns an empty list. Dropping the future gives back the jobs that are in transit;
+    /// returned jobs that do not reach the client are given back by [`Broker::give_back`].
     fn activate_jobs(
         &self,
         command: ActivateJobs,
@@ -71,37 +71,37 @@ pub trait Broker: Send + Sync + 'static {
         wait: Duration,
     ) -> BoxFuture<'_, Result<Vec<ActivatedJob>, Failure>>;
 
-    /// Jobs that were activated and did not reach their worker: they are offered again at once and lose no retry. One whose
-    /// deadline is another by now is with another worker and stays there.
+    /// Gives back jobs that were activated and did not reach their worker: they are offered again at once and lose no retry. A job whose
+    /// deadline has changed since is with another worker and stays there.
     fn give_back(&self, jobs: Vec<JobActivation>);
 
-    /// Opens a job stream over all partitions. `spec.max_jobs` is the credit: at most so many jobs are on their way to the
-    /// receiver and not yet taken by [`JobReceiver::poll_recv`] at any time.
-    /// What is pushed is what the caller may take at that moment.
+    /// Opens a job stream over all partitions. `spec.max_jobs` is the credit: at any time at most this many jobs are on their way to the
+    /// receiver and not yet taken by [`JobReceiver::poll_recv`].
+    /// Only jobs that the caller may take at that moment are pushed.
     fn open_job_stream(&self, spec: ActivateJobs, claims: Claims) -> Box<dyn JobReceiver>;
 
-    /// Who there is and what each may do, as this node knows it.
+    /// The users, clients and other principals with their permissions, as this node knows them.
     fn directory(&self) -> Arc<Directory>;
 
-    /// Whether every node of the cluster has a version that knows this request: others refuse it.
+    /// Whether every node of the cluster has a version that knows this request: others would refuse it.
     fn is_known_everywhere(&self, request: &Request) -> bool;
 
-    /// Wakes partitions that have got something: follows [`Broker::execute`] where [`rings_later`] was true.
+    /// Wakes partitions that have received something: must follow [`Broker::execute`] where [`rings_later`] was true.
     fn ring(&self) {}
 
     fn topology(&self) -> Topology;
 
-    /// The number of jobs that wait for a worker on the partitions that this node leads, some moments ago.
+    /// The number of jobs that wait for a worker on the partitions that this node leads, as of a few moments ago.
     fn waiting_jobs(&self) -> usize;
 
-    /// Which jobs wait, and who asks for them, as all nodes know it: at most a second old.
+    /// The waiting jobs and the workers that poll for them, as known to all nodes: at most a second old.
     fn work(&self) -> BoxFuture<'_, Arc<Work>>;
 
     /// The partitions of each node, as the JSON text of its `/actuator/partitions`: at most a second old. `None` for a node that does not
     /// answer.
     fn node_states(&self) -> BoxFuture<'_, Arc<NodeStates>>;
 
-    /// What each node has measured since a moment (epoch milliseconds), as JSON text. `None` for a node that does not answer.
+    /// Each node's measurements since a moment (epoch milliseconds), as JSON text. `None` for a node that does not answer.
     fn measured(&self, from: i64) -> BoxFuture<'_, Arc<NodeStates>>;
 }
 

@@ -12,11 +12,11 @@ use super::{Answer, Sleeper, Timings, Wakes};
 use skep_protocol::failure::Failure;
 use skep_protocol::response::Response;
 
-/// What both ends share. Like a oneshot channel, but that the sender may leave the waking to [`Wakes`].
+/// State shared by both ends. Like a oneshot channel, except that the sender may leave the waking to [`Wakes`].
 #[derive(Debug, Default)]
 struct Letter {
     state: Mutex<State>,
-    /// The command may have been carried out, whatever comes of the answer.
+    /// The command may have been carried out, whether or not there is an answer.
     begun: AtomicBool,
 }
 
@@ -60,7 +60,7 @@ impl Responder {
         }
     }
 
-    /// Hands the answer over; it comes back when the client has gone away.
+    /// Hands the answer over; returns it if the client is gone.
     pub fn send(self, answer: Answer) -> Result<(), Box<Answer>> {
         if let Some(sleeper) = self.put(answer)? {
             sleeper.wake();
@@ -68,7 +68,7 @@ impl Responder {
         Ok(())
     }
 
-    /// Like [`Responder::send`], but whoever waits is woken by `wakes`, with all others that have something new.
+    /// Like [`Responder::send`], but the waiting task is woken by `wakes`, together with all others that have something new.
     pub fn send_quietly(self, answer: Answer, wakes: &mut Wakes) -> Result<(), Box<Answer>> {
         if let Some(sleeper) = self.put(answer)? {
             wakes.add(sleeper);
@@ -77,7 +77,7 @@ impl Responder {
     }
 
     fn put(mut self, answer: Answer) -> Result<Option<Sleeper>, Box<Answer>> {
-        // Only dropping takes the letter out, and nothing else comes after that.
+        // Only dropping takes the letter out, and nothing else happens after that.
         let Some(letter) = self.0.take() else {
             return Ok(None);
         };
@@ -123,7 +123,7 @@ impl Reply {
         }))
     }
 
-    /// Takes an answer that has arrived and was not polled for. For those who must not lose it when they are dropped.
+    /// Takes an answer that has arrived but was not polled for. For callers that must not lose it when they are dropped.
     pub fn take_arrived(&mut self) -> Option<Answer> {
         match mem::replace(&mut *self.0.state(), State::Closed) {
             State::Arrived(answer, _) => Some(answer),
@@ -158,7 +158,7 @@ impl Future for Reply {
 impl Drop for Reply {
     fn drop(&mut self) {
         let left = mem::replace(&mut *self.0.state(), State::Closed);
-        // An answer may be large: it goes when nobody holds the lock.
+        // An answer may be large: it is dropped when nobody holds the lock.
         drop(left);
     }
 }

@@ -1,23 +1,22 @@
 //! Wakes partitions for many requests at once.
 //!
-//! A thread that serves connections finds the requests of many of them at a time. If it woke the partition for the first
-//! one, this request would be evaluated, written and flushed alone, on another core and at the price of a system call. So
-//! the thread wakes the partition only when all pending requests were decoded, or enough of them. A partition that is awake
-//! finds them at once.
+//! A thread that serves connections finds the requests of many of them at a time. If it woke the partition for the first one, that request
+//! would be evaluated, written and flushed alone, on another core and at the price of a system call. So the thread wakes the partition only
+//! when all pending requests were decoded, or enough of them. A partition that is awake finds them at once.
 
 use std::cell::RefCell;
 use std::task::{Context, Waker};
 
-/// Requests of a thread for which a partition is woken at the latest: it is not to wait while a long row is decoded.
+/// A partition is woken after at most this many requests of a thread: it must not wait while a long row is decoded.
 const ENOUGH: usize = 16;
 
 #[derive(Debug, Default)]
 struct Bell {
-    /// The task of this thread that rings, once those have run that were to run before it.
+    /// The task of this thread that rings, once the tasks scheduled before it have run.
     ringer: Option<Waker>,
     /// Requests since somebody was last woken for them.
     waiting: usize,
-    /// The ringer has to ring. Whoever wakes a partition in between wakes that one alone.
+    /// The ringer has to ring. A thread that wakes a partition in between wakes only that one.
     is_due: bool,
 }
 
@@ -54,7 +53,7 @@ pub fn rings_later() -> bool {
     })
 }
 
-/// To be called by the task that rings, whenever it runs: whether it has to.
+/// Called by the ringing task whenever it runs. Returns whether it has to ring.
 pub(super) fn is_due(cx: &Context<'_>) -> bool {
     BELL.with_borrow_mut(|bell| {
         match &mut bell.ringer {
@@ -66,7 +65,7 @@ pub(super) fn is_due(cx: &Context<'_>) -> bool {
     })
 }
 
-/// Nobody rings here any more.
+/// Nobody rings on this thread any more.
 pub(super) fn silence() {
     BELL.with_borrow_mut(|bell| *bell = Bell::default());
 }

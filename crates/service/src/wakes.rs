@@ -1,9 +1,8 @@
 //! Wakes many tasks of another thread at once.
 //!
-//! Waking a task of a sleeping runtime costs a system call, and a partition that has committed a batch has hundreds of
-//! answers for a few threads. So each thread that serves connections has a [`Post`], with one task that waits for it. The
-//! partition leaves a list of the tasks to wake there and rings once; the task wakes the others from within their thread,
-//! for next to nothing.
+//! Waking a task of a sleeping runtime costs a system call, and a partition that has committed a batch has hundreds of answers for a few
+//! threads. So each thread that serves connections has a [`Post`], with one task that waits for it. The partition leaves a list of the
+//! tasks to wake there and rings once; the task wakes the others from within their thread, at almost no cost.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -17,14 +16,14 @@ thread_local! {
     static HERE: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// All posts by number. Numbers are not given again: a process has a few of them.
+/// All posts by number. Numbers are not reused: a process has only a few of them.
 static POSTS: Mutex<Vec<Weak<Post>>> = Mutex::new(Vec::new());
 
 fn posts() -> MutexGuard<'static, Vec<Weak<Post>>> {
     POSTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A task that waits, and the post of its thread.
+/// A waiting task, and the post of its thread.
 #[derive(Debug)]
 pub struct Sleeper {
     waker: Waker,
@@ -40,13 +39,13 @@ impl Sleeper {
         }
     }
 
-    /// It may be another task by now.
+    /// Follows the task, which may be another one by now.
     pub fn follow(&mut self, cx: &Context<'_>) {
         self.waker.clone_from(cx.waker());
         self.post = HERE.get();
     }
 
-    /// Wakes it at once.
+    /// Wakes the task immediately.
     pub fn wake(self) {
         self.waker.wake();
     }
@@ -68,9 +67,8 @@ impl Post {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the calling thread a post and serves it for ever, and rings ([`Broker::ring`](super::Broker::ring)) for the
-    /// requests that its tasks hand to the broker. To be run beside the thread's tasks, in their runtime, which must not move
-    /// tasks to other threads.
+    /// Gives the calling thread a post and serves it forever, and rings ([`Broker::ring`](super::Broker::ring)) for the requests that its
+    /// tasks hand to the broker. To be run beside the thread's tasks, in their runtime, which must not move tasks to other threads.
     pub async fn serve(ring: impl Fn()) {
         let post = Arc::new(Post::default());
         let _here = Here::take(&post);
@@ -96,7 +94,7 @@ impl Post {
     fn leave(&self, tasks: &mut Vec<Waker>) {
         let bell = {
             let mut inside = self.inside();
-            // Who left something before has rung, and it was not heard yet.
+            // If tasks are left there already, somebody has rung, and it was not heard yet.
             let quiet = inside.tasks.is_empty();
             inside.tasks.append(tasks);
             inside.bell.take_if(|_| quiet)
@@ -107,7 +105,7 @@ impl Post {
     }
 }
 
-/// Makes a post that of this thread, as long as it lasts.
+/// Makes a post that of this thread, for as long as the value lives.
 struct Here;
 
 impl Here {
@@ -126,7 +124,7 @@ impl Drop for Here {
     }
 }
 
-/// Whom one thread has to wake, by their posts.
+/// The tasks that one thread has to wake, by their posts.
 #[derive(Debug, Default)]
 pub struct Wakes {
     /// Tasks of threads without a post.
@@ -147,13 +145,13 @@ impl Wakes {
             .push((number, found.unwrap_or_default(), vec![waker]));
     }
 
-    /// Wakes all that were added.
+    /// Wakes all tasks that were added.
     pub fn give(&mut self) {
         self.others.drain(..).for_each(Waker::wake);
         let mut gone = false;
         for (_, post, tasks) in &mut self.posts {
             if tasks.len() < 2 {
-                // The way over the post would be the longer one.
+                // The detour over the post would take longer.
                 tasks.drain(..).for_each(Waker::wake);
             } else if let Some(post) = post.upgrade() {
                 post.leave(tasks);
@@ -211,7 +209,7 @@ mod tests {
             assert_eq!(count.taken(), 1);
             assert!(serving.as_mut().poll(&mut cx).is_pending());
             assert_eq!(rung.get(), 1);
-            // Of a long row some are rung for by whoever hands them over, and the rest at the end.
+            // In a long row, some are rung for by whoever hands them over, and the rest at the end.
             let at_once = (0..40).filter(|_| !rings_later()).count();
             assert_eq!(at_once, 2);
             assert!(serving.as_mut().poll(&mut cx).is_pending());
@@ -243,7 +241,7 @@ mod tests {
             assert_eq!((bell.taken(), task.taken()), (1, 0));
             assert!(serving.as_mut().poll(&mut cx).is_pending());
             assert_eq!((bell.taken(), task.taken()), (0, 6));
-            // One alone is woken without a detour.
+            // A single one is woken without a detour.
             wakes.add(sleeper(&task));
             wakes.give();
             assert_eq!((bell.taken(), task.taken()), (0, 1));
@@ -253,7 +251,7 @@ mod tests {
             assert_eq!((bell.taken(), task.taken()), (1, 0));
             (0..2).for_each(|_| wakes.add(sleeper(&task)));
         }
-        // The thread serves no post any more: nobody is forgotten.
+        // The thread no longer serves its post: nobody is forgotten.
         wakes.give();
         assert_eq!(task.taken(), 2);
         wakes.add(sleeper(&task));

@@ -1,4 +1,4 @@
-//! What nodes tell each other about jobs: which wait, which are with workers, and which workers ask for them.
+//! Information about jobs that nodes exchange: which wait, which are with workers, and which workers poll for them.
 //!
 //! Nodes send it as JSON. Everything in it is bounded: a node that knows more leaves it out, and says so.
 
@@ -7,21 +7,21 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use skep_protocol::{Key, TenantId};
 
-/// What all nodes know at any one of them.
+/// The combined knowledge of all nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
     pub nodes: Vec<NodeWork>,
-    /// A node did not answer, a partition has no leader, or a node knows more than it tells.
+    /// A node did not answer, a partition has no leader, or a node knows more than it reports.
     pub is_incomplete: bool,
 }
 
-/// What one node knows.
+/// One node's knowledge.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeWork {
-    /// Since when it has noted workers, epoch milliseconds.
+    /// Since when it has recorded workers, epoch milliseconds.
     pub since: i64,
     pub askers: Vec<Asker>,
-    /// Of the partitions that it leads.
+    /// The jobs of the partitions that it leads.
     pub partitions: Vec<PartitionWork>,
     pub is_incomplete: bool,
 }
@@ -34,9 +34,9 @@ pub struct Asker {
     /// The node that its client is connected to: its number, or `gateway 0` and so on.
     pub node: Arc<str>,
     pub way: Way,
-    /// Whose jobs it takes; `None`: those of all tenants.
+    /// The tenants whose jobs it takes; `None`: those of all tenants.
     pub tenants: Option<Vec<TenantId>>,
-    /// When it asked last, epoch milliseconds. An open stream asks all the time.
+    /// When it last asked, epoch milliseconds. An open stream asks all the time.
     pub seen: i64,
 }
 

@@ -1,7 +1,7 @@
 //! The narrow view of a file system through which the log reads and writes.
 //!
-//! Production uses [`RealDisk`]. [`MemoryDisk`] is a disk in memory with the failures of real ones: it forgets or tears
-//! what was not flushed, runs out of space and fails to flush.
+//! Production uses [`RealDisk`]. [`MemoryDisk`] is a disk in memory with the failures of real ones: it loses or tears unflushed data, runs
+//! out of space and fails to flush.
 
 mod memory;
 
@@ -40,7 +40,7 @@ pub trait DiskFile: Send + Sync {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes all bytes, or fails having written any part of them.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
-    /// Reserves room for the range and extends the file over it (reads as zeros).
+    /// Reserves space for the range and extends the file over it (reads as zeros).
     fn allocate(&self, offset: u64, length: u64) -> io::Result<()>;
     /// Cuts or extends the file.
     fn set_len(&self, length: u64) -> io::Result<()>;
@@ -48,8 +48,8 @@ pub trait DiskFile: Send + Sync {
     fn sync_data(&self) -> io::Result<()>;
 }
 
-/// Creates a directory and the parents that it lacks, so that they survive power loss: a file that was flushed is of no
-/// use when the directory that names it is gone.
+/// Creates a directory and its missing parents, so that they survive power loss: a flushed file is of no use when the directory that names
+/// it is gone.
 pub fn create_dir_durably(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -144,7 +144,7 @@ impl DiskFile for RealFile {
         use rustix::fs::FallocateFlags;
         match rustix::fs::fallocate(&self.0, FallocateFlags::empty(), offset, length) {
             Ok(()) => Ok(()),
-            // Some file systems cannot reserve; extending the length is then all that can be done.
+            // Some file systems cannot reserve space; extending the length is then all that can be done.
             Err(error) if error == rustix::io::Errno::OPNOTSUPP => {
                 let end = offset.saturating_add(length);
                 if self.len()? < end {

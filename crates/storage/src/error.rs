@@ -1,9 +1,9 @@
-//! What can go wrong with data on disk, as one type.
+//! Errors of data on disk, as one type.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What can go wrong with durable data. Each message says what happened, where, and what to do.
+/// An error of durable data. Each message says what happened, where, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
     /// A checksum or a rule of the format is violated inside data that was known to be durable.
@@ -17,7 +17,7 @@ pub enum StorageError {
         offset: u64,
         reason: String,
     },
-    /// The disk has no room for the write. Nothing was appended; the log goes on once there is room.
+    /// The disk has no space for the write. Nothing was appended; the log continues once there is space.
     #[error(
         "the disk is full: {operation} {file} failed: {source}. Free some space; writing then goes on by itself"
     )]
@@ -33,16 +33,16 @@ pub enum StorageError {
         file: PathBuf,
         source: io::Error,
     },
-    /// A flush to the disk failed once, so what the disk holds is unknown until the log is opened again.
+    /// A flush to the disk failed once, so the contents of the disk are unknown until the log is opened again.
     #[error(
         "the log in {directory} stopped because an earlier write could not be made durable ({cause}). Nothing was \
          acknowledged since. Check the disk and restart the node: the log is verified when it is opened"
     )]
     Poisoned { directory: PathBuf, cause: String },
-    /// The entries asked for were removed by compaction, or replaced while they were being read.
+    /// The requested entries were removed by compaction, or replaced while they were being read.
     #[error("entry {index} is no longer in the log; it begins at {first}")]
     Compacted { index: u64, first: u64 },
-    /// The thread that writes the log panicked, which is a bug; what it had not reported is not known to be durable.
+    /// The thread that writes the log panicked, which is a bug; whatever it had not reported is not known to be durable.
     #[error(
         "the thread that writes the log panicked ({0}), which is a bug; see the log of the node"
     )]
@@ -88,7 +88,7 @@ impl StorageError {
         }
     }
 
-    /// True if waiting for disk space is the remedy.
+    /// Whether waiting for disk space is the remedy.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, Self::DiskFull { .. })
     }

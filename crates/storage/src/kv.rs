@@ -15,7 +15,7 @@ pub use fjall_kv::{FjallConfig, FjallKv, FjallReader, Staged, Staging};
 pub use memory::MemoryKv;
 pub use stream::{StreamReader, StreamWriter};
 
-/// The number of a table. Tables come into being when first written. At most [`MAX_TABLES`].
+/// The number of a table. Tables are created when first written. At most [`MAX_TABLES`].
 pub type Table = u8;
 
 /// Tables are numbered below this.
@@ -65,7 +65,7 @@ impl<'a> KvBatch<'a> {
         self.meta = Some(meta.into());
     }
 
-    /// Puts and deletes so far.
+    /// Number of puts and deletes so far.
     pub fn len(&self) -> usize {
         self.changes.len()
     }
@@ -92,14 +92,14 @@ pub trait KvStore: Send {
     /// The meta value of the last commit that set one.
     fn meta(&self) -> Result<Option<Vec<u8>>, StorageError>;
 
-    /// Applies the batch atomically. When this returns `Ok`, it survives power loss.
+    /// Applies the batch atomically. Once this returns `Ok`, it survives power loss.
     fn commit(&mut self, batch: KvBatch<'_>) -> Result<(), StorageError>;
 
     /// A consistent view of everything as it is now, for another thread (snapshots).
     fn view(&self) -> Result<Box<dyn KvView>, StorageError>;
 
-    /// Replaces the whole content by a stream of rows as [`KvView::rows`] gives them, and the meta value. Atomic: after a
-    /// crash the old content, or (after it was begun anew) the new one, is there, never a mixture.
+    /// Replaces the whole content by a stream of rows as [`KvView::rows`] gives them, and the meta value. Atomic: after a crash, either the
+    /// old or (after a restart) the new content is there, never a mixture.
     fn install(&mut self, rows: TableRows<'_>, meta: Option<Vec<u8>>) -> Result<(), StorageError>;
 }
 
@@ -114,7 +114,7 @@ pub trait KvView: Send {
     fn meta(&self) -> Option<&[u8]>;
 }
 
-/// Refuses rows that do not come in ascending order, which the contract of [`KvStore::install`] demands.
+/// Refuses rows that are not in ascending order, as the contract of [`KvStore::install`] requires.
 pub(crate) struct Ascending(Option<(Table, Vec<u8>)>);
 
 impl Ascending {

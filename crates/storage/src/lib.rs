@@ -1,6 +1,6 @@
 //! Storage of one partition: an append-only log, a key-value store for checkpoints, and a watch on disk space.
 //!
-//! This crate moves bytes and knows nothing of what they mean. Four rooms:
+//! This crate moves bytes and does not know what they mean. Four modules:
 //!
 //! - [`log`]: a segmented, checksummed log of frames with a writer thread (group commit) and readers for other threads.
 //! - [`kv`]: a small key-value interface with one implementation on disk (fjall) and one in memory.

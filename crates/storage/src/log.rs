@@ -1,9 +1,8 @@
 //! The segmented log of one partition.
 //!
-//! Frames are only ever appended. All frames of one append go out in one write, followed by one `fdatasync`; an entry
-//! whose index is not greater than the last one replaces the log from there on (Raft's truncation). Each frame says up to
-//! which position the log was durable when it was written, which is how recovery tells a torn tail (cut it) from
-//! corruption (refuse to start).
+//! Frames are only ever appended. All frames of one append go out in one write, followed by one `fdatasync`; an entry whose index is not
+//! greater than the last one replaces the log from there on (Raft's truncation). Each frame records up to which position the log was
+//! durable when it was written, which is how recovery tells a torn tail (cut it) from corruption (refuse to start).
 
 mod ahead;
 mod append;
@@ -40,14 +39,13 @@ pub struct LogConfig {
     /// A segment is closed before it would grow past this many bytes (a larger single append still goes into one).
     /// Default 128 MiB, at most 1 GiB.
     pub segment_bytes: u64,
-    /// A file that was not written ahead grows by this much at a time, with zeroes, so that appends seldom change metadata.
-    /// Default 1 MiB.
+    /// A file that was not written ahead grows by this much at a time, with zeros, so that appends seldom change metadata. Default 1 MiB.
     pub grow_bytes: u64,
-    /// Compacted segment files that are kept to be written again, because overwriting is the cheapest way to append.
-    /// Default 2: as many as a checkpoint frees under load.
+    /// Number of compacted segment files kept for reuse, because overwriting is the cheapest way to append. Default 2: as many as a
+    /// checkpoint frees under load.
     pub spare_segments: usize,
-    /// In appends of so many bytes and more, payloads of 4 KiB and more are compressed with LZ4 where that saves an eighth:
-    /// what is large waits for the disk's bandwidth, what is small would only wait for the compression. Default 512 KiB.
+    /// In appends of at least this many bytes, payloads of 4 KiB and more are compressed with LZ4 where that saves an eighth: large appends
+    /// wait for the disk's bandwidth, small ones would only wait for the compression. Default 512 KiB.
     pub compress_from: u64,
     /// A fixed salt for checksums, for golden files; `None` (default) takes a random one per segment.
     pub salt: Option<u64>,
@@ -65,10 +63,10 @@ impl Default for LogConfig {
     }
 }
 
-/// What was found when a log was opened.
+/// Findings from opening a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovered {
-    /// Entries up to this one live in a checkpoint only.
+    /// Entries up to this one exist only in a checkpoint.
     pub base: EntryId,
     /// The last entry (the base if there is none).
     pub last: EntryId,
@@ -87,9 +85,9 @@ pub struct Log {
     config: LogConfig,
     /// Oldest first; the last one is being written.
     segments: VecDeque<Arc<Segment>>,
-    /// Where the next frame goes in the last segment.
+    /// Offset of the next frame in the last segment.
     end: u64,
-    /// Bytes of the last segment's file that are there to be overwritten.
+    /// Bytes of the last segment's file that can be overwritten.
     allocated: u64,
     durable: Position,
     index: Arc<RwLock<Index>>,

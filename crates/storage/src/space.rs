@@ -1,18 +1,18 @@
 //! Free disk space and the watermarks that keep a full disk from stopping work half-way.
 //!
-//! Names and defaults follow `camunda.data.disk.free-space.*`: below `processing` new work is refused, below
-//! `replication` followers stop appending too. A level is left only when there is a tenth more room than it asks for, so
-//! that a disk at its limit does not switch back and forth.
+//! Names and defaults follow `camunda.data.disk.free-space.*`: below `processing` new work is refused, below `replication` followers stop
+//! appending too. A level is left only when there is a tenth more space than it asks for, so that a disk at its limit does not switch back
+//! and forth.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How much may be done with the room that is left.
+/// How much may be done with the remaining space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SpaceLevel {
-    /// Enough room for everything.
+    /// Enough space for everything.
     Ok,
-    /// Below the processing watermark: refuse new work, let completions, reads and replication go on.
+    /// Below the processing watermark: refuse new work, allow completions, reads and replication.
     NoProcessing,
     /// Below the replication watermark: append nothing that can be refused.
     NoReplication,
@@ -69,7 +69,7 @@ pub struct SpaceMonitor {
 }
 
 impl SpaceMonitor {
-    /// Starts at [`SpaceLevel::Ok`]; the first check tells the truth.
+    /// Starts at [`SpaceLevel::Ok`]; the first check finds the actual level.
     pub fn new(probe: Box<dyn SpaceProbe>, watermarks: Watermarks) -> Self {
         Self {
             probe,

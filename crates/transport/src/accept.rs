@@ -1,4 +1,4 @@
-//! Connections of other nodes: what they send goes to the owner.
+//! Incoming connections from other nodes: their messages go to the owner.
 
 use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
@@ -30,7 +30,7 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, listener: TcpListener)
                 });
             }
             Err(error) => {
-                // Too many files, most likely: it passes.
+                // Too many open files, most likely: it is temporary.
                 tracing::warn!(code = "NODE_REFUSED", %error, "a connection of another node cannot be accepted");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
@@ -38,7 +38,7 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, listener: TcpListener)
     }
 }
 
-/// Who is no node of this cluster is named once for each reason.
+/// Logs a peer that is not a node of this cluster, once for each reason.
 fn note<O: Owner>(shared: &Shared<O>, from: SocketAddr, error: &Error) {
     let strange = error.kind() == ErrorKind::InvalidData;
     let reason = tls::reason(error).or_else(|| strange.then(|| error.to_string()));
@@ -66,7 +66,7 @@ async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Er
             reason: reason.clone(),
         };
         frame::write_first(&mut stream, &refused).await?;
-        // Here too the log says so: it may be a stolen key.
+        // Logged on this side too: it may be a stolen key.
         return Err(Error::new(ErrorKind::InvalidData, reason));
     }
     let checked = shared.meets(&greeting).and_then(|version| match class {
@@ -111,7 +111,7 @@ async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Er
     };
     if peer.ends(class, &connection) {
         shared.owner.closed(node, class, greeting.incarnation);
-        // A broker has an address when it is away too: it may come back there.
+        // A broker keeps its address while it is away: it may come back there.
         if node >= shared.first_gateway && shared.owner.moves(node) {
             peer.has_left(&greeting.address);
         }
@@ -119,13 +119,13 @@ async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Er
     read
 }
 
-/// Until the connection ends.
+/// Receives messages until the connection ends.
 async fn receive_all<O: Owner>(
     shared: &Shared<O>,
     stream: Stream,
     (node, class, version): (u32, Class, u32),
 ) -> Result<(), Error> {
-    // Many small messages come in one read.
+    // Many small messages arrive in one read.
     let mut stream = tokio::io::BufReader::with_capacity(64 << 10, stream);
     while let Some(message) = frame::read(&mut stream, MAX_FRAME).await? {
         shared.owner.received(node, class, version, message);

@@ -1,4 +1,4 @@
-//! Finding the other nodes: each contact point is asked who it is and whom it knows.
+//! Finding the other nodes: each contact point is asked who it is and which nodes it knows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::Owner;
 use crate::link::{self, Ended};
 use crate::transport::Shared;
 
-/// Between two looks while not all nodes are found, and afterwards: addresses may move.
+/// Interval between two searches: while not all nodes are found, and afterwards, as addresses may move.
 const SEARCHING: Duration = Duration::from_millis(300);
 const FOUND: Duration = Duration::from_secs(5);
 
@@ -27,7 +27,7 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, address: String) {
                 }
             }
             Err(Ended::Refused(reason)) => {
-                // This node has itself among its contact points, which is as it should be.
+                // This node is among its own contact points, which is fine.
                 if reason == link_to_itself() {
                     return;
                 }
@@ -49,7 +49,7 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, address: String) {
     }
 }
 
-/// The reason by which a node refuses itself.
+/// The reason with which a node refuses itself.
 pub(crate) fn link_to_itself() -> &'static str {
     "this is the node itself"
 }

@@ -1,4 +1,4 @@
-//! Frames: `length u32 LE | bytes`. The first frame of a side is its greeting, behind a magic number.
+//! Frames: `length u32 LE | bytes`. The first frame from each side is its greeting, after a magic number.
 
 use std::io::{Error, ErrorKind};
 
@@ -7,11 +7,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// Begins every connection, with the version of the greeting's encoding.
+/// Starts every connection, with the version of the greeting's encoding.
 const MAGIC: &[u8; 8] = b"SKEPNET\x01";
-/// Bytes of a greeting.
+/// Maximum bytes of a greeting.
 const MAX_GREETING: u32 = 64 << 10;
-/// Bytes of one message: more than the largest entry of a log.
+/// Maximum bytes of one message: more than the largest entry of a log.
 pub(crate) const MAX_FRAME: u32 = 257 << 20;
 
 pub(crate) async fn write_first<W: AsyncWrite + Unpin>(
@@ -47,7 +47,7 @@ pub(crate) async fn read_first<T: DeserializeOwned>(
     })
 }
 
-/// The next frame; `None` at the end.
+/// Reads the next frame; `None` at the end.
 pub(crate) async fn read(
     from: &mut (impl AsyncRead + Unpin),
     limit: u32,
@@ -62,7 +62,7 @@ pub(crate) async fn read(
         let text = format!("a frame of {length} bytes is larger than the limit of {limit}");
         return Err(Error::new(ErrorKind::InvalidData, text));
     }
-    // It grows as bytes come: who only claims to send much takes no memory.
+    // Grows as bytes arrive: a peer that only claims to send much takes no memory.
     let mut body = BytesMut::with_capacity((length as usize).min(1 << 20));
     let mut rest = from.take(u64::from(length));
     while rest.limit() > 0 {
@@ -108,8 +108,8 @@ mod tests {
         );
     }
 
-    /// What nodes of each version have sent first, and answered. `greetings-1.txt` is of commit bc7885cd. A greeting is read before anything
-    /// is known of its version, so its encoding only ever grows, at its end.
+    /// First messages from nodes of each version, and the answers to them. `greetings-1.txt` is from commit bc7885cd. A greeting is read
+    /// before anything is known about its version, so its encoding only ever grows, at its end.
     #[tokio::test(flavor = "current_thread")]
     async fn greetings_of_each_version_are_read_and_written_without_change() {
         let files = [

@@ -1,15 +1,15 @@
-//! What two nodes tell each other before anything else.
+//! The greetings that two nodes exchange before anything else.
 
 use serde::{Deserialize, Serialize};
 
-/// The version of what follows the greeting. Versions that follow each other understand each other, so that nodes are upgraded one by
-/// one. A message, or a field of one, that changes takes the next number and keeps the encoding of the number before; see
-/// docs/how-to/upgrade.md for what each number brought.
+/// The version of the protocol after the greeting. Consecutive versions understand each other, so that nodes can be upgraded one by one.
+/// Changing a message, or one of its fields, takes the next number and keeps the encoding of the previous one; see docs/how-to/upgrade.md
+/// for what each number introduced.
 pub const PROTOCOL_VERSION: u32 = 3;
-/// The oldest version that is spoken too.
+/// The oldest version that is also supported.
 pub const OLDEST_VERSION: u32 = 1;
 
-/// How the partitions of a new cluster lie on its nodes. All nodes compute the same from it.
+/// The layout of a new cluster's partitions. All nodes compute the same placement from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     pub size: u32,
@@ -32,21 +32,21 @@ impl std::fmt::Display for Layout {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Greeting {
     pub version: u32,
-    /// Empty before the node belongs to a cluster.
+    /// Empty until the node belongs to a cluster.
     pub cluster_id: String,
-    /// All nodes have the id: whoever comes without one has lost its data.
+    /// Whether all nodes have the id: a node that comes without one has lost its data.
     pub formed: bool,
     pub node: u32,
-    /// Another one after each start.
+    /// Different after each start.
     pub incarnation: u64,
     /// `host:port` where others reach it.
     pub address: String,
     pub layout: Layout,
-    /// Nodes of the cluster that have data: who is one of them and has none has lost it.
+    /// Nodes of the cluster that have data: if one of them has none, it has lost it.
     pub members: Vec<u32>,
     /// Nodes that it knows, with their addresses.
     pub known: Vec<(u32, String)>,
-    /// The oldest version that it speaks beside its own.
+    /// The oldest version that it supports besides its own.
     pub oldest_version: u32,
 }
 
@@ -62,7 +62,7 @@ impl Greeting {
 /// The first frame of a connection.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Opening {
-    /// 0: only to say hello.
+    /// The class of the connection; 0: only to exchange greetings.
     pub(crate) class: u8,
     pub(crate) greeting: Greeting,
 }

@@ -21,21 +21,21 @@ use crate::{Class, Owner};
 /// How long the other side may take to answer the greeting.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Between attempts, at first and at most.
+/// Delay between attempts: initial and maximum.
 const BACK_OFF: Duration = Duration::from_millis(50);
 const MAX_BACK_OFF: Duration = Duration::from_secs(1);
-/// What was sent and not acknowledged for so long means that the peer is gone.
+/// A peer counts as gone if data stays unacknowledged for this long.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(5);
 /// A silent connection is probed after this time.
 const PROBE_AFTER: Duration = Duration::from_secs(2);
-/// Messages up to this size are gathered into one write.
+/// Messages up to this size are combined into one write.
 const GATHER: usize = 64 << 10;
 
-/// Why a connection did not come about or ended.
+/// Why a connection could not be made, or ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
     Io(Error),
-    /// One of the two does not want the other.
+    /// One of the two refuses the other.
     Refused(String),
 }
 
@@ -45,7 +45,7 @@ impl From<Error> for Ended {
     }
 }
 
-/// Keeps a connection to the node open and sends what its queue gets, for ever.
+/// Keeps a connection to the node open and sends what is put into its queue, forever.
 pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, node: u32, class: Class) {
     let Some(peer) = shared.peers.get(node) else {
         return;
@@ -72,7 +72,7 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, node: u32, class: Clas
             was_open = true;
         } else if std::mem::take(&mut was_open) {
             shared.owner.lost(node, class);
-            // The others end at the same time.
+            // The other classes end at the same time.
             if class == Class::Consensus && is_refused(&ended) {
                 shared.owner.gone(node);
             }
@@ -81,19 +81,19 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, node: u32, class: Clas
         if began.elapsed() > MAX_BACK_OFF {
             pause = BACK_OFF;
         }
-        // Not all at the same moment, and at once at another address.
+        // Not all at the same moment, but immediately for another address.
         let jitter = pause.mul_f64(f64::from(shared.random()) / f64::from(u32::MAX));
         let _ = timeout(pause + jitter, endpoints.changed()).await;
         pause = (pause * 2).min(MAX_BACK_OFF);
     }
 }
 
-/// Nobody listens where the node did.
+/// Whether nobody listens where the node did.
 fn is_refused(ended: &Result<(), Ended>) -> bool {
     matches!(ended, Err(Ended::Io(error)) if error.kind() == ErrorKind::ConnectionRefused)
 }
 
-/// Comes when the node is known to be at another address than this one.
+/// Completes when the node is known to be at another address than this one.
 async fn is_elsewhere(endpoints: &mut watch::Receiver<Option<Endpoint>>, address: &str) {
     let elsewhere = |endpoint: &Option<Endpoint>| {
         let endpoint = endpoint.as_ref();
@@ -149,7 +149,7 @@ async fn send_to<O: Owner>(
     }
 }
 
-/// Sends what the queue gets until the connection ends.
+/// Sends what is put into the queue until the connection ends.
 async fn send_all(
     queue: &Queue,
     mut reader: impl AsyncRead + Unpin,
@@ -160,7 +160,7 @@ async fn send_all(
     loop {
         let messages = tokio::select! {
             messages = queue.take() => messages,
-            // The other side never writes: it can only end.
+            // The other side never writes: reading can only end.
             read = reader.read(&mut nothing) => {
                 read?;
                 return Ok(());
@@ -181,7 +181,7 @@ async fn send_all(
     }
 }
 
-/// Writes what is gathered, and the message behind it if that is too large to be gathered.
+/// Writes the combined messages, and the message after them if that is too large to be combined.
 async fn write(
     writer: &mut (impl AsyncWriteExt + Unpin),
     gathered: &mut Vec<u8>,
@@ -195,7 +195,7 @@ async fn write(
     Ok(())
 }
 
-/// Connects and exchanges greetings. With the version that both speak.
+/// Connects and exchanges greetings. Returns the version that both speak, too.
 pub(crate) async fn greet<O: Owner>(
     shared: &Shared<O>,
     address: &str,
@@ -233,7 +233,7 @@ pub(crate) async fn greet<O: Owner>(
     }
 }
 
-/// A node that is cut off is noticed: by what it does not acknowledge, and by probes while nothing is sent.
+/// Makes sure that a node that is cut off is noticed: by unacknowledged data, and by probes while nothing is sent.
 pub(crate) fn settle(stream: &TcpStream) -> Result<(), Error> {
     stream.set_nodelay(true)?;
     let socket = socket2::SockRef::from(stream);
@@ -247,7 +247,7 @@ pub(crate) fn settle(stream: &TcpStream) -> Result<(), Error> {
     Ok(())
 }
 
-/// Before the next look at a contact point.
+/// Pauses before the next check of a contact point.
 pub(crate) async fn rest(time: Duration) {
     sleep(time).await;
 }

@@ -1,7 +1,7 @@
-//! Which nodes a certificate is for.
+//! The nodes that a certificate is for.
 //!
-//! A certificate that names none is good for every node. One that names some holds whoever shows it to these: the key of one node,
-//! once it is stolen, does not make its holder another one.
+//! A certificate that names no nodes is valid for every node. One that names some restricts its holder to these: the key of one node, once
+//! it is stolen, does not let its holder pose as another one.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use webpki::EndEntityCert;
 const NODE: &str = "urn:skep:node:";
 const GATEWAY: &str = "urn:skep:gateway";
 
-/// The nodes that the certificate's subject alternative names name: `urn:skep:node:0`, or `urn:skep:gateway` for all gateways.
+/// The nodes in the certificate's subject alternative names: `urn:skep:node:0`, or `urn:skep:gateway` for all gateways.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NamedNodes {
     nodes: BTreeSet<u32>,
@@ -19,7 +19,7 @@ pub(crate) struct NamedNodes {
 }
 
 impl NamedNodes {
-    /// `Err`: a name begins as ours do and is none.
+    /// Reads the names. `Err`: a name begins like ours but is not valid.
     pub(crate) fn of(certificate: &CertificateDer<'_>) -> Result<NamedNodes, String> {
         let parsed = EndEntityCert::try_from(certificate).map_err(|error| error.to_string())?;
         let mut named = NamedNodes::default();

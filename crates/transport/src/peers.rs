@@ -1,4 +1,4 @@
-//! The other nodes: where they are, and what waits for them.
+//! The other nodes: where they are, and the messages that wait for them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -11,19 +11,19 @@ use tokio::sync::{Notify, watch};
 use crate::Class;
 use crate::queue::Queue;
 
-/// Where a node is reached.
+/// The address of a node.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
     pub(crate) address: String,
-    /// It was found there by a contact point, or says itself where it is now. Otherwise it is hearsay.
+    /// Whether a contact point found it there, or the node itself reported the address. Otherwise it is hearsay.
     found: bool,
 }
 
-/// A connection of the node to this one.
+/// A connection from the node to this one.
 #[derive(Clone, Debug)]
 pub(crate) struct Incoming {
     pub(crate) incarnation: u64,
-    /// The node has opened another one.
+    /// Notified when the node has opened another one.
     pub(crate) replaced: Arc<Notify>,
 }
 
@@ -36,28 +36,28 @@ impl Incoming {
     }
 }
 
-/// Earlier processes that are remembered per node.
+/// Maximum number of earlier processes that are remembered per node.
 const MAX_EARLIER: usize = 64;
 
-/// The processes that have come with the number of a node, by their incarnation.
+/// The processes that have used the number of a node, by their incarnation.
 #[derive(Debug, Default)]
 struct Processes {
     current: Option<u64>,
-    /// Another one has come since. Oldest first.
+    /// Processes that were replaced by another one. Oldest first.
     earlier: VecDeque<u64>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) node: u32,
-    /// None while nobody has told.
+    /// `None` until an address is known.
     pub(crate) endpoint: watch::Sender<Option<Endpoint>>,
     queues: [Queue; 3],
     incoming: [Mutex<Option<Incoming>>; 3],
     processes: Mutex<Processes>,
-    /// The version in which the node was spoken with last; 0: not since the start of this process.
+    /// The version last spoken with the node; 0: not since the start of this process.
     version: AtomicU32,
-    /// What it said of itself last, for those who read logs: the same refusal is told once.
+    /// The last refusal, for the log: the same refusal is reported only once.
     refused: Mutex<Option<String>>,
 }
 
@@ -74,7 +74,7 @@ impl Peer {
         }
     }
 
-    /// The version in which the node was spoken with last. It is remembered while the node is away.
+    /// The version last spoken with the node. It is remembered while the node is away.
     pub(crate) fn version(&self) -> Option<u32> {
         Some(self.version.load(Ordering::Relaxed)).filter(|version| *version > 0)
     }
@@ -101,11 +101,11 @@ impl Peer {
         }
     }
 
-    /// Accepts this process as the node, if it may be. A process is the node as long as it is connected, and never again once another one has
+    /// Accepts this process as the node, if allowed. A process is the node as long as it is connected, and never again once another one has
     /// taken its place: two processes with copies of the same data would vote twice as one member.
     ///
     /// # Errors
-    /// Why it is not.
+    /// Why it is refused.
     pub(crate) fn admits(&self, incarnation: u64) -> Result<(), String> {
         let node = self.node;
         let mut processes = self.processes.lock();
@@ -131,19 +131,19 @@ impl Peer {
         Ok(())
     }
 
-    /// The node has connected. Returns the connection before it, if nobody has noticed yet that it is dead: a node has one for each class.
+    /// The node has connected. Returns the previous connection if nobody has noticed yet that it is dead: a node has one per class.
     pub(crate) fn connects(&self, class: Class, connection: Incoming) -> Option<Incoming> {
         let before = self.incoming(class).lock().replace(connection);
         before.inspect(|before| before.replaced.notify_one())
     }
 
-    /// The connection has ended. False if another one has taken its place before.
+    /// The connection has ended. False if another one has already taken its place.
     pub(crate) fn ends(&self, class: Class, connection: &Incoming) -> bool {
         let is_it = |it: &mut Incoming| Arc::ptr_eq(&it.replaced, &connection.replaced);
         self.incoming(class).lock().take_if(is_it).is_some()
     }
 
-    /// True if this is another reason than the last one.
+    /// True if this reason differs from the last one.
     pub(crate) fn is_news(&self, reason: Option<String>) -> bool {
         let mut refused = self.refused.lock();
         let news = *refused != reason;
@@ -155,7 +155,7 @@ impl Peer {
         self.queues.iter().any(Queue::is_open)
     }
 
-    /// What others say, and what the node says of itself. An address at which it was found is better.
+    /// An address that others report, or that the node itself reports. An address at which it was found takes precedence.
     pub(crate) fn is_said_to_be_at(&self, address: &str) {
         self.endpoint.send_if_modified(|known| {
             let first = known.is_none() && !address.is_empty();
@@ -169,7 +169,7 @@ impl Peer {
         });
     }
 
-    /// It is not there any more, and says where it is when it comes again.
+    /// The node is no longer there, and will report its address when it comes back.
     pub(crate) fn has_left(&self, address: &str) {
         self.endpoint.send_if_modified(|known| {
             let endpoint = known.take_if(|endpoint| endpoint.address == address);
@@ -177,7 +177,7 @@ impl Peer {
         });
     }
 
-    /// A contact point has led to it. Several may: what works is kept.
+    /// A contact point has led to the node. Several may: a working address is kept.
     pub(crate) fn was_found_at(&self, address: &str) {
         let works = self.is_connected();
         self.endpoint.send_if_modified(|known| {
@@ -188,14 +188,14 @@ impl Peer {
         });
     }
 
-    /// It comes at another address each time, and says that it is there now.
+    /// A node that comes back at another address each time reports that it is there now.
     pub(crate) fn has_moved_to(&self, address: &str) {
         self.endpoint
             .send_if_modified(|known| found_at(known, address));
     }
 }
 
-/// True if that is news.
+/// Sets the address at which the node was found. True if it has changed.
 fn found_at(known: &mut Option<Endpoint>, address: &str) -> bool {
     let before = known.replace(Endpoint {
         address: address.to_string(),
@@ -204,15 +204,15 @@ fn found_at(known: &mut Option<Endpoint>, address: &str) -> bool {
     before.is_none_or(|endpoint| endpoint.address != address)
 }
 
-/// Who was refused before it said who it is.
+/// Peers that were refused before they presented themselves.
 #[derive(Debug, Default)]
 pub(crate) struct Strangers(Mutex<BTreeMap<IpAddr, String>>);
 
-/// Of more the log does not tell.
+/// Maximum number of strangers in the log.
 const MAX_STRANGERS: usize = 64;
 
 impl Strangers {
-    /// True if this was not the last reason for this address.
+    /// True if this reason differs from the last one for this address.
     pub(crate) fn are_new(&self, address: IpAddr, reason: &str) -> bool {
         let mut known = self.0.lock();
         if known.len() >= MAX_STRANGERS && !known.contains_key(&address) {
@@ -222,7 +222,7 @@ impl Strangers {
     }
 }
 
-/// All nodes that there can be but this one.
+/// All possible nodes except this one.
 #[derive(Debug)]
 pub(crate) struct Peers {
     peers: BTreeMap<u32, Peer>,
@@ -246,12 +246,12 @@ impl Peers {
         self.peers.values()
     }
 
-    /// The greatest number that a node can have.
+    /// The greatest possible node number.
     pub(crate) fn most(&self) -> u32 {
         self.size.saturating_sub(1)
     }
 
-    /// Nodes with the addresses that are known.
+    /// Nodes with their known addresses.
     pub(crate) fn known(&self) -> Vec<(u32, String)> {
         let known = |peer: &Peer| {
             let endpoint = peer.endpoint.borrow();

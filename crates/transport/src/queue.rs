@@ -1,4 +1,4 @@
-//! What waits to be sent to one node in one class.
+//! The queue of messages for one node in one class.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ pub enum SendError {
 struct Waiting {
     messages: VecDeque<Bytes>,
     bytes: usize,
-    /// The version of the protocol in which the node reads; `None`: there is no connection.
+    /// The version of the protocol that the node reads; `None`: there is no connection.
     version: Option<u32>,
 }
 
@@ -41,8 +41,8 @@ impl Queue {
         }
     }
 
-    /// Never blocks. From any thread. A message that was encoded for a version is not taken once the node reads another one: it was
-    /// started anew meanwhile.
+    /// Queues a message. Never blocks; may be called from any thread. A message encoded for one version is refused once the node reads
+    /// another one: it was restarted meanwhile.
     pub(crate) fn push(&self, message: Bytes, encoded_for: Option<u32>) -> Result<(), SendError> {
         let mut waiting = self.waiting.lock();
         let version = waiting.version.ok_or(SendError::Down)?;
@@ -58,7 +58,7 @@ impl Queue {
         waiting.messages.push_back(message);
         let first = waiting.messages.len() == 1;
         drop(waiting);
-        // The writer takes all that waits: it is told of the first.
+        // The writer takes all waiting messages: it is notified of the first one.
         if first {
             self.arrived.notify_one();
         }
@@ -69,7 +69,7 @@ impl Queue {
         self.version().is_some()
     }
 
-    /// The version in which the node reads; `None` without a connection.
+    /// The version that the node reads; `None` without a connection.
     pub(crate) fn version(&self) -> Option<u32> {
         self.waiting.lock().version
     }
@@ -78,12 +78,12 @@ impl Queue {
         self.waiting.lock().version = Some(version);
     }
 
-    /// What waits is forgotten.
+    /// Drops the waiting messages.
     pub(crate) fn close(&self) {
         *self.waiting.lock() = Waiting::default();
     }
 
-    /// All that waits; waits for the first.
+    /// Takes all waiting messages; waits for the first one.
     pub(crate) async fn take(&self) -> VecDeque<Bytes> {
         loop {
             {

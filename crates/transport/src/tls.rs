@@ -1,6 +1,6 @@
 //! TLS between nodes: both sides show a certificate of the cluster's authority.
 //!
-//! Addresses in certificates are not looked at: nodes move between them, and whoever has a certificate of this authority belongs to the
+//! Addresses in certificates are not checked: nodes move between them, and whoever has a certificate of this authority belongs to the
 //! cluster. So the authority must not sign for anybody else. A certificate may name the [node](crate::named) that it is for.
 
 use std::io::Error;
@@ -21,12 +21,12 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::named::NamedNodes;
 
-/// Where the certificates are.
+/// The locations of the certificates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The certificate of this node, and those between it and the authority.
+    /// The certificate of this node, and the intermediate ones up to the authority.
     pub certificate: Certificate,
-    /// The certificate of the authority, or of several, in PEM format. `None`: what stands beside the node's own certificate is trusted,
+    /// The certificate of the authority, or of several, in PEM format. `None`: certificates stored beside the node's own one are trusted,
     /// which is enough where all nodes share one, and where a key store has its authority.
     pub authority: Option<PathBuf>,
 }
@@ -41,7 +41,7 @@ pub enum TlsError {
     OtherNode { path: String, reason: String },
 }
 
-/// Both ends of connections with TLS.
+/// Both ends of TLS connections.
 #[derive(Clone)]
 pub(crate) struct Tls {
     acceptor: TlsAcceptor,
@@ -49,7 +49,7 @@ pub(crate) struct Tls {
 }
 
 impl Tls {
-    /// `node`: who is to show the certificate.
+    /// Loads the certificates. `node`: the node that will present the certificate.
     pub(crate) fn open(files: &TlsFiles, node: u32, first_gateway: u32) -> Result<Tls, TlsError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let own = files.certificate.path();
@@ -129,7 +129,7 @@ impl Stream {
         let Some(tls) = tls else {
             return Ok(Stream::Plain(stream));
         };
-        // Nobody looks at the name.
+        // Nobody checks the name.
         let name = ServerName::try_from("skep").map_err(Error::other)?;
         let stream = tls.connector.connect(name, stream).await?;
         Ok(Stream::Tls(Box::new(stream.into())))
@@ -138,7 +138,7 @@ impl Stream {
 
 impl Stream {
     /// # Errors
-    /// The other side's certificate is for other nodes than this one, which the other side says to be.
+    /// The other side's certificate is for other nodes than the one it claims to be.
     pub(crate) fn is_from(&self, node: u32, first_gateway: u32) -> Result<(), String> {
         let Stream::Tls(stream) = self else {
             return Ok(());
@@ -152,7 +152,7 @@ impl Stream {
     }
 }
 
-/// What the two sides disagree on, if TLS is what a connection failed for.
+/// The disagreement between the two sides, if a connection failed because of TLS.
 pub(crate) fn reason(error: &Error) -> Option<String> {
     let inner = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     Some(match inner {

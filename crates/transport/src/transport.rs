@@ -1,4 +1,4 @@
-//! The door: starting, sending, stopping.
+//! The entry point: starting, sending, stopping.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,60 +15,61 @@ use crate::queue::SendError;
 use crate::tls::{Tls, TlsError, TlsFiles};
 use crate::{Class, accept, contacts, link};
 
-/// Whose messages these are. Called on the transport's thread, so that nothing here may block.
+/// The owner of the messages. Called on the transport's thread, so nothing here may block.
 pub trait Owner: Send + Sync + 'static {
-    /// What this node says of itself now.
+    /// The current greeting of this node.
     fn greeting(&self) -> Greeting;
 
-    /// Whether the other belongs here; if not, why. The transport has checked the version, and that the node has a number of its own.
+    /// Whether the other node belongs here; if not, why. The transport has checked the version, and that the node's number differs from its
+    /// own.
     fn meets(&self, other: &Greeting) -> Result<(), String>;
 
-    /// Nothing new is expected of greetings, so that contact points need not be asked often.
+    /// Nothing new is expected from greetings, so contact points need not be asked often.
     fn is_settled(&self) -> bool;
 
-    /// Whether the node is to be found: it belongs to the cluster.
+    /// Whether to look for the node: it belongs to the cluster.
     fn expects(&self, node: u32) -> bool;
 
-    /// The node may come at another address each time, and is where it says that it is.
+    /// Whether the node may come back at another address each time, and is where it says that it is.
     fn moves(&self, node: u32) -> bool {
         let _ = node;
         false
     }
 
-    /// A message of another node, in this version of the protocol. Those of a class come in the order in which they were sent.
+    /// A message from another node, in this version of the protocol. Messages of the same class arrive in sending order.
     fn received(self: &Arc<Self>, from: u32, class: Class, version: u32, message: Bytes);
 
     /// Messages to the node can be sent.
     fn connected(self: &Arc<Self>, node: u32, class: Class);
 
-    /// Messages to the node that were taken may be lost.
+    /// Messages that were accepted for the node may be lost.
     fn disconnected(self: &Arc<Self>, node: u32, class: Class);
 
-    /// There was a connection to the node, and there is none at the next attempt. One that moves to another address comes back
-    /// at once, and is not lost.
+    /// There was a connection to the node, and the next attempt failed. A node that moves to another address comes back at once and is not
+    /// lost.
     fn lost(self: &Arc<Self>, node: u32, class: Class);
 
-    /// Likewise, and nobody listens at the node's address: its process has ended.
+    /// As [`Owner::lost`], and nobody listens at the node's address: its process has ended.
     fn gone(self: &Arc<Self>, node: u32);
 
-    /// The node can send to us. What it had opened before is closed, and was said to be so.
+    /// The node can send to us. Its previous connections are closed, and this was reported.
     fn opened(self: &Arc<Self>, node: u32, class: Class, incarnation: u64);
 
-    /// What the node sent may be lost.
+    /// Messages sent by the node may be lost.
     fn closed(self: &Arc<Self>, node: u32, class: Class, incarnation: u64);
 }
 
 #[derive(Clone, Debug)]
 pub struct Config {
     pub node: u32,
-    /// Nodes have numbers below.
+    /// Nodes have numbers below this one.
     pub size: u32,
-    /// From this number on they are gateways.
+    /// Numbers from this one on are gateways.
     pub first_gateway: u32,
     pub listen: SocketAddr,
-    /// `host:port` of other nodes, or of all.
+    /// `host:port` of some or all other nodes.
     pub contact_points: Vec<String>,
-    /// Connections are encrypted, and both sides show a certificate.
+    /// If set, connections are encrypted, and both sides show a certificate.
     pub tls: Option<TlsFiles>,
 }
 
@@ -101,7 +102,7 @@ impl<O: Owner> Shared<O> {
         greeting
     }
 
-    /// The version in which the two talk.
+    /// Checks the greeting. Returns the version in which the two talk.
     pub(crate) fn meets(&self, other: &Greeting) -> Result<u32, String> {
         let own = self.owner.greeting();
         let Some(version) = own.common_version(other) else {
@@ -141,7 +142,7 @@ impl<O: Owner> Shared<O> {
         Ok(version)
     }
 
-    /// For pauses that are not all alike.
+    /// A random number, to make pauses differ.
     pub(crate) fn random(&self) -> u32 {
         let next = |seed: u32| Some(seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
         self.random
@@ -158,15 +159,15 @@ pub struct Transport {
     stop: parking_lot::Mutex<Option<(oneshot::Sender<()>, std::thread::JoinHandle<()>)>>,
 }
 
-/// A transport that listens and lets nobody in before it has an owner.
+/// A transport that listens but lets nobody in until it has an owner.
 pub struct Listening<O> {
     owner: oneshot::Sender<Arc<O>>,
 }
 
 impl<O: Owner> Listening<O> {
-    /// Whom connections and messages go to from here on.
+    /// Sets the owner of connections and messages from now on.
     pub fn serve(self, owner: Arc<O>) {
-        // Who has stopped it meanwhile lets nobody in.
+        // If the transport was stopped meanwhile, nobody is let in.
         let _ = self.owner.send(owner);
     }
 }
@@ -175,17 +176,17 @@ impl Transport {
     /// Listens, and connects to the other nodes as soon as they are found. All of it happens on a thread of its own.
     ///
     /// # Errors
-    /// The port is taken, or a certificate cannot be used.
+    /// The port is in use, or a certificate cannot be used.
     pub fn open<O: Owner>(config: Config, owner: Arc<O>) -> Result<Transport, OpenError> {
         let (transport, listening) = Transport::listen(config)?;
         listening.serve(owner);
         Ok(transport)
     }
 
-    /// The same for an owner that needs its transport to begin with.
+    /// The same for an owner that needs its transport before it can be created.
     ///
     /// # Errors
-    /// The port is taken, or a certificate cannot be used.
+    /// The port is in use, or a certificate cannot be used.
     pub fn listen<O: Owner>(config: Config) -> Result<(Transport, Listening<O>), OpenError> {
         let open = |files| Tls::open(files, config.node, config.first_gateway);
         let tls = config.tls.as_ref().map(open).transpose()?;
@@ -235,12 +236,12 @@ impl Transport {
         Ok((transport, Listening { owner }))
     }
 
-    /// Where it listens.
+    /// The address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// For what the owner has to wait for: it shares the transport's thread.
+    /// The runtime for the owner's asynchronous work: it shares the transport's thread.
     pub fn runtime(&self) -> &tokio::runtime::Handle {
         &self.runtime
     }
@@ -253,10 +254,10 @@ impl Transport {
         self.push(to, class, message, None)
     }
 
-    /// The same with a message that was encoded for the [version](Transport::version) of the connection.
+    /// Sends a message that was encoded for the [version](Transport::version) of the connection.
     ///
     /// # Errors
-    /// The message will not arrive, also because the node reads another version by now.
+    /// The message will not arrive, including when the node reads another version by now.
     pub fn send_in(
         &self,
         version: u32,
@@ -283,18 +284,18 @@ impl Transport {
         self.peers.get(to)?.queue(class).version()
     }
 
-    /// The version in which the node was spoken with last, though it may be away by now; `None`: not since this process began.
+    /// The version last spoken with the node, even if it is away by now; `None`: not since this process started.
     pub fn last_version(&self, node: u32) -> Option<u32> {
         self.peers.get(node)?.version()
     }
 
-    /// Messages to the node can be sent.
+    /// Whether messages to the node can be sent.
     pub fn is_connected(&self, to: u32, class: Class) -> bool {
         let peer = self.peers.get(to);
         peer.is_some_and(|peer| peer.queue(class).is_open())
     }
 
-    /// All nodes but this one.
+    /// All nodes except this one.
     pub fn peers(&self) -> impl Iterator<Item = u32> {
         self.peers.iter().map(|peer| peer.node)
     }
@@ -310,7 +311,7 @@ impl Transport {
 
 impl Drop for Transport {
     fn drop(&mut self) {
-        // Who drops it on its own thread must not wait for it.
+        // Dropping it on its own thread must not wait for that thread.
         if let Some((stop, _)) = self.stop.get_mut().take() {
             let _ = stop.send(());
         }

@@ -1,4 +1,4 @@
-//! Takes a backup: as the node that leads the metadata group, with a thread of its own.
+//! Takes a backup on the node that leads the metadata group, on a thread of its own.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use super::cut::Leaders;
 use super::{Step, StepFailed, Stepped};
 use crate::cluster::{Cluster, now};
 
-/// Between two looks at what the nodes do.
+/// Interval between two polls of the nodes.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often the store hears that somebody works on it.
+/// How often progress is written to the store.
 const PROGRESS: Duration = Duration::from_secs(10);
-/// A node that does not answer for so long has failed.
+/// A node that does not answer for this long has failed.
 const SILENT: Duration = Duration::from_secs(30);
-/// Attempts to make all partitions stand still together.
+/// Attempts to pause all partitions at the same time.
 const CUTS: u32 = 20;
 
-/// One backup at a time.
+/// Allows one backup at a time.
 #[derive(Default)]
 pub struct Coordinating(Mutex<Phase>);
 
@@ -32,11 +32,12 @@ enum Phase {
     #[default]
     Idle,
     Takes,
-    /// Whether it is complete is in the store: who saw that may begin the next one, and waits until this one is cleared up.
+    /// The store already says whether the backup is complete: whoever sees that may begin the next one, which waits until this one is
+    /// cleaned up.
     Ends,
 }
 
-/// Held while one is taken.
+/// Held while a backup is being taken.
 struct Turn(Arc<Cluster>);
 
 impl Turn {
@@ -69,17 +70,17 @@ impl Drop for Turn {
     }
 }
 
-/// An id that is made from the time, above the newest one.
+/// An id derived from the current time, above the newest one.
 pub fn next_id(newest: Option<u64>, offset: u64) -> u64 {
     let time = u64::try_from(now()).unwrap_or_default();
     time.saturating_add(offset)
         .max(newest.map_or(0, |newest| newest.saturating_add(1)))
 }
 
-/// Begins a backup, which goes on by itself. Blocks until its id is taken. Without an id it gets one of the time.
+/// Begins a backup, which continues in the background. Blocks until its id is reserved. Without an id, one is derived from the time.
 ///
 /// # Errors
-/// It is not possible, and nothing was done.
+/// The backup is not possible, and nothing was done.
 pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>) -> Result<u64, Refusal> {
     let Some(config) = cluster.parts().config() else {
         return Err(Refusal::Invalid(no_store()));
@@ -141,7 +142,7 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>) -> Result<u64, Refusal> {
     Ok(id)
 }
 
-/// The error message of a cluster without a store for backups.
+/// The error message of a cluster without a backup store.
 pub fn no_store() -> String {
     "no store for backups is configured: set camunda.data.primary-storage.backup.store to FILESYSTEM or S3".to_string()
 }
@@ -152,7 +153,7 @@ const SHARED: &str = "the secondary storage of this cluster is a database or a s
 struct Coordinator {
     leaders: Leaders,
     begun: Begun,
-    /// When the progress was written last.
+    /// When progress was last written.
     said: Instant,
     turn: Turn,
 }
@@ -179,7 +180,7 @@ impl Coordinator {
         }
         let all: Vec<u32> = self.leaders.cluster.state().nodes.keys().copied().collect();
         for node in all {
-            // Who does not hear it forgets it by itself.
+            // A node that misses this message forgets the backup by itself.
             let _ = self.leaders.step(node, Step::Forget { backup: id });
         }
     }
@@ -244,7 +245,7 @@ impl Coordinator {
         said.map_err(|error| BackupError::from(error).to_string())
     }
 
-    /// Asks until there is an answer.
+    /// Repeats the request until there is an answer.
     fn insist(&self, node: u32, step: &Step) -> Result<(), String> {
         let began = Instant::now();
         loop {
@@ -258,7 +259,7 @@ impl Coordinator {
         }
     }
 
-    /// Looks until the parts of all partitions are as wanted, in the order of the partitions.
+    /// Polls until the parts of all partitions are as wanted. Results are in partition order.
     fn wait_for_all<T>(
         &mut self,
         nodes: &BTreeMap<u32, u32>,
@@ -270,7 +271,7 @@ impl Coordinator {
         loop {
             let mut doing = Vec::new();
             for (&partition, &node) in nodes {
-                // Also what is done is looked at, as its log would not be kept otherwise.
+                // Finished parts are polled too, as their log would not be kept otherwise.
                 let stepped = self.leaders.step(node, Step::Look { backup, partition });
                 let last = heard.entry(node).or_insert_with(Instant::now);
                 let stepped = match stepped {

@@ -1,4 +1,4 @@
-//! Makes all partitions stand still together: where their logs end then is a moment of the whole cluster.
+//! Pauses all partitions at the same time: where their logs end then is one moment of the whole cluster.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use tokio::task::JoinSet;
 use super::{Step, StepFailed, StepResult, Stepped};
 use crate::cluster::{Cluster, now};
 
-/// Between two looks whether a partition has a leader.
+/// Interval between two checks whether a partition has a leader.
 const LOOK: Duration = Duration::from_millis(100);
 const BETWEEN_CUTS: Duration = Duration::from_millis(250);
-/// Leaders of partitions are waited for, as after an election.
+/// How long to wait for a partition's leader, for example after an election.
 const ELECTION: Duration = Duration::from_secs(30);
 
-/// The nodes that lead partitions, as the coordinator asks them.
+/// The nodes that lead partitions, as the coordinator calls them.
 pub struct Leaders {
     pub cluster: Arc<Cluster>,
-    /// Has the runtime in which answers are waited for.
+    /// Provides the runtime in which answers are awaited.
     pub place: Place,
 }
 
 impl Leaders {
-    /// Waits while there is an election.
+    /// The node that leads the partition. Waits while there is an election.
     pub fn leader_of(&self, partition: u32) -> Result<u32, String> {
         let began = Instant::now();
         loop {
@@ -42,7 +42,7 @@ impl Leaders {
         self.place.wait(ask(self.cluster.clone(), node, step))
     }
 
-    /// Asks nodes at the same time.
+    /// Sends steps to several nodes concurrently.
     fn steps(&self, steps: Vec<(u32, Step)>) -> Vec<(u32, StepResult)> {
         self.place.wait(async {
             let mut asked = JoinSet::new();
@@ -54,7 +54,7 @@ impl Leaders {
         })
     }
 
-    /// All partitions stand still together: where their logs end then, and when that was.
+    /// Pauses all partitions together. Returns where their logs end, and when that was.
     pub fn cut(&self, partitions: u32, attempts: u32) -> Result<(BTreeMap<u32, Cut>, i64), String> {
         let mut reason = String::new();
         for _ in 0..attempts {
@@ -102,7 +102,7 @@ impl Leaders {
             }
             cuts.extend(partitions.iter().copied().zip(of));
         }
-        // A partition that went on before all others stood may have caused something that is in their logs.
+        // A partition that resumed before all others had paused may have caused something that is in their logs.
         let all = gone_on
             .iter()
             .all(|(_, stepped)| matches!(stepped, Ok(Stepped::GoneOn(true))));
@@ -118,7 +118,7 @@ impl Leaders {
     }
 }
 
-/// Asks a node, which may be this one.
+/// Sends a step to a node, which may be this one.
 async fn ask(cluster: Arc<Cluster>, node: u32, step: Step) -> StepResult {
     if node != cluster.node() {
         return cluster.ask_for_step(node, step).await;

@@ -3,7 +3,7 @@
 use skep_backup::Manifest;
 use skep_cluster::State;
 
-/// As long as it is the same, logs only grow. A restored cluster has a later epoch, a purged one a later incarnation.
+/// While the lineage stays the same, logs only grow. A restored cluster has a later epoch, a purged one a later incarnation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lineage {
     cluster_id: String,

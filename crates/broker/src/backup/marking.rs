@@ -1,8 +1,8 @@
 //! Markers: moments between backups to which the cluster can be restored, made by the node that leads the metadata group.
 //!
-//! All partitions stand still together, as for a backup, and the marker says where their logs end then. It is written once the store has the
-//! logs up to there ([`shipping`](super::shipping)). Nothing is remembered but what the store has, so the next node to lead carries on. That node
-//! also sees to it that there is a backup to continue.
+//! All partitions pause together, as for a backup, and the marker records where their logs end. It is written once the store has the logs
+//! up to there ([`shipping`](super::shipping)). The store holds all state, so the next leader simply carries on. The leading node also
+//! makes sure that there is a backup to continue.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -21,23 +21,23 @@ use super::shipped::Shipped;
 use super::unmarked::Unmarked;
 use crate::cluster::{Cluster, now};
 
-/// Between two looks at the time.
+/// Interval between two checks of the time.
 const LOOK: Duration = Duration::from_secs(1);
-/// Attempts to make all partitions stand still together; then the marker is skipped.
+/// Attempts to pause all partitions at the same time; after that the marker is skipped.
 const CUTS: u32 = 3;
-/// The logs up to a marker get so long to be in the store; then it is skipped.
+/// How long to wait until the store has the logs up to a marker; after that the marker is skipped.
 const SHIPPED: Duration = Duration::from_secs(30);
-/// The log of the backup before gets so long to reach the next one.
+/// How long to wait until the log of the previous backup reaches the next one.
 const REACHES: Duration = Duration::from_secs(10);
 const LOOK_AT_STORE: Duration = Duration::from_millis(200);
-/// Between two attempts to take a backup: at first, and at most.
+/// Delay between two attempts to take a backup: initial and maximum.
 const AGAIN: Duration = Duration::from_secs(30);
 const AT_MOST: Duration = Duration::from_secs(3600);
-/// A backup is continued until the log behind it is larger than itself and than this, or for so long.
+/// A backup is continued until the log after it exceeds both its own size and this limit, or until it reaches this age.
 const LEAST_LOG: u64 = 64 << 20;
 const OLDEST: i64 = 24 * 3600 * 1000;
 
-/// Begins to make markers, if backups are continuous, for as long as the node is there.
+/// Starts making markers, if backups are continuous, for as long as the node is running.
 ///
 /// # Errors
 /// No thread can be started.
@@ -67,24 +67,24 @@ struct Marking {
     interval: Duration,
     place: Option<Place>,
     base: Option<Base>,
-    /// When a marker was due last.
+    /// When a marker was last due.
     tried: Option<Instant>,
     /// The newest moment that can be restored, or since which nothing was done.
     current: i64,
-    /// When a backup was asked for, and how long the next attempt waits.
+    /// When a backup was last requested, and how long the next attempt waits.
     asked: Option<(Instant, Duration)>,
-    /// It was logged that something fails.
+    /// Whether the current failure was already logged.
     failing: bool,
 }
 
-/// The backup that is continued.
+/// The backup that is being continued.
 struct Base {
     manifest: Manifest,
     logs: Vec<Shipped>,
-    /// The newest moment behind it.
+    /// The newest restorable moment after it.
     last: i64,
     broken: Option<Broken>,
-    /// It was seen that nothing was done behind the newest moment, up to the ends of all logs.
+    /// Whether nothing was done after the newest moment, up to the ends of all logs.
     rests: bool,
 }
 
@@ -97,7 +97,7 @@ impl Marking {
             };
             let behind = &cluster.parts().metrics().behind;
             if !cluster.leads_metadata() {
-                // The next node to lead looks at the store, and so does this one if it leads again.
+                // The next leader reads the store, and so does this node if it leads again.
                 (self.base, self.current) = (None, now());
                 behind.set(0.0);
                 continue;
@@ -130,7 +130,7 @@ impl Marking {
         };
         let state = cluster.state();
         if state.purge.is_some() {
-            // Half of it may be gone already; another range begins afterwards.
+            // Half of it may already be deleted; another range begins afterwards.
             return Ok(());
         }
         let known = self.base.as_ref().map(|base| base.manifest.backup_id);
@@ -191,7 +191,7 @@ impl Marking {
         Ok(())
     }
 
-    /// A backup like any other; it is continued once it is complete.
+    /// Requests an ordinary backup, which is continued once it is complete.
     fn ask_for_base(&mut self, cluster: &Arc<Cluster>, why: &str) -> Result<(), Unmarked> {
         if let Some((asked, wait)) = self.asked
             && asked.elapsed() < wait
@@ -207,7 +207,7 @@ impl Marking {
                 self.asked = Some((Instant::now(), wait));
                 Ok(())
             }
-            // One is being taken, or none can be taken now.
+            // A backup is in progress, or none can be taken now.
             Err(Refusal::Busy(reason)) => {
                 tracing::debug!(reason, "no backup is taken that could be continued");
                 Ok(())
@@ -220,7 +220,7 @@ impl Marking {
     }
 }
 
-/// Somebody may have emptied the store.
+/// Whether the backup still exists: somebody may have emptied the store.
 fn is_there(place: &Place, backup: u64) -> Result<bool, Unmarked> {
     match find(place, backup) {
         Ok(found) => Ok(found.state == BackupState::Completed),
@@ -229,7 +229,7 @@ fn is_there(place: &Place, backup: u64) -> Result<bool, Unmarked> {
     }
 }
 
-/// Says that this backup is continued, and which one it carries on: the newest one before it, if its log reaches this one.
+/// Records that this backup is continued, and which one it carries on: the newest one before it, if its log reaches this one.
 fn continues(place: &Place, lineage: &Lineage, manifest: &Manifest) -> Result<(), Unmarked> {
     let backup = manifest.backup_id;
     if begun(place, backup)?.is_some() {
@@ -248,7 +248,7 @@ fn continues(place: &Place, lineage: &Lineage, manifest: &Manifest) -> Result<()
     Ok(begin(place, backup, &Continued { after, at: now() })?)
 }
 
-/// Leaders that have found the next backup ship the rest behind the one before.
+/// Whether the log reaches the next backup. Leaders that have found that backup ship the rest of the log after the previous one.
 fn reaches(place: &Place, before: &Manifest, next: &Manifest) -> Result<bool, Unmarked> {
     let began = Instant::now();
     let mut logs: Vec<Shipped> = Shipped::behind(place, before).collect();
@@ -289,7 +289,7 @@ impl Base {
         })
     }
 
-    /// What the store has now.
+    /// Reads the current contents of the store.
     fn look(&mut self, place: &Place) -> Result<(), Unmarked> {
         self.broken = broken(place, self.manifest.backup_id)?;
         for log in &mut self.logs {
@@ -298,7 +298,7 @@ impl Base {
         Ok(())
     }
 
-    /// Why another backup is wanted.
+    /// Why another backup is needed, if it is.
     fn is_over(&self) -> Option<String> {
         if let Some(broken) = &self.broken {
             return Some(format!("the range is broken: {}", broken.reason));
@@ -309,12 +309,12 @@ impl Base {
         is_enough(objects.sum(), log.sum(), age)
     }
 
-    /// Something was done since the newest moment, as far as this node and the store know.
+    /// Whether anything was done since the newest moment, as far as this node and the store know.
     fn has_more(&self, cluster: &Cluster) -> bool {
         self.logs.iter().any(|log| log.has_more(cluster))
     }
 
-    /// Makes a marker, unless nothing was done. The time of the newest moment.
+    /// Makes a marker, unless nothing was done. Returns the time of the newest moment.
     fn mark(&mut self, leaders: &Leaders, state: &State) -> Result<i64, Unmarked> {
         let (cuts, at) = leaders
             .cut(self.manifest.cluster.partitions, CUTS)
@@ -358,7 +358,7 @@ impl Base {
     }
 }
 
-/// Why a backup with so many bytes is not continued any longer, with so many behind it, at this age in milliseconds. A restore reads both.
+/// Why a backup of this size is no longer continued, given the bytes of log after it and its age in milliseconds. A restore reads both.
 fn is_enough(backup: u64, log: u64, age: i64) -> Option<String> {
     let limit = LEAST_LOG.max(backup);
     if log > limit {

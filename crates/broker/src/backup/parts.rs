@@ -19,22 +19,22 @@ use crate::metrics::backups::{BackupFamilies, Counted};
 use crate::partition::secondary::COPY;
 use crate::partition::{Base, LogPin, PartitionHandle, Report};
 
-/// The thread of a partition gets so long to answer.
+/// How long a partition's thread may take to answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
-/// A checkpoint that is being stored is waited for.
+/// How long to wait for a checkpoint that is being stored.
 const BASE_PATIENCE: Duration = Duration::from_secs(60);
-/// Entries up to the cut are waited for: they were proposed when it was made.
+/// How long to wait for entries up to the cut: they were proposed when it was made.
 const COMMIT_PATIENCE: Duration = Duration::from_secs(30);
-/// Work for which the coordinator has not asked for so long is given up.
+/// Work that the coordinator has not polled for this long is abandoned.
 const FORGOTTEN: Duration = Duration::from_secs(60);
-/// Between two looks whether something has come about.
+/// Interval between two checks for progress.
 const LOOK: Duration = Duration::from_millis(20);
-/// Bytes of the log that are read at once.
+/// Bytes of log per read.
 const READ: usize = 1 << 20;
 
 type Key = (u64, u32);
 
-/// The parts that are made here.
+/// The backup parts that this node is making.
 pub struct Parts {
     config: Option<BackupConfig>,
     metrics: BackupFamilies,
@@ -42,17 +42,17 @@ pub struct Parts {
     wishes: Arc<Wishes>,
 }
 
-/// The part of one partition.
+/// One partition's part.
 struct Part {
-    /// When the coordinator asked last.
+    /// When the coordinator last polled.
     asked: Mutex<Instant>,
     progress: Mutex<StepResult>,
-    /// Of a part that has its base.
+    /// The uploaded base, once there is one.
     base: Mutex<Option<Arc<Uploaded>>>,
     counted: Counted,
 }
 
-/// A base that is in the store, and what is needed for the rest.
+/// A base that is in the store, and what the rest of the part needs.
 struct Uploaded {
     base: LogBase,
     state: Vec<StoredObject>,
@@ -103,7 +103,7 @@ impl Parts {
         &self.metrics
     }
 
-    /// What the node's thread that ships the log hears.
+    /// The requests to this node's log-shipping thread.
     pub(super) fn wishes(&self) -> &Arc<Wishes> {
         &self.wishes
     }
@@ -112,7 +112,7 @@ impl Parts {
         self.config.as_ref()
     }
 
-    /// Does what the coordinator asks for, or begins to. Blocks for some seconds at most.
+    /// Carries out the coordinator's step, or starts it. Blocks for some seconds at most.
     pub fn step(&self, cluster: &Arc<Cluster>, step: Step) -> StepResult {
         self.forget_unwanted();
         match step {
@@ -127,7 +127,7 @@ impl Parts {
             } => self.ship(cluster, (backup, partition), cut),
             Step::Forget { backup } => {
                 self.running.lock().retain(|(of, _), _| *of != backup);
-                // It may be the one to continue.
+                // This backup may be the one to continue.
                 self.wishes.look();
                 Ok(Stepped::Done)
             }
@@ -142,7 +142,7 @@ impl Parts {
         Ok(stands)
     }
 
-    /// Their threads end by themselves.
+    /// Drops parts that are no longer wanted. Their threads end by themselves.
     fn forget_unwanted(&self) {
         self.running.lock().retain(|_, part| part.is_wanted());
     }
@@ -194,7 +194,7 @@ impl Parts {
         part.works("the log is written to the store");
         let node = cluster.node();
         spawn(&part.clone(), move || {
-            // Not kept locked: the coordinator looks at it meanwhile.
+            // Not kept locked: the coordinator polls it meanwhile.
             let uploaded = part.base.lock().clone().ok_or("it has no base")?;
             wait_for_commit(&handle, cut)?;
             let log = ship_log(&uploaded, cut, &config, key, &part)?;
@@ -214,7 +214,7 @@ impl Parts {
     }
 }
 
-/// Runs the work of a part beside all else; the part says how it ended.
+/// Runs a part's work in the background; the part reports how it ended.
 fn spawn(
     part: &Arc<Part>,
     work: impl FnOnce() -> Result<(), String> + Send + 'static,
@@ -232,7 +232,7 @@ fn spawn(
     }
 }
 
-/// Asks the thread of a partition.
+/// Sends a request to a partition's thread.
 pub(super) fn ask<T>(
     handle: &PartitionHandle,
     report: impl FnOnce(Sender<T>) -> Report,
@@ -260,7 +260,7 @@ fn base_of(cluster: &Cluster, partition: u32, part: &Part) -> Result<Base, Strin
     }
 }
 
-/// Bytes a second that one of the partitions here may take.
+/// Bytes per second that each partition led here may use.
 fn rate(cluster: &Cluster, config: &BackupConfig) -> u64 {
     config.rate / cluster.leads_how_many().max(1)
 }
@@ -291,7 +291,7 @@ fn upload_base(
         log,
         pin,
     } = base;
-    // The files of the checkpoint may go.
+    // The checkpoint's files may be deleted.
     drop(checkpoint);
     let has_query = cluster.has_embedded_storage();
     let query = if !has_query {
@@ -327,7 +327,7 @@ fn still_wanted(part: &Part) -> Result<(), String> {
     }
 }
 
-/// What was proposed when the partition stood still is committed here, and in the log.
+/// Waits until everything proposed before the pause is committed here, and in the log.
 fn wait_for_commit(handle: &PartitionHandle, cut: Cut) -> Result<(), String> {
     let began = Instant::now();
     while handle.status.applied.load(Ordering::Acquire) < cut.index {
@@ -362,7 +362,7 @@ fn ship_log(
         pin.renew(Instant::now());
         let entries = log.read(next, cut.index + 1, READ);
         let entries = entries.map_err(|error| error.to_string())?;
-        // What is committed may not be on the disk here yet.
+        // Committed entries may not be on the local disk yet.
         if entries.is_empty() {
             if began.elapsed() > COMMIT_PATIENCE {
                 return Err(format!("entry {next} is not in the log"));
@@ -402,7 +402,7 @@ fn handles(cluster: &Cluster, partitions: &[u32]) -> Result<Vec<Arc<PartitionHan
     partitions.iter().map(of).collect()
 }
 
-/// All at the same time: none waits for another one.
+/// Pauses all partitions at the same time: none waits for another one.
 fn stand_still(cluster: &Cluster, partitions: &[u32]) -> StepResult {
     let handles = handles(cluster, partitions)?;
     let asked = handles.iter().map(|it| ask(it, Report::StandStill));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use skep_backup::{BackupError, PIECE, Upload};
 use skep_secondary::Store;
 
-/// A copy that is removed again.
+/// A copy that is removed on drop.
 struct Copy(PathBuf);
 
 impl Drop for Copy {
@@ -16,7 +16,7 @@ impl Drop for Copy {
     }
 }
 
-/// Copies the store, and writes the copy to the backup. `wanted`: whether it goes on.
+/// Copies the store and writes the copy to the backup. `wanted`: whether to continue.
 pub fn upload(
     store: &Store,
     copy: &Path,

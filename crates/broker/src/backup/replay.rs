@@ -1,5 +1,5 @@
-//! Replays a backup without a cluster: each partition's engine is made from its rows and applies its log, as a restored node does, and
-//! has to end where the partition was cut.
+//! Replays a backup without a cluster: each partition's engine is built from its rows and applies its log, as a restored node does. It must
+//! end where the partition was cut.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use crate::config::BrokerConfig;
 use crate::partition::pending_rows::PendingRows;
 use crate::partition::{STACK_BYTES, engine_config, open_engine};
 
-/// Applies all that the backup contains. `scratch`: an empty directory for the rows, one partition at a time. Blocks. Returns how many
-/// records were applied.
+/// Applies everything that the backup contains. `scratch`: an empty directory for the rows, one partition at a time. Blocks. Returns the
+/// number of applied records.
 ///
 /// # Errors
-/// A row or record cannot be applied, or a partition ends elsewhere than the manifest says.
+/// A row or record cannot be applied, or a partition does not end where the manifest says.
 pub fn replay(config: &BrokerConfig, reader: &Reader, scratch: &Path) -> Result<u64, RestoreError> {
     let mut records = 0;
     for of in &reader.manifest.partitions {
@@ -27,7 +27,7 @@ pub fn replay(config: &BrokerConfig, reader: &Reader, scratch: &Path) -> Result<
     Ok(records)
 }
 
-/// What a log contains may need as much stack here as in the partition's thread.
+/// Applying a log may need as much stack here as in the partition's thread.
 fn on_own_stack<T: Send>(
     work: impl FnOnce() -> Result<T, RestoreError> + Send,
 ) -> Result<T, RestoreError> {

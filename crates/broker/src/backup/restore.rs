@@ -1,7 +1,7 @@
-//! Makes the data directory of a node from a backup, before the node starts.
+//! Builds a node's data directory from a backup, before the node starts.
 //!
-//! Each node of the new cluster does it by itself, with its own settings, and all get the same logs and the same first state of the cluster,
-//! so that they agree when they meet. A crash leaves a directory that does not start, and is restored again.
+//! Each node of the new cluster does this by itself, with its own settings. All get the same logs and the same initial cluster state, so
+//! they agree when they meet. A crash leaves a directory that does not start and has to be restored again.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -27,7 +27,7 @@ use crate::router::OpenError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// The settings of this node and the backup do not go together.
+    /// The backup does not fit this node's settings.
     #[error("{0}")]
     Refused(String),
     #[error(transparent)]
@@ -43,13 +43,13 @@ pub enum RestoreError {
     Io(#[from] std::io::Error),
 }
 
-/// What will be restored on this node.
+/// The plan of a restore on this node.
 #[derive(Debug)]
 pub struct Plan {
     pub first: State,
-    /// Partitions of which this node gets a copy.
+    /// Partitions that this node gets a copy of.
     pub here: Vec<u32>,
-    /// Bytes that are fetched from the store.
+    /// Bytes to fetch from the store.
     pub bytes: u64,
 }
 
@@ -133,10 +133,10 @@ fn part(reader: &Reader, partition: u32) -> Result<&PartitionManifest, RestoreEr
     })
 }
 
-/// Restores what is planned for this node. Blocks. `says`: hears what is being done.
+/// Carries out the plan for this node. Blocks. `says`: receives progress messages.
 ///
 /// # Errors
-/// The directory has data already, the backup is damaged, or the disk refuses it. What is there then does not start.
+/// The directory already has data, the backup is damaged, or the disk fails. The directory does not start in that case.
 pub fn run(
     config: &BrokerConfig,
     reader: &Reader,
@@ -181,7 +181,7 @@ pub fn run(
     Ok(plan)
 }
 
-/// There is nothing here, or what an earlier attempt has left.
+/// Checks that there is nothing here except leftovers of an earlier attempt.
 fn expect_empty(root: &Path) -> Result<(), RestoreError> {
     if root.join(RESTORING).exists() {
         return Ok(());
@@ -206,7 +206,7 @@ fn remove(directory: &Path) -> std::io::Result<()> {
     }
 }
 
-/// The store of the partition's state, in its directory, with the rows of the checkpoint.
+/// Creates the partition's state store in its directory, with the rows of the checkpoint.
 pub(super) fn install_state(
     reader: &Reader,
     of: &PartitionManifest,

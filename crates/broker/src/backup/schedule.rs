@@ -1,7 +1,7 @@
-//! Backups by schedule, and the end of old ones: done by the node that leads the metadata group.
+//! Scheduled backups, and the deletion of old ones: done by the node that leads the metadata group.
 //!
-//! Nothing is remembered but what the store has: the next backup is due by the schedule after the newest one began, whoever took it. So it does
-//! not matter which node leads, and a backup that was due while nobody did is taken once, late.
+//! All state is in the store: the next backup is due by the schedule after the newest one began, whoever took it. So it does not matter
+//! which node leads, and a backup that was due while nobody led is taken once, late.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -14,18 +14,18 @@ use super::BackupConfig;
 use super::coordinator::{begin, next_id};
 use crate::cluster::{Cluster, now};
 
-/// Between two looks at the time.
+/// Interval between two checks of the time.
 const LOOK: Duration = Duration::from_secs(1);
-/// What has failed is tried again after so long.
+/// Delay before a failed operation is retried.
 const AGAIN: Duration = Duration::from_secs(30);
-/// Old backups are looked for before each scheduled one, and so often.
+/// Old backups are looked for before each scheduled one, and at this interval.
 const SWEEP: Duration = Duration::from_secs(600);
 
-/// When backups are taken and deleted without a request.
+/// When backups are taken and deleted automatically.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
     pub times: Option<Cycle>,
-    /// A backup goes once its moment is so long ago, except for the newest complete one.
+    /// A backup is deleted once it is this old, except for the newest complete one.
     pub keep: Option<Duration>,
     /// Added to the time, in milliseconds since 1970, to make an id.
     pub offset: u64,
@@ -45,8 +45,8 @@ impl Schedule {
         }
     }
 
-    /// The backups that are old enough to go. `backups`: the newest first. `continuous`: every moment within the window can be restored, so
-    /// the newest backup of before it stays, which is continued into it.
+    /// The backups that are old enough to be deleted. `backups`: newest first. `continuous`: every moment within the window can be
+    /// restored, so the newest backup from before the window stays, as it is continued into it.
     fn old<'b>(&self, backups: &'b [Backup], now: i64, continuous: bool) -> Vec<&'b Backup> {
         let Some(keep) = self.keep else {
             return Vec::new();
@@ -64,7 +64,7 @@ impl Schedule {
             let moment = match (&backup.manifest, &backup.begun) {
                 (Some(manifest), _) => manifest.cut_at,
                 (None, Some(begun)) => begun.began_at,
-                // Nobody can tell.
+                // Unknown.
                 (None, None) => return false,
             };
             let ended = matches!(backup.state, BackupState::Completed | BackupState::Failed);
@@ -74,7 +74,7 @@ impl Schedule {
     }
 }
 
-/// Begins to keep to the schedule, if there is one, for as long as the node is there.
+/// Starts following the schedule, if there is one, for as long as the node is running.
 ///
 /// # Errors
 /// No thread can be started.
@@ -99,9 +99,9 @@ struct Keeper {
     config: BackupConfig,
     /// When the next backup is due, once that is known.
     due: Option<i64>,
-    /// When old backups were looked for last.
+    /// When old backups were last looked for.
     swept: Option<Instant>,
-    /// Nothing is tried before.
+    /// No attempt before this time.
     waits: Option<Instant>,
 }
 
@@ -113,7 +113,7 @@ impl Keeper {
                 return;
             };
             if !cluster.leads_metadata() {
-                // Who leads next looks at the store, and so does this node if it leads again.
+                // The next leader reads the store, and so does this node if it leads again.
                 self.due = None;
                 continue;
             }
@@ -154,7 +154,7 @@ impl Keeper {
             let newest = backups.first().map(|backup| backup.id);
             match begin(cluster, Some(next_id(newest, schedule.offset))) {
                 Ok(_) => self.due = schedule.due(Some(now), now),
-                // Somebody takes one now: that is as good.
+                // Somebody is taking one right now: that is just as good.
                 Err(Refusal::Busy(_)) => self.due = None,
                 Err(refusal) => return Err(refusal.to_string()),
             }
@@ -240,7 +240,7 @@ mod tests {
             }),
             ..backup(id, BackupState::Completed, 0)
         };
-        // Four was continued until five: what was then can be restored for as long as the window has it.
+        // Four was continued until five: its moments can be restored for as long as they are in the window.
         let backups = [complete(5, 7_000), complete(4, 4_000), complete(3, 1_000)];
         let ids = |continuous| {
             let old = schedule.old(&backups, 10_000, continuous).into_iter();

@@ -1,4 +1,4 @@
-//! The log of a partition behind a backup, as the store has it.
+//! A partition's log after a backup, as the store has it.
 
 use std::sync::atomic::Ordering;
 
@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 
 pub struct Shipped {
     pub partition: u32,
-    /// Of the newest moment that can be restored.
+    /// The cut of the newest restorable moment.
     pub cut: Cut,
     /// Where the backup is cut.
     base: Cut,
@@ -36,7 +36,7 @@ impl Shipped {
         })
     }
 
-    /// Asks the store for new objects.
+    /// Reads new objects from the store.
     pub fn look(&mut self) -> Result<(), Unmarked> {
         let last = self.links.last().map(|link| link.first);
         let new = self.chain.links(last.unwrap_or(self.base.index))?;
@@ -56,7 +56,7 @@ impl Shipped {
         self.links.iter().map(|link| link.bytes).sum()
     }
 
-    /// Whether the entry at which the partition was cut is there, as it was then.
+    /// Whether the entry at the partition's cut is there, unchanged.
     ///
     /// # Errors
     /// Another leader's entry is there, an object is damaged, or the store cannot be used.
@@ -98,7 +98,7 @@ impl Shipped {
         }
     }
 
-    /// Nothing is there behind the cut.
+    /// Whether the log ends at the cut, with nothing after it.
     pub fn ends_with(&self, cut: Cut) -> bool {
         match self.links.last() {
             Some(link) => link.first <= cut.index && self.end == Some(cut.index),
@@ -106,7 +106,7 @@ impl Shipped {
         }
     }
 
-    /// Something was done since the newest moment, as far as this node and the store know.
+    /// Whether anything was done since the newest moment, as far as this node and the store know.
     pub fn has_more(&self, cluster: &Cluster) -> bool {
         let last = self.links.last().map(|link| link.first);
         let here = cluster.replica_here(self.partition);

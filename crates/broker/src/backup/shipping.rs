@@ -1,8 +1,8 @@
-//! Ships the logs of partitions that are led here behind the newest backup, all the time.
+//! Continuously ships the logs of partitions led here, from the newest backup on.
 //!
-//! The store is the truth: a leader continues behind the objects that are there, no matter which node shipped them. Every copy of a partition keeps its log from the newest
-//! marker on, so that each can lead without a gap. On a disk that is nearly full the log goes first: then the range breaks, and nothing
-//! continues that backup.
+//! The store is the source of truth: a leader continues after the objects that are there, no matter which node shipped them. Every copy of
+//! a partition keeps its log from the newest marker on, so that each can lead without a gap. When the disk is nearly full, the log is
+//! released first: the range then breaks, and nothing continues that backup.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -24,16 +24,16 @@ use super::unmarked::Unmarked;
 use crate::cluster::{Cluster, now};
 use crate::partition::{LogPin, PartitionHandle, Report};
 
-/// Between two looks at the partitions, if nobody wishes anything.
+/// Interval between two passes over the partitions, unless something is requested sooner.
 const LOOK: Duration = Duration::from_millis(500);
-/// Between two looks at the store for the backup to continue and its newest marker.
+/// Interval between two reads of the store for the backup to continue and its newest marker.
 const LOOK_AT_STORE: Duration = Duration::from_secs(5);
-/// An entry is shipped after so long, if no marker asks for it before.
+/// An entry is shipped after this time, unless a marker needs it sooner.
 const SHIP_AFTER: Duration = Duration::from_secs(10);
 /// The pause after a failure.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// What others of this node want to be shipped or looked at soon.
+/// Requests from other parts of this node to ship or check something soon.
 #[derive(Default)]
 pub struct Wishes {
     wished: Mutex<Wished>,
@@ -42,14 +42,14 @@ pub struct Wishes {
 
 #[derive(Default)]
 struct Wished {
-    /// By partition: the entry up to which an object is to go.
+    /// By partition: the entry up to which the log is to be shipped.
     cuts: BTreeMap<u32, u64>,
-    /// The backup to continue may be another one.
+    /// The backup to continue may have changed.
     look: bool,
 }
 
 impl Wishes {
-    /// Partitions stood still at these entries.
+    /// Partitions paused at these entries, and their logs are to be shipped up to there.
     pub fn ship(&self, partitions: &[u32], cuts: &[Cut]) {
         let cuts = partitions.iter().zip(cuts);
         let cuts = cuts.map(|(partition, cut)| (*partition, cut.index));
@@ -62,7 +62,7 @@ impl Wishes {
         self.changed.notify_one();
     }
 
-    /// Waits a moment, or until something is wished. Whether the store is to be looked at.
+    /// Waits a moment, or until something is requested. Returns whether the store is to be read.
     fn wait(&self) -> bool {
         let mut wished = self.wished.lock();
         if !wished.look {
@@ -75,7 +75,7 @@ impl Wishes {
         self.wished.lock().cuts.get(&partition).copied()
     }
 
-    /// The log up to there is shipped.
+    /// Notes that the log is shipped up to this entry.
     fn shipped(&self, partition: u32, upto: u64) {
         let mut wished = self.wished.lock();
         if wished.cuts.get(&partition).is_some_and(|cut| *cut <= upto) {
@@ -84,7 +84,7 @@ impl Wishes {
     }
 }
 
-/// Begins to ship, if backups are continuous, for as long as the node is there.
+/// Starts shipping, if backups are continuous, for as long as the node is running.
 ///
 /// # Errors
 /// No thread can be started.
@@ -115,19 +115,19 @@ struct Shipper {
     place: Option<Place>,
     base: Option<Base>,
     copies: BTreeMap<u32, Copy>,
-    /// When the store was looked at last.
+    /// When the store was last read.
     looked: Option<Instant>,
-    /// Nothing is tried before.
+    /// No attempt before this time.
     waits: Option<Instant>,
-    /// It was logged that something fails.
+    /// Whether the current failure was already logged.
     failing: bool,
 }
 
-/// The backup that is continued.
+/// The backup that is being continued.
 struct Base {
     manifest: Manifest,
     is_broken: bool,
-    /// Entries up to these are in the store, with a marker behind them.
+    /// Entries up to these are in the store, with a marker after them.
     kept_behind: BTreeMap<u32, u64>,
 }
 
@@ -148,14 +148,14 @@ impl Base {
     }
 }
 
-/// A partition that is here.
+/// A local replica of a partition.
 struct Copy {
     handle: Arc<PartitionHandle>,
     log: LogReader,
-    /// The log behind this entry is kept.
+    /// The log after this entry is kept.
     behind: u64,
     _pin: LogPin,
-    /// Of a leader that knows it: the next entry to ship.
+    /// The next entry to ship, if this replica leads and knows it.
     next: Option<u64>,
     /// Since when there are entries to ship.
     since: Option<Instant>,
@@ -187,9 +187,9 @@ impl Shipper {
     }
 
     fn look(&mut self, cluster: &Arc<Cluster>) -> Result<(), Unmarked> {
-        // Logs are kept before the store is asked, which may not answer.
+        // Logs are pinned before asking the store, which may not answer.
         self.keep_logs(cluster);
-        // The state announces a purge before any copy begins anew: no earlier backup gets the logs of those.
+        // The state announces a purge before any copy starts over, so the logs of new copies go to no earlier backup.
         let state = cluster.state();
         if state.purge.is_some() {
             return Ok(());
@@ -231,7 +231,7 @@ impl Shipper {
         Ok(())
     }
 
-    /// Every copy here keeps its log from the newest marker on; without a backup all that it has.
+    /// Makes every local copy keep its log from the newest marker on, or all of it if there is no backup.
     fn keep_logs(&mut self, cluster: &Cluster) {
         let here = cluster.replicas_here();
         self.copies.retain(|_, copy| {
@@ -288,7 +288,7 @@ impl Shipper {
         Ok(())
     }
 
-    /// The log of the backup before reaches the next one: both are one range then. If it does not, they are two.
+    /// Ships the log of the previous backup until it reaches the next one: both form one range then. If it falls short, they are two.
     fn reach(&mut self, place: &Place, next: &Manifest) {
         let Some(base) = self.base.as_ref().filter(|base| !base.is_broken) else {
             return;
@@ -340,7 +340,7 @@ impl Copy {
         Ok(())
     }
 
-    /// The store is asked once, when this copy begins to lead or another backup is continued.
+    /// The next entry to ship. The store is asked once, when this copy begins to lead or another backup is continued.
     fn next(&mut self, chain: &Chain) -> Result<u64, Unmarked> {
         if let Some(next) = self.next {
             return Ok(next);
@@ -349,12 +349,12 @@ impl Copy {
         Ok(*self.next.insert(next))
     }
 
-    /// Ships as much as is on the disk here, up to an entry that is committed.
+    /// Ships as much as is on the local disk, up to a committed entry.
     fn ship_upto(&mut self, chain: &Chain, upto: u64, rate: u64) -> Result<(), Unmarked> {
         let mut next = self.next(chain)?;
         while next <= upto {
-            // Until the disk has an entry of this leader's term, others of its log may not be those that are committed. A replica that never had
-            // others says no term.
+            // Until the disk has an entry of this leader's term, other entries of its log may not be the committed ones. A replica that
+            // never had others reports no term.
             let term = self.handle.status.term();
             if term != 0 && self.log.last().term != term {
                 return Ok(());
@@ -393,7 +393,7 @@ impl Copy {
     }
 }
 
-/// The disk and the line serve work first.
+/// Limits the rate: disk and network are there for regular work first.
 fn pace(bytes: usize, rate: u64) {
     let nanos = (bytes as u64).saturating_mul(1_000_000_000) / rate.max(1);
     std::thread::sleep(Duration::from_nanos(nanos).min(PATIENCE));

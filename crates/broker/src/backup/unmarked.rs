@@ -1,4 +1,4 @@
-//! Why a moment between backups cannot be marked, or the log not be shipped.
+//! Reasons why a moment between backups cannot be marked, or the log cannot be shipped.
 
 use skep_backup::{BackupError, ObjectError};
 use skep_cluster::Refusal;
@@ -12,7 +12,7 @@ pub enum Unmarked {
     Store(#[from] ObjectError),
     #[error("the log cannot be read: {0}")]
     Log(#[from] StorageError),
-    /// The range breaks.
+    /// The log has a gap, and the range ends.
     #[error(
         "partition {partition} has its log from entry {first} on, and entry {next} was not shipped yet"
     )]

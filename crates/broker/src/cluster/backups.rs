@@ -1,4 +1,4 @@
-//! Backups: what the coordinator and the nodes that lead partitions say to each other.
+//! Backups: messages between the coordinator and the nodes that lead partitions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::backup::{BackupConfig, Step, StepFailed, StepResult};
 use crate::metrics::backups::BackupFamilies;
 use crate::partition::PartitionHandle;
 
-/// A node gets so long to answer.
+/// How long a node may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// This node's part in backups.
@@ -41,12 +41,12 @@ impl Cluster {
         &self.backups.coordinating
     }
 
-    /// The copy of the partition that this node has.
+    /// This node's replica of the partition.
     pub(crate) fn replica_here(&self, partition: u32) -> Option<Arc<PartitionHandle>> {
         self.local()?.partition(partition)
     }
 
-    /// All copies of partitions that this node has.
+    /// All replicas on this node.
     pub(crate) fn replicas_here(&self) -> Vec<Arc<PartitionHandle>> {
         self.local.partitions().to_vec()
     }
@@ -60,31 +60,31 @@ impl Cluster {
         }
     }
 
-    /// This node coordinates.
+    /// Whether this node coordinates backups, as leader of the metadata group.
     pub(crate) fn leads_metadata(&self) -> bool {
         self.metadata_leader()
             .is_some_and(|(leader, own)| leader == own)
     }
 
-    /// Partitions that are led here.
+    /// The number of partitions that are led here.
     pub(crate) fn leads_how_many(&self) -> u64 {
         let handles = self.local.partitions();
         handles.iter().filter(|handle| handle.leads()).count() as u64
     }
 
-    /// Each copy of a partition has a file of its own that can be searched.
+    /// Whether each replica has a searchable file of its own.
     pub(crate) fn has_embedded_storage(&self) -> bool {
         let secondary = self.config.secondary_storage.as_ref();
         secondary.is_some_and(|secondary| !secondary.is_shared())
     }
 
-    /// Searches are answered by a database or a search server.
+    /// Whether searches are answered by a shared database or search server.
     pub(crate) fn has_shared_storage(&self) -> bool {
         let secondary = self.config.secondary_storage.as_ref();
         secondary.is_some_and(skep_secondary::Config::is_shared)
     }
 
-    /// As the leader of the metadata group.
+    /// Begins a backup, as leader of the metadata group.
     pub(super) async fn begin_backup(self: &Arc<Self>, id: Option<u64>) -> Outcome {
         self.know_backups()?;
         let cluster = self.clone();
@@ -101,7 +101,7 @@ impl Cluster {
         Ok(Answer::BackupStep(stepped))
     }
 
-    /// Asks another node.
+    /// Sends a step to another node.
     pub(crate) async fn ask_for_step(&self, node: u32, step: Step) -> StepResult {
         let deadline = Instant::now() + PATIENCE;
         let ask = Ask::BackupStep(step);

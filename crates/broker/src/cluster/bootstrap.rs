@@ -1,9 +1,9 @@
 //! Bootstrap: how a new cluster forms, and how a node knows that it belongs to one.
 //!
-//! A node without data invents nothing. Only when *all* nodes have met and none of them has data does node 0 create an id,
-//! which the others adopt. The cluster is formed once every node is known to have the id. From then on a node of the
-//! cluster that comes without an id has lost its data. It is refused, because other nodes count on entries that it
-//! acknowledged and has forgotten. Any other node without data waits until it is added to the cluster.
+//! A node without data makes nothing up. Only when *all* nodes have met and none of them has data does node 0 create an id, which the
+//! others adopt. The cluster is formed once every node is known to have the id. From then on, a node of the cluster that comes without an
+//! id has lost its data. It is refused, because other nodes rely on entries that it acknowledged and has forgotten. Any other node without
+//! data waits until it is added to the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,22 +12,22 @@ use parking_lot::{Condvar, Mutex};
 use skep_cluster::is_gateway;
 use skep_transport::{Greeting, Layout};
 
-/// A node's part in its cluster.
+/// A node's identity in its cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// Empty before the node belongs to a cluster.
+    /// Empty until the node belongs to a cluster.
     pub cluster_id: String,
-    /// All nodes have the id.
+    /// Whether all nodes have the id.
     pub formed: bool,
-    /// How often the cluster was recovered without a majority, as far as the node has taken part in that.
+    /// How often the cluster was recovered without a majority, as far as this node took part.
     pub epoch: u64,
 }
 
-/// Between the id and the epoch, where there is one: nodes that know nothing of epochs see another cluster, and keep away.
+/// Separates the id from the epoch, if there is one. Nodes that know nothing of epochs see a different cluster and keep away.
 const EPOCH: &str = " / epoch ";
 
 impl Identity {
-    /// As nodes present themselves.
+    /// The identity as nodes present it to each other.
     pub fn presented(&self) -> String {
         match self.epoch {
             0 => self.cluster_id.clone(),
@@ -36,20 +36,20 @@ impl Identity {
     }
 }
 
-/// The id and the epoch of a cluster as a node has presented it.
+/// The cluster id and epoch from a presented identity.
 pub fn id_and_epoch(presented: &str) -> (&str, u64) {
     let parts = presented.rsplit_once(EPOCH);
     let parts = parts.and_then(|(id, epoch)| Some((id, epoch.parse().ok()?)));
     parts.unwrap_or((presented, 0))
 }
 
-/// Keeps the identity in the data directory. What it returns survives the node.
+/// Stores the identity in the data directory. Once it returns, the identity is durable.
 pub type Keep = Box<dyn Fn(&Identity) -> std::io::Result<()> + Send + Sync>;
 
 pub struct Bootstrap {
     node: u32,
     layout: Layout,
-    /// The id that the cluster is to have (`camunda.cluster.cluster-id`).
+    /// The configured cluster id (`camunda.cluster.cluster-id`).
     wanted: Option<String>,
     keep: Keep,
     state: Mutex<State>,
@@ -59,20 +59,20 @@ pub struct Bootstrap {
 #[derive(Debug, Default)]
 struct State {
     identity: Identity,
-    /// What the others said: their ids.
+    /// The ids that the other nodes have presented.
     met: BTreeMap<u32, String>,
     /// The nodes of the cluster that have data, once it is formed.
     nodes: Option<BTreeSet<u32>>,
     /// Nodes that may still be of an earlier epoch.
     awaited: BTreeSet<u32>,
-    /// The cluster goes on without this node, and why that is known.
+    /// Why this node knows that the cluster continues without it, if it does.
     left_behind: Option<String>,
-    /// There is a cluster, and this node is none of it.
+    /// There is a cluster, and this node is not part of it.
     outside: bool,
-    /// Another process had the number of this node, and its data may be somewhere: this one takes no part in founding a cluster, as the other
-    /// may have done that.
+    /// Another process had this node's number, and its data may be somewhere. So this node takes no part in founding a cluster, as the
+    /// other may already have founded one.
     only_joins: bool,
-    /// Why this node cannot go on.
+    /// Why this node cannot continue.
     refused: Option<String>,
 }
 
@@ -98,7 +98,7 @@ impl Bootstrap {
         }
     }
 
-    /// The node is to be added to a cluster, and founds none.
+    /// The node is to be added to an existing cluster, and founds none.
     pub fn only_joins(&self) {
         self.state.lock().only_joins = true;
     }
@@ -110,7 +110,7 @@ impl Bootstrap {
     /// Another node presents itself. `Err`: it does not belong here, or this node does not belong there.
     pub fn meets(&self, other: &Greeting) -> Result<(), String> {
         let mut state = self.state.lock();
-        // What is configured counts before a cluster is formed; what was agreed on afterwards.
+        // The configured layout counts before a cluster is formed; the agreed one afterwards.
         if other.layout != self.layout && !state.identity.formed && !other.formed {
             return Err(format!(
                 "node {} is configured for {}, and node {} for {}: size, replication factor and partition count must be the same \
@@ -157,7 +157,7 @@ impl Bootstrap {
         Ok(())
     }
 
-    /// The cluster was recovered without one of the two, or with it, and it does not know yet.
+    /// Handles a difference in epochs: the cluster was recovered without one of the two nodes, or with it, and that node does not know yet.
     fn meets_of_epoch(
         &self,
         state: &mut State,
@@ -181,14 +181,14 @@ impl Bootstrap {
         Err(reason)
     }
 
-    /// The other one is of this cluster, and of a later epoch that knows nothing of this node.
+    /// Whether the other node is of the same cluster, but of a later epoch that knows nothing of this node.
     pub fn is_left_behind_by(&self, other: &Greeting) -> bool {
         let identity = self.identity();
         let (id, epoch) = id_and_epoch(&other.cluster_id);
         id == identity.cluster_id && epoch > identity.epoch && !other.members.contains(&self.node)
     }
 
-    /// The cluster goes on without this node, which may not do what it did: why.
+    /// Why the cluster continues without this node, which must stop acting for it.
     pub fn left_behind(&self) -> Option<String> {
         self.state.lock().left_behind.clone()
     }
@@ -200,14 +200,14 @@ impl Bootstrap {
         }
     }
 
-    /// The nodes of the cluster that have data, and of these the ones that may still be of an earlier epoch.
+    /// Sets the nodes of the cluster that have data, and those of them that may still be of an earlier epoch.
     pub fn nodes_are(&self, nodes: BTreeSet<u32>, awaited: BTreeSet<u32>) {
         let mut state = self.state.lock();
         state.nodes = Some(nodes);
         state.awaited = awaited;
     }
 
-    /// Nodes that others must not take for new ones.
+    /// Nodes that others must not mistake for new ones.
     pub fn members(&self) -> Vec<u32> {
         let state = self.state.lock();
         (0..=skep_cluster::MAX_NODE_ID)
@@ -215,7 +215,7 @@ impl Bootstrap {
             .collect()
     }
 
-    /// This node was added to a cluster, or goes on with it into a new epoch.
+    /// This node was added to a cluster, or continues with it into a new epoch.
     ///
     /// # Errors
     /// The data directory cannot be written.
@@ -235,7 +235,7 @@ impl Bootstrap {
         Ok(())
     }
 
-    /// The node stops before it belongs to a cluster.
+    /// Stops the node before it belongs to a cluster.
     pub fn give_up(&self, reason: &str) {
         self.state.lock().refused = Some(reason.to_string());
         self.changed.notify_all();
@@ -276,7 +276,7 @@ impl Bootstrap {
         self.changed.notify_all();
     }
 
-    /// Waits until the node belongs to a cluster; its id. Blocks, for ever if the others do not come.
+    /// Waits until the node belongs to a cluster, and returns the cluster's id. Blocks, forever if the others do not come.
     ///
     /// # Errors
     /// The node cannot belong to this cluster.
@@ -335,7 +335,7 @@ fn left_behind(node: u32) -> String {
     )
 }
 
-/// Why a node that has a majority goes on, though another one says that the cluster goes on without it.
+/// Why a node that has a majority continues, although another one says that the cluster continues without it.
 pub fn majority_lives(node: u32, other: u32) -> String {
     format!(
         "node {other} says that the cluster was recovered without node {node} (?force=true), but most nodes of the cluster are there \

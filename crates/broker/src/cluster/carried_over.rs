@@ -1,5 +1,4 @@
-//! Converts the state that earlier versions kept of a single node outside of the metadata group's files: in the file
-//! `alone`.
+//! Converts the state of a single node that earlier versions kept outside of the metadata group's files, in the file `alone`.
 
 use std::io::{Error, ErrorKind, Result};
 use std::path::PathBuf;
@@ -19,7 +18,7 @@ fn file(config: &BrokerConfig) -> PathBuf {
     config.directory.join(FILE)
 }
 
-/// How the cluster of this node begins, with what the node knew that had no others. Others found their cluster as it is.
+/// The initial cluster state of this node, with what it knew while it had no others. Without such a file, `first` is used as it is.
 ///
 /// # Errors
 /// The file cannot be read, or must not be carried over.
@@ -60,8 +59,8 @@ fn renumbered(
     })
 }
 
-/// A node without others is the only member of its groups, whatever it is called: what it knew under another number is carried over, as
-/// is what earlier versions knew.
+/// A node without others is the only member of its groups, whatever its number is: its state under another number is carried over, as is
+/// the state of earlier versions.
 ///
 /// # Errors
 /// Files cannot be read or written.
@@ -80,7 +79,7 @@ pub(super) fn gets_another_number(config: &BrokerConfig) -> std::result::Result<
     std::fs::remove_dir_all(&directory).map_err(text)
 }
 
-/// The metadata group has all of it.
+/// Removes the old file, once the metadata group has all of it.
 ///
 /// # Errors
 /// The file cannot be removed.
@@ -124,7 +123,7 @@ mod tests {
         }
     }
 
-    /// A directory as earlier versions have left it: a node, and what it knew after a purge.
+    /// A directory as earlier versions left it: a node, and what it knew after a purge.
     fn former_directory() -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         open(directory.path(), 0).stop();

@@ -12,7 +12,7 @@ use super::wire::{ClusterMessage, NodeMessage};
 use crate::partition::{Notice, Report};
 
 impl Cluster {
-    /// As leader of the partition that the running change is about. To be called now and then.
+    /// Carries out the next step if this node leads the partition that the running change is about. To be called periodically.
     pub(super) fn go_on_with_change(&self) {
         let state = self.state();
         let Some((change, operation)) = state.next_operation() else {
@@ -65,7 +65,7 @@ impl Cluster {
         self.send(node, &NodeMessage::Cluster(message));
     }
 
-    /// An entry for the metadata group, sent to its leader. It may be lost.
+    /// Sends an entry for the metadata group to its leader. It may be lost.
     pub(crate) fn propose_metadata(&self, entry: Entry) {
         let Some((leader, own)) = self.metadata_leader() else {
             return;
@@ -82,7 +82,7 @@ impl Cluster {
     }
 }
 
-/// Milliseconds since 1970: what operators read, and nothing depends on it.
+/// Milliseconds since 1970: for operators to read; nothing depends on it.
 pub(crate) fn now() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| {

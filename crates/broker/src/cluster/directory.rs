@@ -1,5 +1,5 @@
-//! The directory of identity on nodes without a replica of partition 1: they ask its leader ten times a second whether
-//! something is new, and fetch all of it if so.
+//! The directory of identity on nodes without a replica of partition 1: they ask its leader ten times per second whether it has changed,
+//! and fetch all of it if so.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,15 +15,15 @@ use crate::directory_view::HOME;
 
 const PACE: Duration = Duration::from_millis(100);
 
-/// A directory on its way between nodes.
+/// A directory in transit between nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WholeDirectory {
-    /// That of the node that tells it.
+    /// The directory's number at the node that sends it.
     pub number: u64,
     pub rows: Vec<(Key, Entry)>,
 }
 
-/// Asks as long as there is this node.
+/// Polls for as long as this node exists.
 pub(super) fn keep_following(cluster: &Arc<Cluster>, runtime: &Handle) {
     let cluster = Arc::downgrade(cluster);
     runtime.spawn(async move {
@@ -55,7 +55,7 @@ impl Cluster {
         }
     }
 
-    /// Another node asks; it hears nothing if it has what there is.
+    /// Answers another node's request; sends nothing if that node is up to date.
     pub(super) fn tell_directory(&self, node: u32, known: Option<u64>) {
         let Some(local) = self.local() else {
             return;

@@ -1,6 +1,5 @@
-//! Gateways: nodes without partitions, data and a vote. They find the cluster by their contact points, hear from every
-//! broker about its status and the cluster's state, and forward the requests of their clients. The cluster relies on none
-//! of them: they may come and go at any time.
+//! Gateways: nodes without partitions, data or a vote. They find the cluster by their contact points, receive every broker's status and the
+//! cluster's state, and forward their clients' requests. The cluster does not rely on them: they may come and go at any time.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +11,7 @@ use super::Cluster;
 use super::bootstrap::id_and_epoch;
 use super::wire::{ClusterMessage, NodeMessage};
 
-/// Gateways that are connected, so that no two have the same number.
+/// The connected gateways, so that no two use the same number.
 #[derive(Default)]
 pub(super) struct Visitors(Mutex<BTreeMap<u32, Visitor>>);
 
@@ -53,12 +52,12 @@ impl Visitors {
 }
 
 impl Cluster {
-    /// This node is one.
+    /// Whether this node is a gateway.
     pub fn is_gateway(&self) -> bool {
         self.config.is_gateway()
     }
 
-    /// Nodes of the cluster that are reached, with this one if it is one of them.
+    /// The number of reachable cluster nodes, including this one unless it is a gateway.
     pub(super) fn there(&self) -> u32 {
         self.reached() + u32::from(!self.is_gateway())
     }
@@ -67,7 +66,7 @@ impl Cluster {
     pub(super) fn meets_gateway(&self, other: &Greeting) -> Result<(), String> {
         let own = self.bootstrap.identity().cluster_id;
         let number = other.node - FIRST_GATEWAY;
-        // It has nothing of an earlier time.
+        // A gateway has no state from an earlier epoch.
         let (theirs, _) = id_and_epoch(&other.cluster_id);
         if !own.is_empty() && !theirs.is_empty() && own != theirs {
             return Err(format!(
@@ -83,7 +82,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// A broker presents itself to a gateway, which belongs to the first cluster that it finds.
+    /// A broker presents itself to a gateway, which joins the first cluster that it finds.
     pub(super) fn meets_as_gateway(&self, other: &Greeting) -> Result<(), String> {
         let wanted = self.wanted_cluster();
         let (theirs, epoch) = id_and_epoch(&other.cluster_id);
@@ -106,7 +105,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// The cluster that this gateway belongs to, or is to belong to. Empty: any.
+    /// The cluster that this gateway belongs to, or should belong to. Empty: any.
     fn wanted_cluster(&self) -> String {
         let known = self.bootstrap.identity().cluster_id;
         if known.is_empty() {
@@ -116,13 +115,12 @@ impl Cluster {
         }
     }
 
-    /// A broker sends the cluster's state, once. A gateway may hear that before the greeting that says that there is a
-    /// cluster.
+    /// A broker sends the cluster's state, once. A gateway may receive it before the greeting which says that there is a cluster.
     pub(super) fn hears_state(&self, state: &State) {
         if self.is_gateway() {
             let wanted = self.wanted_cluster();
             if wanted.is_empty() || wanted == state.cluster_id {
-                // It keeps nothing that could fail.
+                // A gateway stores nothing, so this cannot fail.
                 let _ = self.bootstrap.admitted(&state.cluster_id, state.epoch);
             }
         }
@@ -131,7 +129,7 @@ impl Cluster {
         }
     }
 
-    /// A gateway has connected and gets the cluster's state.
+    /// Sends the cluster's state to a gateway that has connected.
     pub(super) fn tell_gateway(&self, node: u32, state: &State) {
         if state.is_bootstrapped() && !self.is_gateway() {
             let state = state.encode();
@@ -140,7 +138,7 @@ impl Cluster {
         }
     }
 
-    /// The cluster's state has changed.
+    /// Sends the changed cluster state to all gateways.
     pub(super) fn tell_gateways(&self, state: &State) {
         let gateways = self.peers().filter(|node| is_gateway(*node));
         for node in gateways.filter(|node| self.is_connected(*node, Class::Requests)) {
@@ -148,7 +146,7 @@ impl Cluster {
         }
     }
 
-    /// A broker that can take what an operator asks a gateway.
+    /// A broker that can take an operator's request made at a gateway.
     pub(super) fn broker_to_ask(&self) -> Option<u32> {
         let state = self.state();
         let mut nodes = state.nodes.keys().copied();

@@ -1,5 +1,5 @@
-//! Heartbeats between nodes: one message for all partitions. Replicas without work hibernate, and rely on being told here
-//! about silent nodes.
+//! Heartbeats between nodes: one message for all partitions. Replicas without work hibernate, and rely on being told here when a node falls
+//! silent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use super::wire::NodeStatus;
 use crate::partition::Report;
 use crate::partition::thread::HEARTBEAT_TICKS;
 
-/// Signs of life that may be late or lost before a node is not heard any more. Replicas then count the time since the last one.
+/// Heartbeats that may be late or lost before a node counts as silent. Replicas then count the time since the last one.
 const MAY_BE_LOST: u32 = 3;
 
-/// When another node was heard last.
+/// When another node was last heard.
 struct LastHeard {
     at: Instant,
     silent: bool,
@@ -37,7 +37,7 @@ impl Heartbeats {
         self.0.lock().insert(node, heard);
     }
 
-    /// The nodes that are not heard any more, and since when; each once.
+    /// The nodes that have fallen silent, and since when; each is returned once.
     fn fall_silent(&self, is_silent: impl Fn(u32, Duration) -> bool) -> Vec<(u32, Instant)> {
         let mut nodes = self.0.lock();
         let mut silent = Vec::new();
@@ -56,7 +56,7 @@ impl Heartbeats {
         heard.map(|(node, _)| *node).collect()
     }
 
-    /// How long nothing has come from the node.
+    /// How long nothing has been received from the node.
     fn silence(&self, node: u32) -> Duration {
         let nodes = self.0.lock();
         let heard = nodes.get(&node);
@@ -68,7 +68,7 @@ impl Heartbeats {
     }
 }
 
-/// Gives signs of life as long as there is this node.
+/// Sends heartbeats for as long as this node exists.
 pub(super) fn keep_beating(cluster: &Arc<Cluster>, runtime: &Handle) {
     let (heartbeat, cluster) = (cluster.heartbeat(), Arc::downgrade(cluster));
     runtime.spawn(async move {
@@ -85,12 +85,12 @@ pub(super) fn keep_beating(cluster: &Arc<Cluster>, runtime: &Handle) {
 }
 
 impl Cluster {
-    /// Between two signs of life.
+    /// The heartbeat interval.
     fn heartbeat(&self) -> Duration {
         self.config.tick() * HEARTBEAT_TICKS
     }
 
-    /// Tells all others that this node is here, and the replicas here who is not heard any more.
+    /// Sends a heartbeat to all others, and tells the local replicas which nodes have fallen silent.
     fn beat(&self) {
         for node in self.peers() {
             let _ = self.send_bytes(node, Class::Consensus, Bytes::new());
@@ -99,12 +99,12 @@ impl Cluster {
         self.tell_silent(|_, silence| silence >= longest);
     }
 
-    /// The node is there.
+    /// Notes that the node is alive.
     pub(super) fn hears(&self, node: u32) {
         self.peers.heartbeats.hear(node);
     }
 
-    /// The connection to the node is lost: replicas need not wait until it was silent for long.
+    /// The connection to the node is lost: replicas need not wait for a long silence.
     pub(super) fn hears_no_more(&self, lost: u32) {
         self.tell_silent(|node, _| node == lost);
     }
@@ -118,34 +118,34 @@ impl Cluster {
         }
     }
 
-    /// Without it replicas that have members on this node must not hibernate.
+    /// Whether the node is heard. Replicas that have members on a silent node must not hibernate.
     pub(crate) fn is_heard(&self, node: u32) -> bool {
         self.peers.heartbeats.is_heard(node)
     }
 
-    /// The node has been silent for so long that it counts as lost.
+    /// Whether the node has been silent long enough to count as lost.
     pub(super) fn has_fallen_silent(&self, node: u32) -> bool {
         self.peers.heartbeats.silence(node) >= self.config.election_timeout() * 2
     }
 
-    /// The node is connected, and not silent for long: a busy machine is late with its signs of life.
+    /// Whether the node is connected and not silent for long: a busy machine sends its heartbeats late.
     pub(super) fn is_present(&self, node: u32) -> bool {
         self.is_connected(node, Class::Requests) && !self.has_fallen_silent(node)
     }
 
-    /// Nodes of the cluster that are present, with this one if it is one of them.
+    /// The number of present cluster nodes, including this one if it is one of them.
     pub(super) fn present_nodes(&self) -> u32 {
         let nodes = self.nodes().into_iter();
         let others = nodes.filter(|node| *node != self.node() && self.is_present(*node));
         u32::try_from(others.count()).unwrap_or(u32::MAX) + u32::from(!self.is_gateway())
     }
 
-    /// Nodes that give signs of life.
+    /// Nodes whose heartbeats arrive.
     pub(crate) fn heard(&self) -> Vec<u32> {
         self.peers.heartbeats.heard()
     }
 
-    /// Replicas that follow a failed one on this node: the node is still heard, so they would not notice the failure.
+    /// Notifies replicas that follow a failed one on this node: the node is still heard, so they would not notice the failure.
     pub(super) fn replace_failed_leaders(&self, node: u32, status: &NodeStatus) {
         let Some(local) = self.local() else {
             return;

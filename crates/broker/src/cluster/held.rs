@@ -1,6 +1,6 @@
 //! Holds messages for a partition until this node knows its leader: commands from other partitions, and jobs that did not reach their
-//! worker. Without it a command would be late by `BrokerConfig::retry_interval`, after which its sender repeats it, and a job by its
-//! time-out; an election is much shorter.
+//! worker. Without this, a command would be delayed by `BrokerConfig::retry_interval`, after which its sender repeats it, and a job by its
+//! timeout; an election is much shorter.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,21 +14,21 @@ use skep_service::PartitionRole;
 use super::Cluster;
 use super::wire::NodeMessage;
 
-/// Bytes of commands that are held, at most. What comes then is dropped, and repeated by its sender.
+/// Maximum bytes of held commands. Commands beyond that are dropped, and repeated by their senders.
 const MAX_BYTES: usize = 16 << 20;
-/// Commands are delivered in portions of so many: the threads of partitions wait for the lock meanwhile.
+/// Commands are delivered in batches of this size: the threads of partitions wait for the lock meanwhile.
 const PORTION: usize = 256;
-/// A command counts as so many bytes at least.
+/// Minimum size at which a command is counted, in bytes.
 const LEAST_BYTES: usize = 1 << 10;
 
 /// How a command came here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// A partition that is led here sends it.
+    /// Sent by a partition that is led here.
     Own,
-    /// Another node took this one for the leader's. It is sent on once.
+    /// Sent by a node that took this one for the leader's. It is forwarded once.
     FromAnother,
-    /// It was sent on already: it is taken here or nowhere, and repeated by its sender.
+    /// Already forwarded: it is either taken here or dropped, and repeated by its sender.
     SentOn,
 }
 
@@ -61,17 +61,17 @@ struct Held {
     way: Way,
 }
 
-/// One that waits for a leader.
+/// A message that waits for a leader.
 struct Queued {
     held: Held,
     bytes: usize,
     since: Instant,
 }
 
-/// By partition, in the order in which they were sent: a subscription is not closed before it was opened.
+/// By partition, in sending order: a subscription must not be closed before it was opened.
 #[derive(Default)]
 pub(super) struct HeldCommands {
-    /// So that nothing is locked as long as nothing waits.
+    /// Avoids locking while nothing waits.
     count: AtomicUsize,
     waiting: Mutex<Waiting>,
 }
@@ -83,8 +83,8 @@ struct Waiting {
 }
 
 impl HeldCommands {
-    /// Delivers the command, after those that wait for the partition. `deliver` gives back what cannot be delivered now: that waits, and all
-    /// behind it.
+    /// Delivers the command, after those that wait for the partition. `deliver` gives back what cannot be delivered now: that waits, and so
+    /// does everything after it.
     fn send(
         &self,
         partition: u32,
@@ -110,7 +110,7 @@ impl HeldCommands {
         self.count.store(waiting.count(), Ordering::Release);
     }
 
-    /// Delivers what waits and can be delivered, and drops what has waited for so long that its sender repeats it.
+    /// Delivers waiting messages that can be delivered, and drops those that have waited so long that their senders repeat them.
     fn look(&self, longest: Duration, deliver: impl Fn(u32, Held) -> Option<Held>) {
         if self.count.load(Ordering::Acquire) == 0 {
             return;
@@ -153,7 +153,7 @@ impl Waiting {
         }
     }
 
-    /// Delivers a portion at most. True if nothing waits for the partition any more.
+    /// Delivers at most one batch. True if nothing waits for the partition any more.
     fn deliver(&mut self, partition: u32, deliver: &impl Fn(Held) -> Option<Held>) -> bool {
         let Some(commands) = self.commands.get_mut(&partition) else {
             return true;
@@ -186,14 +186,14 @@ impl Waiting {
 }
 
 impl Cluster {
-    /// A command for a partition that is led elsewhere. If it is lost, it is sent again.
+    /// Sends a command to a partition that is led elsewhere. If it is lost, it is sent again.
     pub fn send_remote(&self, partition: u32, command: Sent) {
         let parcel = Parcel::Command(Box::new(command));
         let way = Way::Own;
         self.hand_on(partition, Held { parcel, way });
     }
 
-    /// Jobs that did not reach their worker, of whichever partitions.
+    /// Gives back jobs that did not reach their worker, of any partitions.
     pub(crate) fn give_back(&self, jobs: impl IntoIterator<Item = JobActivation>) {
         let routing = self.local.known.routing();
         for job in jobs {
@@ -205,14 +205,14 @@ impl Cluster {
         }
     }
 
-    /// To the partition's leader, as soon as there is one.
+    /// Passes it to the partition's leader, as soon as there is one.
     fn hand_on(&self, partition: u32, held: Held) {
         let size = |parcel: &Parcel| parcel.size(partition);
         let deliver = |held| self.deliver(partition, held);
         self.exchanges.held.send(partition, held, size, deliver);
     }
 
-    /// Gives it back if the leader is not known or not reached.
+    /// Delivers it, or gives it back if the leader is unknown or unreachable.
     fn deliver(&self, partition: u32, mut held: Held) -> Option<Held> {
         let Some(local) = self.local() else {
             return Some(held);
@@ -226,7 +226,7 @@ impl Cluster {
             return None;
         }
         let leader = match self.leader_of(partition) {
-            // None is known, or this node is about to lead.
+            // No leader is known, or this node is about to lead.
             None => return Some(held),
             Some(leader) if leader == self.node() => return Some(held),
             Some(leader) => leader,
@@ -272,7 +272,7 @@ impl Cluster {
         Some(held)
     }
 
-    /// To be called now and then: leaders become known meanwhile.
+    /// To be called periodically: leaders become known meanwhile.
     pub(super) fn deliver_held(&self) {
         let deliver = |partition, held| self.deliver(partition, held);
         self.exchanges

@@ -1,4 +1,4 @@
-//! Requests of operators: cluster changes, at any node. The leader of the metadata group plans and begins them.
+//! Operator requests for cluster changes, at any node. The leader of the metadata group plans and begins them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,39 +17,39 @@ use super::metadata_group::MetadataEvent;
 use super::wire::{ClusterMessage, NodeMessage};
 use crate::backup::{Step, StepResult};
 
-/// So long an operator waits for an answer.
+/// How long an operator waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// So long a leader is waited for before a majority is taken to be lost.
+/// How long to wait for a leader before the majority counts as lost.
 const ELECTION: Duration = Duration::from_secs(5);
-/// Between two looks whether something has come about.
+/// Interval between two checks for progress.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What an operator wants of the cluster.
+/// An operator's request to the cluster.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Ask {
     Change {
         request: Request,
-        /// Only tell what would be done.
+        /// Only report what would be done.
         dry_run: bool,
     },
     Cancel {
         change: u64,
     },
-    /// Brokers are lost for good, and a majority with them. Of the lowest one that stays.
+    /// Brokers are lost for good, and a majority with them. Sent to the lowest-numbered remaining node.
     RemoveLost {
         removed: Vec<u32>,
         dry_run: bool,
     },
-    /// What the node has, if a majority is lost.
+    /// Report what the node has, if a majority is lost.
     Survives,
-    /// Take a backup with this id, or one of the time.
+    /// Take a backup with this id, or with one derived from the time.
     Backup(Option<u64>),
-    /// Work for a backup that the leader of the metadata group takes.
+    /// Do work for a backup that the leader of the metadata group is taking.
     BackupStep(Step),
 }
 
 impl Ask {
-    /// A node without others can do it.
+    /// Whether a single node can do it.
     fn is_for_one(&self, node: u32) -> bool {
         match self {
             Ask::Change { request, .. } => !request.needs_others(node),
@@ -58,7 +58,7 @@ impl Ask {
         }
     }
 
-    /// Brokers that are to be removed as lost, and whether that is only planned.
+    /// Brokers that are to be removed as lost, and whether that is only a dry run.
     fn loses(&self) -> Option<(Vec<u32>, bool)> {
         if let Ask::Change {
             request: Request::ForceRemove { brokers },
@@ -72,7 +72,7 @@ impl Ask {
     }
 }
 
-/// What it gets.
+/// The answer to an [`Ask`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer {
     Planned(Box<Planned>),
@@ -89,12 +89,12 @@ pub(super) type Outcome = Result<Answer, Refusal>;
 pub(super) struct OperatorRequests {
     next: AtomicU64,
     pending: Mutex<HashMap<u64, oneshot::Sender<Outcome>>>,
-    /// Held while it is decided how to go on without a majority.
+    /// Held while deciding how to continue without a majority.
     pub(super) deciding: tokio::sync::Mutex<()>,
 }
 
 impl Cluster {
-    /// Asks the leader of the metadata group.
+    /// Sends the request to the leader of the metadata group.
     ///
     /// # Errors
     /// The request is refused, or no node was reached.
@@ -113,7 +113,7 @@ impl Cluster {
             return self.ask_majority(&ask, ELECTION + 2 * PATIENCE).await;
         }
         match self.ask_majority(&ask, ELECTION).await {
-            // There is none.
+            // There is no leader.
             Err(Refusal::Unreachable(_)) => {
                 let deadline = Instant::now() + 2 * PATIENCE;
                 self.remove_lost(removed, dry_run, deadline).await
@@ -133,7 +133,7 @@ impl Cluster {
                 }
                 None => Err(self.nobody_leads()),
             };
-            // Leaders change: who was asked may not lead any more, and has done nothing then.
+            // Leaders change: the node that was asked may no longer lead, and has done nothing then.
             let again = matches!(outcome, Err(Refusal::Unreachable(_)));
             if !again || Instant::now() + LOOK >= deadline {
                 return outcome;
@@ -194,7 +194,7 @@ impl Cluster {
         }
     }
 
-    /// Another node asks, for one of its operators.
+    /// Another node forwards a request of one of its operators.
     pub(super) fn operator_asked(self: &Arc<Self>, from: u32, id: u64, ask: &[u8]) {
         let (Ok(ask), Some(runtime)) = (serde_json::from_slice(ask), self.runtime()) else {
             return;
@@ -218,7 +218,7 @@ impl Cluster {
             (_, Ask::Survives) => Ok(Answer::Survivor(Box::new(self.survives().await))),
             (_, Ask::BackupStep(step)) => self.backup_step(step).await,
             (true, ask) => self.decide(ask).await,
-            // It does not know who leads.
+            // A gateway does not know who leads.
             (false, ask) if is_gateway(from) => self.ask(ask).await,
             (false, Ask::RemoveLost { removed, dry_run }) => {
                 self.decide_without_majority(removed, dry_run).await
@@ -234,14 +234,14 @@ impl Cluster {
         }
     }
 
-    /// As the leader.
+    /// Decides as the leader.
     async fn decide(self: &Arc<Self>, ask: Ask) -> Outcome {
         let state = self.state();
         match ask {
             Ask::Survives => Ok(Answer::Survivor(Box::new(self.survives().await))),
             Ask::Backup(id) => self.begin_backup(id).await,
             Ask::BackupStep(step) => self.backup_step(step).await,
-            // A leader was found meanwhile.
+            // A leader was found in the meantime.
             Ask::RemoveLost { removed, dry_run }
             | Ask::Change {
                 request: Request::ForceRemove { brokers: removed },
@@ -288,7 +288,7 @@ impl Cluster {
         Ok(Answer::Planned(Box::new(planned)))
     }
 
-    /// Waits until what was proposed is agreed on.
+    /// Waits until the proposed change is agreed on.
     async fn came_about(&self, revision: u64, so: impl Fn(&State) -> bool) -> Result<(), Refusal> {
         let deadline = Instant::now() + PATIENCE;
         loop {

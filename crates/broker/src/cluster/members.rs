@@ -1,4 +1,4 @@
-//! The nodes' knowledge of each other: which nodes there are, and which one leads which partition.
+//! The nodes' knowledge of each other: which nodes exist, and which one leads which partition.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ struct Applied {
     now: u64,
     /// As heard more than a second ago.
     then: u64,
-    /// What becomes that.
+    /// The value that `then` takes next, and when it was heard.
     next: (u64, Instant),
 }
 
@@ -39,7 +39,7 @@ impl Applied {
     }
 }
 
-/// What others had so long ago a store is to have.
+/// A store should have whatever others had this long ago.
 const A_WHILE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -61,7 +61,7 @@ impl Members {
         self.present.lock().insert(node, status);
     }
 
-    /// Who leads the partition, of those that say so the last one that was elected.
+    /// The partition's leader. If several nodes claim to lead, the most recently elected one.
     pub(super) fn leader(&self, partition: u32) -> Option<u32> {
         let present = self.present.lock();
         let replicas = present.iter().flat_map(|(node, status)| {
@@ -75,7 +75,7 @@ impl Members {
         last.map(|(node, _)| node)
     }
 
-    /// The node has said that it has a replica of the partition.
+    /// Whether the node has reported a replica of the partition.
     pub(super) fn has_replica(&self, node: u32, partition: u32) -> bool {
         let present = self.present.lock();
         let status = present.get(&node);
@@ -85,13 +85,13 @@ impl Members {
         })
     }
 
-    /// The node has said that its disk has no room for new work.
+    /// Whether the node has reported that its disk has no room for new work.
     pub(super) fn is_disk_low(&self, node: u32) -> bool {
         let present = self.present.lock();
         present.get(&node).is_some_and(|status| status.disk_low)
     }
 
-    /// The node has said that it has a sound replica of the partition, and room for new work.
+    /// Whether the node has reported a healthy replica of the partition, and room for new work.
     pub(super) fn can_lead(&self, node: u32, partition: u32) -> bool {
         let present = self.present.lock();
         let status = present.get(&node).filter(|status| !status.disk_low);
@@ -101,12 +101,12 @@ impl Members {
         })
     }
 
-    /// All logs begin anew.
+    /// Forgets all positions: all logs start over.
     pub(super) fn forget_progress(&self) {
         self.applied.lock().clear();
     }
 
-    /// The log of this partition is another one.
+    /// Forgets the positions of this partition, whose log was replaced.
     pub(super) fn forget_progress_of(&self, partition: u32) {
         let mut applied = self.applied.lock();
         applied.retain(|(of, _), _| *of != partition);
@@ -118,7 +118,7 @@ impl Members {
 }
 
 impl Cluster {
-    /// None of a gateway: it is no local.
+    /// This node's status. `None` for a gateway, which is not a broker.
     fn own_status(&self) -> Option<NodeStatus> {
         let local = self.local().filter(|_| !self.is_gateway())?;
         let partitions = local.partitions().into_iter().map(|handle| ReplicaStatus {
@@ -138,28 +138,28 @@ impl Cluster {
         })
     }
 
-    /// All partitions start again: their old positions are void.
+    /// Forgets all positions: all partitions start over.
     pub(super) fn forget_progress(&self) {
         self.peers.members.forget_progress();
         self.exchanges.held.clear();
         self.local.freshness.forget_expected();
     }
 
-    /// The partition goes on from a copy that may lack the last entries. Reads must not wait for these.
+    /// The partition continues from a copy that may lack the last entries. Reads must not wait for those.
     pub(super) fn forget_progress_of(&self, partition: u32) {
         self.peers.members.forget_progress_of(partition);
         self.local.freshness.forget_expected_of(partition);
     }
 
-    /// Tells all others how this node is.
+    /// Broadcasts this node's status.
     pub(super) fn tell_status(&self) {
         if let Some(status) = self.own_status() {
             self.send_to_all(&NodeMessage::Status(status), |_| true);
         }
     }
 
-    /// Up to which entry the replicas of all other nodes have the partition's log. 0 while one of them was not heard yet: a
-    /// node that is away is to find what it lacks.
+    /// The entry up to which the replicas of all other nodes have the partition's log. 0 until all of them were heard: a node that is away
+    /// must find what it lacks when it returns.
     pub fn replicated(&self, partition: u32) -> u64 {
         let applied = self.peers.members.applied.lock();
         let others = self.replicas(partition).into_iter().map(|(node, _)| node);
@@ -178,7 +178,7 @@ impl Cluster {
         of_partition.map(|(_, known)| known.then).max().unwrap_or(0)
     }
 
-    /// Other nodes with stores of the partition that are in this state: those first that do not lead it, as they have less to do.
+    /// Other nodes whose store of the partition is in this state. Followers come first, as they have less to do.
     pub fn stores_elsewhere(&self, partition: u32, state: StoreState) -> Vec<u32> {
         let present = self.peers.members.present.lock();
         let replicas = present.iter().flat_map(|(node, status)| {
@@ -192,7 +192,7 @@ impl Cluster {
         replicas.into_iter().map(|(_, node)| node).collect()
     }
 
-    /// This node and those that can be reached, with what they do.
+    /// This node and those that can be reached, with their roles.
     pub fn brokers(&self) -> Vec<BrokerInfo> {
         let mut nodes = self.peers.members.present.lock().clone();
         nodes.extend(self.own_status().map(|own| (self.node(), own)));
@@ -264,7 +264,7 @@ mod tests {
         cluster.state_is(&state);
         assert_eq!((freshness.expected(1), freshness.expected(2)), (0, 1000));
         assert_eq!((cluster.had(1), cluster.had(2)), (0, 1000));
-        // Said again, it is no news.
+        // Repeating it changes nothing.
         freshness.expect(1, 40);
         state.revision += 1;
         cluster.state_is(&state);

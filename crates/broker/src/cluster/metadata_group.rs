@@ -1,7 +1,7 @@
 //! This node's member of the metadata group: its thread and its files.
 //!
-//! There are few entries. The thread writes them to the log, and the state to a file after each, so only the last entry has
-//! to be recovered.
+//! There are few entries. The thread writes them to the log, and the state to a file after each one, so only the last entry has to be
+//! recovered.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -28,21 +28,21 @@ use crate::partition::thread::{HEARTBEAT_TICKS, HIBERNATE_AFTER_TICKS};
 use crate::replica_file::ReplicaOf;
 use crate::started::Started;
 
-/// Messages that may wait: others are said again.
+/// Maximum number of waiting messages: dropped ones are repeated.
 const MAX_WAITING: usize = 1024;
-/// How long to wait before a write is tried again after the disk was full.
+/// How long to wait before retrying a write after the disk was full.
 const RETRY: Duration = Duration::from_millis(250);
 /// A log of a few entries needs no large files.
 const SEGMENT_BYTES: u64 = 1 << 20;
 const STATE: &str = "state";
-/// Instead of a leader: who leads is not heard.
+/// In place of a leader: this member ignores messages, so it cannot know who leads.
 const DEAF: u64 = u64::MAX;
 
 pub(super) enum MetadataEvent {
     Message(Box<ReplicaMessage>),
     /// Proposes the entry if this member leads. Otherwise the entry is lost, and its sender waits in vain.
     Propose(Entry),
-    /// Another node gives no signs of life since then.
+    /// Another node has been silent since then.
     NotHeard {
         node: u32,
         since: Instant,
@@ -54,18 +54,18 @@ pub(super) enum MetadataEvent {
     Stop,
 }
 
-/// What others see of the member.
+/// The member as seen from other threads.
 pub(super) struct MetadataGroup {
     pub(super) own: u64,
     inbox: Sender<MetadataEvent>,
-    /// The member that leads; 0: none is known; [`DEAF`]: the disk is full.
+    /// The member that leads; 0: unknown; [`DEAF`]: the disk is full.
     leader: Arc<AtomicU64>,
-    /// It waits for something to be told.
+    /// It waits for an event.
     hibernates: Arc<AtomicBool>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
-/// The thread of the member.
+/// The member's thread.
 struct Worker {
     member: MetadataMember,
     here: Here,
@@ -85,7 +85,7 @@ struct Here {
 
 impl MetadataGroup {
     pub(super) fn tell(&self, event: MetadataEvent) {
-        // What does not fit is said again.
+        // Events that do not fit are repeated.
         let _ = self.inbox.try_send(event);
     }
 
@@ -125,7 +125,7 @@ fn started<'a>(cluster: &'a Cluster, directory: &'a Path, replica: &ReplicaOf) -
     }
 }
 
-/// Opens the member's files and starts its thread. `first` is how the cluster begins if it has not.
+/// Opens the member's files and starts its thread. `first` is the cluster's initial state, if it has none yet.
 pub(super) fn start(
     cluster: &Arc<Cluster>,
     replica: ReplicaOf,
@@ -203,7 +203,7 @@ impl Worker {
     }
 
     fn work(&mut self) -> Result<(), MetadataError> {
-        // One that begins need not wait for its first tick.
+        // A member that starts up need not wait for its first tick.
         let mut next_tick = Instant::now();
         let mut out = Output::default();
         loop {
@@ -234,7 +234,7 @@ impl Worker {
         }
     }
 
-    /// Members on nodes that are not heard: a hibernating replica would not notice that they are gone.
+    /// Reports members on silent nodes to the group: a hibernating replica would not notice that they are gone.
     fn hibernate_while_all_are_heard(&mut self) {
         if self.member.group().hibernates()
             && let Some(cluster) = self.here.cluster.upgrade()
@@ -253,8 +253,8 @@ impl Worker {
 }
 
 impl Here {
-    /// Until a write that found the disk full is to be tried again. Meanwhile this member is deaf, and another one leads: what it was
-    /// told comes again.
+    /// Waits until a write that found the disk full is to be retried. Meanwhile this member ignores messages, and another one leads:
+    /// whatever it missed is sent again.
     fn wait_for_room(
         &mut self,
         full: bool,
@@ -305,7 +305,7 @@ impl Surroundings for Here {
 
     fn compact(&mut self, upto: EntryId) -> Result<(), MetadataError> {
         match self.log.compact(upto.index, upto.term) {
-            // It is left for the next time.
+            // Left for the next time.
             Err(error) if error.is_disk_full() => Ok(()),
             compacted => compacted.map_err(failed),
         }

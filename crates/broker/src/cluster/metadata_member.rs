@@ -13,15 +13,15 @@ use skep_storage::log::{Frame, Recovered};
 
 use super::steps::{Next, next};
 
-/// The number of the group among those of the partitions.
+/// The group's number; partitions have the others.
 pub const GROUP: u32 = 0;
 
-/// The member could not be started, or cannot go on.
+/// The member could not be started, or cannot continue.
 #[derive(Debug, thiserror::Error)]
 #[error("the cluster's own state: {0}")]
 pub struct MetadataError(String);
 
-/// Something of the member's has failed.
+/// Converts an error of the member.
 pub fn failed(error: impl std::fmt::Display) -> MetadataError {
     MetadataError(error.to_string())
 }
@@ -29,50 +29,50 @@ pub fn failed(error: impl std::fmt::Display) -> MetadataError {
 /// The message to a node that joins the cluster.
 #[derive(Clone, Debug)]
 pub struct Admission {
-    /// The member that it is.
+    /// The node's member number.
     pub member: u64,
-    /// Those of the group, as [`Members::encode_into`] writes them.
+    /// The group's members, as [`Members::encode_into`] writes them.
     pub members: Vec<u8>,
     pub state: State,
 }
 
-/// What the member needs of its node.
+/// The member's interface to its node.
 pub trait Surroundings {
-    /// To another member. It may be lost.
+    /// Sends a message to another member. It may be lost.
     fn send(&mut self, message: ReplicaMessage);
-    /// Writes frames to the log, durably. Waits for room if there is none.
+    /// Writes frames to the log, durably. Waits for space if there is none.
     ///
     /// # Errors
-    /// The member cannot go on.
+    /// The member cannot continue.
     fn append(&mut self, frames: &[Frame]) -> Result<(), MetadataError>;
-    /// Puts the state in the place of the one before, durably. Waits for room if there is none.
+    /// Replaces the stored state, durably. Waits for space if there is none.
     ///
     /// # Errors
-    /// The member cannot go on.
+    /// The member cannot continue.
     fn keep(&mut self, stored: &[u8]) -> Result<(), MetadataError>;
-    /// The log may forget entries up to this one, now or later.
+    /// Allows the log to discard entries up to this one, now or later.
     ///
     /// # Errors
-    /// The member cannot go on.
+    /// The member cannot continue.
     fn compact(&mut self, upto: EntryId) -> Result<(), MetadataError>;
-    /// The state is stored: everybody here may go by it.
+    /// The state is stored: everybody on this node may rely on it.
     fn state_is(&mut self, state: &State);
-    /// Tells a node that it is one of the cluster. It may be lost.
+    /// Tells a node that it is now part of the cluster. It may be lost.
     fn admit(&mut self, node: u32, admission: Admission);
-    /// Milliseconds since 1970: what operators read, and nothing depends on it.
+    /// Milliseconds since 1970: for operators to read; nothing depends on it.
     fn now(&self) -> i64;
 }
 
-/// The state, with the last entry in it.
+/// The state, with the index of the last entry in it.
 #[derive(Default, Serialize, Deserialize)]
 struct Stored {
     index: u64,
     term: u64,
     state: State,
-    /// Those of the group after that entry, encoded: the log may have stored older ones.
+    /// The group's members after that entry, encoded: the log may have stored older ones.
     #[serde(default)]
     members: Vec<u8>,
-    /// It came as a snapshot, which the log may not have followed.
+    /// The state came as a snapshot, which the log may not have caught up with.
     #[serde(default)]
     installing: bool,
 }
@@ -88,18 +88,18 @@ pub struct MetadataMember {
     group: Group,
     state: State,
     applied: EntryId,
-    /// Own entries that are not committed.
+    /// Own entries that are not committed yet.
     proposed: VecDeque<(u64, Entry)>,
-    /// How the cluster begins, if it has not.
+    /// The cluster's initial state, if it has none yet.
     first: Option<State>,
     incoming_snapshot: Vec<u8>,
 }
 
-/// What is on the disk of a member.
+/// A member's data on disk.
 pub struct OnDisk {
     pub log: Recovered,
     pub source: Box<dyn EntrySource>,
-    /// What [`Surroundings::keep`] has stored last.
+    /// The last value stored by [`Surroundings::keep`].
     pub stored: Option<Vec<u8>>,
 }
 
@@ -109,10 +109,10 @@ impl MetadataMember {
         GroupConfig::joining(GROUP, own, members)
     }
 
-    /// Starts a member. `first` is how the cluster begins if it has not.
+    /// Starts a member. `first` is the cluster's initial state, if it has none yet.
     ///
     /// # Errors
-    /// What is on the disk cannot be understood.
+    /// The data on disk cannot be decoded.
     pub fn open(
         mut config: GroupConfig,
         found: OnDisk,
@@ -142,7 +142,7 @@ impl MetadataMember {
         };
         let is_first = config.members.voters.first() == Some(&config.node);
         let begins = first.is_some() && is_first && recovered.log.last.index == 0;
-        // Nobody leads a group that begins: its first member need not wait until that is noticed.
+        // Nobody leads a new group: its first member need not wait for an election timeout.
         let patience = if begins { 2 * config.election_ticks } else { 0 };
         let mut group = Group::open(config, recovered).map_err(failed)?;
         (0..patience).for_each(|_| group.tick());
@@ -156,17 +156,17 @@ impl MetadataMember {
         })
     }
 
-    /// The replica of the group.
+    /// The group's replica.
     pub fn group(&self) -> &Group {
         &self.group
     }
 
-    /// What was agreed on, as far as this member knows.
+    /// The agreed state, as far as this member knows.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// There is nothing to do until a message arrives.
+    /// Whether there is nothing to do until a message arrives.
     pub fn hibernates(&self) -> bool {
         let is_alone = self.group.is_alone()
             && matches!(self.group.role(), Role::Leader { .. })
@@ -184,12 +184,12 @@ impl MetadataMember {
         self.group.gone(gone);
     }
 
-    /// A message of another member.
+    /// Handles a message from another member.
     pub fn receive(&mut self, message: ReplicaMessage) {
         self.group.receive(message.from(), message);
     }
 
-    /// Lets time pass. A leader does what has to be done, again and again until it has come about.
+    /// Advances time by one tick. A leader repeats pending work until it has taken effect.
     pub fn tick(&mut self, around: &mut impl Surroundings) {
         self.group.tick();
         let leads = matches!(self.group.role(), Role::Leader { .. });
@@ -232,7 +232,7 @@ impl MetadataMember {
             Next::Change(Change::Promote(member)) if !self.group.has_caught_up(member) => {
                 self.admit(member, around);
             }
-            // Refused while an earlier one is on its way: it is tried again.
+            // Refused while an earlier change is in progress: it is retried.
             Next::Change(change) => drop(self.group.change_members(change, plan)),
             Next::HandOver => {
                 if let Some(to) = self.group.successor() {
@@ -256,10 +256,10 @@ impl MetadataMember {
         around.admit(node, admission);
     }
 
-    /// Does what there is to do. `out` is scratch.
+    /// Processes pending output. `out` is scratch.
     ///
     /// # Errors
-    /// The member cannot go on.
+    /// The member cannot continue.
     pub fn poll(
         &mut self,
         out: &mut Output,
@@ -310,7 +310,7 @@ impl MetadataMember {
                 self.applied_is(committed.index);
             }
             Event::Role(Role::Leader { .. }) => {}
-            // What was proposed and is committed comes again as an entry of the log.
+            // Proposed entries that are committed come back as log entries.
             Event::Role(_) => self.proposed.clear(),
             Event::Members(members) => tracing::debug!(?members, "members of the cluster's state"),
             Event::ProduceSnapshot { to } => {
@@ -358,7 +358,7 @@ impl MetadataMember {
         serde_json::to_vec_pretty(&stored).map_err(failed)
     }
 
-    /// There is nothing to recover but what came last.
+    /// Stores the state. Only the last entry ever has to be recovered.
     fn keep(
         &mut self,
         around: &mut impl Surroundings,
@@ -373,7 +373,7 @@ impl MetadataMember {
     }
 }
 
-/// A snapshot that is one chunk.
+/// A snapshot consisting of one chunk.
 struct Whole(Option<Bytes>);
 
 impl SnapshotSource for Whole {

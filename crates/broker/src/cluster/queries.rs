@@ -16,10 +16,10 @@ use super::Cluster;
 use super::wire::NodeMessage;
 use crate::asking::QueryResult;
 
-/// What the columns of rows mean, see [`skep_query::fingerprint`].
+/// Fingerprint of what the columns of rows mean, see [`skep_query::fingerprint`].
 static COLUMNS: LazyLock<u64> = LazyLock::new(skep_query::fingerprint);
 
-/// Questions that are with other nodes: by number, who was asked and who waits.
+/// Queries that are at other nodes: by number, with the node that was asked and the waiting caller.
 #[derive(Default)]
 pub(super) struct Queries {
     next: AtomicU64,
@@ -27,7 +27,7 @@ pub(super) struct Queries {
 }
 
 impl Cluster {
-    /// Asks a node. `None`: the question cannot be sent.
+    /// Asks a node. `None`: the query cannot be sent.
     pub fn query(
         &self,
         node: u32,
@@ -55,7 +55,7 @@ impl Cluster {
         None
     }
 
-    /// A question of another node.
+    /// Answers a query from another node.
     pub(super) fn answer_query(
         self: &Arc<Self>,
         from: u32,
@@ -87,7 +87,7 @@ impl Cluster {
         }
     }
 
-    /// The connection with the node is lost: who waits asks another one.
+    /// The connection with the node is lost: waiting callers ask another one.
     pub(super) fn lose_queries(&self, node: u32) {
         let mut pending = self.exchanges.queries.pending.lock();
         pending.retain(|_, (asked, _)| *asked != node);

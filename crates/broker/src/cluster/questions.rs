@@ -1,4 +1,4 @@
-//! Questions of operators about all nodes, at any node.
+//! Operators' questions about all nodes, at any node.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use super::Cluster;
 use super::wire::NodeMessage;
 use crate::queries::{pulse, work};
 
-/// This node's answer, as text; both sides agree on the questions.
+/// Produces this node's answer as text; both sides agree on the questions.
 pub type Answerer = Box<dyn Fn(&str) -> String + Send + Sync>;
 
-/// A node gets so long to answer.
+/// How long a node may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Questions that are with other nodes: by number, who was asked and who waits.
+/// Questions that are at other nodes: by number, with the node that was asked and the waiting caller.
 #[derive(Default)]
 pub(super) struct Questions {
     next: AtomicU64,
     pending: Mutex<HashMap<u64, (u32, oneshot::Sender<String>)>>,
-    /// Who answers here.
+    /// Answers questions on this node.
     answerer: RwLock<Option<Answerer>>,
 }
 
 impl Cluster {
-    /// From now on this node can be asked.
+    /// Sets the answerer: from now on this node can be asked.
     pub(crate) fn answer_questions(&self, answerer: Answerer) {
         *self.exchanges.questions.answerer.write() = Some(answerer);
     }
@@ -39,14 +39,14 @@ impl Cluster {
         }
         if question == work::QUESTION {
             let work = self.own_work(self.local()?.as_ref()).await;
-            // Texts and numbers can always be written.
+            // Texts and numbers can always be serialized.
             return serde_json::to_string(&work).ok();
         }
         let answerer = self.exchanges.questions.answerer.read();
         answerer.as_ref().map(|answerer| answerer(question))
     }
 
-    /// What each node of the cluster tells, this one too; `None` of those that do not answer within 2 s.
+    /// The answers of all nodes of the cluster, including this one; `None` for those that do not answer within 2 s.
     pub(crate) async fn ask_nodes(&self, question: &str) -> BTreeMap<u32, Option<String>> {
         let mut told = BTreeMap::new();
         if !self.is_gateway() {
@@ -69,7 +69,7 @@ impl Cluster {
         told
     }
 
-    /// `None`: the question cannot be sent.
+    /// Asks one node. `None`: the question cannot be sent.
     fn ask_node(&self, node: u32, question: &str) -> Option<oneshot::Receiver<String>> {
         let id = self
             .exchanges
@@ -95,7 +95,7 @@ impl Cluster {
         };
         let cluster = Arc::clone(self);
         runtime.spawn(async move {
-            // One that has just started knows nothing yet.
+            // A node that has just started knows nothing yet.
             let answer = cluster.own_answer(&question).await.unwrap_or_default();
             cluster.send(from, &NodeMessage::Told { id, answer });
         });

@@ -1,5 +1,5 @@
-//! Placement of leaders: all nodes that can are to lead about as many partitions. Among the even ways each partition prefers the first of
-//! its replicas. A node without disk space leads nothing, as long as there is another one.
+//! Placement of leaders: all capable nodes should lead about as many partitions. Among the even distributions, each partition prefers the
+//! first of its replicas. A node without disk space leads nothing, as long as there is another one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,29 +13,29 @@ use super::wire::NodeMessage;
 use crate::local::Local;
 use crate::partition::{PartitionHandle, Report};
 
-/// Leaders move by themselves once the same nodes have been reached for so many seconds.
+/// Leaders move automatically once the same nodes have been reachable for this many seconds.
 const CALM_SECONDS: u32 = 10;
-/// A node gives one partition away in so many seconds: each change of a leader costs its clients some milliseconds.
+/// A node gives away one partition per this many seconds: each change of a leader costs its clients some milliseconds.
 const PACE_SECONDS: u32 = 5;
-/// One that was not taken is offered to the same node again after so many.
+/// A leadership that was not taken is offered to the same node again after this many seconds.
 const REPEAT_SECONDS: u32 = 30;
 
-/// Whether the nodes that can be reached have been the same for a while. It is looked at once a second.
+/// Whether the set of reachable nodes has been stable for a while. Checked once per second.
 #[derive(Default)]
 pub(super) struct Calm {
     reached: BTreeSet<u32>,
     seconds: u32,
-    /// When which partition was last offered to which node.
+    /// When each partition was last offered to each node.
     offered: BTreeMap<(u32, u32), u32>,
 }
 
 impl Calm {
-    /// A node was lost, even if it is there again.
+    /// Ends the calm: a node was lost, even if it is back already.
     pub(super) fn end(&mut self) {
         *self = Calm::default();
     }
 
-    /// A leader may move now.
+    /// Whether a leader may move now.
     fn is_due(&mut self, reached: BTreeSet<u32>) -> bool {
         if reached != self.reached {
             *self = Calm {
@@ -49,7 +49,7 @@ impl Calm {
         calm_for.is_some_and(|seconds| seconds.is_multiple_of(PACE_SECONDS))
     }
 
-    /// The partition is offered to the node, unless that did not help a moment ago.
+    /// Notes an offer of the partition to the node. False if one did not help a moment ago.
     fn offers(&mut self, partition: u32, to: u32) -> bool {
         let last = self.offered.get(&(partition, to));
         let repeats = last.is_some_and(|at| self.seconds < at.saturating_add(REPEAT_SECONDS));
@@ -74,7 +74,7 @@ impl Misplaced {
 }
 
 impl Cluster {
-    /// Every node gives away at once what others are to lead, as far as these are there and have what is needed.
+    /// Makes every node immediately give away what others should lead, if these are there and are able to.
     pub fn rebalance(&self) {
         self.broadcast(&NodeMessage::Rebalance);
         self.rebalance_here();
@@ -86,9 +86,9 @@ impl Cluster {
         }
     }
 
-    /// To be called once a second.
+    /// To be called once per second.
     pub(super) fn rebalance_when_calm(&self) {
-        // Nothing else is asked while this is locked: the transport ends the calm with locks of its own held.
+        // Nothing else is called while this is locked: the transport ends the calm with locks of its own held.
         let reached = self.reached_nodes();
         if !self.life.calm.lock().is_due(reached) {
             return;
@@ -103,7 +103,7 @@ impl Cluster {
         }
     }
 
-    /// The partitions that this node leads and another one is to lead.
+    /// The partitions that this node leads and another one should lead.
     fn misplaced(&self) -> Vec<Misplaced> {
         let Some(local) = self.local() else {
             return Vec::new();
@@ -142,8 +142,8 @@ impl Cluster {
         candidates.collect()
     }
 
-    /// Without room for new work others are to lead, and without room for anything they are to go on alone, as far as they can.
-    /// To be called once a second.
+    /// Without room for new work, others should lead; without room for anything, they should continue without this node, as far as they
+    /// can. To be called once per second.
     pub(super) fn rebalance_on_low_disk(&self) {
         let Some(local) = self.local() else {
             return;
@@ -171,7 +171,7 @@ impl Cluster {
         }
     }
 
-    /// Other members of the partition's group with a vote and room for new work, the best leader first.
+    /// Other voters of the partition's group that have room for new work, the best leader first.
     fn with_disk_space(&self, partition: u32, voters: &[u64]) -> Vec<u64> {
         let replicas = self.replicas(partition).into_iter();
         let others = replicas.filter(|(node, member)| {
@@ -200,7 +200,7 @@ mod tests {
     fn leaders_move_one_by_one_once_the_same_nodes_are_reached_for_a_while() {
         let mut calm = Calm::default();
         assert_eq!(due(&mut calm, &[1, 2], 20), [11, 16]);
-        // One is away: the others are even after the same while, without it.
+        // One is away: without it, the others are even after the same delay.
         assert_eq!(due(&mut calm, &[1], 17), [11, 16]);
         assert!(due(&mut calm, &[1, 2], 9).is_empty());
         calm.end();

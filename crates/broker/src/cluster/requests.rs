@@ -22,27 +22,27 @@ use crate::metrics::nanos;
 use crate::metrics::nodes::{MessagingFamilies, OfAddress, OfAnswer, OfRequest, OfTopic};
 use crate::workers::{self, Noted};
 
-/// Between two looks for a leader: so much at first, and so much at most.
+/// Interval between two checks for a leader: initial and maximum.
 const LOOK: Duration = Duration::from_millis(5);
 const LOOK_SELDOM: Duration = Duration::from_millis(100);
 
-/// A request that is with another node, or waits for one that leads its partition.
+/// A request that is at another node, or waits for a leader of its partition.
 struct Pending {
     /// `None` while it waits.
     to: Option<u32>,
     partition: u32,
-    /// Another node leads by now, and did when this was last looked at.
+    /// Another node leads by now, and already did at the last check.
     overtaken: bool,
     responder: Responder,
-    /// As it is sent, in the newest version: it may have to go to another node.
+    /// The encoded request, in the newest version: it may have to go to another node.
     message: Bytes,
     since: Instant,
-    /// What the client occupies in its gateway while it waits.
+    /// Resources that the client occupies in its gateway while it waits.
     _held: Held,
 }
 
 impl Pending {
-    /// Its client gets this failure.
+    /// Answers the client with this failure.
     fn fail(self, failure: Failure) {
         let _ = self.responder.send(Answer {
             result: Err(failure),
@@ -50,7 +50,7 @@ impl Pending {
         });
     }
 
-    /// There will be no answer of this node.
+    /// Fails the request: this node will not answer it.
     fn abort(self, node: u32, why: &str) {
         let partition = self.partition;
         let text = format!(
@@ -64,7 +64,7 @@ pub(super) struct Requests {
     metrics: MessagingFamilies,
     next: AtomicU64,
     pending: Mutex<FxHashMap<u64, Pending>>,
-    /// Those of others, by node and their number.
+    /// Requests of other nodes, by node and their number.
     served: Mutex<FxHashMap<(u32, u64), AbortHandle>>,
 }
 
@@ -95,7 +95,7 @@ impl Requests {
         self.metrics.requests.of(of).inc();
     }
 
-    /// It is answered, or never will be.
+    /// Records that the request was answered, or never will be.
     fn ended(&self, pending: &Pending, outcome: &'static str) {
         let Some(node) = pending.to else {
             return;
@@ -117,14 +117,14 @@ impl Requests {
     }
 }
 
-/// As the reference names what requests for a partition are sent to.
+/// The topic of requests for a partition, as the reference names it.
 fn topic(partition: u32) -> String {
     format!("command-api-{partition}")
 }
 
 impl Cluster {
-    /// Sends a request to the node that leads the partition, or waits for one that does, for as long as an election takes. `Err` is the
-    /// answer: nothing was done.
+    /// Sends a request to the node that leads the partition, or waits for a leader for as long as an election takes. `Err` is the answer:
+    /// nothing was done.
     pub(crate) fn forward(
         self: &Arc<Self>,
         partition: u32,
@@ -141,14 +141,14 @@ impl Cluster {
         Ok(reply)
     }
 
-    /// The same for a client that waits already: its partition is not led by this node any more.
+    /// Forwards a request of a waiting client, because this node no longer leads its partition.
     pub(crate) fn send_on(
         self: &Arc<Self>,
         partition: u32,
         mut request: Request,
         responder: Responder,
     ) {
-        // Who waits for the end of an instance may wait for days.
+        // Waiting for the end of an instance may take days.
         let waits = request.command.awaits_end();
         let held = std::mem::take(&mut request.held);
         let id = self.exchanges.requests.next.fetch_add(1, Ordering::Relaxed);
@@ -169,7 +169,7 @@ impl Cluster {
         self.place(id, pending, None);
     }
 
-    /// Sends the request to the leader of its partition, unless that is the node that has just refused it.
+    /// Sends the request to its partition's leader, unless that is the node that has just refused it.
     fn place(self: &Arc<Self>, id: u64, mut pending: Pending, refused: Option<u32>) {
         let requests = &self.exchanges.requests;
         match self.leader_of(pending.partition) {
@@ -179,7 +179,7 @@ impl Cluster {
                 }
             }
             Some(leader) if Some(leader) != refused && self.is_present(leader) => {
-                // It is the other node that begins with it, or not.
+                // Whether work on it begins is up to the other node now.
                 pending.responder.begins();
                 pending.to = Some(leader);
                 let message = pending.message.clone();
@@ -226,9 +226,9 @@ impl Cluster {
         });
     }
 
-    /// This node leads the partition by now.
+    /// Takes the request back, as this node leads the partition by now.
     fn take_back(self: &Arc<Self>, pending: Pending) {
-        // It was made here.
+        // The message was encoded here.
         let Some(NodeMessage::Request { request, .. }) =
             NodeMessage::decode(PROTOCOL_VERSION, &pending.message)
         else {
@@ -275,7 +275,7 @@ impl Cluster {
         ))
     }
 
-    /// The answer to a request that went to another node, where it waited so long for its turn.
+    /// Handles the answer to a request at another node, where it waited this long for its turn.
     pub(super) fn answered(
         self: &Arc<Self>,
         id: u64,
@@ -284,7 +284,7 @@ impl Cluster {
     ) {
         let requests = &self.exchanges.requests;
         let Some(pending) = requests.pending.lock().remove(&id) else {
-            // The client has gone away.
+            // The client is gone.
             self.give_back_jobs(result);
             return;
         };
@@ -314,7 +314,7 @@ impl Cluster {
         }
     }
 
-    /// A request of another node's client.
+    /// Carries out a request of another node's client.
     pub(super) fn serve(self: &Arc<Self>, from: u32, id: u64, partition: u32, request: Request) {
         let answer = |result| NodeMessage::Answer {
             id,
@@ -327,7 +327,7 @@ impl Cluster {
             self.send(from, &answer(Err(Failure::Unavailable(text.to_string()))));
             return;
         };
-        // A gateway keeps nothing, so it is noted here who asks there.
+        // A gateway keeps nothing, so its polling workers are noted here.
         let asked = request.command.asked_for().filter(|_| is_gateway(from));
         let asker = asked.map(|asked| {
             let whose = (&request.claims, &*local.directory.get());
@@ -379,7 +379,7 @@ impl Cluster {
         }
     }
 
-    /// Nothing is carried out here for other nodes.
+    /// Whether nothing is being carried out here for other nodes.
     pub(super) fn serves_nobody(&self) -> bool {
         self.exchanges.requests.served.lock().is_empty()
     }
@@ -390,7 +390,7 @@ impl Cluster {
         }
     }
 
-    /// The connection with the node is lost, one way or the other: answers may be too.
+    /// The connection with the node is lost, in either direction: answers may be too.
     pub(super) fn lose(&self, node: u32) {
         let lost: Vec<Pending> = {
             let mut pending = self.exchanges.requests.pending.lock();
@@ -416,8 +416,8 @@ impl Cluster {
             });
     }
 
-    /// Requests that are with a node which does not lead any more and does not say so either, or is not heard: it is paused, or cut off.
-    /// It has some time to answer what it has committed.
+    /// Aborts requests at a node which no longer leads and does not say so, or is not heard: it is paused, or cut off. It gets some time to
+    /// answer what it has committed.
     pub(super) fn abort_overtaken(&self) {
         let overtaken: Vec<Pending> = {
             let mut pending = self.exchanges.requests.pending.lock();
@@ -444,7 +444,7 @@ impl Cluster {
         }
     }
 
-    /// Requests whose clients have gone away.
+    /// Drops requests whose clients are gone.
     pub(super) fn forget_abandoned(&self) {
         let abandoned: Vec<(u64, u32)> = {
             let mut pending = self.exchanges.requests.pending.lock();

@@ -1,36 +1,36 @@
-//! The distribution of a job stream's credit over nodes.
+//! Distribution of a job stream's credit over nodes.
 //!
-//! The client's node deals its credit out to all nodes, so that every leader can push at once. A node that has jobs but no
-//! credit says so; the others then return half of their unused credit. Credit is never created on the way: what one node
-//! returns another one gets, and the credit of a lost node is given to others once its jobs can no longer arrive.
+//! The client's node deals its credit out to all nodes, so that every leader can push at once. A node that has jobs but no credit says so;
+//! the others then return half of their unused credit. Credit is never created on the way: what one node returns, another one gets, and the
+//! credit of a lost node is given to others once its jobs can no longer arrive.
 //!
-//! A node knows a stream by a name, and gets a new name when it hears of the stream again. Messages under the old name are
-//! ignored, except that jobs which came under it occupy credit until the client takes them.
+//! A node knows a stream by a name, and gets a new name when it is told of the stream again. Messages under the old name are ignored,
+//! except that jobs which came under it occupy credit until the client takes them.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use skep_engine::StreamId;
 
-/// A node that has starved within this time is not asked to give up any; and after this time nobody waits for an answer.
+/// A node that has starved within this time is not asked to give up credit. An unanswered request for credit expires after this time.
 const RECENT: Duration = Duration::from_secs(1);
 
 /// The credit of one stream.
 #[derive(Debug)]
 pub struct Shares {
     total: u32,
-    /// What each node has: for jobs on their way, and free.
+    /// The credit of each node, whether free or used for jobs in transit.
     granted: BTreeMap<u32, u32>,
-    /// By which name each node knows the stream.
+    /// The name under which each node knows the stream.
     names: BTreeMap<u32, StreamId>,
-    /// Jobs that came from a node under a name, and that the client has not taken.
+    /// Jobs that came from a node under a name and that the client has not taken yet.
     waiting: BTreeMap<(u32, StreamId), u32>,
     starving: BTreeMap<u32, Instant>,
-    /// Nodes that are to give up some and have not answered.
+    /// Nodes that were asked to give up credit and have not answered.
     asked: BTreeMap<u32, Instant>,
 }
 
-/// What the nodes are to be told, each with an amount.
+/// Changes to send to nodes, each with an amount.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Moves {
     pub grow: Vec<(u32, u32)>,
@@ -38,7 +38,7 @@ pub struct Moves {
 }
 
 impl Shares {
-    /// Even shares; each node has one at least.
+    /// Even shares; each node has at least one.
     pub fn new(total: u32, name: StreamId, nodes: impl IntoIterator<Item = u32>) -> Shares {
         let nodes: Vec<u32> = nodes.into_iter().collect();
         let each = even(total, nodes.len());
@@ -52,29 +52,29 @@ impl Shares {
         }
     }
 
-    /// What each node has at first.
+    /// Each node's initial share.
     pub fn each(&self) -> u32 {
         even(self.total, self.granted.len())
     }
 
-    /// What no node has, and no job that came from a node before it was lost.
+    /// Credit that neither a node nor a job of a lost node holds.
     fn free(&self) -> u32 {
         let granted: u32 = self.granted.values().sum();
         self.total.saturating_sub(granted + self.left())
     }
 
-    /// Jobs that came from nodes before they were lost.
+    /// Jobs from nodes that have been lost since.
     fn left(&self) -> u32 {
         let left = |((node, name), _): &(&(u32, StreamId), &u32)| !self.is_known(*node, *name);
         self.waiting.iter().filter(left).map(|it| *it.1).sum()
     }
 
-    /// What a node has at least: one, or nothing while there are jobs that came before it was lost. When they are taken it gets some.
+    /// A node's minimum share: one, or nothing while there are jobs from before a node was lost. Once they are taken, it gets some.
     fn least(&self) -> u32 {
         u32::from(self.left() == 0)
     }
 
-    /// By which name the node knows the stream.
+    /// The name under which the node knows the stream.
     pub fn name_at(&self, node: u32) -> Option<StreamId> {
         self.names.get(&node).copied()
     }
@@ -88,7 +88,8 @@ impl Shares {
         *self.waiting.entry((node, name)).or_default() += 1;
     }
 
-    /// The client has taken it. The share of the node, which gets the credit back; or who gets it if the node was lost meanwhile.
+    /// The client has taken the job. Returns the share of the node, which gets the credit back; or, if the node was lost meanwhile, who
+    /// gets it instead.
     pub fn taken(&mut self, node: u32, name: StreamId) -> Result<u32, Vec<(u32, u32)>> {
         if let Some(waiting) = self.waiting.get_mut(&(node, name)) {
             *waiting -= 1;
@@ -103,12 +104,12 @@ impl Shares {
         }
     }
 
-    /// What the node has.
+    /// The node's share.
     pub fn of(&self, node: u32) -> u32 {
         self.granted.get(&node).copied().unwrap_or_default()
     }
 
-    /// A node comes, or comes back, and knows the stream by this name: what it has now.
+    /// A node joins or returns, and knows the stream by this name. Returns its share.
     pub fn met(&mut self, node: u32, name: StreamId) -> u32 {
         self.lost(node);
         let each = even(self.total, self.granted.len() + 1);
@@ -118,7 +119,7 @@ impl Shares {
         share
     }
 
-    /// A node is gone, with what it had.
+    /// A node is lost, with its share.
     pub fn lost(&mut self, node: u32) {
         self.starving.remove(&node);
         self.asked.remove(&node);
@@ -150,21 +151,21 @@ impl Shares {
         moves
     }
 
-    /// What the node was to get did not reach it.
+    /// Credit meant for the node did not reach it.
     pub fn not_grown(&mut self, node: u32, amount: u32) {
         if let Some(has) = self.granted.get_mut(&node) {
             *has = has.saturating_sub(amount);
         }
     }
 
-    /// A node has given up some. Returns who gets it.
+    /// A node has given up some credit. Returns who gets it.
     pub fn freed(&mut self, node: u32, amount: u32) -> Vec<(u32, u32)> {
         self.asked.remove(&node);
         self.not_grown(node, amount);
         self.deal()
     }
 
-    /// Gives what no node has to those who starve, and to those that have nothing.
+    /// Gives free credit to starving nodes, and to those that have nothing.
     fn deal(&mut self) -> Vec<(u32, u32)> {
         let (mut free, least) = (self.free(), self.least());
         let wants = |(node, has): &(&u32, &mut u32)| **has == 0 || self.starving.contains_key(node);
@@ -223,9 +224,9 @@ mod tests {
         assert_eq!(shares.starves(0, now).shrink, [(1, 5), (2, 5)]);
         assert_eq!(shares.freed(1, 0), []);
         assert_eq!(shares.starves(1, now), Moves::default());
-        // Both get of what comes.
+        // Both get a part of what is freed.
         assert_eq!(shares.freed(2, 5), [(0, 2), (1, 3)]);
-        // What they said is old some time later.
+        // Their answers have expired some time later.
         assert_eq!(shares.starves(2, now + RECENT).shrink, [(0, 6), (1, 6)]);
     }
 
@@ -243,7 +244,7 @@ mod tests {
         );
         shares.lost(0);
         assert_eq!(shares.met(0, NAME), 10);
-        // A message of a node that is not there any more.
+        // A message from a node that is no longer there.
         shares.lost(1);
         assert_eq!(shares.freed(1, 5), [(2, 21)]);
         assert_eq!(shares.starves(1, now), Moves::default());
@@ -265,7 +266,7 @@ mod tests {
                     2..=4 => drop(shares.starves(node, now)),
                     _ => drop(shares.freed(node, random.below(6).min(u64::from(has)) as u32)),
                 }
-                // Nodes that come when nothing is left get one each.
+                // Nodes that join when nothing is left get one each.
                 let granted: u32 = shares.granted.values().sum();
                 assert!(granted <= 32 + 4, "{shares:?}");
             }
@@ -282,7 +283,7 @@ mod tests {
         assert_eq!(shares.taken(1, NAME), Ok(4));
         shares.lost(1);
         assert_eq!(shares.met(1, 8), 2, "two of four are in the client's queue");
-        // What it had pushed before it knew of its new name.
+        // A job that it pushed before it knew its new name.
         shares.came(1, NAME);
         assert_eq!(shares.starves(1, now).shrink, [(0, 2), (2, 2)]);
         assert_eq!(shares.freed(0, 2), [(1, 1)], "one job too many is here");
@@ -294,7 +295,7 @@ mod tests {
         assert_eq!(shares.freed(2, 2), [(1, 2)]);
         shares.not_grown(1, 2);
         assert_eq!(shares.free(), 2);
-        // All of it has come, and nothing was taken: a node that comes back has nothing for the time being.
+        // All of it was used for jobs, and nothing was taken: a node that comes back has nothing for now.
         let mut shares = Shares::new(3, NAME, 0..3);
         shares.came(1, NAME);
         shares.lost(1);

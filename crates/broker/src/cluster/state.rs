@@ -18,7 +18,7 @@ use crate::directory::{Claimed, write_durably};
 use crate::replica_file::ReplicaOf;
 
 pub(super) const DIRECTORY: &str = "cluster-state";
-/// How long one waits before saying what one waits for.
+/// How long to wait silently before logging what is awaited.
 const REMIND: Duration = Duration::from_secs(10);
 
 /// This node's part in the metadata group.
@@ -29,7 +29,7 @@ pub(super) struct Metadata {
     failed: Mutex<Option<String>>,
 }
 
-/// The cluster begins with this state, which is in the directory of the metadata group before that begins.
+/// Sets the cluster's initial state, by writing it to the directory of the metadata group before that starts.
 ///
 /// # Errors
 /// The disk refuses it.
@@ -37,7 +37,7 @@ pub(crate) fn write_first(directory: &Path, first: &State) -> std::io::Result<()
     write_durably(&directory.join(FIRST), &first.encode())
 }
 
-/// Nodes that have data, and have to come with it.
+/// Nodes that have data and must not come back without it.
 fn settled(state: &State) -> BTreeSet<u32> {
     let nodes = state.nodes.iter();
     let settled =
@@ -45,7 +45,7 @@ fn settled(state: &State) -> BTreeSet<u32> {
     settled.map(|(node, _)| *node).collect()
 }
 
-/// The nodes that have data, as far as is known before anybody was heard, and those that may be of an earlier epoch. `None`: as configured.
+/// The nodes that have data, as far as known before any node was heard, and those that may be of an earlier epoch. `None`: as configured.
 pub(crate) fn known_nodes(
     config: &BrokerConfig,
     alone: bool,
@@ -61,12 +61,12 @@ pub(crate) fn known_nodes(
 }
 
 impl Cluster {
-    /// The newest state that is known here.
+    /// The newest state known here.
     pub fn state(&self) -> Arc<State> {
         self.local.state()
     }
 
-    /// Nodes of the cluster.
+    /// The number of nodes in the cluster.
     pub fn size(&self) -> u32 {
         match self.state().nodes.len() {
             0 => self.config.layout().size,
@@ -74,7 +74,7 @@ impl Cluster {
         }
     }
 
-    /// Nodes of the cluster, and this one.
+    /// The nodes of the cluster, and this one.
     pub(super) fn nodes(&self) -> BTreeSet<u32> {
         let mut nodes: BTreeSet<u32> = self.state().nodes.keys().copied().collect();
         nodes.insert(self.node());
@@ -91,7 +91,7 @@ impl Cluster {
         self.state().replicas(partition)
     }
 
-    /// A state that was agreed on. An older one than that which is known says nothing.
+    /// Takes in an agreed state. One older than the known state is ignored.
     pub(super) fn state_is(&self, state: &State) {
         let Some(known) = self.local.known.take_in(state) else {
             return;
@@ -105,7 +105,7 @@ impl Cluster {
         if is_purged {
             self.forget_progress();
         }
-        // A partition that goes on from an older copy has a new log from there on; old positions mean nothing in it.
+        // A partition that continues from an older copy has a new log from there on, in which old positions mean nothing.
         for (partition, least) in &state.least_keys {
             if known.least_keys.get(partition) != Some(least) {
                 self.forget_progress_of(*partition);
@@ -124,7 +124,7 @@ impl Cluster {
         self.config.directory.join(DIRECTORY)
     }
 
-    /// The member that leads the metadata group, and this one.
+    /// The member that leads the metadata group, and this node's own member.
     pub(super) fn metadata_leader(&self) -> Option<(u64, u64)> {
         let own = self.metadata.own.lock();
         let own = own.as_ref()?;
@@ -133,7 +133,7 @@ impl Cluster {
         Some((leader, own.own))
     }
 
-    /// The node that leads the metadata group, as far as is known here, and whether the member here hibernates.
+    /// The node that leads the metadata group, as far as known here, and whether the local member hibernates.
     pub fn led_by(&self) -> Option<(u32, bool)> {
         let own = self.metadata.own.lock();
         let own = own.as_ref()?;
@@ -177,7 +177,7 @@ impl Cluster {
                 let first = first_state(&self.metadata_directory())?;
                 self.start_metadata_group(replica, first)?;
             }
-            // Also if it was begun before: all nodes may have stopped before they had agreed on how the cluster begins.
+            // Also if the group was started before: all nodes may have stopped before they agreed on the initial state.
             _ if self.metadata.own.lock().is_none() => {
                 let nodes = self.initial_nodes(there.as_ref(), claimed.alone);
                 let voters = nodes.iter().map(|node| member(*node, 0)).collect();
@@ -195,8 +195,8 @@ impl Cluster {
         forget_former(&self.config).map_err(|error| error.to_string())
     }
 
-    /// The nodes with which the cluster begins: those with which this one has begun, if it has. A node that was alone is the first of
-    /// its cluster.
+    /// The nodes with which the cluster begins: if this node has begun already, the ones it began with. A node that was alone is the first
+    /// of its cluster.
     fn initial_nodes(&self, begun: Option<&ReplicaOf>, alone: bool) -> Vec<u32> {
         match begun {
             Some(begun) => {
@@ -208,7 +208,7 @@ impl Cluster {
         }
     }
 
-    /// How the cluster begins.
+    /// The cluster's initial state.
     fn layout_of(&self, nodes: Vec<u32>, partitions: u32) -> Result<State, String> {
         let most = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
         let layout = Layout {
@@ -249,7 +249,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// The leader of the metadata group says that this node is one of the cluster now.
+    /// The leader of the metadata group says that this node is now part of the cluster.
     pub(super) fn admitted(self: &Arc<Self>, own: u64, members: Vec<u8>, state: Vec<u8>) {
         let (Ok(members), Ok(state)) = (Members::decode(members.into()), State::decode(&state))
         else {
@@ -275,11 +275,11 @@ impl Cluster {
         if known >= Some(replica.own) {
             return Ok(());
         }
-        // A survivor of what the cluster was: before its files change, so that it comes as one of the new epoch after a crash.
+        // A survivor of the former cluster: before its files change, so that after a crash it comes back as a node of the new epoch.
         if self.bootstrap.identity().formed {
             self.bootstrap.admitted(&state.cluster_id, state.epoch)?;
         }
-        // An earlier member of this node was removed: nobody counts on it any more.
+        // An earlier member of this node was removed: nobody relies on it any more.
         self.stop_metadata_group();
         let directory = self.metadata_directory();
         let there = ReplicaOf::read(&directory).map_err(|error| error.to_string())?;

@@ -4,17 +4,17 @@
 use skep_cluster::{Operation, State, node_of};
 use skep_replication::{Change, Members};
 
-/// What a group's leader is to make of the members.
+/// The next action of a group's leader concerning its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// It has come about.
+    /// The operation has taken effect.
     Done,
     Change(Change),
-    /// Somebody else has to lead before.
+    /// Another member has to lead first.
     HandOver,
 }
 
-/// One member is to get a vote.
+/// The next action for giving one member a vote.
 fn joining(members: &Members, member: u64) -> Next {
     if members.voters.contains(&member) {
         Next::Done
@@ -25,7 +25,7 @@ fn joining(members: &Members, member: u64) -> Next {
     }
 }
 
-/// Only members of these nodes are to be left.
+/// The next action for removing all members except those of these nodes.
 fn leaving(members: &Members, own: u64, stays: impl Fn(u32) -> bool) -> Next {
     let mut all = members.voters.iter().chain(&members.learners);
     let goes = |member: &&u64| !node_of(**member).is_some_and(&stays);
@@ -37,11 +37,11 @@ fn leaving(members: &Members, own: u64, stays: impl Fn(u32) -> bool) -> Next {
     }
 }
 
-/// What the leader of the group has to do for the operation, which is the next one of this state.
+/// The action that the group's leader must take for the operation, which is the next one of this state.
 pub fn next(state: &State, operation: &Operation, members: &Members, own: u64) -> Next {
     match as_planned(state, operation, members, own) {
-        // Another member may lead next, and know an older state: it must not undo this. And one that is left alone must not need those
-        // who went when it has crashed.
+        // The next leader may know an older state: it must not undo this. And a member that is left alone must not need the removed ones
+        // after a crash.
         Next::Done if members.confirmed < state.revision => Next::Change(Change::Confirm(own)),
         next => next,
     }
@@ -70,7 +70,7 @@ fn as_planned(state: &State, operation: &Operation, members: &Members, own: u64)
         Operation::BrokerRemove { broker_id } | Operation::BrokerForceRemove { broker_id } => {
             leaving(members, own, |node| node != *broker_id)
         }
-        // Nodes do these by themselves, or nothing has to be done.
+        // Nodes carry these out by themselves, or there is nothing to do.
         Operation::DeleteHistory { .. }
         | Operation::UpdateIncarnationNumber
         | Operation::PartitionBootstrap { .. }

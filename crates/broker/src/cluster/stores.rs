@@ -1,4 +1,4 @@
-//! Copies of secondary storage on their way between nodes.
+//! Copies of secondary storage in transit between nodes.
 //!
 //! A replica that got a snapshot lacks the log that the snapshot replaced, so it cannot fill its secondary storage. It asks
 //! a replica with complete storage for a copy, part by part. The receiver sets the pace, and the parts travel on the
@@ -16,17 +16,17 @@ use serde::{Deserialize, Serialize};
 
 use super::Cluster;
 
-/// Bytes of a part.
+/// Bytes per part.
 const PART_BYTES: u64 = 256 << 10;
-/// Parts that are asked for and did not arrive yet.
+/// Maximum number of parts requested and not yet received.
 const WINDOW: u64 = 8;
 
-/// What a node answers to one that wants a copy.
+/// The answer to a node that wants a copy.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum CopyAnswer {
     Part {
         offset: u64,
-        /// Of the whole copy.
+        /// Size of the whole copy.
         total: u64,
         bytes: Bytes,
         crc: u32,
@@ -34,16 +34,16 @@ pub enum CopyAnswer {
     Refused(String),
 }
 
-/// What is under way, by the number of the transfer.
+/// Transfers in progress, by number.
 #[derive(Default)]
 pub(super) struct Copies {
     incoming: Mutex<HashMap<u64, (u32, Sender<CopyAnswer>)>>,
-    /// By the node that wants it. The parts that are to be sent.
+    /// The parts still to be sent, by receiving node.
     served: Mutex<HashMap<(u32, u64), Sender<u64>>>,
 }
 
 impl Cluster {
-    /// The node stops and waits for no copies.
+    /// The node is stopping and no longer waits for copies.
     pub(super) fn forget_incoming(&self) {
         self.exchanges.copies.incoming.lock().clear();
     }
@@ -53,12 +53,12 @@ impl Cluster {
         if let Some((node, parts)) = incoming.get(&transfer)
             && *node == from
         {
-            // No more than the window was asked for.
+            // No more parts than the window were requested.
             let _ = parts.try_send(answer);
         }
     }
 
-    /// The connection with the node is lost: it is not waited for.
+    /// The connection with the node is lost: stops waiting for its copies.
     pub(super) fn lose_copies(&self, node: u32) {
         let mut incoming = self.exchanges.copies.incoming.lock();
         incoming.retain(|_, (of, _)| *of != node);

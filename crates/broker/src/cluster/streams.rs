@@ -21,18 +21,18 @@ use crate::job_streams::{Elsewhere, Stream, StreamPeers};
 
 #[derive(Default)]
 pub(super) struct RemoteStreams {
-    /// Streams of other nodes' clients, by node and the name that it has given them for this one.
+    /// Streams of other nodes' clients, by node and by the name that it uses for them towards this one.
     of_others: Mutex<HashMap<(u32, StreamId), Arc<Stream>>>,
-    /// Jobs that clients here have taken, by the node that has pushed them, and its name of the stream: not told yet.
+    /// Jobs that local clients have taken but whose pushing node was not notified yet, by that node and its name for the stream.
     taken: Mutex<HashMap<(u32, StreamId), u32>>,
     own: Mutex<OwnStreams>,
 }
 
-/// The streams of clients here.
+/// The streams of local clients.
 #[derive(Default)]
 struct OwnStreams {
     shares: HashMap<StreamId, Shares>,
-    /// The streams by the names that other nodes have for them, or had.
+    /// The streams by the names that other nodes use or used for them.
     names: HashMap<StreamId, StreamId>,
 }
 
@@ -44,7 +44,7 @@ impl OwnStreams {
 }
 
 impl Cluster {
-    /// A client of this node opens a stream with this credit. Returns the share of each node.
+    /// A local client opens a stream with this credit. Returns the share of each node.
     pub fn deal_out(&self, stream: StreamId, credit: u32) -> u32 {
         let nodes = if self.is_gateway() {
             self.state().nodes.keys().copied().collect()
@@ -59,14 +59,14 @@ impl Cluster {
         each
     }
 
-    /// A client of this node has opened a stream.
+    /// Announces a local client's new stream to the other nodes.
     pub fn open_elsewhere(&self, stream: StreamId, spec: &ActivateJobs, claims: &Claims) {
         let message = NodeMessage::OpenStream {
             stream,
             spec: spec.clone(),
             claims: claims.clone(),
         };
-        // One that was met meanwhile has heard of it by another name.
+        // A node that was met in the meantime knows it by another name.
         self.send_to_all(&message, |node| self.name_at(node, stream) == Some(stream));
     }
 
@@ -93,7 +93,7 @@ impl Cluster {
         peers.filter(|node| !is_gateway(*node)).collect()
     }
 
-    /// A node that is met (again) hears of all streams here.
+    /// Announces all local streams to a node that is met (again).
     pub(super) fn tell_streams(&self, node: u32) {
         let Some(local) = self.local() else {
             return;
@@ -103,7 +103,7 @@ impl Cluster {
             let mut spec = stream.spec.clone();
             let name = local.streams.next_id();
             let mut own = self.streams.own.lock();
-            // It may just be being closed.
+            // The stream may just be closing.
             let Some(shares) = own.shares.get_mut(&stream.id) else {
                 continue;
             };
@@ -155,12 +155,12 @@ impl Cluster {
         }
     }
 
-    /// Streams of clients of other nodes.
+    /// Streams opened by clients of other nodes.
     pub fn streams_of_others(&self) -> Vec<Arc<Stream>> {
         self.streams.of_others.lock().values().cloned().collect()
     }
 
-    /// Streams of clients of gateways, with the gateway of each.
+    /// Streams opened by clients of gateways, with the gateway of each.
     pub(crate) fn streams_of_gateways(&self) -> Vec<(u32, Arc<Stream>)> {
         let streams = self.streams.of_others.lock();
         let of_gateways = streams.iter().filter(|((node, _), _)| is_gateway(*node));
@@ -169,7 +169,7 @@ impl Cluster {
             .collect()
     }
 
-    /// The node is gone, and its clients' streams with it.
+    /// The node is lost, and its clients' streams with it.
     pub(super) fn lose_streams(&self, node: u32) {
         for shares in self.streams.own.lock().shares.values_mut() {
             shares.lost(node);
@@ -184,7 +184,7 @@ impl Cluster {
         }
     }
 
-    /// Another node has pushed a job to a stream here.
+    /// Another node has pushed a job to a local stream.
     pub(super) fn pushed(&self, from: u32, name: StreamId, job: ActivatedJob) {
         let Some(local) = self.local() else {
             return;
@@ -205,7 +205,7 @@ impl Cluster {
         }
     }
 
-    /// A client here has taken a job that the node has pushed. The node is told in halves of its share.
+    /// A local client has taken a job that the node pushed. The node is notified whenever half of its share was taken.
     pub fn taken(&self, node: u32, name: StreamId) {
         let taken = match self.streams.own.lock().named(name) {
             Some((stream, shares)) => (stream, shares.taken(node, name)),
@@ -232,7 +232,7 @@ impl Cluster {
             amount,
         };
         if !self.send(node, &credit) {
-            // With the next one.
+            // Sent with the next notification.
             *self.streams.taken.lock().entry((node, name)).or_default() += amount;
         }
     }
@@ -247,7 +247,7 @@ impl Cluster {
         }
     }
 
-    /// A node has jobs for a stream of this node, and no credit.
+    /// A node has jobs for a local stream, and no credit.
     pub(super) fn starves(&self, node: u32, name: StreamId) {
         let (stream, moves) = match self.streams.own.lock().named(name) {
             Some((stream, shares)) => (stream, shares.starves(node, Instant::now())),
@@ -294,7 +294,7 @@ impl Cluster {
         }
     }
 
-    /// A node has given up credit of a stream of this node.
+    /// A node has given up credit of a local stream.
     pub(super) fn shrunk(&self, node: u32, name: StreamId, amount: u32) {
         let (stream, grow) = match self.streams.own.lock().named(name) {
             Some((stream, shares)) if shares.name_at(node) == Some(name) => {
@@ -306,7 +306,7 @@ impl Cluster {
         self.carry_out(stream, Moves { grow, shrink });
     }
 
-    /// A node wants back credit of its stream.
+    /// A node wants credit of its stream back.
     pub(super) fn shrink(&self, node: u32, stream: StreamId, amount: u32) {
         let found = self.streams.of_others.lock().get(&(node, stream)).cloned();
         let amount = found.as_ref().map_or(0, |found| found.shrink(amount));

@@ -1,4 +1,4 @@
-//! Unsafe recovery: an operator has said that most nodes are lost for good, and the survivors go on.
+//! Unsafe recovery: an operator has declared most nodes lost for good, and the survivors continue.
 //!
 //! The survivor with the lowest number decides. It asks the others what they have, computes the state from which they
 //! continue (see [`skep_cluster::plan_unsafe_recovery`]), and writes it beside the old files of the metadata group. With
@@ -26,15 +26,15 @@ use crate::directory::write_durably;
 use crate::partition::Report;
 use crate::replica_file::ReplicaOf;
 
-/// A survivor gets so long to say what it has.
+/// How long a survivor may take to report what it has.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How the group begins, in its directory.
+/// File with the group's initial state, in its directory.
 pub(super) const FIRST: &str = "first";
-/// The group as it will be, beside what it is.
+/// Directory of the group's new files, beside the current ones.
 const DECIDED: &str = "anew";
 
 impl Cluster {
-    /// As a node that stays, whichever it is.
+    /// Runs on any remaining node.
     pub(super) async fn remove_lost(
         self: &Arc<Self>,
         removed: Vec<u32>,
@@ -58,7 +58,7 @@ impl Cluster {
         }
     }
 
-    /// As the lowest node that stays.
+    /// Runs on the remaining node with the lowest number.
     pub(super) async fn decide_without_majority(
         self: &Arc<Self>,
         removed: Vec<u32>,
@@ -89,7 +89,7 @@ impl Cluster {
         Ok(Answer::Planned(Box::new(planned)))
     }
 
-    /// As the leader of the metadata group: some partition has no majority without them.
+    /// Runs on the leader of the metadata group: some partition has no majority without the removed nodes.
     pub(super) async fn decide_for_partitions(
         self: &Arc<Self>,
         removed: Vec<u32>,
@@ -121,7 +121,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// What all have that stay.
+    /// The data of each remaining node.
     async fn survivors(self: &Arc<Self>, removed: &[u32]) -> Result<Vec<Survivor>, Refusal> {
         let mut survivors = vec![self.survives().await];
         let state = self.state();
@@ -133,14 +133,14 @@ impl Cluster {
             if let Ok(Answer::Survivor(survivor)) = answer {
                 survivors.push(*survivor);
             } else {
-                // Who is missing is said together with what can be done.
+                // Missing nodes are reported together with what can be done.
                 tracing::warn!(node, "a node that is to stay does not say what it has");
             }
         }
         Ok(survivors)
     }
 
-    /// What this node has.
+    /// Reports what this node has.
     pub(super) async fn survives(self: &Arc<Self>) -> Survivor {
         let cluster = self.clone();
         let copies = tokio::task::spawn_blocking(move || cluster.copies()).await;
@@ -158,7 +158,7 @@ impl Cluster {
         }
     }
 
-    /// Copies that work. Blocks.
+    /// The working copies on this node. Blocks.
     fn copies(&self) -> Vec<SurvivingCopy> {
         let Some(local) = self.local() else {
             return Vec::new();
@@ -180,7 +180,7 @@ impl Cluster {
         told.collect()
     }
 
-    /// Decides it. Blocks.
+    /// Makes the decision durable. Blocks.
     fn begin_unsafe_recovery(self: &Arc<Self>, first: &State) -> Result<(), String> {
         let own = first.member(self.node());
         let own = own.ok_or("this node is none of those that stay")?;
@@ -189,7 +189,7 @@ impl Cluster {
             remove(&decided)?;
             create_dir_durably(&decided)?;
             write_durably(&decided.join(FIRST), &first.encode())?;
-            // The last one: with it the directory counts.
+            // Written last: with it the directory becomes valid.
             ReplicaOf::bootstrap(own, vec![own]).write(&decided)
         };
         write().map_err(|error| error.to_string())?;
@@ -203,16 +203,16 @@ impl Cluster {
         self.metadata_directory().with_extension(DECIDED)
     }
 
-    /// Puts what was decided in the place of what there was, also after a crash. Blocks.
+    /// Replaces the current files with the decided ones, also after a crash. Blocks.
     pub(super) fn finish_unsafe_recovery(&self) -> Result<(), String> {
         let (directory, decided) = (self.metadata_directory(), self.decided());
         let text = |error: std::io::Error| error.to_string();
         if ReplicaOf::read(&decided).map_err(text)?.is_none() {
-            // A crash came before it was decided.
+            // There was a crash before the decision was made.
             return remove(&decided).map_err(text);
         }
         let first = first_state(&decided)?.ok_or("how the group begins is not there")?;
-        // From here on nodes of before are refused.
+        // From here on, nodes from before the recovery are refused.
         self.bootstrap.admitted(&first.cluster_id, first.epoch)?;
         tracing::error!(
             code = "CLUSTER_STATE",
@@ -229,12 +229,12 @@ impl Cluster {
         Ok(())
     }
 
-    /// The cluster goes on without this node, which stops doing anything in the cluster's name.
+    /// The cluster continues without this node, which stops acting in the cluster's name.
     pub(super) fn retire(self: &Arc<Self>) {
         let Some(reason) = self.bootstrap.left_behind() else {
             return;
         };
-        // A node that has just started has nothing that could do anything.
+        // A node that has just started has nothing running yet.
         if self.local().is_none() {
             return;
         }
@@ -243,7 +243,7 @@ impl Cluster {
         }
         tracing::error!(code = "NODE_REFUSED", %reason, "this node takes no part in the cluster any more");
         let cluster = self.clone();
-        // Threads end, which takes a moment.
+        // Stopping threads takes a moment.
         std::thread::spawn(move || {
             cluster.stop_metadata_group();
             for handle in cluster.local.partitions() {
@@ -254,7 +254,7 @@ impl Cluster {
     }
 }
 
-/// How the group in this directory begins, if it was recovered without a majority.
+/// The initial state of the group in this directory, if it was recovered without a majority.
 pub(super) fn first_state(directory: &Path) -> Result<Option<State>, String> {
     match std::fs::read(directory.join(FIRST)) {
         Ok(bytes) => State::decode(&bytes).map(Some),
@@ -263,7 +263,7 @@ pub(super) fn first_state(directory: &Path) -> Result<Option<State>, String> {
     }
 }
 
-/// In the log of who has decided it.
+/// Logs the plan on the node that decides it.
 fn say(planned: &Planned) {
     if let Some(unsafe_recovery) = &planned.unsafe_recovery {
         tracing::error!(

@@ -1,9 +1,9 @@
-//! What must wait until every node has a version of Skep that knows it.
+//! Features that must wait until every node has a version of Skep that knows them.
 //!
-//! A record that an older node does not know would stop its replicas: it reads them from the leader's log like all others. So a command that
-//! leads to such records is refused while a node of the cluster is older, by name. A node that is away counts as it was met last. Sender and
-//! leader check it, since either may have started a moment ago and not have met all. Once such records are in the log there is no way back to
-//! the older version.
+//! A record that an older node does not know would stop its replicas: they read it from the leader's log like all others. So a command that
+//! leads to such records is refused, by name, while a node of the cluster is older. A node that is away counts with the version it last
+//! had. Sender and leader both check this, since either may have just started and not have met all nodes. Once such records are in the log,
+//! there is no way back to the older version.
 
 use skep_cluster::{Operation, Refusal};
 use skep_protocol::Failure;
@@ -11,7 +11,7 @@ use skep_protocol::command::Request;
 
 use super::Cluster;
 
-/// More and fewer partitions, backups.
+/// Scaling partitions up and down, backups.
 const SECOND: u32 = 2;
 
 fn since_operation(operation: &Operation) -> u32 {
@@ -32,7 +32,7 @@ fn since_operation(operation: &Operation) -> u32 {
     }
 }
 
-/// A node of the cluster does not have the version, as far as is known.
+/// As far as known, a node of the cluster does not have the version.
 #[derive(Debug, thiserror::Error)]
 enum NotEverywhere {
     #[error(
@@ -52,10 +52,10 @@ enum NotEverywhere {
 }
 
 impl Cluster {
-    /// Refuses what an older node of the cluster does not know.
+    /// Refuses a command that an older node of the cluster does not know.
     ///
     /// # Errors
-    /// The node, and that it is to be upgraded first.
+    /// Names the node, which has to be upgraded first.
     pub(crate) fn knows_everywhere(&self, request: &Request) -> Result<(), Failure> {
         self.have_all(request.since())
             .map_err(|why| Failure::Unavailable(why.to_string()))
@@ -64,17 +64,17 @@ impl Cluster {
     /// The same for a change of the cluster.
     ///
     /// # Errors
-    /// The node, and that it is to be upgraded first.
+    /// Names the node, which has to be upgraded first.
     pub(super) fn know_operations(&self, operations: &[Operation]) -> Result<(), Refusal> {
         let since = operations.iter().map(since_operation).max();
         self.have_all(since.unwrap_or_default())
             .map_err(|why| Refusal::Busy(why.to_string()))
     }
 
-    /// The same for a backup, for which nodes do their parts.
+    /// The same for a backup, in which all nodes take part.
     ///
     /// # Errors
-    /// The node, and that it is to be upgraded first.
+    /// Names the node, which has to be upgraded first.
     pub(super) fn know_backups(&self) -> Result<(), Refusal> {
         self.have_all(SECOND)
             .map_err(|why| Refusal::Busy(why.to_string()))
@@ -95,7 +95,7 @@ impl Cluster {
                         spoken,
                     });
                 }
-                // A node that was away all the time may be away for good.
+                // A node that has been away all the time may be away for good.
                 None if !self.is_gateway() && !self.is_at_home() => {
                     return Err(NotEverywhere::NotMet { version, node });
                 }

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use super::Cluster;
 use super::wire::NodeMessage;
 
-/// Job types that are remembered. A client of one beyond looks for jobs by itself, now and then.
+/// Maximum number of remembered job types. Clients of any further type poll for jobs periodically.
 const MAX_TYPES: usize = 10_000;
 
 /// Nodes that wait for jobs of a type. A notification removes its node; a node that still waits registers again.

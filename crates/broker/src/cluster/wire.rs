@@ -1,4 +1,4 @@
-//! Messages between nodes, other than those of replicas.
+//! Messages between nodes, except those between replicas.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use crate::asking::{QueryResult, StoreState};
 mod version1;
 mod version2;
 
-/// Between two nodes, in the order in which it was sent. All of it may be lost with the connection.
+/// Sent between two nodes, and received in sending order. All of them may be lost with the connection.
 ///
-/// This is the encoding of the newest version of the protocol ([`PROTOCOL_VERSION`]). New messages, and new variants of what is in them, go to
-/// the end; a message, or a field, that changes makes a new version, and a module beside this one keeps the encoding of the one before
-/// ([`version1`] is one). The frames of each version are golden files.
+/// This is the encoding of the newest version of the protocol ([`PROTOCOL_VERSION`]). New messages, and new variants of their contents, are
+/// added at the end. Changing a message or a field makes a new version, and a module beside this one keeps the encoding of the previous one
+/// (such as [`version1`]). The frames of each version are golden files.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum NodeMessage {
     /// A client's request, to the node that leads the partition.
@@ -37,20 +37,20 @@ pub enum NodeMessage {
     Answer {
         id: u64,
         result: Result<Response, Failure>,
-        /// Up to this entry the partition was committed when the answer left.
+        /// The entry up to which the partition was committed when the answer was sent.
         committed: u64,
-        /// So long the command waited for its turn there, in nanoseconds.
+        /// How long the command waited for its turn there, in nanoseconds.
         waited: u64,
     },
     /// The sender no longer waits for the answer.
     Cancel {
         id: u64,
     },
-    /// Of another partition.
+    /// A command of another partition.
     Remote {
         partition: u32,
         command: Box<Sent>,
-        /// It was sent on already, by a node that did not lead.
+        /// Whether a node that did not lead has forwarded it already.
         forwarded: bool,
     },
     /// Jobs that did not reach their worker.
@@ -65,7 +65,7 @@ pub enum NodeMessage {
     Available {
         job_type: Arc<str>,
     },
-    /// A job stream that a client has opened at the node that sends this. `spec.max_jobs` is the share of its credit.
+    /// A job stream that a client has opened at the sending node. `spec.max_jobs` is the share of its credit.
     OpenStream {
         stream: u64,
         spec: ActivateJobs,
@@ -83,11 +83,11 @@ pub enum NodeMessage {
         stream: u64,
         amount: u32,
     },
-    /// The node that sends this has jobs for the stream and no credit for it.
+    /// The sending node has jobs for the stream and no credit for it.
     Starves {
         stream: u64,
     },
-    /// Give up so much of the stream's credit, as far as it is not in use.
+    /// Asks to give up this much of the stream's credit, as far as it is not in use.
     Shrink {
         stream: u64,
         amount: u32,
@@ -96,31 +96,31 @@ pub enum NodeMessage {
         stream: u64,
         amount: u32,
     },
-    /// Others gave up so much.
+    /// Others gave up this much.
     Grow {
         stream: u64,
         amount: u32,
     },
     Status(NodeStatus),
-    /// Give partitions to their first replicas.
+    /// Asks to give partitions to their first replicas.
     Rebalance,
     /// About the cluster itself.
     Cluster(ClusterMessage),
-    /// Of a client, for the rows of a partition.
+    /// A client's query for the rows of a partition.
     Query {
         id: u64,
         partition: u32,
-        /// What the columns mean to the node that asks.
+        /// Fingerprint of what the columns mean to the asking node.
         columns: u64,
         query: Query,
-        /// The answer is to have what is committed up to this entry; `None`: what is there.
+        /// The answer must include everything committed up to this entry; `None`: whatever is there.
         wanted: Option<u64>,
     },
     Found {
         id: u64,
         answered: QueryResult,
     },
-    /// A part of a copy of the partition's secondary storage, which goes up to some entry at least.
+    /// Asks for a part of a copy of the partition's secondary storage, which must go up to at least some entry.
     CopyWanted {
         transfer: u64,
         partition: u32,
@@ -131,7 +131,7 @@ pub enum NodeMessage {
         transfer: u64,
         answer: CopyAnswer,
     },
-    /// Of an operator, what this node knows of something.
+    /// An operator's question about what this node knows.
     Ask {
         id: u64,
         question: String,
@@ -140,39 +140,39 @@ pub enum NodeMessage {
         id: u64,
         answer: String,
     },
-    /// To the leader of the partition: what is its commit index now?
+    /// Asks the leader of the partition for its current commit index.
     Position {
         id: u64,
         partition: u32,
     },
     PositionIs {
         id: u64,
-        /// `None`: the node that was asked does not surely lead.
+        /// `None`: the node that was asked cannot be sure that it leads.
         entry: Option<u64>,
     },
-    /// To the leader of partition 1: send the directory of users and permissions, if it differs from the known one.
+    /// Asks the leader of partition 1 for the directory of users and permissions, if it differs from the known one.
     DirectoryWanted {
         known: Option<u64>,
     },
     DirectoryIs(Box<WholeDirectory>),
-    /// Jobs that did not reach their worker, sent on by a node that did not lead. A node that does not know this message leaves them to
-    /// their time-out.
+    /// Jobs that did not reach their worker, forwarded by a node that did not lead. A node that does not know this message leaves them to
+    /// their timeout.
     ForwardedGiveBack {
         partition: u32,
         jobs: Vec<JobActivation>,
     },
 }
 
-/// What nodes say to each other about the cluster itself.
+/// Messages between nodes about the cluster itself.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ClusterMessage {
-    /// The node is one of the cluster now, as this member of the metadata group.
+    /// The node is now part of the cluster, as this member of the metadata group.
     Admit {
         member: u64,
         members: Vec<u8>,
         state: Vec<u8>,
     },
-    /// The node is a member of the partition's group now.
+    /// The node is now a member of the partition's group.
     JoinReplica {
         partition: u32,
         member: u64,
@@ -182,7 +182,7 @@ pub enum ClusterMessage {
     Propose {
         entry: Vec<u8>,
     },
-    /// A request of an operator, and its result.
+    /// An operator's request, and its result.
     Ask {
         id: u64,
         ask: Vec<u8>,
@@ -191,19 +191,19 @@ pub enum ClusterMessage {
         id: u64,
         outcome: Vec<u8>,
     },
-    /// The cluster's state, for gateways and for a node that is not one of it any more.
+    /// The cluster's state, for gateways and for a node that is no longer part of the cluster.
     State {
         state: Vec<u8>,
     },
 }
 
-/// What a node says of itself now and then.
+/// A node's periodic report about itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeStatus {
     pub version: String,
     pub host: String,
     pub port: u16,
-    /// It has no room for new work.
+    /// Whether its disk has no room for new work.
     pub disk_low: bool,
     pub partitions: Vec<ReplicaStatus>,
 }
@@ -215,22 +215,22 @@ pub struct ReplicaStatus {
     pub role: u8,
     /// As [`skep_service::PartitionHealth`]: healthy, unhealthy, dead.
     pub health: u8,
-    /// Entries up to here are in the replica's log and state.
+    /// Entries up to this one are in the replica's log and state.
     pub applied: u64,
-    /// Of its secondary storage.
+    /// State of its secondary storage.
     pub store: StoreState,
-    /// Of two that say that they lead the one with the higher term does.
+    /// If two replicas claim to lead, the one with the higher term does.
     pub term: u64,
 }
 
 impl ReplicaStatus {
-    /// The replica has stopped for good, though its node is there.
+    /// Whether the replica has stopped for good, although its node is there.
     pub fn has_failed(&self) -> bool {
         self.health == PartitionHealth::Dead as u8
     }
 }
 
-/// A message in the newest version, as a node of another one reads it. `None`: such nodes do not know it.
+/// Converts a message from the newest version to that of another node. `None`: such nodes do not know it.
 pub fn in_version(version: u32, message: Bytes) -> Option<Bytes> {
     match version {
         PROTOCOL_VERSION => Some(message),
@@ -239,12 +239,12 @@ pub fn in_version(version: u32, message: Bytes) -> Option<Bytes> {
 }
 
 impl NodeMessage {
-    /// In the newest version.
+    /// Encodes in the newest version.
     pub fn encode(&self) -> Bytes {
         encode(self).into()
     }
 
-    /// In this version of the protocol; `None`: nodes of that version do not know the message.
+    /// Encodes in this version of the protocol; `None`: nodes of that version do not know the message.
     pub fn encode_for(&self, version: u32) -> Option<Bytes> {
         match version {
             1 | 2 if !version2::knows(self) => None,
@@ -253,7 +253,7 @@ impl NodeMessage {
         }
     }
 
-    /// A message in this version of the protocol.
+    /// Decodes a message in this version of the protocol.
     pub fn decode(version: u32, bytes: &[u8]) -> Option<NodeMessage> {
         match version {
             1 => version1::decode(bytes),

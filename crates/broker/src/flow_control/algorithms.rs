@@ -11,9 +11,9 @@ const WINDOW: u32 = 100;
 pub struct Limiter {
     config: FlowControlConfig,
     limit: f64,
-    /// Shortest time seen, the time without queueing (Vegas), in seconds.
+    /// Shortest time seen, that is, the time without queueing (Vegas), in seconds.
     best: f64,
-    /// Long-time average (gradient), in seconds.
+    /// Long-term average (gradient), in seconds.
     average: f64,
     window: Window,
 }
@@ -54,7 +54,7 @@ impl Limiter {
         self.limit as u32
     }
 
-    /// A request was refused: the load is there, and so is the wish for a higher limit.
+    /// A request was refused: the load is there, and so is the need for a higher limit.
     pub fn dropped(&mut self) {
         self.window.dropped = true;
     }
@@ -72,7 +72,7 @@ impl Limiter {
         }
         let window = std::mem::take(&mut self.window);
         let time = window.sum / f64::from(window.answers);
-        // A limit that is not half used needs no change.
+        // A limit that is less than half used needs no change.
         let used = window.dropped || f64::from(window.max_inflight) * 2.0 >= self.limit;
         self.limit = match self.config.algorithm {
             Algorithm::Aimd => self.aimd(time, used),
@@ -93,7 +93,7 @@ impl Limiter {
         let limit = if time * 1000.0 > aimd.request_timeout as f64 {
             (self.limit * aimd.backoff_ratio).floor()
         } else if used {
-            // Windows come rarely; a step in proportion keeps the pace of one per answer.
+            // Windows are rare; a proportional step keeps the pace of one step per answer.
             self.limit
                 + if self.config.windowed {
                     (self.limit / 10.0).max(1.0)
@@ -106,7 +106,7 @@ impl Limiter {
         limit.clamp(f64::from(aimd.min_limit), f64::from(aimd.max_limit))
     }
 
-    /// Requests that wait in a queue, by Little's law: those in flight beyond what the best time needs.
+    /// Queued requests by Little's law: those in flight beyond what the best time needs.
     fn queue(&mut self, time: f64) -> f64 {
         self.best = self.best.min(time);
         if time <= 0.0 {

@@ -1,15 +1,14 @@
-//! The limits of a partition's inbox. They hold for all commands, even those that finish work and that the request limit
-//! never refuses.
+//! The limits of a partition's inbox. They hold for all commands, even those that finish work and that the request limit never refuses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Commands that wait for their turn.
+/// Maximum number of commands waiting for their turn.
 pub const MAX_WAITING: usize = 10_000;
-/// Bytes of commands that wait for their turn. One larger command may wait alone.
+/// Maximum bytes of commands waiting for their turn. One larger command may wait alone.
 pub const MAX_WAITING_BYTES: usize = 64 << 20;
 
-/// Counts what waits. Taken by the router, given back when the partition takes the command out.
+/// Counts waiting commands. Capacity is taken by the router and given back when the partition takes the command out.
 #[derive(Debug, Default)]
 pub struct InboxCapacity {
     commands: AtomicUsize,
@@ -17,11 +16,11 @@ pub struct InboxCapacity {
 }
 
 impl InboxCapacity {
-    /// Room for a command of so many bytes; `None` when there is none now.
+    /// Takes room for a command of this many bytes; `None` if there is none now.
     pub fn take(self: &Arc<Self>, bytes: usize) -> Option<Permit> {
         let commands = self.commands.fetch_add(1, Ordering::AcqRel);
         let waiting = self.bytes.fetch_add(bytes, Ordering::AcqRel);
-        // It gives itself back when it is dropped.
+        // Gives itself back when it is dropped.
         let permit = Permit {
             capacity: self.clone(),
             bytes,
@@ -40,7 +39,7 @@ impl InboxCapacity {
     }
 }
 
-/// The capacity that one command takes.
+/// The capacity taken by one command.
 #[derive(Debug)]
 pub struct Permit {
     capacity: Arc<InboxCapacity>,

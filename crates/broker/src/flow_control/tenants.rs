@@ -1,4 +1,4 @@
-//! How much of a partition's limits one tenant may take (`skep.tenants.in-flight-share`), and whose a request is.
+//! How much of a partition's limits one tenant may take (`skep.tenants.in-flight-share`), and which tenant a request belongs to.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,28 +11,28 @@ use skep_protocol::origin::Claims;
 
 use crate::directory_view::DirectoryView;
 
-/// Callers of whom it is remembered to which tenant they belong.
+/// Maximum number of callers whose tenant is remembered.
 const MAX_CALLERS: usize = 1_000;
 
-/// The tenant of each caller who belongs to exactly one: a request about a key does not say whose the thing is, but it can only be that
-/// tenant's. To put together all tenants of a caller takes microseconds, so the outcome is kept while the directory is the same.
+/// The tenant of each caller who belongs to exactly one: a request about a key does not say whose it is, but it can only be that tenant's.
+/// Collecting all tenants of a caller takes microseconds, so the result is kept while the directory is unchanged.
 #[derive(Debug, Default)]
 pub struct SoleTenants(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// The number of the directory's view.
+    /// The number of the directory view.
     number: u64,
     by_name: FxHashMap<Arc<str>, (Claims, Option<TenantId>)>,
 }
 
 impl SoleTenants {
-    /// `None`: the caller has none or several, or nobody asks.
+    /// The caller's only tenant. `None`: the caller has none or several, or tenants are not checked.
     pub fn of(&self, directory: &DirectoryView, claims: &Claims) -> Option<TenantId> {
         let (Claims::User(principal) | Claims::Client(principal)) = claims else {
             return None;
         };
-        // Read before the directory: at worst a newer one is looked at once more.
+        // Read before the directory: at worst a newer one is read once more.
         let number = directory.number();
         let mut known = self.0.lock();
         if known.number != number || known.by_name.len() >= MAX_CALLERS {
@@ -56,10 +56,10 @@ impl SoleTenants {
     }
 }
 
-/// Counts the commands under way of each tenant, those that have any.
+/// Counts the commands under way of each tenant that has any.
 #[derive(Debug)]
 pub struct OfTenants {
-    /// Of the limit, above 0.
+    /// Part of the limit, above 0.
     share: f64,
     under_way: Mutex<HashMap<TenantId, u32>>,
 }
@@ -72,10 +72,10 @@ impl OfTenants {
         }
     }
 
-    /// Takes a place of the tenant, where the partition has `limit`.
+    /// Takes a place for the tenant, where the partition has `limit`.
     ///
     /// # Errors
-    /// The tenant has so many places, which is its share. One it may always have.
+    /// The tenant already has its share, which is returned. Every tenant may have at least one place.
     pub fn take(&self, tenant: &TenantId, limit: u32) -> Result<(), u32> {
         let most = (f64::from(limit) * self.share) as u32;
         let most = most.max(1);
@@ -176,7 +176,7 @@ mod tests {
             assert_eq!(of(&Claims::Internal), None);
             assert_eq!(of(&Claims::Anonymous), None);
         }
-        // A client of the same name is somebody else.
+        // A client of the same name is a different caller.
         let Claims::User(principal) = user("anna") else {
             unreachable!("it is a user")
         };

@@ -1,5 +1,5 @@
-//! The number of records that a partition may write in a second: as configured, as exporters keep up, and as the disk has
-//! space for records that they have not exported. Commands that finish work are written at any rate, but they count.
+//! The number of records per second that a partition may write: limited by configuration, by the speed of exporters, and by the disk space
+//! for records that they have not exported. Commands that finish work are written at any rate, but they count.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -10,9 +10,9 @@ use parking_lot::Mutex;
 #[derive(Clone, Debug, PartialEq)]
 pub struct WriteConfig {
     pub enabled: bool,
-    /// Records in a second; 0 is no limit.
+    /// Records per second; 0 means no limit.
     pub limit: u32,
-    /// After a start the limit is reached step by step within this time.
+    /// After a start the limit is reached gradually within this time.
     pub ramp_up: Duration,
     pub throttle: ThrottleConfig,
 }
@@ -21,11 +21,11 @@ pub struct WriteConfig {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThrottleConfig {
     pub enabled: bool,
-    /// So many records may wait for an exporter before it is throttled.
+    /// This many records may wait for an exporter before writing is throttled.
     pub acceptable_backlog: u64,
-    /// Records in a second that are written at any backlog.
+    /// Records per second that are written at any backlog.
     pub minimum_limit: u32,
-    /// The rate of exporting is measured over this time.
+    /// The export rate is measured over this time.
     pub resolution: Duration,
 }
 
@@ -45,39 +45,39 @@ impl Default for WriteConfig {
     }
 }
 
-/// An exporter with fewer records to go does not fill the disk.
+/// An exporter with a smaller backlog does not fill the disk.
 const MUCH: u64 = 10_000;
-/// What the limiter saves up, in seconds: a burst of so much passes.
+/// The burst that the limiter saves up, in seconds.
 const BURST: f64 = 1.0;
-/// Shorter times are not measured.
+/// Shorter intervals are not measured.
 const SHORTEST: Duration = Duration::from_millis(100);
 
-/// What is known when the limit is looked at again.
+/// Input for the next adjustment of the limit.
 #[derive(Clone, Debug, Default)]
 pub struct Backlog {
     /// Position of the newest committed record.
     pub committed: u64,
-    /// The enabled exporter that is behind all others: its name, its position, and what is in its way.
+    /// The enabled exporter that is furthest behind: its name, its position, and what blocks it.
     pub slowest: Option<(String, u64, Option<String>)>,
-    /// The log could be compacted, were it not for that exporter.
+    /// Whether the log could be compacted if it were not for that exporter.
     pub holds_log: bool,
-    /// Bytes that are free on the disk, and how many of them are kept free.
+    /// Free bytes on the disk, and how many of them are kept free.
     pub disk: Option<(u64, u64)>,
 }
 
-/// The write limit of one partition. The partition counts what it writes and adjusts the limit; the router asks.
+/// The write limit of one partition. The partition counts what it writes and adjusts the limit; the router asks it.
 #[derive(Debug)]
 pub struct WriteLimit {
     config: WriteConfig,
-    /// Records in a second; [`u64::MAX`] is no limit.
+    /// Records per second; [`u64::MAX`] means no limit.
     rate: AtomicU64,
-    /// Records that may be written now; below zero is what was written ahead.
+    /// Records that may be written now; negative after writing ahead.
     allowance: AtomicI64,
-    /// Records exported in a second.
+    /// Records exported per second.
     exporting: AtomicU64,
-    /// Records committed in a second.
+    /// Records committed per second.
     writing: AtomicU64,
-    /// Commands that were refused.
+    /// Number of refused commands.
     refused: AtomicU64,
     measured: Mutex<Measured>,
 }
@@ -86,9 +86,9 @@ pub struct WriteLimit {
 struct Measured {
     started: Instant,
     refilled: Instant,
-    /// When so much was exported.
+    /// When the exported position was last measured, and its value.
     exported: Option<(Instant, u64)>,
-    /// When so much was committed.
+    /// When the committed position was last measured, and its value.
     committed: Option<(Instant, u64)>,
     cause: String,
 }
@@ -113,7 +113,7 @@ impl WriteLimit {
         }
     }
 
-    /// So many records were written.
+    /// Counts this many written records.
     pub fn wrote(&self, records: usize) {
         if self.limit().is_some() {
             let records = i64::try_from(records).unwrap_or(i64::MAX);
@@ -121,35 +121,35 @@ impl WriteLimit {
         }
     }
 
-    /// Records in a second, if there is a limit now.
+    /// Records per second, if there is a limit now.
     pub fn limit(&self) -> Option<u64> {
         Some(self.rate.load(Ordering::Relaxed)).filter(|rate| *rate != u64::MAX)
     }
 
-    /// As configured, if it is.
+    /// The configured limit, if there is one.
     pub fn maximum(&self) -> Option<u64> {
         let limit = u64::from(self.config.limit);
         Some(limit).filter(|limit| self.config.enabled && *limit > 0)
     }
 
-    /// Records exported in a second, by the slowest exporter.
+    /// Records per second exported by the slowest exporter.
     pub fn exporting_rate(&self) -> u64 {
         self.exporting.load(Ordering::Relaxed)
     }
 
-    /// Commands that were refused so far.
+    /// Number of commands refused so far.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// What is written, as a share of the limit; 0 without one.
+    /// The write rate as a share of the limit; 0 without one.
     pub fn load(&self) -> f64 {
         let writing = self.writing.load(Ordering::Relaxed) as f64;
         self.limit()
             .map_or(0.0, |limit| writing / (limit.max(1)) as f64)
     }
 
-    /// Why nothing new is written at this moment, if nothing is.
+    /// Why nothing new may be written at the moment, if so.
     pub fn refusal(&self, partition: u32) -> Option<String> {
         let rate = self.limit()?;
         if self.refill(rate, Instant::now()) > 0 {
@@ -163,7 +163,7 @@ impl WriteLimit {
         ))
     }
 
-    /// Adds what the time since the last call allows; what may be written now.
+    /// Adds what the time since the last call allows. Returns what may be written now.
     fn refill(&self, rate: u64, now: Instant) -> i64 {
         let mut measured = self.measured.lock();
         let time = now.saturating_duration_since(measured.refilled);
@@ -180,7 +180,7 @@ impl WriteLimit {
         self.allowance.load(Ordering::Relaxed)
     }
 
-    /// Sets the limit by what is known now.
+    /// Adjusts the limit to the current backlog.
     pub fn adjust(&self, now: Instant, backlog: &Backlog) {
         self.measure_writing(now, backlog.committed);
         let exporting = self.measure(now, backlog);
@@ -205,7 +205,7 @@ impl WriteLimit {
         }
     }
 
-    /// Records that the slowest exporter takes in a second.
+    /// Records per second that the slowest exporter takes.
     fn measure(&self, now: Instant, backlog: &Backlog) -> u64 {
         let Some((_, exported, _)) = &backlog.slowest else {
             return 0;
@@ -266,8 +266,8 @@ impl WriteLimit {
         Some((rate, behind.text))
     }
 
-    /// Between twice what is kept free and that, less and less is written, so that the reserve is not touched for what an
-    /// exporter has not taken.
+    /// As free space shrinks from twice the reserve to the reserve itself, less and less is written. So the reserve is not used up by
+    /// records that an exporter has not taken.
     fn by_disk(&self, exporting: u64, backlog: &Backlog) -> Option<(u64, String)> {
         let (free, reserve) = backlog.disk.filter(|_| backlog.holds_log)?;
         let behind = behind(backlog).filter(|behind| behind.records >= MUCH)?;
@@ -393,7 +393,7 @@ mod tests {
             limit.adjust(started + seconds * SECOND, &Backlog::default());
             assert_eq!(limit.limit(), Some(expected), "{seconds}");
         }
-        // What was written ahead is waited for, and what was not needed is saved up for a second.
+        // Records written ahead are waited for, and unused allowance is saved up for a second.
         limit.wrote(500);
         let later = Instant::now() + 100 * SECOND;
         assert_eq!(limit.refill(1000, later), 1000);

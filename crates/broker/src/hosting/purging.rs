@@ -20,11 +20,11 @@ use crate::replica_file::ReplicaOf;
 use crate::scaling;
 use crate::shared::Shared;
 
-/// A partition gets so long to say what it has.
+/// How long a partition may take to report what it has.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Beside the directory of a copy that was purged: what it has left behind.
+/// File beside the directory of a purged copy, with what it left behind.
 const LEFT: &str = "left";
-/// Which purge has emptied what partitions share.
+/// File that names the purge which has emptied the shared stores.
 const HISTORY: &str = "history.purged";
 
 /// A copy that was purged. It is never opened again.
@@ -35,7 +35,8 @@ struct Gone {
 }
 
 impl Hosting {
-    /// Carries out the next operation, if it is for this node: what is to be said then. `None`: there is none, or it has not come about.
+    /// Carries out the next operation, if it is for this node, and returns the report about it. `None`: there is none, or it has not taken
+    /// effect.
     ///
     /// # Errors
     /// Why it cannot be done at the moment.
@@ -68,7 +69,7 @@ impl Hosting {
             Operation::StartPartitionScaleUp { .. } | Operation::AwaitRedistribution { .. } => {
                 scaling::carry_out(shared, &operation)
             }
-            // Leaders of groups do these, or nothing has to be done.
+            // Leaders of groups carry these out, or there is nothing to do.
             Operation::BrokerAdd { .. }
             | Operation::BrokerRemove { .. }
             | Operation::BrokerForceRemove { .. }
@@ -85,14 +86,14 @@ impl Hosting {
         }))
     }
 
-    /// This node carries the operation out by itself.
+    /// Whether this node carries the operation out by itself.
     pub(crate) fn carries_out(&self, shared: &Shared, operation: &Operation) -> bool {
         let leads_first = || shared.local.leads(Routing::FIRST);
         operation.node() == Some(self.config.node_id)
             || operation.scales_up_to().is_some() && leads_first()
     }
 
-    /// The copy of this node ends, and its files are removed.
+    /// Ends this node's copy and removes its files.
     fn leave(&self, shared: &Arc<Shared>, state: &State, partition: u32) -> Result<Left, String> {
         let Some(own) = state.replica_of(self.config.node_id, partition) else {
             return Ok(Left::default());
@@ -117,7 +118,7 @@ impl Hosting {
         Ok(left)
     }
 
-    /// Ends the copy: what it leaves behind.
+    /// Ends the copy. Returns what it leaves behind.
     fn end(&self, shared: &Shared, handle: &Arc<PartitionHandle>) -> Result<Left, String> {
         let partition = handle.status.partition;
         if let Some(reason) = handle.status.failure() {
@@ -126,7 +127,7 @@ impl Hosting {
                  given again: {reason}"
             ));
         }
-        // No requests come from here on.
+        // No requests arrive from here on.
         shared.local.hosted.remove(partition);
         let Some(copy) = tell(handle) else {
             shared.local.hosted.put(handle.clone());
@@ -135,7 +136,7 @@ impl Hosting {
         let exporting = Some(kept(&handle.exporters.value()));
         handle.abandon();
         if let Some(cluster) = shared.others() {
-            // Who counts on this copy is to know soon.
+            // Others that rely on this copy should know soon.
             cluster.role_changed();
         }
         Ok(Left {
@@ -156,13 +157,13 @@ impl Hosting {
         }
     }
 
-    /// The copy was purged, and is not to be opened.
+    /// Whether the copy was purged and must not be opened.
     pub(crate) fn is_gone(&self, partition: u32, own: u64) -> std::io::Result<bool> {
         let gone = self.gone(partition)?;
         Ok(gone.is_some_and(|gone| gone.member == own))
     }
 
-    /// What a copy has left behind has been said, and there is another one now.
+    /// Removes the record of a purged copy: it was reported, and there is another copy now.
     pub(crate) fn forget_gone(&self, partition: u32) -> std::io::Result<()> {
         match std::fs::remove_file(self.left_file(partition)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
@@ -170,7 +171,7 @@ impl Hosting {
         }
     }
 
-    /// Empties what partitions share beside their copies, once in a purge: new rows are there as soon as others know that it is done.
+    /// Empties what partitions share beside their copies, once per purge: new rows appear as soon as others know that it is done.
     fn delete_history(&self, state: &State) -> Result<bool, String> {
         let secondary = self.config.secondary_storage.as_ref();
         let Some(secondary) = secondary.filter(|it| it.is_shared()) else {
@@ -193,7 +194,7 @@ impl Hosting {
         Ok(true)
     }
 
-    /// The partition begins anew on this node, alone. True once it leads, and exports as before.
+    /// Starts the partition anew on this node, alone. True once it leads, and exports as before.
     fn bootstrap(
         &self,
         shared: &Arc<Shared>,
@@ -227,14 +228,14 @@ impl Hosting {
         if self.config.cluster.is_some() {
             return self.begin(partition, replica);
         }
-        // The only member, whatever it is called: what it has left behind would keep it from being opened.
+        // The only member, whatever its number is: the record of what it left behind would keep it from being opened.
         self.forget_gone(partition)?;
         self.remove_all(partition)?;
         Ok(replica)
     }
 }
 
-/// The key of something that was there when the command was sent.
+/// The key of something that existed when the command was sent.
 pub(crate) fn made_with(sent: &Sent) -> Option<Key> {
     let key = match &sent.command {
         RemoteCommand::OpenMessageSubscription(value) => value.element_instance_key,
@@ -276,14 +277,14 @@ pub(crate) fn made_with(sent: &Sent) -> Option<Key> {
     key.some()
 }
 
-/// What the partition has, after everything that it was asked before.
+/// The partition's surviving copy, described after all earlier messages were handled.
 fn tell(handle: &PartitionHandle) -> Option<SurvivingCopy> {
     let (tell, told) = crossbeam_channel::bounded(1);
     handle.inbox.send(Report::Tell(tell));
     told.recv_deadline(Instant::now() + PATIENCE).ok()
 }
 
-/// What operators have said of exporters.
+/// The exporter settings made by operators.
 fn kept(value: &ExportingValue) -> KeptExporting {
     let disabled = value.exporters.iter().filter(|one| !one.is_enabled);
     KeptExporting {
@@ -292,7 +293,7 @@ fn kept(value: &ExportingValue) -> KeptExporting {
     }
 }
 
-/// What operators have said of the exporters of the partitions that are there counts for one that is added.
+/// Exporter settings of the existing partitions, which apply to an added one too.
 fn exporting_of_others(shared: &Shared, state: &State, partition: u32) -> Option<KeptExporting> {
     if partition <= state.active_partitions() {
         return None;
@@ -310,7 +311,7 @@ fn phase_name(phase: ExportingPhase) -> String {
     name.as_str().unwrap_or_default().to_string()
 }
 
-/// The number of the running purge: greater than that of every change before it, also of those before an unsafe recovery, after which
+/// The number of the running purge: greater than that of every earlier change, including those before an unsafe recovery, after which
 /// changes may be counted from an older state.
 fn number(state: &State) -> u64 {
     const OF_AN_EPOCH: u32 = 40;
@@ -322,7 +323,7 @@ fn number(state: &State) -> u64 {
     (state.epoch << OF_AN_EPOCH) | change
 }
 
-/// True if exporters are as they are to be. Otherwise the partition is told what is lacking.
+/// True if exporters are set as required. Otherwise sends the partition what is missing.
 fn exports_as(shared: &Shared, handle: &PartitionHandle, kept: &KeptExporting) -> bool {
     let value = handle.exporters.value();
     let mut changes = Vec::new();
@@ -343,7 +344,7 @@ fn exports_as(shared: &Shared, handle: &PartitionHandle, kept: &KeptExporting) -
             partition,
             change: change.clone(),
         };
-        // What comes of it is seen the next time.
+        // The outcome is seen the next time.
         let request = Request::internal(command);
         drop(shared.local.submit(partition, request, Instant::now()));
     }

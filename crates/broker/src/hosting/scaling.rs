@@ -1,5 +1,5 @@
-//! The steps of scaling up that the node takes which leads the first partition. Each is repeated until the state says that it is
-//! done, so it does not matter who leads meanwhile.
+//! Steps of scaling up that are taken by the node which leads the first partition. Each is repeated until the state says that it is done,
+//! so it does not matter who leads meanwhile.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use skep_protocol::command::{Command, Request};
 use crate::partition::status::Scaling;
 use crate::shared::Shared;
 
-/// True once it has come about.
+/// Carries the operation out. True once it has taken effect.
 pub(crate) fn carry_out(shared: &Shared, operation: &Operation) -> bool {
     let Some(first) = shared
         .local
@@ -26,10 +26,10 @@ pub(crate) fn carry_out(shared: &Shared, operation: &Operation) -> bool {
         return false;
     };
     let is_desired = desired.load(Ordering::Relaxed) == partitions;
-    // A leader that was deposed may have noted how many there are to be, and nobody else knows: whoever awaits it says it again.
+    // A deposed leader may have noted the desired number, and nobody else knows it: whoever waits for it asks again.
     if !is_desired {
         let request = Request::internal(Command::ScaleUp { partitions });
-        // What comes of it is seen the next time.
+        // The outcome is seen the next time.
         drop(shared.local.submit(Routing::FIRST, request, Instant::now()));
     }
     if matches!(operation, Operation::AwaitRedistribution { .. }) {

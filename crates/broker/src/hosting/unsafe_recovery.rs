@@ -13,7 +13,7 @@ use skep_storage::log::{Log, LogConfig};
 use crate::partition::checkpoint::CheckpointMeta;
 use crate::replica_file::ReplicaOf;
 
-/// Makes the replica in this directory that of the member `own`, as the state wants it. After a crash it is done again.
+/// Turns the replica in this directory into that of the member `own`, as the state requires. Repeated after a crash.
 ///
 /// # Errors
 /// Files cannot be read or written.
@@ -51,7 +51,7 @@ pub(crate) fn begin(
         index = found.last.index,
         "the partition has lost the majority of its copies and goes on from the one of this node: what was acknowledged and is not here is lost"
     );
-    // From here on it is the new member: before, all of it is done again.
+    // From here on it is the new member; after a crash before this point, everything is repeated.
     let replica = ReplicaOf { own, members };
     replica.write(directory)?;
     Ok(replica)

@@ -1,4 +1,4 @@
-//! An answer with jobs that must not be lost when the client goes away.
+//! An answer with jobs that must not be lost when the client disconnects.
 
 use skep_protocol::Response;
 use skep_protocol::response::JobActivation;
@@ -10,7 +10,7 @@ pub struct DeliveredJobs<F: Fn(Vec<JobActivation>)> {
 }
 
 impl<F: Fn(Vec<JobActivation>)> DeliveredJobs<F> {
-    /// `give_back` gets the jobs that nobody took.
+    /// `give_back` receives the jobs that nobody took.
     pub fn new(reply: Reply, give_back: F) -> DeliveredJobs<F> {
         DeliveredJobs {
             reply: Some(reply),

@@ -1,9 +1,9 @@
 //! Job streams: jobs are pushed only while the receiver has credit.
 //!
-//! The credit of a stream is the number of jobs that may be on their way to it; in a cluster each node has a share of it,
-//! which grows where jobs are (`cluster/shares.rs`). A partition takes one credit when it activates a job for the stream.
-//! The receiver returns the credit when it takes the job (`JobReceiver::poll_recv`), which it does as its connection has
-//! room. If the stream closes, jobs that were not taken return to their partitions.
+//! The credit of a stream is the number of jobs that may be in transit to it; in a cluster each node has a share of it, which grows where
+//! jobs are (`cluster/shares.rs`). A partition takes one credit when it activates a job for the stream. The receiver returns the credit
+//! when it takes the job (`JobReceiver::poll_recv`), which it does as its connection has room. If the stream closes, jobs that were not
+//! taken return to their partitions.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -29,15 +29,15 @@ pub struct Stream {
     /// The caller that opened it.
     pub claims: Claims,
     fetch_variables: VariableNames,
-    /// This node's share of the credit, free or taken for jobs on their way.
+    /// This node's share of the credit, free or taken for jobs in transit.
     capacity: AtomicI64,
     credit: AtomicI64,
-    /// A partition had a job and found no credit.
+    /// Whether a partition had a job and found no credit.
     starving: AtomicBool,
     queue: Mutex<Queue>,
-    /// The nodes that share the credit; none if there is only one node.
+    /// The nodes that share the credit; none in a single-node cluster.
     peers: Weak<dyn StreamPeers>,
-    /// The client is connected to another node, which gets the jobs.
+    /// Set if the client is connected to another node, which gets the jobs.
     elsewhere: Option<Elsewhere>,
 }
 
@@ -53,11 +53,11 @@ pub trait StreamPeers: Send + Sync + std::fmt::Debug {
 #[derive(Debug)]
 pub struct Elsewhere {
     pub node: u32,
-    /// The name that the other node has given the stream for this node.
+    /// The name that the other node uses for the stream towards this node.
     pub stream: StreamId,
 }
 
-/// A job, with the node that pushed it and that node's name of the stream, if it is another node.
+/// A job; if another node pushed it, with that node and its name for the stream.
 pub(crate) type PushedJob = (ActivatedJob, Option<(u32, StreamId)>);
 
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ impl Stream {
         peers: Option<&Arc<dyn StreamPeers>>,
         elsewhere: Option<Elsewhere>,
     ) -> Arc<Stream> {
-        // A node may have no share of the credit for the time being.
+        // A node may have no share of the credit for now.
         let least = u32::from(elsewhere.is_none());
         let capacity = i64::from(spec.max_jobs.max(least));
         Arc::new(Stream {
@@ -95,7 +95,7 @@ impl Stream {
         self.capacity.load(Ordering::Acquire)
     }
 
-    /// There is a job here but no credit; other nodes may have some. They are asked once, until credit comes.
+    /// There is a job here but no credit; other nodes may have some. They are asked once, until credit arrives.
     fn starve(&self) {
         if self.starving.swap(true, Ordering::AcqRel) {
             return;
@@ -105,7 +105,7 @@ impl Stream {
         }
     }
 
-    /// This node's share of the credit grows. True if partitions that lacked credit must be told.
+    /// This node's share of the credit grows. True if partitions that lacked credit must be notified.
     pub fn grow(&self, amount: u32) -> bool {
         self.capacity.fetch_add(i64::from(amount), Ordering::AcqRel);
         self.credit.fetch_add(i64::from(amount), Ordering::AcqRel);
@@ -132,13 +132,13 @@ impl Stream {
             .is_ok()
     }
 
-    /// Hands a committed job over; whom to wake is added to `wakes`. False when the stream is closed: the job goes back.
+    /// Hands over a committed job; tasks to wake are added to `wakes`. False if the stream is closed: the job goes back.
     pub fn deliver(&self, job: ActivatedJob, wakes: &mut Wakes) -> bool {
         if let Some(elsewhere) = &self.elsewhere {
             let peers = self.peers.upgrade();
             let sent = peers.is_some_and(|peers| peers.push(elsewhere, job));
             if !sent {
-                // It does not arrive, and so nobody takes it there.
+                // It will not arrive, so nobody takes it there.
                 self.add_credit(1);
             }
             return sent;
@@ -171,7 +171,7 @@ impl Stream {
         Ok(())
     }
 
-    /// The client took jobs. True if partitions that lacked credit must be told.
+    /// The client took jobs. True if partitions that lacked credit must be notified.
     pub fn add_credit(&self, amount: i64) -> bool {
         let capacity = self.capacity();
         let add = |credit: i64| Some((credit + amount).min(capacity));
@@ -179,7 +179,7 @@ impl Stream {
             .credit
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, add);
         let credit = added.unwrap_or_default() + amount;
-        // Asking for more by halves of the credit, not job by job.
+        // More is requested by halves of the credit, not job by job.
         credit * 2 >= capacity && self.starving.swap(false, Ordering::AcqRel)
     }
 
@@ -196,7 +196,7 @@ impl Stream {
         }
     }
 
-    /// The client is gone. The jobs that it did not take.
+    /// The client is gone. Returns the jobs that it did not take.
     pub(crate) fn close(&self) -> Vec<ActivatedJob> {
         let mut queue = self.queue.lock();
         queue.closed = true;
@@ -204,7 +204,7 @@ impl Stream {
         left.into_iter().map(|(job, _)| job).collect()
     }
 
-    /// Ends the stream from the broker's side; the receiver sees the jobs that are there, then the end.
+    /// Ends the stream from the broker's side; the receiver gets the remaining jobs, then the end.
     pub fn end(&self) {
         let mut queue = self.queue.lock();
         queue.closed = true;
@@ -214,7 +214,7 @@ impl Stream {
     }
 }
 
-/// The streams as one partition sees them. Round-robin among those of a job type.
+/// The streams as one partition sees them. Round-robin among those of the same job type.
 #[derive(Debug, Default)]
 pub struct StreamRegistry {
     by_type: HashMap<Arc<str>, (usize, Vec<Arc<Stream>>)>,
@@ -245,8 +245,7 @@ impl StreamRegistry {
         }
     }
 
-    /// Hands a committed job to its stream; whom to wake is added to `wakes`. False when the stream is closed: the job goes
-    /// back.
+    /// Hands a committed job to its stream; tasks to wake are added to `wakes`. False if the stream is closed: the job goes back.
     pub fn deliver(&mut self, id: StreamId, job: ActivatedJob, wakes: &mut Wakes) -> bool {
         if let Some(reserved) = self.reserved.get_mut(&id) {
             *reserved -= 1;
@@ -255,8 +254,8 @@ impl StreamRegistry {
         stream.is_some_and(|stream| stream.deliver(job, wakes))
     }
 
-    /// Returns the credit of jobs that will not come, because the state that had them was dropped. Returns the job types of
-    /// all streams, because jobs may wait for them.
+    /// Returns the credit of jobs that will not come, because the state that had them was dropped. Returns the job types of all streams,
+    /// because jobs may wait for them.
     pub fn forget_reservations(&mut self) -> Vec<Arc<str>> {
         for (id, reserved) in self.reserved.drain() {
             if let Some(stream) = self.by_id.get(&id) {
@@ -279,7 +278,7 @@ impl StreamRegistry {
     }
 }
 
-/// A partition that ends delivers nothing more; streams go on with others.
+/// A partition that ends delivers nothing more; its streams continue with others.
 impl Drop for StreamRegistry {
     fn drop(&mut self) {
         self.forget_reservations();
@@ -300,7 +299,7 @@ impl JobStreams for StreamRegistry {
             fetch_variables: stream.fetch_variables.clone(),
             tenants: stream.spec.tenants.clone(),
         };
-        // The second round sees credit that came back between the look and the flag.
+        // The second round sees credit that was returned between the check and the flag.
         for mark in [false, true] {
             for offset in 0..streams.len() {
                 let index = (*next + offset) % streams.len();
@@ -359,7 +358,7 @@ pub struct StreamHub {
 impl StreamHub {
     pub fn attach(&self, partition: &Arc<PartitionHandle>) {
         let mut partitions = self.partitions.lock();
-        // They come and go.
+        // Partitions come and go.
         partitions.retain(|known| known.strong_count() > 0);
         partitions.push(Arc::downgrade(partition));
     }
@@ -375,7 +374,7 @@ impl StreamHub {
         self.next_id.fetch_add(1, Ordering::Relaxed) as StreamId
     }
 
-    /// A client of this node has opened it.
+    /// A local client has opened the stream.
     pub(crate) fn open(&self, stream: &Arc<Stream>) {
         self.open.lock().insert(stream.id, stream.clone());
         self.tell_of(stream, true);
@@ -391,7 +390,7 @@ impl StreamHub {
         self.tell_all(|| Work::StreamHasRoom(job_type.clone()));
     }
 
-    /// A stream, perhaps of another node's client, begins or ends.
+    /// A stream, perhaps of another node's client, is opened or closed.
     pub fn tell_of(&self, stream: &Arc<Stream>, opened: bool) {
         self.tell_all(|| {
             if opened {
@@ -411,7 +410,7 @@ impl StreamHub {
         self.open.lock().values().cloned().collect()
     }
 
-    /// Ends all streams: the node shuts down.
+    /// Ends all streams because the node is shutting down.
     pub fn end_all(&self) {
         for stream in self.streams() {
             stream.end();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// Who waits for which job type. An entry lives as long as somebody waits.
+/// Waiting clients by job type. An entry lives for as long as somebody waits.
 #[derive(Debug, Default)]
 pub struct JobNotifier {
     waiting: Mutex<HashMap<Arc<str>, Weak<Notify>>>,

@@ -1,6 +1,6 @@
-//! Notes which workers ask for jobs by polling, so that people see whether there is a worker at all. Streams need no notes: they are open.
+//! Records which workers poll for jobs, so that people can see whether there is a worker at all. Streams need no record: they are open.
 //!
-//! A node notes the polls of its own clients, and those of gateways, which keep nothing.
+//! A node records the polls of its own clients, and those of gateways, which keep nothing.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -16,13 +16,13 @@ use skep_service::work::{Asker, Way};
 
 use crate::job_streams::Stream;
 
-/// Job types that a node knows workers of.
+/// Maximum number of job types with recorded workers.
 const MAX_TYPES: usize = 1_000;
-/// Workers of each.
+/// Maximum number of workers per job type.
 const MAX_WORKERS: usize = 50;
-/// Tenants of each.
+/// Maximum number of tenants per worker.
 const MAX_TENANTS: usize = 100;
-/// Milliseconds after which a worker that asks no more is forgotten.
+/// Milliseconds after which a worker that no longer polls is forgotten.
 const KEPT: i64 = 24 * 60 * 60 * 1_000;
 
 #[derive(Default)]
@@ -32,12 +32,12 @@ pub struct Workers {
 
 struct Known {
     asker: Asker,
-    /// Until then its poll waits.
+    /// Its poll waits until then.
     until: i64,
 }
 
 impl Workers {
-    /// A worker has asked at this node, and waits until then for an answer.
+    /// A worker has polled at this node, and waits until then for an answer.
     pub fn asked(&self, asker: Asker, until: i64) {
         let mut by_type = self.by_type.lock();
         if !by_type.contains_key(&asker.job_type) && by_type.len() >= MAX_TYPES {
@@ -59,7 +59,7 @@ impl Workers {
         debug_assert!(all.len() <= MAX_WORKERS);
     }
 
-    /// Those that have asked within the last day.
+    /// Workers that have polled within the last day.
     pub fn all(&self, now: i64) -> Vec<Asker> {
         let by_type = self.by_type.lock();
         let known = by_type.values().flatten();
@@ -72,7 +72,7 @@ impl Workers {
     }
 }
 
-/// Forgets what is old, or the type that was asked for the longest ago.
+/// Removes outdated workers, or the job type whose last poll is the longest ago.
 fn make_room(by_type: &mut HashMap<Arc<str>, Vec<Known>>, now: i64) {
     let seen = |all: &[Known]| all.iter().map(|it| it.asker.seen).max();
     by_type.retain(|_, askers| seen(askers) >= Some(now - KEPT));
@@ -86,14 +86,14 @@ fn make_room(by_type: &mut HashMap<Arc<str>, Vec<Known>>, now: i64) {
     }
 }
 
-/// Where a client asks, and when: epoch milliseconds.
+/// The node where a client polls, and the time: epoch milliseconds.
 #[derive(Clone, Copy)]
 pub struct Noted {
     pub node: u32,
     pub now: i64,
 }
 
-/// A poll that has come in at this node.
+/// A poll that was received at this node.
 pub fn poll(
     command: &ActivateJobs,
     (claims, directory): (&Claims, &Directory),
@@ -114,7 +114,7 @@ pub fn poll(
     }
 }
 
-/// A stream that is open.
+/// An open stream.
 pub fn stream(stream: &Stream, directory: &Directory, noted: Noted) -> Asker {
     Asker {
         way: Way::Stream,

@@ -16,7 +16,7 @@ labels! {
 }
 
 metrics! {
-    /// Backups that this node takes of partitions that it leads.
+    /// Metrics of the backups that this node takes of the partitions it leads.
     pub struct BackupFamilies {
         pub operations: Family<OfResult, Counter> = "zeebe_backup_operations", "backups of a partition that have ended";
         pub in_progress: Family<OfOperation, Gauge> = "zeebe_backup_operations_in_progress", "backups of a partition that are being taken";
@@ -26,7 +26,7 @@ metrics! {
     }
 }
 
-/// The part of a partition in a backup, from its beginning to its end.
+/// A partition's part in a backup, from start to end.
 pub struct Counted {
     families: BackupFamilies,
     partition: u32,

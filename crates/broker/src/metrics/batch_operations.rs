@@ -6,7 +6,7 @@ use skep_metrics::{Bounds, Counter, Family, Histogram, labels, metrics};
 use skep_protocol::Key;
 
 const ITEMS: Bounds = Bounds::amounts(&[1, 10, 100, 1000, 10_000, 100_000, 1_000_000]);
-/// Milliseconds; those of the reference.
+/// Bounds in milliseconds, those of the reference.
 const DURATION: Bounds = Bounds::milliseconds(&[
     10, 100, 500, 1000, 5000, 10_000, 30_000, 60_000, 300_000, 600_000, 1_800_000, 3_600_000,
     18_000_000, 36_000_000,
@@ -15,10 +15,10 @@ const LATENCY: Bounds = Bounds::milliseconds(&[
     5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000,
 ]);
 
-/// Operations whose beginnings are remembered; there are not as many unfinished ones.
+/// Maximum number of operations whose start is remembered; there are never that many unfinished ones.
 const MAX_KNOWN: usize = 4 * skep_engine::batch_operation::MAX_UNFINISHED;
 
-/// Of an operation that was made before this leader began.
+/// For an operation that was created before this leader began.
 const UNKNOWN: &str = "UNKNOWN";
 
 labels! {
@@ -29,7 +29,7 @@ labels! {
 }
 
 metrics! {
-    /// What is counted of batch operations.
+    /// Metrics of batch operations.
     pub(super) struct BatchFamilies {
         events: Family<EventLabels, Counter> = "zeebe_batchoperations_events", "batch operations by event";
         queries: Family<QueryLabels, Counter> = "zeebe_batchoperations_queries", "queries to secondary storage for items";
@@ -39,7 +39,7 @@ metrics! {
     }
 }
 
-/// What is known of an operation; times are epoch milliseconds.
+/// Known facts about an operation; times are epoch milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     kind: &'static str,
@@ -66,7 +66,7 @@ impl BatchCounter {
         }
     }
 
-    /// Secondary storage was asked for items.
+    /// Secondary storage was queried for items.
     pub fn queried(&self, operation: Key, done: bool) {
         let labels = QueryLabels {
             partition: self.partition,
@@ -81,7 +81,7 @@ impl BatchCounter {
         self.event("query", kind);
     }
 
-    /// Something of it was committed, in a batch of this time.
+    /// A change of the operation was committed, in a batch of this time.
     pub(super) fn committed(&mut self, operation: Key, noted: &NotedBatch, now: i64) {
         if let NotedBatch::Created(kind) = noted {
             if self.known.len() >= MAX_KNOWN {
@@ -163,7 +163,7 @@ impl BatchCounter {
     }
 }
 
-/// As the reference names them.
+/// The action's name in the reference.
 fn action(noted: &NotedBatch) -> &'static str {
     match noted {
         NotedBatch::Created(_) => "created",

@@ -9,7 +9,7 @@ use skep_protocol::Key;
 
 use super::families::{TargetLabels, WorkFamilies};
 
-/// The counts of one partition. Partitions of a node share the series: each adds its part and takes it away.
+/// The counts of one partition. Partitions of a node share the series: each adds its part and removes it again.
 #[derive(Debug)]
 pub(super) struct Distributing {
     families: WorkFamilies,
@@ -24,7 +24,7 @@ struct Target {
     pending: i64,
     inflight: i64,
     retries: Counter,
-    /// What was sent last.
+    /// Key of the last command sent.
     sent: Option<Key>,
 }
 
@@ -37,7 +37,7 @@ impl Distributing {
         }
     }
 
-    /// A command goes to another partition.
+    /// A command is sent to another partition.
     pub fn sent(&mut self, to: u32, command: &RemoteCommand) {
         match command {
             RemoteCommand::Distribute {
@@ -63,7 +63,7 @@ impl Distributing {
         }
     }
 
-    /// Looks at what is on its way; a partition that is led elsewhere has nothing.
+    /// Updates the gauges of commands in progress; a partition that is led elsewhere has none.
     pub fn look(&mut self, state: Option<&State>) {
         let distributions = state.map(|state| &state.distributions);
         let now = distributions.map_or(0, |all| all.table.len());

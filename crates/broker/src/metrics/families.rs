@@ -11,7 +11,7 @@ use super::batch_operations::BatchFamilies;
 use super::nodes::{GROUP, MessagingFamilies, ReplicationFamilies, TRANSFER_TIME};
 use super::work::WorkMetrics;
 
-/// Milliseconds; those of the reference.
+/// Bounds in milliseconds, those of the reference.
 const INSTANCE_TIME: Bounds = Bounds::milliseconds(&[
     50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 10_000, 15_000, 30_000, 45_000, 60_000,
 ]);
@@ -23,7 +23,7 @@ const JOB_ACTIVATION: Bounds = Bounds::milliseconds(&[
 ]);
 const COMMANDS: Bounds = Bounds::amounts(&[1, 2, 4, 8, 16, 32, 64, 128]);
 const RECORDS: Bounds = Bounds::amounts(&[1, 2, 3, 5, 10, 25, 50, 100, 500, 1000]);
-/// In thousandths of a KiB.
+/// Bounds in thousandths of a KiB.
 const KIB: Bounds = Bounds::scaled(
     &[
         256, 512, 1000, 4000, 8000, 32_000, 128_000, 512_000, 1_024_000, 4_096_000,
@@ -38,7 +38,7 @@ labels! {
     pub struct OfPartition { pub partition: u32 }
     pub struct OfGroup { partition: u32, partitionGroupName: &'static str }
     pub struct OfSnapshot { partition: u32, bootstrap: bool }
-    /// A component in the tree of health.
+    /// A component in the health tree.
     pub struct HealthNode { pub partition: u32, pub id: String, pub path: String }
 
     pub(super) struct RecordLabels { pub(super) partition: u32, pub(super) recordType: &'static str, pub(super) valueType: &'static str, pub(super) intent: &'static str }
@@ -81,7 +81,7 @@ impl From<u32> for OfSnapshot {
 }
 
 metrics! {
-    /// What each partition has once.
+    /// Metrics that exist once per partition.
     pub struct PartitionFamilies,
     /// One partition's metrics.
     handles PartitionMetrics of u32 {
@@ -159,7 +159,7 @@ metrics! {
 }
 
 metrics! {
-    /// What has more labels than the partition, or none.
+    /// Metrics with more labels than the partition, or none.
     pub struct WorkFamilies {
         pub(super) flow: Family<FlowLabels, Counter> = "zeebe_flow_control", "what passed flow control, and what did not";
         pub(super) appended: Family<RecordLabels, Counter> = "zeebe_log_appender_record_appended", "records written and committed";
@@ -187,7 +187,7 @@ metrics! {
 }
 
 metrics! {
-    /// What belongs to the node.
+    /// Metrics of the node.
     pub struct NodeMetrics {
         pub open_streams: Gauge = "zeebe_broker_open_job_stream_count", "open job streams";
         pub health_nodes: Family<HealthNode, Gauge> = "zeebe_broker_health_nodes", "1 healthy, 0 unknown, -1 unhealthy, -2 dead";
@@ -207,7 +207,7 @@ pub struct BrokerMetrics {
 }
 
 impl BrokerMetrics {
-    /// All that there is.
+    /// All declared metrics.
     pub fn declared() -> impl Iterator<Item = &'static Declared> {
         let partitions = PartitionFamilies::DECLARED.iter();
         partitions
@@ -224,7 +224,7 @@ impl BrokerMetrics {
         self.partitions.of(partition)
     }
 
-    /// Enters everything under its public name.
+    /// Registers all metrics under their public names.
     pub fn register(&self, registry: &mut Registry) {
         self.partitions.register(registry);
         self.work.register(registry);

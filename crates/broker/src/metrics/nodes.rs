@@ -2,7 +2,7 @@
 
 use skep_metrics::{Bounds, Counter, Family, Gauge, Histogram, Unlabelled, labels, metrics};
 
-/// Thousandths of a KiB.
+/// Bounds in thousandths of a KiB.
 const KIB: Bounds = Bounds::scaled(
     &[
         10, 100, 250, 1000, 10_000, 100_000, 500_000, 1_000_000, 2_000_000, 4_000_000,
@@ -14,7 +14,7 @@ const PAUSE: Bounds = Bounds::milliseconds(&[
     100, 250, 500, 1000, 2500, 5000, 10_000, 15_000, 20_000, 30_000, 60_000,
 ]);
 
-/// As the reference names the group of all partitions.
+/// The reference's name for the group of all partitions.
 pub const GROUP: &str = "raft-partition";
 
 labels! {
@@ -28,7 +28,7 @@ labels! {
 }
 
 metrics! {
-    /// Between the replicas of a partition.
+    /// Metrics between the replicas of a partition.
     pub struct ReplicationFamilies {
         pub append_latency: Family<OfFollower, Histogram> = "atomix_append_entries_latency_seconds", "entries sent until the follower has them on its disk";
         pub appended: Family<OfFollower, Counter> = "atomix_append_entries_rate", "entries sent to a follower";
@@ -42,7 +42,7 @@ metrics! {
 }
 
 metrics! {
-    /// Requests that other nodes carry out.
+    /// Metrics of requests that other nodes carry out.
     pub struct MessagingFamilies {
         pub latency: Family<OfTopic, Histogram> = "zeebe_messaging_request_response_latency_seconds", "request to answer between nodes";
         pub size: Family<OfAddress, Histogram> = "zeebe_messaging_request_size_kb", "size of requests in KiB", KIB;

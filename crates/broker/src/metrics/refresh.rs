@@ -12,7 +12,7 @@ use crate::local::Local;
 use crate::partition::PartitionHandle;
 
 impl BrokerMetrics {
-    /// Exporters come and go: they are asked when somebody asks.
+    /// Exporters come and go, so they are read at each scrape.
     pub fn follow_exporters(&self, local: &Arc<Local>) {
         let read = |value: fn(&Status) -> u64| {
             let local = Arc::downgrade(local);
@@ -102,7 +102,7 @@ impl BrokerMetrics {
     }
 }
 
-/// A value of each exporter of this node.
+/// One value for each exporter on this node.
 fn exporters(local: &Local, value: fn(&Status) -> u64) -> Vec<(OfExporter, i64)> {
     let mut values = Vec::new();
     for handle in local.partitions() {

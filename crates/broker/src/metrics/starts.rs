@@ -4,17 +4,17 @@ use skep_protocol::Key;
 
 const PLACES: usize = 1 << 15;
 
-/// Start times by key, in a table of fixed size: a newer key may take the place of an older one, which then is not
-/// measured. So what lives long on a busy partition is measured by sample, and memory is 512 KiB at most.
+/// Start times by key, in a table of fixed size: a newer key may replace an older one, which is then not measured. So long-lived instances
+/// and jobs on a busy partition are only sampled, and memory is at most 512 KiB.
 #[derive(Debug, Default)]
 pub struct Starts {
-    /// Key and time; empty until the first start. A key of 0 is a free place.
+    /// Key and time; empty until the first start. A key of 0 marks a free slot.
     places: Vec<[i64; 2]>,
     len: usize,
 }
 
 impl Starts {
-    /// Keys are given in rising order, so that those of one time lie beside each other.
+    /// Keys are assigned in rising order, so keys of the same time lie next to each other.
     fn place(key: Key) -> usize {
         key.counter() as usize % PLACES
     }

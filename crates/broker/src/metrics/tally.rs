@@ -1,12 +1,12 @@
-//! Counting in plain integers, handed to public counters once per batch.
+//! Counts in plain integers, passed on to public counters once per batch.
 
 use skep_metrics::Counter;
 
-/// Counts by slot. A slot is a number that its user gives a meaning.
+/// Counts by slot. The meaning of a slot number is up to the user.
 #[derive(Debug, Default)]
 pub struct Tally {
     counts: Vec<u32>,
-    /// Slots that are not 0 now.
+    /// Slots that are currently not 0.
     touched: Vec<usize>,
     counters: Vec<Option<Counter>>,
 }
@@ -26,7 +26,7 @@ impl Tally {
         *count += n;
     }
 
-    /// Adds what was counted since the last call. `counter` makes the counter of a slot that is counted for the first time.
+    /// Adds the counts since the last call. `counter` creates the counter of a slot that is counted for the first time.
     pub fn publish(&mut self, counter: impl Fn(usize) -> Counter) {
         for slot in self.touched.drain(..) {
             let count = self.counts.get_mut(slot).map_or(0, std::mem::take);

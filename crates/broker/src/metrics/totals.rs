@@ -1,4 +1,4 @@
-//! What a partition has done since the node was started, over all processes and job types: one number each, which costs nothing to read.
+//! Totals of a partition since the node was started, over all processes and job types: one number each, which is cheap to read.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-/// Counted where the partition is led.
+/// Counted on the node that leads the partition.
 #[derive(Debug, Default)]
 pub struct Totals {
-    /// Process instances that nothing called.
+    /// Process instances that were not called by another one.
     pub instances_created: AtomicU64,
     pub instances_completed: AtomicU64,
     pub instances_terminated: AtomicU64,
     pub jobs_created: AtomicU64,
     pub jobs_completed: AtomicU64,
-    /// Failures and errors, each time.
+    /// Failures and errors; every occurrence counts.
     pub jobs_failed: AtomicU64,
 }
 

@@ -1,8 +1,8 @@
 //! Counts the work in the records of committed batches: instances, elements, jobs, incidents.
 //!
-//! The engine notes what it writes ([`Noted`]), and the partition's leader counts the notes of a batch when the batch is
-//! committed. So only work that happened is counted, a replay counts nothing twice, and evaluation does not count. Counts
-//! are plain integers of the partition's thread and go to the public counters once per batch.
+//! The engine notes what it writes ([`Noted`]), and the partition's leader counts the notes of a batch when the batch is committed. So only
+//! work that happened is counted, a replay counts nothing twice, and evaluation does no counting. Counts are plain integers of the
+//! partition's thread and go to the public counters once per batch.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use super::starts::Starts;
 use super::tally::Tally;
 use super::totals::{ByPartition, Totals};
 
-/// The process ids that are labels, over all partitions: these have the same definitions.
+/// The process ids used as labels, over all partitions: these have the same definitions.
 #[derive(Clone, Debug, Default)]
 struct ProcessIds(Arc<Mutex<LabelValues>>);
 
@@ -37,7 +37,7 @@ impl ProcessIds {
     }
 }
 
-/// What is counted of the work.
+/// Metrics of the processed work: instances, elements, jobs, incidents.
 #[derive(Clone, Debug, Default)]
 pub struct WorkMetrics {
     families: WorkFamilies,
@@ -47,7 +47,7 @@ pub struct WorkMetrics {
 }
 
 impl WorkMetrics {
-    /// What a partition has done here.
+    /// A partition's totals on this node.
     pub fn totals(&self, partition: u32) -> Arc<Totals> {
         self.totals.of(partition)
     }
@@ -57,12 +57,12 @@ impl WorkMetrics {
         self.kept_out(partition, "requestLimitExhausted")
     }
 
-    /// Client commands that were refused as their tenant had its share of the request limit.
+    /// Client commands refused because their tenant had its share of the request limit.
     pub(super) fn beyond_share(&self, partition: u32) -> Counter {
         self.kept_out(partition, "tenantShareExhausted")
     }
 
-    /// Client commands that the limit of the write rate refused.
+    /// Client commands refused by the write rate limit.
     pub(super) fn throttled(&self, partition: u32) -> Counter {
         self.kept_out(partition, "writeRateLimitExhausted")
     }
@@ -82,7 +82,7 @@ impl WorkMetrics {
     }
 }
 
-/// What others of the node read or write as well.
+/// Metrics that other parts of the node read or write too.
 #[derive(Debug)]
 struct Shared {
     process_ids: ProcessIds,
@@ -107,7 +107,7 @@ const CREATION_MODES: [&str; 2] = [
     "creation_at_given_element",
 ];
 
-/// Of elements and instances.
+/// Life cycle events of elements and instances.
 const LIFE: [&str; 3] = ["activated", "completed", "terminated"];
 
 const JOB_ACTIONS: [&str; 9] = [
@@ -125,7 +125,7 @@ const ACTIVATED: usize = 1;
 const WORKERS_NOTIFIED: usize = 7;
 const PUSHED: usize = 8;
 
-/// Definitions of which the elements are remembered; all are learned anew when there are more.
+/// Maximum number of definitions whose elements are remembered; beyond that, all are learned anew.
 const MAX_DEFINITIONS: usize = 10_000;
 
 /// The counts of one partition; it belongs to the partition's thread.
@@ -149,7 +149,7 @@ pub struct WorkCounter {
     processing: Vec<((u8, u8), Histogram)>,
     definitions: Vec<Definition>,
     by_key: FxHashMap<Key, usize>,
-    /// The definition asked for last.
+    /// The most recently used definition.
     last_definition: usize,
     /// Pairs of element type and event type that occurred.
     kinds: Vec<(&'static str, &'static str)>,
@@ -173,7 +173,7 @@ impl WorkCounter {
     pub fn new(metrics: &WorkMetrics, partition: u32) -> WorkCounter {
         let families = &metrics.families;
         let records = |action| families.records.of(ActionLabels { partition, action });
-        // There from the start: a rate needs its zero.
+        // Present from the start: a rate needs its zero.
         for action in ["created", "resolved"] {
             families.incidents.of(ActionLabels { partition, action });
         }
@@ -259,31 +259,31 @@ impl WorkCounter {
         self.job_types.number(job_type) * JOB_ACTIONS.len()
     }
 
-    /// The stream of a job was gone.
+    /// The stream of a job no longer exists.
     pub fn push_failed(&self) {
         self.metrics.push_failed.inc();
         push_tries(&self.metrics).inc();
     }
 
-    /// Long polls were told that jobs wait.
+    /// Long polls were notified of waiting jobs.
     pub fn workers_notified(&mut self, job_type: &str) {
         let slot = self.job_slot(job_type);
         self.jobs.add(slot + WORKERS_NOTIFIED, 1);
     }
 
-    /// A command goes to another partition.
+    /// A command is sent to another partition.
     pub fn sent(&mut self, to: u32, command: &RemoteCommand) {
         self.distributions.sent(to, command);
     }
 
-    /// Gauges that are looked at once in a while. `led`: the state, where the partition is led.
+    /// Updates gauges that are read periodically. `led`: the state, where the partition is led.
     pub fn look(&mut self, led: Option<&State>) {
         self.cached[0].set(self.job_starts.len() as i64);
         self.cached[1].set(self.instance_starts.len() as i64);
         self.distributions.look(led);
     }
 
-    /// A batch of this leader was committed: what was noted while it was written, and its size in bytes. `state` knows its
+    /// A batch of this leader was committed. Takes the notes made while it was written, and its size in bytes. `state` knows the
     /// definitions.
     pub fn committed(
         &mut self,
@@ -461,7 +461,7 @@ impl WorkCounter {
         }
     }
 
-    /// What is known of a definition.
+    /// Known facts about a definition.
     #[inline]
     fn definition(&mut self, key: Key, state: &State) -> Option<&Definition> {
         let last = self.definitions.get(self.last_definition);
@@ -516,7 +516,7 @@ impl WorkCounter {
         });
         let record_slots = &self.record_slots;
         self.records.publish(|slot| {
-            // Looked for once: the counter of a slot is kept.
+            // Searched only once: the slot's counter is kept.
             let kind = record_slots.iter().find(|(_, known)| **known == slot);
             let of = |name: fn(Kind) -> &'static str| kind.map_or(UNKNOWN, |(kind, _)| name(*kind));
             let labels = RecordLabels {

@@ -1,14 +1,14 @@
 //! The process instances that write the most records, for operators who look for the one that keeps a partition busy.
 //!
-//! A few counters find every instance with a large share of the records, whatever the number of instances (the algorithm is
-//! called space-saving). An instance without a counter takes over the smallest one with its count, and remembers how much
-//! of the count is not its own. Counting once per turn of the engine costs next to nothing.
+//! A few counters find every instance with a large share of the records, whatever the number of instances (the algorithm is called
+//! space-saving). An instance without a counter takes over the smallest one with its count, and remembers how much of the count is not its
+//! own. Counting once per turn of the engine costs almost nothing.
 
 use skep_protocol::Key;
 
-/// An instance with more than this part of a window's records has a counter for certain.
+/// An instance with more than one in this many of a window's records is certain to have a counter.
 const COUNTERS: usize = 16;
-/// Milliseconds after which counting begins from zero.
+/// Milliseconds after which counting restarts from zero.
 const WINDOW: i64 = 2_000;
 /// Fewer records per second are no problem.
 const LEAST_RATE: u64 = 100;
@@ -35,7 +35,7 @@ struct Counter {
 #[derive(Default)]
 pub struct Busiest {
     counters: Vec<Counter>,
-    /// Records of all instances, and of none.
+    /// Records of all instances, and those of no instance.
     total: u64,
     /// When the window began, by the clock of the partition; it may jump.
     began: i64,
@@ -64,12 +64,12 @@ impl Busiest {
         debug_assert!(self.counters.len() <= COUNTERS);
     }
 
-    /// Nothing was written since the window began.
+    /// Whether nothing was written since the window began.
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }
 
-    /// If the window is over: the instances with the most records per second, the busiest first; a new one begins.
+    /// If the window is over, returns the instances with the most records per second, busiest first, and begins a new window.
     pub fn window_ends(&mut self, now: i64) -> Option<Vec<(Key, u64)>> {
         let millis = now.saturating_sub(self.began);
         if (0..WINDOW).contains(&millis) {
@@ -86,7 +86,7 @@ impl Busiest {
             (window.counters.iter()).all(|counter| counter.others <= counter.records),
             "a counter holds what it took over"
         );
-        // After a jump of the clock nobody knows how long the window was.
+        // After a clock jump, the length of the window is unknown.
         let millis = u64::try_from(millis).unwrap_or_default();
         let per_second = |records: u64| records.saturating_mul(1000) / millis.max(1);
         let mut busiest: Vec<(Key, u64)> = window

@@ -13,12 +13,12 @@ use skep_storage::kv::{FjallConfig, FjallKv, FjallReader};
 
 use super::pending_rows::PendingRows;
 
-/// What stands beside the rows: up to where they go.
+/// Metadata stored beside the rows: the entry up to which they go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckpointMeta {
     pub index: u64,
     pub term: u64,
-    /// Position of the record after the last one that is in the rows.
+    /// Position of the record after the last one included in the rows.
     pub next_position: u64,
 }
 
@@ -70,7 +70,7 @@ impl RowStore for StoredRows {
 /// The process definitions of a checkpoint. Opens the store, so nobody else may have it open.
 ///
 /// # Errors
-/// The directory holds no store, or one that cannot be read.
+/// The directory contains no store, or an unreadable one.
 pub fn stored_definitions(directory: &Path) -> Result<Vec<Arc<DeployedProcess>>, StoreError> {
     let kv = FjallKv::open(directory, FjallConfig::default());
     let rows = StoredRows {

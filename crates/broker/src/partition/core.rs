@@ -1,4 +1,4 @@
-//! Engine and replica joined, without threads and IO.
+//! Engine and replica combined, without threads and IO.
 //!
 //! Commands are evaluated at once against the speculative state; their records are proposed as one log entry; their effects
 //! ([`Effects`]) are held back until that entry is committed. A simulation drives this very code.
@@ -15,14 +15,14 @@ use skep_replication::{Committed, EntryId, Event, Group, GroupError, Output, Pro
 
 use super::busiest::{Busiest, Busy};
 
-/// Entries that may be proposed and not committed. Commands that arrive meanwhile wait and share the next entry.
+/// Maximum number of proposed but uncommitted entries. Commands that arrive meanwhile wait and share the next entry.
 pub const MAX_INFLIGHT_ENTRIES: usize = 16;
 
-/// Bytes that may be proposed and not committed before commands wait: half of the replica's own bound, so that the batch
-/// that is being evaluated always fits.
+/// Maximum bytes proposed but uncommitted before commands wait: half of the replica's own limit, so that the batch being evaluated always
+/// fits.
 pub const MAX_INFLIGHT_BYTES: usize = 32 << 20;
 
-/// A batch is proposed when it has grown to this size, even if more commands wait.
+/// A batch is proposed once it reaches this size, even if more commands wait.
 pub const BATCH_BYTES: usize = 1 << 20;
 
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +35,7 @@ pub enum CoreError {
     Store(#[from] skep_engine::state::StoreError),
     #[error("a batch could not be proposed: {0}")]
     Propose(#[from] ProposeError),
-    /// The engine has bugs that no ban of an instance keeps from coming again.
+    /// The engine has bugs that recur although instances were banned.
     #[error(
         "the engine panicked more than {times} times in {minutes} minutes, the last time with: {panic}. This is a bug; the log \
          of the node has its place"
@@ -45,13 +45,13 @@ pub enum CoreError {
         minutes: u64,
         panic: String,
     },
-    /// Entries that were written cannot be read back.
+    /// Written entries cannot be read back.
     #[error("the log cannot be read: {0}. Check the disk and start the node again")]
     ReadLog(String),
-    /// A snapshot of the leader cannot be taken over.
+    /// The leader's snapshot cannot be installed.
     #[error("the snapshot that the leader has sent cannot be taken over: {0}")]
     Snapshot(String),
-    /// The log's writer has given up. Nothing that was not acknowledged before is acknowledged.
+    /// The log writer has failed. Nothing that was not acknowledged before is acknowledged.
     #[error(
         "the log cannot be written: {0}. Nothing that was not acknowledged before is acknowledged; mend the disk and start \
          the node again"
@@ -59,7 +59,7 @@ pub enum CoreError {
     Log(String),
 }
 
-/// What is released when an entry is committed.
+/// Released when an entry is committed.
 #[derive(Debug)]
 pub struct Released {
     pub index: u64,
@@ -76,20 +76,20 @@ struct Proposed {
     next_position: u64,
 }
 
-/// What one [`PartitionCore::poll`] found.
+/// The result of one [`PartitionCore::poll`].
 #[derive(Debug, Default)]
 pub struct Polled {
     /// For the log writer and the other members.
     pub output: Output,
     /// Effects of committed entries, in order.
     pub released: Vec<Released>,
-    /// The node became leader: it may take commands.
+    /// The node became leader: it may accept commands.
     pub became_leader: bool,
-    /// The node lost leadership: tell all waiting clients. What was not committed was taken back, unless the state
+    /// The node lost leadership: notify all waiting clients. Uncommitted changes were undone, unless the state
     /// [`is void`](PartitionCore::is_void): then call [`PartitionCore::rebuild`] with an engine that holds everything up to
     /// [`PartitionCore::applied`].
     pub lost_leadership: bool,
-    /// The last entry whose changes stayed when leadership was lost. A checkpoint captured after it is void.
+    /// The last entry whose changes were kept when leadership was lost. A checkpoint captured after it is void.
     pub kept: u64,
 }
 
@@ -97,7 +97,7 @@ pub struct PartitionCore {
     engine: Engine,
     group: Group,
     proposed: VecDeque<Proposed>,
-    /// A batch that the group does not take at the moment; it is offered again.
+    /// A batch that the group refuses at the moment; it is offered again.
     refused: Option<(Bytes, Effects, u64)>,
     leader: bool,
     /// The engine is void until it is rebuilt.
@@ -107,7 +107,7 @@ pub struct PartitionCore {
     /// The last entry in the (speculative) state, and its term.
     evaluated: u64,
     evaluated_term: u64,
-    /// What was evaluated behind it may have to be taken back.
+    /// Whatever was evaluated after it may have to be undone.
     settled: Settled,
     replayed: u64,
     busiest: Busiest,
@@ -143,7 +143,7 @@ impl PartitionCore {
         self.leader
     }
 
-    /// Room for another entry: with none, commands wait.
+    /// Whether there is room for another entry: if not, commands wait.
     pub fn has_room(&self) -> bool {
         self.leader
             && !self.is_stale()
@@ -176,12 +176,12 @@ impl PartitionCore {
         (self.evaluated, self.evaluated_term)
     }
 
-    /// Entries proposed and not committed.
+    /// Number of proposed but uncommitted entries.
     pub fn inflight(&self) -> usize {
         self.proposed.len()
     }
 
-    /// Records that were applied and not evaluated here.
+    /// Records that were applied without being evaluated here.
     pub fn replayed(&self) -> u64 {
         self.replayed
     }
@@ -232,7 +232,7 @@ impl PartitionCore {
         self.counted(|engine| engine.run_work(now, streams));
     }
 
-    /// Lets the engine work, and counts its records for the instance that it worked for last.
+    /// Runs the engine, and counts its records for the instance that it worked on last.
     fn counted<T>(&mut self, work: impl FnOnce(&mut Engine) -> T) -> T {
         let before = self.engine.next_position();
         let result = work(&mut self.engine);
@@ -241,12 +241,12 @@ impl PartitionCore {
         result
     }
 
-    /// Nothing was counted that [`PartitionCore::busiest`] has not told.
+    /// Whether [`PartitionCore::busiest`] has reported everything that was counted.
     pub fn has_named_busiest(&self) -> bool {
         self.busiest.is_empty()
     }
 
-    /// The instances that have written the most records lately, once for each window.
+    /// The instances that have written the most records lately, once per window.
     pub fn busiest(&mut self, now: i64) -> Option<Vec<Busy>> {
         let busiest = self.busiest.window_ends(now)?.into_iter();
         let elements = &mut self.engine.state.elements;
@@ -279,20 +279,20 @@ impl PartitionCore {
             return self.offer(batch, effects, next_position);
         }
         let (batch, effects) = self.engine.take_batch();
-        // Who is the only one can only go on leading; and what others have evaluated is committed.
+        // A single member can only stay leader; and whatever others have evaluated is committed.
         let can_lose = self.leader && !self.group.is_alone();
         self.engine.keep_undo(can_lose);
         let next_position = self.engine.next_position();
         match batch {
             Some(batch) => self.offer(Bytes::from(batch), effects, next_position),
             None if effects.is_empty() => Ok(None),
-            // A leader that was paused may have been replaced without knowing it, and its state is old then. An empty entry that a
-            // majority has stored confirms that it still leads, so the answer waits for one.
+            // A leader that was paused may have been replaced without knowing it, and its state is then outdated. An empty entry stored by
+            // a majority confirms that it still leads, so the answer waits for one.
             None if can_lose && effects.tell_of_state() => {
                 self.offer(Bytes::new(), effects, next_position)
             }
             None => {
-                // Nothing was recorded, but the effects saw the state: they leave after what the state depends on.
+                // Nothing was recorded, but the effects saw the state: they are released after the entries that the state depends on.
                 let index = self.evaluated.max(self.applied);
                 debug_assert!(
                     (self.proposed.back()).is_none_or(|before| before.index <= index),
@@ -335,7 +335,7 @@ impl PartitionCore {
                 });
                 Ok(Some(id.index))
             }
-            // Of one that leads no more the next poll says so, and takes this batch back.
+            // If the member no longer leads, the next poll reports that and undoes this batch.
             Err(
                 ProposeError::NotLeader { .. }
                 | ProposeError::Transferring { .. }
@@ -348,7 +348,7 @@ impl PartitionCore {
         }
     }
 
-    /// Lets the replica work and collects what may now leave.
+    /// Runs the replica and collects what may now be sent.
     pub fn poll(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
         polled.output.clear();
         polled.released.clear();
@@ -382,7 +382,7 @@ impl PartitionCore {
                 Event::Role(_) => {
                     if std::mem::replace(&mut self.leader, false) {
                         polled.lost_leadership = true;
-                        // What comes after this event may stand in the place of what was proposed.
+                        // Whatever comes after this event may replace what was proposed.
                         self.release(&mut polled.released);
                         polled.kept = self.take_back();
                     }
@@ -391,7 +391,7 @@ impl PartitionCore {
                     debug_assert!(!self.leader, "a leader has all that is committed");
                     self.stale = true;
                 }
-                // For the owner, which has the store.
+                // Handled by the owner, which has the store.
                 Event::ProduceSnapshot { .. }
                 | Event::SnapshotChunk { .. }
                 | Event::DiscardSnapshot
@@ -415,8 +415,8 @@ impl PartitionCore {
         Ok(())
     }
 
-    /// The engine failed within a command: its state is void, and what it evaluated since the last proposal is dropped. What
-    /// was proposed before goes its way. Once nothing [`is in flight`](PartitionCore::is_in_flight) any more, call [`PartitionCore::rebuild`].
+    /// The engine failed within a command: its state is void, and everything evaluated since the last proposal is dropped. Earlier
+    /// proposals proceed. Once nothing [`is in flight`](PartitionCore::is_in_flight) any more, call [`PartitionCore::rebuild`].
     pub fn discard(&mut self) {
         self.stale = true;
     }
@@ -427,17 +427,17 @@ impl PartitionCore {
         effects.flat_map(|effects| effects.responses.iter().map(|(id, _)| *id))
     }
 
-    /// Entries that were proposed and are not committed, or whose effects were not released.
+    /// Whether there are proposed entries that are uncommitted, or whose effects were not released.
     pub fn is_in_flight(&self) -> bool {
         !self.proposed.is_empty()
     }
 
-    /// The engine's state is void until [`PartitionCore::rebuild`].
+    /// Whether the engine's state is void until [`PartitionCore::rebuild`].
     pub fn is_void(&self) -> bool {
         self.stale
     }
 
-    /// Replaces the engine after its state became void. `term`: of the entry [`PartitionCore::applied`].
+    /// Replaces the engine after its state became void. `term`: the term of the entry [`PartitionCore::applied`].
     pub fn rebuild(&mut self, engine: Engine, term: u64) {
         debug_assert!(
             self.proposed.is_empty(),
@@ -452,7 +452,7 @@ impl PartitionCore {
         (self.evaluated, self.evaluated_term) = (self.applied, term);
     }
 
-    /// Everything up to this entry, which is all that is in the state, is committed.
+    /// Everything up to this entry, which is all that the state contains, is committed.
     fn settle(&mut self, id: EntryId) {
         self.settled = Settled {
             id,
@@ -460,7 +460,7 @@ impl PartitionCore {
         };
     }
 
-    /// Leadership is lost: undoes uncommitted changes. Returns the last entry whose changes stay.
+    /// Leadership is lost: undoes uncommitted changes. Returns the last entry whose changes are kept.
     fn take_back(&mut self) -> u64 {
         debug_assert!(!self.leader, "who leads goes on with what it proposed");
         self.proposed.clear();
@@ -503,7 +503,7 @@ impl PartitionCore {
 
     /// Applies entries that this node did not evaluate. A void state gets them when it is rebuilt.
     fn apply<'e>(&mut self, entries: impl Iterator<Item = &'e Committed>) -> Result<(), CoreError> {
-        // Their changes would count as part of the batch in which this node may lead next, and would not be taken back with it.
+        // Otherwise their changes would count as part of the batch in which this node may lead next, and would be undone with it.
         debug_assert!(!self.engine.keeps_undo(), "a follower notes changes");
         let mut batches = Vec::new();
         let before = self.engine.next_position();
@@ -529,8 +529,7 @@ impl PartitionCore {
         Ok(())
     }
 
-    /// The store holds the snapshot that [`Event::InstallSnapshot`] announced, durably, up to this entry; `engine` was opened over
-    /// it.
+    /// The store durably holds the snapshot that [`Event::InstallSnapshot`] announced, up to this entry; `engine` was opened over it.
     pub fn installed(&mut self, engine: Engine, snapshot: EntryId) {
         debug_assert!(self.stale, "it was announced, and the old state is void");
         debug_assert!(
@@ -542,28 +541,28 @@ impl PartitionCore {
         self.group.snapshot_installed(snapshot.index);
     }
 
-    /// Entries up to this one are applied, and in the log: behind a snapshot, the log may still be on its way.
+    /// The last entry that is both applied and in the log: after a snapshot, the log may still be on its way.
     pub fn reached(&self) -> u64 {
         self.applied.min(self.group.commit_index())
     }
 
-    /// The engine's state is not that of an entry of the log: it is void (see [`Polled::lost_leadership`]), or the group
-    /// does not take its newest batch at the moment. It must not become a checkpoint.
+    /// Whether the engine's state is not that of an entry of the log: it is void (see [`Polled::lost_leadership`]), or the group refuses
+    /// its newest batch at the moment. It must not become a checkpoint.
     pub fn is_stale(&self) -> bool {
         self.stale || self.refused.is_some()
     }
 }
 
-/// Up to where the state is committed.
+/// The point up to which the state is committed.
 #[derive(Clone, Copy)]
 struct Settled {
     /// The last entry that was evaluated or applied.
     id: EntryId,
-    /// Of the record behind it.
+    /// Position of the record after it.
     next_position: u64,
 }
 
-/// Applies the payloads of committed entries that follow each other, each with its index in the log.
+/// Applies the payloads of consecutive committed entries, each with its index in the log.
 pub(super) fn apply(engine: &mut Engine, entries: &[(u64, &[u8])]) -> Result<(), CoreError> {
     let batches: Vec<&[u8]> = entries.iter().map(|(_, batch)| *batch).collect();
     let applied = engine.apply_window(&batches).map_err(|(number, reason)| {

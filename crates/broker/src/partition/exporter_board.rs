@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use skep_exporting::{Phase, Status};
 use skep_protocol::value::{ExportingPhase, ExportingValue};
 
-/// What everybody may see of the exporters, and those who stop a partition end.
+/// The public view of the exporters, which is also used to end them when a partition stops.
 #[derive(Debug, Default)]
 pub struct ExporterBoard {
     pub(in crate::partition) value: Mutex<ExportingValue>,
@@ -16,19 +16,19 @@ pub struct ExporterBoard {
 #[derive(Debug)]
 pub(in crate::partition) struct Running {
     pub(in crate::partition) status: Arc<Status>,
-    /// Secondary storage has its thread for itself.
+    /// Set for secondary storage, which has a thread of its own.
     pub(in crate::partition) thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl ExporterBoard {
-    /// Those that work here: where nodes share secondary storage, one of them fills it.
+    /// The exporters that are active here: where nodes share secondary storage, only one of them fills it.
     pub fn working(&self) -> Vec<Arc<Status>> {
         let mut all = self.exporters();
         all.retain(|status| !status.is_elsewhere());
         all
     }
 
-    /// All that are configured and run here, by name.
+    /// All configured exporters that run here, by name.
     pub fn exporters(&self) -> Vec<Arc<Status>> {
         let running = self.running.lock();
         let mut all: Vec<_> = running.iter().map(|one| one.status.clone()).collect();
@@ -36,7 +36,7 @@ impl ExporterBoard {
         all
     }
 
-    /// What the state says of them.
+    /// The exporter settings and positions in the state.
     pub fn value(&self) -> ExportingValue {
         self.value.lock().clone()
     }
@@ -45,7 +45,7 @@ impl ExporterBoard {
         phase_of(self.value.lock().phase)
     }
 
-    /// The log is kept for this one: it is the last of those that are enabled.
+    /// The exporter for which the log is kept: the enabled one that is furthest behind.
     pub fn slowest(&self) -> Option<Arc<Status>> {
         let running = self.running.lock();
         let works = |status: &Status| status.is_enabled() && !status.is_elsewhere();
@@ -68,7 +68,7 @@ impl ExporterBoard {
         }
     }
 
-    /// Tells an exporter of records to end, and lets its thread do so by itself.
+    /// Tells a record exporter to end, and lets its thread finish by itself.
     pub(in crate::partition) fn end(&self, id: &str) {
         self.running.lock().retain(|one| {
             let ends = one.status.id == id;

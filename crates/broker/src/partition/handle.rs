@@ -25,9 +25,9 @@ pub struct PartitionHandle {
     pub inbox: Inbox,
     pub status: Arc<PartitionStatus>,
     pub metrics: Arc<PartitionMetrics>,
-    /// Where what happened here can be searched.
+    /// Where the partition's history can be searched.
     pub secondary: Arc<SecondaryCell>,
-    /// What exports its records.
+    /// The exporters of its records.
     pub exporters: Arc<ExporterBoard>,
     /// The commit index of the log, as far as it is known here.
     pub progress: Arc<LogProgress>,
@@ -35,7 +35,7 @@ pub struct PartitionHandle {
 }
 
 impl PartitionHandle {
-    /// A partition that could not start: it takes nothing and says why.
+    /// A partition that could not start: it accepts nothing and says why.
     pub fn failed(
         config: &BrokerConfig,
         (partition, member): (u32, u64),
@@ -60,12 +60,12 @@ impl PartitionHandle {
         })
     }
 
-    /// Commands for the partition are taken here.
+    /// Whether commands for the partition are accepted here.
     pub fn leads(&self) -> bool {
         self.status.role() == PartitionRole::Leader
     }
 
-    /// Bytes of the embedded store, its write-ahead file included; `None`: there is none.
+    /// Bytes of the embedded store, including its write-ahead file; `None`: there is no store.
     pub fn stored_bytes(&self) -> Option<u64> {
         let store = self.secondary.get().opened()?;
         store.room().map(|(file, log)| file + log)
@@ -80,7 +80,7 @@ impl PartitionHandle {
         }
     }
 
-    /// Ends the thread and the store where they are: what is here is not wanted any more.
+    /// Ends the thread and the store without a checkpoint: the local data is no longer needed.
     pub fn abandon(&self) {
         self.status.abandoned.store(true, Ordering::Release);
         self.inbox.send(Report::Wake);
@@ -91,7 +91,7 @@ impl PartitionHandle {
         }
     }
 
-    /// The partition's, which was told to end, and those of its exporters.
+    /// Waits for the partition's thread, which was told to end, and those of its exporters.
     fn wait_for_threads(&self) {
         if let Some(thread) = self.thread.lock().take() {
             let _ = thread.join();

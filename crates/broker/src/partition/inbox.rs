@@ -28,8 +28,8 @@ pub struct Incoming {
     sleep: Arc<Sleep>,
 }
 
-/// The partition's thread while it has nothing to do. Waking it costs a system call and a switch of threads, so that whoever
-/// has several messages sends them first and wakes it then.
+/// The partition's thread while it is idle. Waking it costs a system call and a context switch, so a sender with several messages should
+/// send them all before waking it.
 #[derive(Debug, Default)]
 struct Sleep {
     asleep: AtomicBool,
@@ -38,7 +38,7 @@ struct Sleep {
 
 impl Sleep {
     fn wake(&self) {
-        // What was sent is seen by a thread that falls asleep after this, or the thread is seen asleep.
+        // Either a thread that falls asleep after this sees the message, or the thread is seen asleep.
         fence(Ordering::SeqCst);
         if self.asleep.load(Ordering::Relaxed)
             && self.asleep.swap(false, Ordering::Relaxed)
@@ -77,7 +77,7 @@ impl Inbox {
         self.sleep.wake();
     }
 
-    /// Sends and does not wake the partition: [`Inbox::ring`] is to follow.
+    /// Sends without waking the partition: must be followed by [`Inbox::ring`].
     pub fn put(&self, message: impl Into<Message>) {
         // A stopped partition drops its messages; dropped responders tell their clients.
         match message.into() {
@@ -113,7 +113,7 @@ impl Incoming {
         self.report().map(Message::Report).or_else(|| self.work())
     }
 
-    /// Waits for whatever comes first, at most this time; it may give up early. To be called by one thread only.
+    /// Waits for whatever comes first, at most this long; it may give up early. To be called by one thread only.
     pub fn wait(&self, time: Duration) -> Option<Message> {
         let sleep = &*self.sleep;
         let found = self.next();

@@ -23,7 +23,7 @@ use crate::partition::inbox::Inbox;
 use crate::partition::parts::log_pins::LogPin;
 use crate::partition::thread::Base;
 
-/// Everything that can be in the inbox.
+/// All messages of the inbox.
 #[derive(Debug)]
 pub enum Message {
     Report(Report),
@@ -31,7 +31,7 @@ pub enum Message {
     Work(Work),
 }
 
-/// Goes ahead of everything else: answers wait for it, or the group does.
+/// Takes precedence over everything else: answers wait for it, or the group does.
 #[derive(Debug)]
 pub enum Report {
     Log(LogReport),
@@ -41,7 +41,7 @@ pub enum Report {
         message: skep_replication::Message,
         permit: Permit,
     },
-    /// Another node gives no signs of life since then.
+    /// Another node has been silent since then.
     NotHeard {
         node: u32,
         since: Instant,
@@ -51,41 +51,41 @@ pub enum Report {
         node: u32,
     },
     CheckpointDone {
-        /// Which capture it was.
+        /// The number of the capture.
         number: u64,
         result: Result<CheckpointMeta, String>,
     },
-    /// A part of a snapshot was built in: there is room for another one.
+    /// A part of a snapshot was processed: there is room for another one.
     SnapshotTaken(Part),
     /// A snapshot is ready to be installed, or cannot be.
     SnapshotBuilt {
         arrival: u64,
     },
-    /// Let one of these replicas lead, the first that can.
+    /// Hand leadership to the first of these replicas that can lead.
     HandOver(Vec<u64>),
-    /// Tell what a cluster that has lost its majority has to know of this replica.
+    /// Report what a cluster that has lost its majority needs to know about this replica.
     Tell(Sender<SurvivingCopy>),
-    /// Tell which jobs wait, as the leader.
+    /// Report which jobs wait, as the leader.
     TellWork(oneshot::Sender<PartitionWork>),
-    /// Tell what a backup begins with.
+    /// Report the base of a backup.
     TellBase(Sender<Result<Base, String>>),
-    /// Keep the log behind an entry until the pin is dropped, and tell where to read it.
+    /// Keep the log after an entry until the pin is dropped, and report where to read it.
     KeepLog {
         behind: u64,
         asker: Sender<(LogReader, LogPin)>,
     },
-    /// Evaluate nothing for a moment, and tell where the log is cut.
+    /// Stop evaluating for a moment, and report where the log is cut.
     StandStill(Sender<Result<Cut, String>>),
-    /// Go on, and tell whether nothing was evaluated meanwhile.
+    /// Resume, and report whether nothing was evaluated meanwhile.
     GoOn(Sender<bool>),
-    /// Make a checkpoint now; the sender hears when it is done.
+    /// Make a checkpoint now; the sender is notified when it is done.
     TakeSnapshot(Option<Sender<Result<(), String>>>),
-    /// Look again: processing goes on, or the clock was moved.
+    /// Check for work again: processing was resumed, or the clock was moved.
     Wake,
     Stop,
 }
 
-/// Comes in the order of the work, and is heeded at once, by leaders and followers.
+/// Kept in order with the work but processed at once, by leaders and followers.
 #[derive(Debug)]
 pub enum Notice {
     StreamOpened(Arc<Stream>),
@@ -94,14 +94,14 @@ pub enum Notice {
     Routing(Arc<Routing>),
     /// A copy of secondary storage has come from another node, or cannot be fetched.
     StoreArrived(Result<(), String>),
-    /// Change who belongs to the group, as its leader, for this revision of the cluster's state.
+    /// Change the members of the group, as its leader, for this revision of the cluster's state.
     ChangeMembers {
         change: Change,
         plan: u64,
     },
 }
 
-/// What a leader evaluates, in the order in which it came, when there is room.
+/// Work that a leader evaluates in order of arrival, when there is room.
 #[derive(Debug)]
 pub enum Work {
     Request(ClientRequest),
@@ -115,7 +115,7 @@ pub enum Work {
         key: Key,
         deadline: i64,
     },
-    /// What was found behind `after` for a batch operation.
+    /// The items found after `after` for a batch operation.
     Chosen {
         key: Key,
         after: Key,
@@ -133,13 +133,13 @@ pub struct ClientRequest {
     pub route: Duration,
     /// Its share of the inbox's capacity.
     pub permit: Permit,
-    /// `None`: it waits for something else than the partition.
+    /// `None`: it waits for something other than the partition.
     pub place: Option<Place>,
-    /// What was found out about its command before it came here.
+    /// The result of preparing the command before it came here.
     pub prepared: Option<Box<Prepared>>,
 }
 
-/// A client's request that asks for an evaluation which takes long. With what comes of it, it goes back into the inbox.
+/// A client's request that asks for a long evaluation. It goes back into the inbox with the result.
 #[derive(Debug)]
 pub struct LongEvaluation {
     pub evaluation: Evaluation,
@@ -166,7 +166,7 @@ impl From<Work> for Message {
 }
 
 impl Work {
-    /// A client's request whose client has gone away.
+    /// Whether this is a request whose client is gone.
     pub fn is_abandoned(&self) -> bool {
         matches!(self, Work::Request(request) if request.responder.is_abandoned())
     }

@@ -1,11 +1,11 @@
-//! A rate limit for bulk data: the disk and the cores serve work first.
+//! A rate limit for bulk data: disk and cores are there for regular work first.
 
 use std::time::{Duration, Instant};
 
-/// What was not used for longer than this is lost: a pause is not made up for by a burst.
+/// Maximum time for which unused capacity is kept: a pause does not lead to a burst.
 const MADE_UP_FOR: Duration = Duration::from_millis(20);
 
-/// When the next bytes may go.
+/// When the next bytes may be transferred.
 #[derive(Debug)]
 pub struct Pace {
     per_second: u64,
@@ -20,7 +20,7 @@ impl Pace {
         }
     }
 
-    /// Accounts for this many bytes that go now. Returns how long the next ones must wait.
+    /// Accounts for this many bytes transferred now. Returns how long the next ones must wait.
     pub fn went(&mut self, bytes: usize, now: Instant) -> Duration {
         let took = Duration::from_nanos(
             (bytes as u64).saturating_mul(1_000_000_000) / self.per_second.max(1),
@@ -44,7 +44,7 @@ mod tests {
         assert_eq!(pace.went(10_000, at(10)), Duration::from_millis(10));
         // A little late: nothing is lost.
         assert_eq!(pace.went(10_000, at(25)), Duration::from_millis(5));
-        // Long afterwards 20 ms are made up for, and no more.
+        // Long afterwards, 20 ms are made up for, and no more.
         assert_eq!(pace.went(10_000, at(1000)), Duration::ZERO);
         assert_eq!(pace.went(10_000, at(1000)), Duration::ZERO);
         assert_eq!(pace.went(10_000, at(1000)), Duration::from_millis(10));

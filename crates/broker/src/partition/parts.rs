@@ -1,5 +1,5 @@
-//! The parts of a partition. Each owns its fields, borrows what it needs, and gets the time as an argument: none has a
-//! clock or a thread, so a simulation can drive them as the partition's thread does.
+//! The parts of a partition. Each owns its fields, borrows what it needs, and gets the time as an argument: none has a clock or a thread,
+//! so a simulation can drive them just like the partition's thread.
 
 pub mod background;
 pub mod checkpointer;

@@ -1,7 +1,6 @@
 //! The rows of a checkpoint on their way to the store.
 //!
-//! There may be millions at once: their bytes lie one after the other in large pieces, and each row is only a place in
-//! them.
+//! There may be millions at once: their bytes are stored consecutively in large pieces, and each row is only a location in them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,10 +15,10 @@ use skep_storage::kv::{KvBatch, KvStore};
 
 use super::checkpoint::CheckpointMeta;
 
-/// Bytes of one piece; a row that is larger has one of its own.
+/// Bytes of one piece; a larger row has a piece of its own.
 const PIECE: usize = 1 << 20;
 
-/// What is to become of a row.
+/// The pending change of a row.
 #[derive(Clone, Copy, Debug)]
 enum Location {
     Deleted,
@@ -28,7 +27,7 @@ enum Location {
         at: u32,
         len: u32,
     },
-    /// A large row: encoded where it is needed, which is not the partition's thread.
+    /// A large row: encoded where it is needed, outside the partition's thread.
     Large(u32),
 }
 
@@ -66,7 +65,7 @@ impl Changes {
             self.pieces.push(Vec::with_capacity(PIECE.max(row.len())));
         }
         let piece = self.pieces.len().saturating_sub(1);
-        // There is a last one: it was made above if there was none.
+        // There is a last one: it was created above if there was none.
         let at = self.pieces.last_mut().map_or(0, |bytes| {
             let at = bytes.len();
             debug_assert!(
@@ -126,7 +125,7 @@ impl PendingRows {
         self.len() == 0
     }
 
-    /// The row as it is to be; `Some(None)`: deleted. `None`: nothing is known of it here.
+    /// The pending row; `Some(None)`: deleted. `None`: there is no change of it here.
     pub fn get(&self, table: u8, key: &[u8]) -> Option<Option<Vec<u8>>> {
         let changes = self.0.read();
         let location = changes.find(table, key)?;
@@ -138,7 +137,7 @@ impl PendingRows {
         Capture(self.0.write())
     }
 
-    /// Brings the store up to date. The rows are not copied: they stay here, readable, until they are cleared.
+    /// Brings the store up to date. The rows are not copied: they stay readable here until they are cleared.
     pub fn store(&self, kv: &mut dyn KvStore, meta: CheckpointMeta) -> Result<(), StorageError> {
         let changes = self.0.read();
         let mut batch = KvBatch::new();

@@ -11,7 +11,7 @@ use skep_replication::{Message, MessageKind};
 use crate::metrics::nodes::{GROUP, OfFollower, OfReceived, OfSent, ReplicationFamilies};
 use crate::metrics::{PartitionMetrics, nanos};
 
-/// Messages with entries whose answers are waited for; of more the latency is not measured.
+/// Maximum number of unanswered messages with entries whose latency is measured.
 const MAX_WAITING: usize = 64;
 
 pub struct ReplicaMetrics {
@@ -21,7 +21,7 @@ pub struct ReplicaMetrics {
     followers: HashMap<u64, Follower>,
     sent: HashMap<(u64, MessageKind), Counter>,
     received: HashMap<MessageKind, Counter>,
-    /// When the leader was heard last, or when its silence was counted.
+    /// When the leader was last heard, or when its silence was last counted.
     heard: Option<Instant>,
     /// How long a leader may be silent before that is counted.
     silence: Duration,
@@ -34,10 +34,10 @@ struct Follower {
     latency: Histogram,
     entries: Counter,
     kib: Counter,
-    /// Bytes that are not a whole KiB yet.
+    /// Bytes that do not make a whole KiB yet.
     bytes: usize,
     lacking: Gauge,
-    /// The last entries of messages, with the times at which they left.
+    /// The last entries of messages, with the times at which they were sent.
     waiting: VecDeque<(u64, Instant)>,
 }
 
@@ -129,7 +129,7 @@ impl ReplicaMetrics {
         }
     }
 
-    /// Time has passed. A follower hears its leader in each interval.
+    /// Time has passed. A follower should hear its leader in each interval.
     pub fn tick(&mut self, follows: bool) {
         let Some(heard) = self.heard.filter(|_| follows) else {
             self.heard = None;
@@ -153,7 +153,7 @@ impl ReplicaMetrics {
         }
     }
 
-    /// `since`: when it was known that this replica is elected.
+    /// `since`: when the replica learned that it was elected.
     pub fn leads(&mut self, since: Instant) {
         let millis = |since: Instant| i64::try_from(since.elapsed().as_millis()).unwrap_or(0);
         if let Some(candidate) = self.candidate.take() {
@@ -174,7 +174,7 @@ impl ReplicaMetrics {
         self.metrics.incoming_snapshots.set(1);
     }
 
-    /// It is there, or not needed.
+    /// The snapshot has arrived, or is not needed.
     pub fn snapshot_ends(&mut self, is_there: bool) {
         self.metrics.incoming_snapshots.set(0);
         if let Some(began) = self.snapshot.take().filter(|_| is_there) {
@@ -185,7 +185,7 @@ impl ReplicaMetrics {
         }
     }
 
-    /// Whether the partition begins nothing because another node is to lead it.
+    /// Whether the partition starts nothing because another node is about to lead it.
     pub fn pauses(&mut self, pauses: bool) {
         match (pauses, self.paused) {
             (true, None) => {

@@ -16,11 +16,11 @@ pub struct Waiting {
     pub route: Duration,
     pub inbox_wait: Duration,
     pub evaluation: Duration,
-    /// `None`: it waits for something else than the partition.
+    /// `None`: it waits for something other than the partition.
     pub place: Option<Place>,
 }
 
-/// A slab: ids are given again once their request is answered.
+/// A slab: ids are reused once their request is answered.
 #[derive(Debug, Default)]
 pub struct Requests {
     slots: Vec<Option<Waiting>>,
@@ -28,7 +28,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// The partition begins with a request.
+    /// The partition starts working on a request.
     pub fn insert(&mut self, waiting: Waiting) -> RequestId {
         waiting.responder.begins();
         if let Some(index) = self.free.pop()
@@ -57,7 +57,7 @@ impl Requests {
         self.free.len() == self.slots.len()
     }
 
-    /// Takes out all requests but these.
+    /// Removes and returns all requests except these.
     pub fn drain_except(&mut self, keep: &FxHashSet<RequestId>) -> Vec<Waiting> {
         let mut drained = Vec::new();
         for (index, slot) in self.slots.iter_mut().enumerate() {
@@ -75,7 +75,7 @@ impl Requests {
         drained
     }
 
-    /// Requests whose client has gone away.
+    /// Requests whose client is gone.
     pub fn abandoned(&self) -> Vec<RequestId> {
         let gone = |slot: &Option<Waiting>| {
             slot.as_ref()

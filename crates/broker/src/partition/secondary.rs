@@ -13,13 +13,13 @@ use skep_storage::log::LogReader;
 
 use crate::config::BrokerConfig;
 
-/// Where what happened in a partition can be searched.
+/// Where a partition's history can be searched.
 #[derive(Clone)]
 pub enum Secondary {
     Open(Arc<Store>),
-    /// The configuration has none.
+    /// None is configured.
     Off,
-    /// It lacks entries that the log does not have any more: another node gives a copy.
+    /// It lacks entries that the log no longer has: another node provides a copy.
     Fetching,
     /// It cannot be opened, for this reason. The partition works all the same.
     Broken(String),
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Secondary {
 }
 
 impl Secondary {
-    /// The store, if there is one to ask.
+    /// The store, if there is one to query.
     pub fn opened(self) -> Option<Arc<Store>> {
         match self {
             Secondary::Open(store) => Some(store),
@@ -53,7 +53,7 @@ impl Secondary {
         }
     }
 
-    /// Why nothing is stored at the moment, if nothing is.
+    /// Why nothing can be stored at the moment, if so.
     pub fn fault(&self) -> Option<String> {
         match self {
             Secondary::Open(store) => store.status().fault().map(|fault| fault.reason),
@@ -67,7 +67,7 @@ impl Secondary {
     }
 }
 
-/// The secondary storage of a partition, which may become another one.
+/// The secondary storage of a partition, which may be replaced.
 #[derive(Debug)]
 pub struct SecondaryCell(RwLock<Secondary>);
 
@@ -76,7 +76,7 @@ impl SecondaryCell {
         SecondaryCell(RwLock::new(secondary))
     }
 
-    /// Not to be kept: it may have to go.
+    /// Not to be kept for long: the store may have to be closed.
     pub fn get(&self) -> Secondary {
         self.0.read().clone()
     }
@@ -86,7 +86,7 @@ impl SecondaryCell {
     }
 }
 
-/// Whose store it is, and where.
+/// The owner of a store, and where it is.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOf<'a> {
     pub config: &'a BrokerConfig,
@@ -95,9 +95,9 @@ pub struct StoreOf<'a> {
     pub metrics: &'a ExportMetrics,
 }
 
-/// Opens a copy that another node has given.
+/// Opens a copy received from another node.
 pub fn reopen_secondary(of: StoreOf<'_>, log: LogReader, progress: &Arc<LogProgress>) -> Secondary {
-    // It has the definitions.
+    // The copy has the definitions.
     open_secondary(of, &[], log, progress)
 }
 
@@ -150,8 +150,8 @@ impl CommittedLog for Entries {
     }
 }
 
-/// Ends a store whose place another one takes. Its files must not be open any more when that one comes: the last who closes them
-/// deletes files by their names.
+/// Ends a store that another one replaces. Its files must be closed before that one is created: whoever closes them last deletes files by
+/// their names.
 pub fn forget(store: Secondary) {
     let Secondary::Open(store) = store else {
         return;
@@ -162,10 +162,10 @@ pub fn forget(store: Secondary) {
     drop(store);
 }
 
-/// How the files begin that hold copies for other nodes.
+/// File name prefix of copies for other nodes.
 pub const COPY: &str = "query-copy-";
 
-/// What copies for others have left behind when the node ended.
+/// Removes copies for other nodes that were left when the node ended.
 pub fn forget_copies(directory: &Path) {
     let Ok(files) = std::fs::read_dir(directory) else {
         return;

@@ -1,4 +1,4 @@
-//! Reads a checkpoint as the parts of a snapshot, ahead of the sender and at a pace that leaves the disk to work.
+//! Reads a checkpoint as the parts of a snapshot, ahead of the sender and at a pace that leaves disk capacity for regular work.
 
 use std::io::Result;
 use std::time::Instant;
@@ -13,18 +13,18 @@ use super::parts::background::Background;
 
 /// Bytes of one part of a snapshot.
 const CHUNK_BYTES: usize = 256 << 10;
-/// A snapshot goes no faster: the disks and cores that read, send and write it have work to do meanwhile.
+/// Maximum rate of a snapshot: the disks and cores that read, send and write it have other work to do.
 const BYTES_A_SECOND: u64 = 150 << 20;
-/// Parts that are read ahead.
+/// Number of parts that are read ahead.
 const CHUNKS_AHEAD: usize = 8;
 
-/// A part, or that there is no more for a reason that was logged.
+/// A part, or the end of the parts for a reason that was logged.
 pub type Chunk = std::result::Result<Bytes, ()>;
 
-/// Reads the parts of a snapshot beside the partition's thread, until the last part, or until they are no longer needed.
+/// Reads the parts of a snapshot in the background, until the last part, or until they are no longer needed.
 ///
 /// # Errors
-/// It cannot begin.
+/// Reading cannot begin.
 pub fn read_ahead(
     view: Box<dyn KvView>,
     inbox: Inbox,

@@ -19,10 +19,10 @@ use crate::flow_control::{InboxCapacity, RequestLimit, WriteLimit};
 /// Banned process instances with the reasons.
 pub type Bans = Arc<[(Key, Arc<str>)]>;
 
-/// A partition that hibernates finds nothing out; what it found before is of the past.
+/// A hibernating partition updates nothing; older findings expire after this time.
 const BUSIEST_FOR: Duration = Duration::from_secs(10);
 
-/// Banned instances that are listed by key.
+/// Maximum number of banned instances listed by key.
 pub const MAX_LISTED_BANS: usize = 1000;
 
 #[derive(Debug, Default)]
@@ -31,12 +31,12 @@ pub struct JobCounts {
     pub activated: AtomicUsize,
 }
 
-/// New partitions, as far as the first one knows of them; 0: it knows of none.
+/// New partitions, as far as the first partition knows of them; 0: it knows of none.
 #[derive(Debug, Default)]
 pub struct Scaling {
-    /// So many there are to be.
+    /// The desired number of partitions.
     pub desired: AtomicU32,
-    /// So many have what every partition has.
+    /// The number of partitions that have everything a partition needs.
     pub whole: AtomicU32,
 }
 
@@ -44,27 +44,27 @@ pub struct Scaling {
 pub struct PartitionStatus {
     pub partition: u32,
     role: AtomicU8,
-    /// The member that leads; 0 while none is known.
+    /// The member that leads; 0 while it is unknown.
     leader: AtomicU64,
-    /// Why the partition has stopped, once it has.
+    /// Why the partition has stopped, if it has.
     failure: Mutex<Option<String>>,
     pub limit: Arc<RequestLimit>,
     pub writes: WriteLimit,
-    /// Free bytes of the disk, once they are known; [`u64::MAX`] before.
+    /// Free bytes on the disk; [`u64::MAX`] while unknown.
     pub disk_free: AtomicU64,
-    /// What waits in the inbox.
+    /// Capacity of the inbox for commands.
     pub inbox_capacity: Arc<InboxCapacity>,
-    /// Messages of other replicas that wait there.
+    /// Capacity of the inbox for messages of other replicas.
     pub replica_capacity: Arc<InboxCapacity>,
     /// The log cannot grow: its disk is full.
     pub stalled: AtomicBool,
-    /// What is here is not wanted any more: the partition ends where it is.
+    /// The local data is no longer needed: the partition ends without a checkpoint.
     pub abandoned: AtomicBool,
-    /// The leader's snapshot finds no room on the disk: the replica stays behind.
+    /// The leader's snapshot does not fit on the disk: the replica stays behind.
     pub no_room: AtomicBool,
-    /// The disk is nearly full: room that can be given back is given back.
+    /// The disk is nearly full: space that can be freed is freed.
     pub disk_low: AtomicBool,
-    /// The disk has so little room that this replica takes no entries: others are a majority without it.
+    /// The disk has so little space that this replica accepts no entries: the others are a majority without it.
     pub spared: AtomicBool,
     pub processing_paused: AtomicBool,
     /// Position of the newest evaluated record, and of the newest committed one.
@@ -79,7 +79,7 @@ pub struct PartitionStatus {
     /// This replica as a member of its group, and all members.
     member: AtomicU64,
     members: Mutex<Members>,
-    /// Of the replica: counts elections.
+    /// The replica's term, which counts elections.
     term: AtomicU64,
     pub live_element_instances: AtomicUsize,
     pub open_incidents: AtomicUsize,
@@ -89,12 +89,12 @@ pub struct PartitionStatus {
     pub scaling: Scaling,
     /// The first [`MAX_LISTED_BANS`] of them, with the reasons.
     banned: Mutex<Bans>,
-    /// Instances that wrote many of the latest records, and when that was found out.
+    /// Instances that wrote many of the latest records, and when that was determined.
     busiest: Mutex<Option<(Instant, Arc<[Busy]>)>>,
     pub state_bytes: AtomicUsize,
     /// Epoch milliseconds of the last checkpoint that reached the store; 0 before the first.
     pub checkpoint_time: AtomicI64,
-    /// The state's clock while it is pinned by `PUT /v2/clock`, epoch milliseconds; `i64::MIN` while it is not.
+    /// The state's clock while it is pinned by `PUT /v2/clock`, epoch milliseconds; `i64::MIN` otherwise.
     pub pinned_clock: AtomicI64,
 }
 
@@ -163,7 +163,7 @@ impl PartitionStatus {
         *self.banned.lock() = listed.into();
     }
 
-    /// Process instances that have written many of the latest records, the busiest first. None where nothing was written lately.
+    /// Process instances that have written many of the latest records, busiest first. Empty if nothing was written lately.
     pub fn busiest(&self) -> Arc<[Busy]> {
         match &*self.busiest.lock() {
             Some((found, busiest)) if found.elapsed() < BUSIEST_FOR => Arc::clone(busiest),
@@ -192,7 +192,7 @@ impl PartitionStatus {
         self.role.store(role, Ordering::Release);
     }
 
-    /// The node that leads the partition, as far as its replica here knows.
+    /// The node that leads the partition, as far as its local replica knows.
     pub fn leader(&self) -> Option<u32> {
         node_of(self.leader.load(Ordering::Acquire))
     }
@@ -223,7 +223,7 @@ impl PartitionStatus {
 
     pub fn fail(&self, reason: String) {
         self.failure.lock().get_or_insert(reason);
-        // It does not know any more who leads.
+        // It no longer knows who leads.
         self.leader.store(0, Ordering::Release);
         self.set_role(PartitionRole::Inactive);
     }

@@ -1,6 +1,6 @@
-//! The thread that owns a partition. Nothing else touches its engine and its replica, and nothing blocks it while there is
-//! work to do: the log's writer thread and short-lived checkpoint threads write the files. The only exception is a small
-//! batch with nothing behind it, which this thread writes and flushes itself.
+//! The thread that owns a partition. Nothing else touches its engine and its replica, and nothing blocks it while there is work to do: the
+//! log writer thread and short-lived checkpoint threads write the files. The only exception is a small batch with nothing behind it, which
+//! this thread writes and flushes itself.
 
 mod backing_up;
 mod evaluate;
@@ -43,9 +43,9 @@ pub(crate) use self::open::engine_config;
 pub(crate) use self::open::{Counters, start};
 pub use self::open::{HEARTBEAT_TICKS, HIBERNATE_AFTER_TICKS, STACK_BYTES};
 
-/// Commands taken out of the inbox for one batch.
+/// Maximum number of commands taken out of the inbox for one batch.
 const MAX_BATCH_COMMANDS: usize = 256;
-/// Time after which no further command is taken: what became durable, ticks and answers have their turn.
+/// Time after which no further command is taken, so that durable appends, ticks and answers get their turn.
 const TURN: Duration = Duration::from_millis(2);
 
 pub struct Partition {
@@ -80,7 +80,7 @@ impl Partition {
         if matches!(self.exporters.secondary().get(), Secondary::Fetching) {
             self.exporters.fetch_secondary(group, &self.env);
         }
-        // A bug must not leave a partition that looks alive: clients would wait for nothing.
+        // A bug must not leave a partition that looks alive: clients would wait in vain.
         let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.work()));
         let outcome = match worked {
             Ok(outcome) => outcome.map_err(|error| error.to_string()),
@@ -95,7 +95,7 @@ impl Partition {
                 tracing::error!(code = "PARTITION_STOPPED", partition, %reason, "partition stops");
                 self.env.status.fail(reason);
                 self.delivery.wake();
-                // Other replicas need not wait until they miss it.
+                // Other replicas need not wait until they notice its absence.
                 self.env.effect_sink.send(Effect::RoleChanged);
                 let why = "the partition has stopped because of an error";
                 self.delivery.abort_all(why, &self.env);
@@ -119,22 +119,22 @@ impl Partition {
         }
     }
 
-    /// All is done that is to be done before the thread ends.
+    /// Whether everything that must be done before the thread ends is done.
     fn has_ended(&self) -> bool {
         let status = &self.env.status;
-        // What a full disk holds up was not acknowledged; a stop does not wait for somebody to make room.
+        // Work that a full disk blocks was not acknowledged; a stop does not wait for somebody to free space.
         let stalled = status.stalled.load(Ordering::Relaxed);
         let written = self.log.is_idle() || stalled;
         let storing = self.checkpointer.is_storing();
         let stored = self.checkpointer.is_idle() || !storing && stalled;
         let is_stopped =
             self.replica.hand_over.is_stopping() && written && stored && self.is_handed_over();
-        // Nothing is waited for but who writes files.
+        // Only threads that write files are waited for.
         is_stopped || status.abandoned.load(Ordering::Acquire) && !storing
     }
 
-    /// Takes what has arrived; waits when there is nothing to do. What was reported leads to answers, which leave before
-    /// anything else is evaluated.
+    /// Takes what has arrived; waits when there is nothing to do. Reports lead to answers, which are sent before anything else is
+    /// evaluated.
     fn take_messages(&mut self) -> Result<(), CoreError> {
         let mut reported = false;
         while let Some(report) = self.intake.report() {
@@ -163,7 +163,7 @@ impl Partition {
         if taken > 0 {
             self.timetable.checks().works();
         }
-        // The time of a turn does not begin with what was waited for.
+        // The time of a turn does not include the wait for its first message.
         let started = if taken == 1 { Instant::now() } else { started };
         while !self.turn_is_over(started, taken)
             && let Some(message) = self.intake.message()
@@ -181,7 +181,7 @@ impl Partition {
             || started.elapsed() >= TURN
     }
 
-    /// The state is there to work with, however much is in flight.
+    /// Whether the state is ready for work, however much is in flight.
     fn can_evaluate(&self) -> bool {
         self.core.is_leader() && !self.core.is_stale()
     }
@@ -200,7 +200,7 @@ impl Partition {
             Message::Notice(notice) => self.note(notice),
             Message::Work(work) if self.follows() => self.turn_away(work),
             Message::Work(work) => {
-                // Order is kept: nothing overtakes what waits for room. Exporting goes on while processing is paused.
+                // Order is kept: nothing overtakes work that waits for room. Exporting continues while processing is paused.
                 let is_next = self.intake.waiting() == 0 && self.can_process();
                 if is_next || is_for_exporters(&work) && self.can_evaluate() {
                     self.evaluate(work)?;
@@ -280,7 +280,7 @@ impl Partition {
         }
     }
 
-    /// Takes a checkpoint, which is stored once its entry is committed.
+    /// Captures a checkpoint, which is stored once its entry is committed.
     fn capture_checkpoint(&mut self) {
         let started = Instant::now();
         if !self.checkpointer.capture(&mut self.core, started) {
@@ -304,7 +304,7 @@ impl Partition {
         }
     }
 
-    /// What looking for the items of batch operations needs.
+    /// The environment for searching the items of batch operations.
     fn choosing(&mut self) -> (&mut Choosing, Around<'_>) {
         let around = Around {
             now: Instant::now(),

@@ -13,9 +13,9 @@ use crate::shared::Shared;
 
 pub type QueryResult = Result<(Answer, u64), QueryError>;
 
-/// The time for another node to answer: it waits for acknowledged rows, and then for the database.
+/// Timeout for another node to answer: it waits for acknowledged rows, and then for the database.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// The time for another node if there already is an answer that may lack rows.
+/// Timeout for another node if there already is an answer that may lack rows.
 const SHORT_PATIENCE: Duration = Duration::from_secs(1);
 /// How long a query waits for a node that can answer it.
 const GRACE: Duration = Duration::from_secs(2);
@@ -44,7 +44,7 @@ pub enum StoreState {
 }
 
 impl StoreState {
-    /// Of the store of a replica here, if other replicas had this entry a while ago.
+    /// The state of a local replica's store, given that other replicas had this entry a while ago.
     pub(crate) fn of(handle: &PartitionHandle, others_had: u64) -> StoreState {
         let Some(store) = handle.secondary.get().opened() else {
             return StoreState::None;
@@ -60,7 +60,7 @@ impl StoreState {
     }
 }
 
-/// Where rows are.
+/// A place with the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Location {
     Here,
@@ -68,7 +68,7 @@ enum Location {
 }
 
 impl Shared {
-    /// The places that can be asked, the best last. An answer that lacks rows, and says so, is better than none.
+    /// The places that can be asked, the best one last. An answer that lacks rows, and says so, is better than none.
     fn locations(&self, partition: u32) -> Vec<Location> {
         let had = self.others().map_or(0, |cluster| cluster.had(partition));
         let handle = self.local.partition(partition);
@@ -87,7 +87,7 @@ impl Shared {
         locations
     }
 
-    /// Asks the best place. The question leaves at once, before the answer is waited for.
+    /// Asks the best place. The query is sent at once, without waiting for the answer.
     pub fn ask(
         self: &Arc<Self>,
         partition: u32,
@@ -105,7 +105,7 @@ impl Shared {
         pending
     }
 
-    /// False: there is no place left.
+    /// Asks the next place. False if there is no place left.
     fn ask_next(self: &Arc<Self>, pending: &mut PendingQuery) -> bool {
         pending.answer = None;
         while pending.answer.is_none()
@@ -146,7 +146,7 @@ impl Shared {
         };
         let (answer, answered) = oneshot::channel();
         let done = move |answered| {
-            // Who asked may have gone away.
+            // The requester may be gone.
             let _ = answer.send(answered);
         };
         match (self.others(), consistency) {
@@ -158,7 +158,7 @@ impl Shared {
         Some(answered)
     }
 
-    /// The answer; the next place is asked if one cannot give it, or lacks some of what was acknowledged.
+    /// The answer. The next place is asked if one cannot give it, or lacks acknowledged data.
     pub async fn answer(self: &Arc<Self>, mut pending: PendingQuery) -> QueryResult {
         let began = Instant::now();
         let mut lacking = None;
@@ -184,7 +184,7 @@ impl Shared {
                 continue;
             }
             match lacking {
-                // Nobody has it at the moment: a node has just started, or gone.
+                // No node can answer at the moment: one has just started, or is gone.
                 Some(Err(_)) if self.others().is_some() && began.elapsed() < GRACE => {
                     tokio::time::sleep(PAUSE).await;
                     pending.others = self.locations(pending.partition);
@@ -196,7 +196,7 @@ impl Shared {
         }
     }
 
-    /// Why a query cannot even be asked.
+    /// Why a query cannot be asked at all.
     fn nobody_to_ask(&self, partition: u32) -> QueryError {
         let handle = self.local.partition(partition);
         let reason = match handle.map(|handle| handle.secondary.get()) {

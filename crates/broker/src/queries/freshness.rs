@@ -40,7 +40,7 @@ impl Freshness {
         self.expected.lock().clear();
     }
 
-    /// The log of this partition is another one.
+    /// Forgets the entries of this partition, whose log was replaced.
     pub(crate) fn forget_expected_of(&self, partition: u32) {
         self.expected.lock().remove(&partition);
     }

@@ -1,7 +1,7 @@
 //! The pulse of the whole cluster, at any node: see [`skep_query::pulse`].
 //!
-//! A search is answered by the store of any node, so the stores of all nodes count. Nodes ask each other when a client asks, at most once a
-//! second; a pulse that is older than the stores only moves later. If a node that could answer searches does not tell its counts, the
+//! A search is answered by the store of any node, so the stores of all nodes count. Nodes ask each other when a client asks, at most once
+//! per second; a pulse that is older than the stores only moves later. If a node that could answer searches does not report its counts, the
 //! pulse is unknown: its versions never repeat, and clients search again as if everything had moved.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,8 @@ use skep_query::{Pulse, StorePulse};
 use crate::local::Local;
 use crate::router::Broker;
 
-/// What nodes ask each other; the answer is a JSON list of [`StorePulse`]s. Earlier versions do not know it and answer nothing.
+/// The question that nodes ask each other; the answer is a JSON list of [`StorePulse`]s. Earlier versions do not know it and answer
+/// nothing.
 pub(crate) const QUESTION: &str = "pulse";
 /// How long the other nodes are not asked again.
 const RENEWED: Duration = Duration::from_secs(1);
@@ -33,14 +34,14 @@ impl LastPulse {
         (since.elapsed() < age).then(|| pulse.clone())
     }
 
-    /// Those who wait for it meanwhile get it as well, however long a node took to answer.
+    /// Sets the pulse. Clients that waited for it get it as well, however long a node took to answer.
     fn is(&self, pulse: &Pulse) {
         *self.last.lock() = Some((Instant::now(), pulse.clone()));
     }
 }
 
 impl Local {
-    /// The parts of the stores here.
+    /// The pulses of the local stores.
     fn store_pulses(&self) -> Vec<StorePulse> {
         let partitions = self.partitions().into_iter();
         let stores = partitions.filter_map(|handle| handle.secondary.get().opened());
@@ -49,7 +50,7 @@ impl Local {
 
     /// The answer to [`QUESTION`].
     pub(crate) fn own_part(&self) -> String {
-        // Lists of numbers can always be written.
+        // Lists of numbers can always be serialized.
         serde_json::to_string(&self.store_pulses()).unwrap_or_default()
     }
 }
@@ -77,7 +78,7 @@ impl Broker {
         pulse
     }
 
-    /// `answers`: what each node answered. `heard`: nodes that give signs of life, with this one.
+    /// Combines the pulses. `answers`: each node's answer. `heard`: nodes whose heartbeats arrive, and this one.
     fn pulse_of(&self, answers: BTreeMap<u32, Option<String>>, heard: &[u32]) -> Pulse {
         let partitions = self.routing().partitions();
         let partitions = self.shares_database().then(|| partitions.collect());
@@ -88,8 +89,7 @@ impl Broker {
     }
 }
 
-/// The stores that searches may be answered from. `None`: some of them are not known. `partitions`: all of them, if their rows are in one
-/// place.
+/// The stores that may answer searches. `None`: some of them are unknown. `partitions`: all of them, if their rows are in one place.
 fn stores_of(
     answers: BTreeMap<u32, Option<String>>,
     heard: &[u32],
@@ -106,7 +106,7 @@ fn stores_of(
             None => {}
         }
     }
-    // In a shared database, a node that is not heard may still write. It no longer does when another one has taken over.
+    // In a shared database, a node that is not heard may still write. It no longer does once another one has taken over.
     let filled = stores.iter().filter(|(_, part)| part.fills);
     let filled: BTreeSet<u32> = filled.map(|(_, part)| part.partition).collect();
     let is_known = partitions.is_none_or(|all| all.is_subset(&filled));
@@ -140,10 +140,10 @@ mod tests {
         let both = [answer(0, true), answer(1, true)];
         assert_eq!(known(&both, &[1]), Some(2));
         assert_eq!(known(&[answer(0, true), (1, None)], &[1]), None);
-        // It may be a version that does not know the question.
+        // It may run a version that does not know the question.
         let other = Some("what?".to_string());
         assert_eq!(known(&[answer(0, true), (1, other)], &[]), None);
-        // Searches don't go there.
+        // Searches are not sent there.
         assert_eq!(known(&[answer(0, true), (1, None)], &[]), Some(1));
     }
 

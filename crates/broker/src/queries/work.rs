@@ -1,6 +1,6 @@
-//! Joins what all nodes know, at any one of them: which jobs wait and who asks for them, and how their partitions are.
+//! Combines the knowledge of all nodes, at any one of them: waiting jobs, the workers that poll for them, and the status of the partitions.
 //!
-//! Nodes ask each other when a client asks, at most once a second.
+//! Nodes ask each other when a client asks, at most once per second.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,21 +19,21 @@ use crate::partition::Report;
 use crate::router::Broker;
 use crate::workers::{self, Noted};
 
-/// What nodes ask each other; the answer is the JSON of a [`NodeWork`]. Earlier versions do not know it and answer nothing.
+/// The question that nodes ask each other; the answer is the JSON of a [`NodeWork`]. Earlier versions do not know it and answer nothing.
 pub(crate) const QUESTION: &str = "work";
-/// The server answers it, not the broker.
+/// Answered by the server, not by the broker.
 const PARTITIONS: &str = "partitions";
-/// Likewise; the moment follows.
+/// Likewise; followed by the moment.
 const MEASURED: &str = "measured ";
 /// How long the nodes are not asked again.
 const RENEWED: Duration = Duration::from_secs(1);
-/// A partition gets so long to answer; another node is waited for longer.
+/// How long a partition may take to answer; another node may take longer.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Lines of a partition's answer, of each kind.
+/// Maximum number of lines in a partition's answer, per kind.
 const MAX_LINES: usize = 1_000;
-/// Jobs with workers that are looked at for them.
+/// Maximum number of jobs with workers that are examined for it.
 const MAX_LOOKED_AT: usize = 5_000;
-/// Those of them that are read from disk: the partition does nothing else meanwhile.
+/// Maximum number of those that are read from disk: the partition does nothing else meanwhile.
 const MAX_READ: usize = 100;
 
 /// The last answer of all nodes.
@@ -70,11 +70,11 @@ impl<T> Last<T> {
 pub(crate) struct Told {
     work: Last<Work>,
     states: Last<NodeStates>,
-    /// Pages that are open ask for the same latest moments.
+    /// Open pages ask for the same latest moments.
     measured: Mutex<Option<(i64, Arc<Last<NodeStates>>)>>,
 }
 
-/// The jobs in the state of a partition, as its leader has it.
+/// The jobs in a partition's state, on its leader.
 pub(crate) fn of_state(partition: u32, state: &mut State) -> PartitionWork {
     let mut waiting = state.jobs.waiting();
     let lines = waiting.by_ref().take(MAX_LINES);
@@ -111,7 +111,7 @@ pub(crate) fn of_state(partition: u32, state: &mut State) -> PartitionWork {
 }
 
 impl Local {
-    /// What the partitions that are led here have.
+    /// The jobs of the partitions that are led here.
     async fn partition_works(&self) -> (Vec<PartitionWork>, bool) {
         let led = self.partitions().into_iter().filter(|it| it.leads());
         let asked: Vec<_> = led
@@ -126,7 +126,7 @@ impl Local {
         for answer in asked {
             match tokio::time::timeout_at(deadline, answer).await {
                 Ok(Ok(work)) => works.push(work),
-                // It is too busy, or has just stopped.
+                // The partition is too busy, or has just stopped.
                 Ok(Err(_)) | Err(_) => lacks = true,
             }
         }
@@ -135,7 +135,7 @@ impl Local {
 }
 
 impl Cluster {
-    /// What this node knows.
+    /// The jobs and workers known to this node.
     pub(crate) async fn own_work(&self, local: &Local) -> NodeWork {
         let now = crate::clock::real_time();
         let directory = local.directory.get();
@@ -216,7 +216,7 @@ mod tests {
 
     use super::{MAX_READ, of_state};
 
-    /// Two types of jobs, of which so many have a worker, as a partition that has just been opened has them: none is in memory.
+    /// Two job types, with this many jobs at workers, as in a partition that has just been opened: none is in memory.
     fn cold(with_workers: usize, waiting: usize) -> State {
         let mut rig = Rig::new();
         for job_type in ["taken", "waits"] {

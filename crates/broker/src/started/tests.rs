@@ -33,7 +33,7 @@ impl Node {
         self.with(member, |it| it.check())
     }
 
-    /// As a node does at its start.
+    /// A node's steps at its start.
     fn start(&self, member: u64) -> std::result::Result<(), NotStarted> {
         let starts = self.check(member)?;
         std::fs::create_dir_all(self.directory()).unwrap();
@@ -148,7 +148,7 @@ fn a_crash_between_the_two_marks_is_no_older_copy() {
 fn a_replica_that_was_started_before_starts_on_a_full_disk_and_a_new_one_does_not() {
     let node = Node::new();
     std::fs::create_dir_all(node.directory()).unwrap();
-    // Whatever is written there finds no room.
+    // Writes to this file find no space.
     let no_room = node.directory().join("starts.new");
     std::os::unix::fs::symlink("/dev/full", &no_room).unwrap();
     let refused = node.start(member(0, 0));

@@ -130,7 +130,7 @@ fn a_change_is_given_up_where_it_stands_and_another_one_takes_up_what_it_left() 
         replication_factor: None,
     };
     let state = finish(changing(&state, &request));
-    // It is still the member that it was: it may have begun to be one.
+    // It is still the same member: it may have started as that one.
     assert_eq!(state.member(3), Some(member(3, 2)));
     assert_eq!(state.nodes[&3].state, NodeState::Active);
 }
@@ -213,7 +213,7 @@ fn a_state_or_an_entry_of_a_later_version_is_refused_by_what_is_not_known() {
     );
 }
 
-/// What commit bc7885cd wrote.
+/// Output of commit bc7885cd.
 #[test]
 fn a_state_of_an_earlier_version_is_read() {
     let text = include_str!("../../tests/golden/state-1.json");

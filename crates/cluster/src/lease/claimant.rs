@@ -7,22 +7,22 @@ use super::record::{Record, Tag};
 #[cfg(test)]
 use super::simulation::Mutation;
 
-/// Between two looks at what is not as it should be yet.
+/// Delay before something that is not ready yet is checked again.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// The times of a lease; all follow from its duration.
+/// The intervals of a lease; all derive from its duration.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     pub duration: Duration,
 }
 
 impl Terms {
-    /// Between two renewals, from the sending of one to that of the next.
+    /// Interval between two renewals, from sending one to sending the next.
     pub fn renew_every(self) -> Duration {
         self.duration / 3
     }
 
-    /// A lease that has not changed for so long, by the clock of the one who looks, may be taken: a fifth more than its duration, for clocks that
+    /// A lease that has not changed for this long, by the observer's clock, may be taken: a fifth more than its duration, for clocks that
     /// run at different speeds.
     pub fn taken_after(self) -> Duration {
         self.duration + self.duration / 5
@@ -34,62 +34,62 @@ impl Terms {
 pub struct Own {
     /// Different for each process.
     pub instance: String,
-    /// For people.
+    /// A name for people to read.
     pub task: String,
-    /// Numbers whose directories are here, with the ids of these.
+    /// Numbers whose directories are on this machine, with the directories' ids.
     pub here: BTreeMap<u32, String>,
-    /// May take a number whose data is elsewhere, as a new member (`skep.cluster.replace-lost-nodes`).
+    /// Whether it may take a number whose data is elsewhere, as a new member (`skep.cluster.replace-lost-nodes`).
     pub replaces: bool,
 }
 
 /// The clocks of the process.
 #[derive(Clone, Copy, Debug)]
 pub struct Now {
-    /// Never set; it counts from any moment.
+    /// Monotonic: never set, and counted from an arbitrary moment.
     pub clock: Duration,
-    /// Milliseconds since 1970, for people.
+    /// Milliseconds since 1970, for people to read.
     pub wall: i64,
 }
 
-/// What to do next. Each is answered before [`Claimant::next`] is asked again.
+/// The next action. Each is answered before [`Claimant::next`] is called again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Do {
     /// Read the object of the number.
     Read {
         node: u32,
     },
-    /// Write it, if it has this tag; without a tag, if there is no object. Once, whatever comes of it.
+    /// Write the object if it has this tag; without a tag, if there is no object. Only once, whatever the outcome.
     Write {
         node: u32,
         over: Option<Tag>,
         record: Record,
     },
-    /// Lock the directory of the number on this machine, without waiting. One that is not there is made if `create`.
+    /// Lock the number's directory on this machine, without waiting. If it is missing, it is created if `create`.
     Lock {
         node: u32,
         create: bool,
     },
-    /// Let it go again.
+    /// Release the lock.
     Unlock {
         node: u32,
     },
-    /// The number may be used from here on.
+    /// The number may be used from now on.
     Act {
         node: u32,
-        /// The process was added to the cluster or will be: it must not found one, since the data of the number is elsewhere.
+        /// The process was or will be added to the cluster: it must not found one, since the number's data is elsewhere.
         joins: bool,
     },
     Wait(Duration),
     Stop(Ended),
 }
 
-/// What came of it.
+/// Outcome of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// An object with its tag, or that there is none.
+    /// The object with its tag; `None`: there is no object.
     Read(Option<(Tag, Record)>),
     Written(Tag),
-    /// The object is another one by now, or was when the store looked.
+    /// The object had changed when the store checked the condition.
     Refused,
     /// It may have been done, may be done later, or not at all.
     Unknown,
@@ -106,23 +106,23 @@ pub enum Ended {
     Released,
 }
 
-/// What keeps a process from a number.
+/// Whether a number is free, and if not, why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Free {
     /// Nothing.
     Yes,
-    /// This task renews its lease, or did so a moment ago.
+    /// This task renews the lease, or did so a moment ago.
     OwnedBy(String),
     /// Its data is in a directory that is not here; this task had it last.
     ElsewhereWith(String),
 }
 
-/// What was found at a number, and since when it has been so.
+/// The object last found at a number, and since when it has been unchanged.
 #[derive(Debug)]
 struct Seen {
     found: Option<(Tag, Record)>,
     since: Duration,
-    /// When it was looked at last.
+    /// When it was last read.
     looked: Duration,
 }
 
@@ -138,7 +138,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// The directory has the data of the number, or the number has none, or its data is elsewhere anyway.
+    /// Whether the directory has the number's data, the number has none, or its data is elsewhere anyway.
     fn is_about(&self, directory: &String) -> bool {
         let before = self.over.as_ref().map(|(_, record)| record);
         let data = before.and_then(|record| record.directory.as_ref());
@@ -155,13 +155,13 @@ struct Held {
     joins: bool,
     locked: Option<String>,
     acts: bool,
-    /// The last write that arrived was sent then.
+    /// When the last write that arrived was sent.
     confirmed: Duration,
     /// The last write, and when it was sent.
     sent: (Record, Duration),
-    /// Whether it arrived is not known.
+    /// Whether it is unknown if the write arrived.
     doubt: bool,
-    /// When to write, or to read in doubt.
+    /// When to write, or to read in case of doubt.
     due: Duration,
     /// When to try the lock again.
     lock_due: Duration,
@@ -169,7 +169,7 @@ struct Held {
 
 #[derive(Debug)]
 enum Phase {
-    /// These are still to be read.
+    /// These objects have yet to be read.
     Reads(Vec<u32>),
     /// All are read; these directories could not be locked.
     Chooses {
@@ -180,7 +180,7 @@ enum Phase {
         busy: Vec<u32>,
     },
     Claims(Candidate),
-    /// The claim was sent, and whether it arrived is to be read.
+    /// The claim was sent; whether it arrived has yet to be read.
     Claimed {
         candidate: Candidate,
         record: Record,
@@ -193,7 +193,7 @@ enum Phase {
     Ends(Ended),
 }
 
-/// One process.
+/// A process that takes, keeps and gives back a number.
 #[derive(Debug)]
 pub struct Claimant {
     terms: Terms,
@@ -201,9 +201,9 @@ pub struct Claimant {
     own: Own,
     seen: BTreeMap<u32, Seen>,
     phase: Phase,
-    /// The number is to be given back. Numbers whose directories here have data.
+    /// Set if the number is to be given back: the numbers whose local directories have data.
     leaves: Option<BTreeSet<u32>>,
-    /// The node is of a cluster, with the directory that it has locked.
+    /// Whether the node belongs to a cluster, with the directory that it has locked.
     joined: bool,
     #[cfg(test)]
     pub(super) mutation: Option<Mutation>,
@@ -230,7 +230,7 @@ impl Claimant {
         self.mutation == Some(mutation)
     }
 
-    /// The directories of numbers on this machine, while it has no number yet: a disk may have come.
+    /// Updates the directories on this machine while the process has no number yet: a disk may have been attached.
     pub fn finds(&mut self, here: BTreeMap<u32, String>) {
         self.own.here = here;
     }
@@ -240,8 +240,8 @@ impl Claimant {
         self.joined = true;
     }
 
-    /// The process acts no more: what it has is given back. These are the numbers whose directories here have what a node needs when it
-    /// starts again.
+    /// The process stops acting and gives back its number. `with_data` has the numbers whose local directories have what a node needs to
+    /// start again.
     pub fn leave(&mut self, with_data: BTreeSet<u32>) {
         self.leaves = Some(with_data);
         if let Phase::Holds(held) = &mut self.phase {
@@ -249,7 +249,7 @@ impl Claimant {
         }
     }
 
-    /// The number, as far as the store has said so.
+    /// The number, as far as the store has confirmed it.
     pub fn node(&self) -> Option<u32> {
         match &self.phase {
             Phase::Holds(held) => Some(held.node),
@@ -257,7 +257,7 @@ impl Claimant {
         }
     }
 
-    /// The version under which it has it.
+    /// The version under which the process has the number.
     pub fn version(&self) -> Option<u64> {
         match &self.phase {
             Phase::Holds(held) => Some(held.record.version),
@@ -265,7 +265,7 @@ impl Claimant {
         }
     }
 
-    /// How long ago the last write that arrived was sent: the lease is at most so old.
+    /// How long ago the last write that arrived was sent: the lease is at most this old.
     pub fn age(&self, clock: Duration) -> Option<Duration> {
         match &self.phase {
             Phase::Holds(held) => Some(clock.saturating_sub(held.confirmed)),
@@ -273,12 +273,12 @@ impl Claimant {
         }
     }
 
-    /// The number is this process's in the store, and another process of this machine holds the lock of its directory.
+    /// Whether the number is this process's in the store, but another process on this machine holds the lock of its directory.
     pub fn waits_for_lock(&self) -> bool {
         matches!(&self.phase, Phase::Holds(held) if held.locked.is_none())
     }
 
-    /// What there is to say of each number that was read.
+    /// The availability of each number that was read.
     pub fn numbers(&self, clock: Duration) -> Vec<(u32, Free)> {
         let numbers = self.seen.iter();
         let numbers = numbers.map(|(node, seen)| (*node, self.free(*node, seen, clock)));
@@ -300,7 +300,7 @@ impl Claimant {
         }
     }
 
-    /// Nobody has it, or whoever had it has not renewed its lease.
+    /// Whether nobody has the number, or its owner has not renewed the lease.
     fn is_unused(&self, seen: &Seen, clock: Duration) -> bool {
         let Some((_, record)) = &seen.found else {
             return true;
@@ -311,7 +311,7 @@ impl Claimant {
             || unchanged >= self.terms.taken_after()
     }
 
-    /// What to do now.
+    /// The next action.
     pub fn next(&mut self, now: Now) -> Do {
         loop {
             let leaves = self.leaves.is_some();
@@ -357,7 +357,7 @@ impl Claimant {
         }
     }
 
-    /// The best of the numbers that can be taken: one whose data is here, then one without data, then one whose data is elsewhere.
+    /// The best available number: one whose data is here, then one without data, then one whose data is elsewhere.
     fn choose(&self, busy: Vec<u32>, now: Now) -> Phase {
         let ways = [Claimant::goes_on_with, Claimant::begins, Claimant::replaces];
         for way in ways {
@@ -384,8 +384,8 @@ impl Claimant {
         }
     }
 
-    /// The data is here. Whoever can lock it knows that nobody uses it, however young the lease is; else the lease must have run out, and
-    /// the lock is waited for.
+    /// The number's data is here. Whoever can lock it knows that nobody uses it, however young the lease is; otherwise the lease must have
+    /// expired, and the lock is waited for.
     fn goes_on_with(&self, node: u32, seen: &Seen, now: Now, busy: &[u32]) -> Option<Candidate> {
         let (_, record) = seen.found.as_ref()?;
         let directory = record.directory.as_ref()?;
@@ -403,7 +403,7 @@ impl Claimant {
             _ => is_unused,
         };
         let is_locked = busy.contains(&node);
-        // The lock says nothing of a process that uses another directory.
+        // The lock says nothing about a process that uses another directory.
         let can = if record.joining {
             !is_locked && self.is_unused(seen, now.clock)
         } else {
@@ -421,7 +421,7 @@ impl Claimant {
         (none && !busy.contains(&node)).then(|| Claimant::candidate(node, seen, false))
     }
 
-    /// The data is elsewhere, and the process that had it does not renew its lease.
+    /// The number's data is elsewhere, and its process does not renew the lease.
     fn replaces(&self, node: u32, seen: &Seen, now: Now, busy: &[u32]) -> Option<Candidate> {
         let (_, record) = seen.found.as_ref()?;
         let elsewhere = record.directory.is_some()
@@ -456,7 +456,7 @@ impl Claimant {
         Do::Write { node, over, record }
     }
 
-    /// What came of what was to be done.
+    /// Takes the outcome of an action.
     pub fn answered(&mut self, now: Now, answer: Answer) {
         match std::mem::replace(&mut self.phase, Phase::Ends(Ended::Released)) {
             Phase::Reads(mut left) => {
@@ -505,12 +505,12 @@ impl Claimant {
 
     fn saw(&mut self, node: u32, answer: Answer, now: Now) {
         let Answer::Read(found) = answer else {
-            // Nothing is known of it now. What was seen before says nothing about the time since.
+            // Nothing is known of it now. Earlier observations say nothing about the time since.
             self.seen.remove(&node);
             return;
         };
         let tag = |found: &Option<(Tag, Record)>| found.as_ref().map(|(tag, _)| tag.clone());
-        // Who did not look for long may have been away together with the store, in which nobody could write.
+        // A process that did not read for long may have been cut off together with the store, in which nobody could write.
         let gap = self.terms.renew_every();
         let known = self.seen.get(&node);
         let known = known.filter(|seen| {
@@ -549,7 +549,7 @@ impl Claimant {
                 self.lets_go(&candidate);
                 return;
             }
-            // Another one was faster, or this write arrived twice. Reading decides.
+            // Another process was faster, or this write arrived twice. Reading decides.
             Answer::Refused => {
                 self.phase = Phase::Claimed {
                     candidate,
@@ -584,7 +584,7 @@ impl Claimant {
         }));
     }
 
-    /// From when a lease counts.
+    /// When a lease starts to count.
     fn counted_from(&self, sent: Duration, now: Now) -> Duration {
         let _ = now;
         #[cfg(test)]
@@ -602,7 +602,7 @@ impl Claimant {
         };
     }
 
-    /// What a process does that has a number in the store.
+    /// The next action of a process that has a number in the store.
     fn hold(&mut self, now: Now) -> Do {
         let Phase::Holds(held) = &mut self.phase else {
             return Do::Wait(LOOK_AGAIN);
@@ -687,7 +687,7 @@ impl Claimant {
                 Err(by) => return self.loses(&held, by),
             },
             Answer::Locked(directory) => {
-                // A directory that was changed for another one is not the one that the lease is about.
+                // A directory that was swapped is not the one that the lease is about.
                 held.locked = directory.filter(|id| Some(id) == held.record.directory.as_ref());
             }
             Answer::Done => {}
@@ -700,7 +700,7 @@ impl Claimant {
         };
     }
 
-    /// What the object says when the outcome of a write was in doubt. `Err`: another process has the number.
+    /// Evaluates the object after a write whose outcome was in doubt. `Err`: another process has the number.
     fn is_still(
         &self,
         held: &mut Held,
@@ -715,7 +715,7 @@ impl Claimant {
                     held.confirmed = held.sent.1;
                     held.due = (held.sent.1 + self.terms.renew_every()).max(now.clock);
                 } else {
-                    // The write may be on its way still: its condition does not hold any more once the next one has arrived.
+                    // The write may still be on its way: its condition no longer holds once the next one has arrived.
                     held.due = now.clock + LOOK_AGAIN;
                 }
                 held.tag = Some(tag);

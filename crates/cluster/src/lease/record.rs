@@ -2,32 +2,32 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The format that is written here.
+/// The format version that is written.
 const FORMAT: u32 = 1;
 
-/// What the store calls one content of an object.
+/// The store's name for one version of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tag(pub String);
 
-/// Who has a number. Every write differs from all others, so that no two have the same tag.
+/// The owner of a number. Every write differs from all others, so that no two have the same tag.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Record {
     pub(super) format: u32,
     /// How often the number has changed hands.
     pub version: u64,
-    /// The process.
+    /// The id of the process.
     pub instance: String,
-    /// The process, for people: `camunda.cluster.node-id-provider.s3.task-id`.
+    /// The process, for people to read: `camunda.cluster.node-id-provider.s3.task-id`.
     pub task: String,
     pub renewals: u64,
-    /// Milliseconds since 1970 by the clock of the process. For people; nothing is decided by it.
+    /// Milliseconds since 1970 by the clock of the process. For people to read; nothing is decided by it.
     pub renewed_at: i64,
-    /// The process has ended.
+    /// Whether the process has ended.
     pub released: bool,
-    /// The directory with the data of the number. None: there is none.
+    /// The directory with the number's data; `None`: there is no data.
     pub directory: Option<String>,
-    /// The process uses another directory, and is to be added to the cluster as a new member.
+    /// Whether the process uses another directory and is to be added to the cluster as a new member.
     pub joining: bool,
 }
 
@@ -55,12 +55,12 @@ impl Record {
     }
 
     pub fn encode(&self) -> Vec<u8> {
-        // Numbers and texts can always be written.
+        // Numbers and texts can always be serialized.
         serde_json::to_vec_pretty(self).unwrap_or_default()
     }
 
     /// # Errors
-    /// It is none, or a later version wrote it.
+    /// The bytes are not a record, or a later version wrote it.
     pub fn decode(bytes: &[u8]) -> Result<Record, UnreadableRecord> {
         #[derive(Deserialize)]
         struct Format {

@@ -5,24 +5,24 @@ mod world;
 
 use world::{Setting, World};
 
-/// A claimant with a mistake; each must be noticed.
+/// A claimant with a mistake; the simulation must notice each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mutation {
-    /// A lease has run out when the time that is written in it is long ago.
+    /// Treats a lease as expired when the time written in it is long ago.
     TrustsWrittenTime,
     /// Takes a number that was not released without waiting.
     TakesAtOnce,
-    /// The store's word suffices.
+    /// Acts on the store's word alone, before it has the lock.
     ActsBeforeTheLock,
-    /// A claim without an answer was successful.
+    /// Treats a claim without an answer as successful.
     BelievesLostAnswers,
-    /// A condition that was not met is another's doing.
+    /// Treats every unmet condition as another process's doing.
     TakesRefusalForLoss,
-    /// The age of a lease counts from the answer.
+    /// Counts the age of a lease from the answer.
     CountsFromTheAnswer,
-    /// Whoever finds another process in its place writes over it.
+    /// Overwrites another process that it finds in its place.
     KeepsALostNumber,
-    /// A number whose data is elsewhere is as good as any.
+    /// Treats a number whose data is elsewhere like any other.
     FoundsElsewhere,
 }
 

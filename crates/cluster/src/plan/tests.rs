@@ -320,14 +320,14 @@ fn scaling_that_was_given_up_goes_on_with_the_next_change() {
     assert!(reason.contains("ask for 4 again"), "{reason}");
 }
 
-/// Two partitions became four.
+/// A cluster scaled from two partitions to four.
 fn scaled() -> State {
     let mut state = cluster(&[0, 1], 1, 2);
     carried_out(&mut state, &partitions(4));
     state
 }
 
-/// The request is planned, and all its operations are done.
+/// Plans the request and completes all its operations.
 fn carried_out(state: &mut State, request: &Request) {
     let planned = state.plan(request, 0).unwrap();
     state.apply(Entry::Begin {
@@ -366,7 +366,7 @@ fn partitions_become_fewer_by_being_drained() {
     assert_eq!(names(&state, &partitions(3)), [""; 0]);
     let decoded = State::decode(&state.encode()).unwrap();
     assert_eq!(decoded, state);
-    // Changes that are about something else leave it as it is.
+    // Changes about something else leave it as it is.
     carried_out(&mut state, &scale(&[2], &[], Some(2)));
     assert_eq!(routed(&state), (2, 3, 4));
     assert_eq!(state.replicas(4).len(), 2, "it has copies as all have");

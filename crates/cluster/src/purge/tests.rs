@@ -36,7 +36,7 @@ fn begin(state: &mut State, request: &Request) -> Vec<String> {
     planned.operations.iter().map(show).collect()
 }
 
-/// The next operation is carried out; the copy had this key at last.
+/// Completes the next operation; the copy's last key was this one.
 fn step(state: &mut State, last_key: u64) -> String {
     let (change, operation) = state.next_operation().unwrap();
     let operation = operation.clone();

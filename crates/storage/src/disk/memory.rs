@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 
 use super::{Disk, DiskFile};
 
-/// What a power failure tears apart: a sector is written wholly or not at all.
+/// Unit of atomic writes at a power failure: a sector is written wholly or not at all.
 const SECTOR: u64 = 512;
 
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ enum NameChange {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Handles of earlier epochs are dead: the machine was restarted.
+    /// Handles from earlier epochs are invalid: the machine was restarted.
     epoch: u64,
     inodes: Vec<Inode>,
     names: BTreeMap<PathBuf, usize>,
@@ -71,7 +71,7 @@ struct State {
     failing_syncs: u32,
     sync_error: Option<io::ErrorKind>,
     failing_writes: u32,
-    /// Flushes neither succeed nor lose anything: they were under way when the machine stopped.
+    /// Flushes neither succeed nor lose anything: they were in progress when the machine stopped.
     hanging_syncs: bool,
     writes: u64,
     syncs: u64,
@@ -108,7 +108,7 @@ impl State {
             .sum()
     }
 
-    /// How many of the bytes by which a file would grow there is room for.
+    /// The number of bytes by which files may still grow.
     fn room(&self) -> u64 {
         self.capacity
             .map_or(u64::MAX, |capacity| capacity.saturating_sub(self.used()))
@@ -117,8 +117,8 @@ impl State {
 
 /// A [`Disk`] in memory. Clones share the content.
 ///
-/// What was not flushed may be lost by [`MemoryDisk::crash`], sector by sector. Space can run out, and writes and flushes
-/// can be made to fail. After a failed flush the data is still seen by readers and yet gone after a crash, as on Linux.
+/// Unflushed data may be lost by [`MemoryDisk::crash`], sector by sector. Space can run out, and writes and flushes can be made to fail.
+/// After a failed flush, readers still see the data although it is gone after a crash, as on Linux.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryDisk {
     state: Arc<Mutex<State>>,
@@ -130,8 +130,8 @@ impl MemoryDisk {
         Self::default()
     }
 
-    /// Power fails and comes back. Of what was not flushed, any part may have reached the platter: `below(n)` must return
-    /// a number less than `n`, and decides. All open files become unusable.
+    /// Power fails and comes back. Any part of the unflushed data may have reached the platter: `below(n)` must return a number less than
+    /// `n`, and decides. All open files become unusable.
     pub fn crash(&self, below: &mut dyn FnMut(u64) -> u64) {
         let mut state = self.state.lock();
         state.epoch += 1;
@@ -177,7 +177,7 @@ impl MemoryDisk {
         state.hanging_syncs = false;
     }
 
-    /// The process dies, the machine goes on: everything written stays. All open files become unusable.
+    /// The process dies, but the machine keeps running: everything written stays. All open files become unusable.
     pub fn kill(&self) {
         let mut state = self.state.lock();
         state.epoch += 1;
@@ -186,17 +186,17 @@ impl MemoryDisk {
         state.hanging_syncs = false;
     }
 
-    /// Limits the bytes that all files may have together. `None` takes the limit away.
+    /// Limits the total bytes of all files. `None` removes the limit.
     pub fn set_capacity(&self, capacity: Option<u64>) {
         self.state.lock().capacity = capacity;
     }
 
-    /// Bytes that all files have together.
+    /// Total bytes of all files.
     pub fn used(&self) -> u64 {
         self.state.lock().used()
     }
 
-    /// The next flushes of files fail with an IO error, and what they should have flushed is not durable.
+    /// The next flushes of files fail with an IO error, and the data that they should have flushed is not durable.
     pub fn fail_syncs(&self, count: u32) {
         self.fail_syncs_with(count, io::ErrorKind::Other);
     }
@@ -207,8 +207,8 @@ impl MemoryDisk {
         (state.failing_syncs, state.sync_error) = (count, Some(kind));
     }
 
-    /// From now on flushes of files do not come to an end (they return an error, but what they should flush stays pending),
-    /// until [`MemoryDisk::crash`] or [`MemoryDisk::kill`]: so the power can fail in the middle of one.
+    /// From now on flushes of files never complete (they return an error, but their data stays pending), until [`MemoryDisk::crash`] or
+    /// [`MemoryDisk::kill`]: so the power can fail in the middle of one.
     pub fn hang_syncs(&self) {
         self.state.lock().hanging_syncs = true;
     }
@@ -250,13 +250,13 @@ impl MemoryDisk {
         self.state.lock().names.keys().cloned().collect()
     }
 
-    /// Writes and flushes of files since the disk was made.
+    /// Number of writes and flushes of files since the disk was created.
     pub fn operations(&self) -> (u64, u64) {
         let state = self.state.lock();
         (state.writes, state.syncs)
     }
 
-    /// How often a file became longer since the disk was made.
+    /// How often a file became longer since the disk was created.
     pub fn extensions(&self) -> u64 {
         self.state.lock().extensions
     }
@@ -419,7 +419,7 @@ impl DiskFile for MemoryFile {
             let fail = state.failing_syncs > 0;
             let inode = &mut state.inodes[inode];
             if fail {
-                // The kernel reports the error once and then takes the pages for clean.
+                // The kernel reports the error once and then treats the pages as clean.
                 inode.pending.clear();
                 state.failing_syncs -= 1;
                 let kind = state.sync_error.unwrap_or(io::ErrorKind::Other);

@@ -1,8 +1,8 @@
 //! The store on disk, on fjall (an LSM tree).
 //!
-//! All tables share one tree: the first byte of a key is its table. That keeps the number of files and buffers small. The
-//! database lives in a numbered sub-directory named by the file `CURRENT`, so that installing a snapshot is the building
-//! of a new database followed by one rename.
+//! All tables share one tree: the first byte of a key is its table. That keeps the number of files and buffers small. The database lives in
+//! a numbered sub-directory named by the file `CURRENT`, so that installing a snapshot means building a new database, followed by one
+//! rename.
 //!
 //! A commit is one ingestion: its rows are sorted and written to new table files, which become part of the tree by one
 //! atomic, flushed change of its list of files. It needs neither the library's journal nor its write buffers. That costs
@@ -33,10 +33,10 @@ const META_KEY: &[u8] = &[META_TABLE, b'm', b'e', b't', b'a'];
 const CURRENT: &str = "CURRENT";
 const TREE: &str = "state";
 
-/// A commit leaves at least so much room on the disk to the log and to whoever else writes.
+/// A commit leaves at least this much disk space for the log and other writers.
 const ROOM_LEFT: u64 = 1 << 20;
 
-/// Room is reclaimed when at least one in so many rows is garbage.
+/// Space is reclaimed when at least one in this many rows is garbage.
 const RECLAIM_SHARE: u64 = 8;
 
 /// Memory and thread limits of one store.
@@ -63,9 +63,9 @@ pub struct FjallKv {
     config: FjallConfig,
     number: u64,
     slot: Slot,
-    /// Rows deleted since the room of deleted rows was last reclaimed; `None` if that is not known.
+    /// Rows deleted since the space of deleted rows was last reclaimed; `None` if that is not known.
     deleted: Option<u64>,
-    /// There may be files that only opening the database again removes: a commit failed, or room was reclaimed.
+    /// There may be files that only reopening the database removes: a commit failed, or space was reclaimed.
     littered: bool,
 }
 
@@ -91,7 +91,7 @@ impl FjallKv {
             }
             Err(error) => return Err(io("reading CURRENT in")(error)),
         };
-        // Databases of installations that were not finished, or replaced, are left-overs.
+        // Databases of unfinished or replaced installations are leftovers.
         for entry in fs::read_dir(&directory).map_err(io("listing"))? {
             let entry = entry.map_err(io("listing"))?;
             let name = entry.file_name();
@@ -112,29 +112,28 @@ impl FjallKv {
         })
     }
 
-    /// Bytes of rows on disk, with those that were deleted or replaced and not reclaimed yet.
+    /// Bytes of rows on disk, including those that were deleted or replaced and not reclaimed yet.
     pub fn disk_bytes(&self) -> u64 {
         self.slot.get().map_or(0, |open| open.tree.disk_space())
     }
 
-    /// A reader of the committed content for another thread, beside the commits of the owner.
+    /// A reader of the committed content for another thread, alongside the commits of the owner.
     pub fn reader(&self) -> FjallReader {
         FjallReader {
             slot: self.slot.clone(),
         }
     }
 
-    /// Gives the room of deleted rows back to the disk, now and not bit by bit as more is committed, which is how the
-    /// library does it: a disk that is nearly full cannot wait for that. Does nothing while it would write much and free
-    /// little.
+    /// Returns the space of deleted rows to the disk now, instead of bit by bit as more is committed, which is how the library does it: a
+    /// disk that is nearly full cannot wait for that. Does nothing while it would write much and free little.
     ///
     /// # Errors
-    /// [`StorageError::DiskFull`] if there is no room for what has to be written before the old files can go.
+    /// [`StorageError::DiskFull`] if there is no space for what has to be written before the old files can be removed.
     pub fn reclaim(&mut self) -> Result<(), StorageError> {
         self.mend()?;
         let open = self.slot.get()?;
         let (rows, bytes) = (open.tree.approximate_len() as u64, open.tree.disk_space());
-        // A deleted row is there twice: as it was, and as the mark that it is gone.
+        // A deleted row is there twice: as the old row, and as the tombstone.
         let garbage = self
             .deleted
             .map(|deleted| rows.min(deleted.saturating_mul(2)));
@@ -153,7 +152,7 @@ impl FjallKv {
         self.mend()
     }
 
-    /// Where content is built that is to take the place of this one. One at a time.
+    /// Where content is built that will replace this one. One at a time.
     pub fn staging(&self) -> Staging {
         Staging {
             directory: self.directory.clone(),
@@ -162,10 +161,10 @@ impl FjallKv {
         }
     }
 
-    /// Replaces the whole content by what was built, which takes no room. Atomic, as [`KvStore::install`].
+    /// Replaces the whole content by what was built, which takes no space. Atomic, as [`KvStore::install`].
     ///
     /// # Errors
-    /// The disk fails. Which content is found after a crash is not known then.
+    /// The disk fails. It is then unknown which content is found after a crash.
     pub fn adopt(&mut self, staged: Staged) -> Result<(), StorageError> {
         let number = staged.number;
         let open = staged.into_use()?;
@@ -174,12 +173,12 @@ impl FjallKv {
         self.number = number;
         self.deleted = Some(0);
         self.littered = false;
-        // Views of the old content may still read it; what cannot be removed now is removed at the next opening.
+        // Views of the old content may still read it; files that cannot be removed now are removed when the store is next opened.
         let _ = fs::remove_dir_all(old);
         Ok(())
     }
 
-    /// Opens the database again if a commit or a background thread has failed.
+    /// Reopens the database if a commit or a background thread has failed.
     fn mend(&mut self) -> Result<(), StorageError> {
         if !self.littered && !self.slot.get().is_ok_and(|open| open.is_broken()) {
             return Ok(());
@@ -195,15 +194,14 @@ impl FjallKv {
         let error = failed(&self.directory, error);
         self.littered = true;
         if error.is_disk_full() {
-            // Half-written files take the room that the log needs. What cannot be mended now is tried before the next
-            // commit.
+            // Half-written files take the space that the log needs. If they cannot be removed now, that is retried before the next commit.
             let _ = self.mend();
         }
         error
     }
 }
 
-/// A commit must not take the last room: the log would stand still, and the library could not tidy up.
+/// A commit must not take the last space: the log would stall, and the library could not clean up.
 fn expect_room(directory: &Path, needed: u64) -> Result<(), StorageError> {
     let needed = needed.saturating_add(ROOM_LEFT);
     match StatvfsProbe::new(directory).free_bytes() {
@@ -216,7 +214,7 @@ fn expect_room(directory: &Path, needed: u64) -> Result<(), StorageError> {
                 source,
             ))
         }
-        // A file system that does not say is tried.
+        // If the file system does not report free space, the commit is attempted.
         _ => Ok(()),
     }
 }
@@ -240,7 +238,7 @@ impl FjallReader {
 }
 
 fn failed(directory: &Path, error: &fjall::Error) -> StorageError {
-    // Where the library wrote decides how deep the cause is.
+    // The depth of the cause depends on where the library was writing.
     let causes = std::iter::successors(Some(error as &dyn std::error::Error), |e| e.source());
     let io = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>());
     if let Some(io) = io.last() {
@@ -319,7 +317,7 @@ impl KvStore for FjallKv {
         for (table, _, _) in &rows {
             check_table(*table)?;
         }
-        // The last change of a key counts: it comes first among equals, and the others go.
+        // The last change of a key wins: it comes first among equals, and the others are removed.
         rows.reverse();
         rows.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         rows.dedup_by(|later, first| (later.0, &later.1) == (first.0, &first.1));

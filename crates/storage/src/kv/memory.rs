@@ -22,7 +22,7 @@ impl MemoryKv {
         Self::default()
     }
 
-    /// Rows in all tables.
+    /// Number of rows in all tables.
     pub fn len(&self) -> usize {
         self.content.len()
     }

@@ -1,7 +1,7 @@
-//! Room that is written ahead: the next segment, filled with zeroes by a thread of its own.
+//! Space written ahead: the next segment, filled with zeros by a thread of its own.
 //!
-//! A flush that finds its blocks written before has only data to flush. In a file that is extended, or in blocks that were
-//! only reserved, it has to commit the file system's journal as well, each time.
+//! If the blocks were written before, a flush has only data to flush. In a file that is being extended, or in blocks that were only
+//! reserved, each flush has to commit the file system's journal as well.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use super::segment::Spare;
 use crate::StorageError;
 use crate::disk::Disk;
 
-/// Written and flushed at once, so that little stands in the way of the log's own flushes.
+/// Bytes written and flushed at once, so that the log's own flushes are hardly delayed.
 const PIECE: u64 = 1 << 20;
 
-/// A segment that was not written ahead is grown up to here before the next one is prepared: what is hardly used stays small.
+/// A segment that was not written ahead grows up to this size before the next one is prepared: a rarely used log stays small.
 const BEGIN: u64 = 8 << 20;
 
-/// A spare segment to be made, on any thread.
+/// A spare segment to be created, on any thread.
 pub struct Preparation {
     disk: Arc<dyn Disk>,
     path: PathBuf,
@@ -29,14 +29,14 @@ pub struct Preparation {
 }
 
 impl Preparation {
-    /// Writes the zeroes. Returns false, and leaves no file, if it was told to stop.
+    /// Writes the zeros. Returns false, and leaves no file, if it was told to stop.
     ///
     /// # Errors
-    /// The disk refused; there is no file either. The log does without: it grows where it is.
+    /// The disk failed; there is no file in that case either. The log does without: it grows where it is.
     pub fn run(&self, stop: &AtomicBool) -> Result<bool, StorageError> {
         let made = self.write(stop);
         if !matches!(made, Ok(true)) {
-            // What it took belongs to those that need it now. A file that stays is used as it is.
+            // Its space belongs to those that need it now. A file that cannot be removed is used as it is.
             drop(self.disk.remove(&self.path));
         }
         made
@@ -58,7 +58,7 @@ impl Preparation {
             extend(&*file, at, end).map_err(failed("extending"))?;
             file.sync_data().map_err(failed("flushing"))?;
             at = end;
-            // The log's writer wants the disk as well, and there is time.
+            // The log writer needs the disk as well, and there is time.
             std::thread::sleep(started.elapsed());
         }
         Ok(true)
@@ -66,12 +66,12 @@ impl Preparation {
 }
 
 impl Log {
-    /// The next segment, if it is time to make it and there is none: run it on another thread, then tell
-    /// [`Log::prepared`]. One at a time.
+    /// The next segment to prepare, if it is time to and there is none: run it on another thread, then call [`Log::prepared`]. One at a
+    /// time.
     pub fn preparation(&self) -> Option<Preparation> {
         let length = self.config.segment_bytes;
         let begin = match self.allocated {
-            // Segments that the log gives back come in time to be used again.
+            // Segments that the log frees come in time to be reused.
             allocated if allocated >= length => length / 2,
             _ => (length / 2).min(BEGIN),
         };
@@ -83,7 +83,7 @@ impl Log {
         })
     }
 
-    /// The preparation has come to its end. `made`: as [`Preparation::run`] said.
+    /// The preparation has ended. `made`: the result of [`Preparation::run`].
     pub fn prepared(&mut self, made: bool) {
         if made {
             self.spares.push(Spare {
@@ -98,16 +98,16 @@ fn ahead_path(directory: &Path) -> PathBuf {
     directory.join("ahead.spare")
 }
 
-/// The thread that prepares the next segment of a log, when there is one to prepare.
+/// The thread that prepares the next segment of a log, while there is one to prepare.
 #[derive(Default)]
 pub(super) struct Preparer {
     running: Option<(JoinHandle<bool>, Arc<AtomicBool>)>,
-    /// The disk had no room, or worse: not again for this segment.
+    /// Set if the disk had no space, or failed: not tried again for this segment.
     failed_at: Option<u64>,
 }
 
 impl Preparer {
-    /// Called after each append: hands over what was made, begins what is to be made.
+    /// Called after each append: hands over the prepared segment, and starts the next preparation.
     pub(super) fn look(&mut self, log: &mut Log) {
         let generation = log.generation();
         match &self.running {

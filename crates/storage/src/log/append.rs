@@ -12,7 +12,7 @@ use super::{Log, LogConfig};
 use crate::StorageError;
 use crate::disk::{Disk, DiskFile};
 
-/// The write buffer is given back above this size.
+/// The write buffer is freed above this size.
 const BUFFER_KEPT: usize = 1 << 20;
 
 /// How long the two halves of an append took.
@@ -32,8 +32,8 @@ impl Log {
     /// # Errors
     /// [`StorageError::DiskFull`]: nothing was appended; the same call may be repeated later.
     /// [`StorageError::Invalid`]: a frame breaks a rule; nothing was appended.
-    /// Anything else: it is unknown what the disk holds; every later call fails with [`StorageError::Poisoned`], and only
-    /// opening the log again tells.
+    /// Anything else: the contents of the disk are unknown; every later call fails with [`StorageError::Poisoned`], and only opening the
+    /// log again tells.
     pub fn append(&mut self, frames: &[Frame]) -> Result<AppendTimes, StorageError> {
         if let Some(cause) = &self.poisoned {
             return Err(StorageError::Poisoned {
@@ -74,7 +74,7 @@ impl Log {
         outcome?;
         let written = Instant::now();
         if let Err(source) = segment.file.sync_data() {
-            // Whatever the reason, also a full disk: what the disk holds is unknown, so waiting for room is no remedy.
+            // Whatever the reason, even a full disk: the contents of the disk are unknown, so waiting for space is no remedy.
             return Err(self.poison(StorageError::Io {
                 operation: "flushing",
                 file: segment.path.clone(),
@@ -131,7 +131,7 @@ impl Log {
         }
     }
 
-    /// Checks the rules of all frames before anything is written; returns the most bytes they can take.
+    /// Checks the rules for all frames before anything is written; returns the maximum number of bytes they can take.
     fn validate(&self, frames: &[Frame]) -> Result<u64, StorageError> {
         let index = self.index.read();
         let (mut base, mut last) = (index.base(), index.last());
@@ -204,8 +204,8 @@ impl Log {
         if !error.is_disk_full() {
             return Err(self.poison(error));
         }
-        // Part of the frames may be there. They were not acknowledged: take them away, so that they cannot be read as the
-        // continuation of what is written next.
+        // Some of the frames may be there. They were not acknowledged: remove them, so that they cannot be read as the continuation of what
+        // is written next.
         if let Err(cut) = segment.file.set_len(self.end) {
             return Err(self.poison(StorageError::io("cutting", &segment.path, cut)));
         }
@@ -213,7 +213,7 @@ impl Log {
         Err(error)
     }
 
-    /// The segment has become too large for so many bytes more, or would have to grow for them while one that was written
+    /// Whether the segment has become too large for this many more bytes, or would have to grow for them while a segment that was written
     /// ahead is there.
     fn is_to_roll(&self, size: u64) -> bool {
         let needed = self.end + size;
@@ -230,7 +230,7 @@ impl Log {
         error
     }
 
-    /// Begins the next segment. If that fails for lack of room, the log stays as it was.
+    /// Begins the next segment. If that fails for lack of space, the log stays as it was.
     fn roll(&mut self, size: u64) -> Result<(), StorageError> {
         let Some(current) = self.segments.back() else {
             return Err(StorageError::Invalid("the log has no segment".into()));
@@ -263,7 +263,7 @@ impl Log {
             Err(error) if error.is_disk_full() => {
                 match spare {
                     Some(spare) => self.spares.push(spare),
-                    // The half-made file is no part of the log; if it cannot be removed, it is used next time.
+                    // The half-made file is not part of the log; if it cannot be removed, it is used next time.
                     None => drop(
                         self.disk
                             .remove(&spare_path(&self.directory, header.generation)),
@@ -275,8 +275,8 @@ impl Log {
         }
     }
 
-    /// Forgets entries up to and including `index`, whose term is given, and frees the segments that held only such.
-    /// The latest state is kept. Does nothing if they were compacted before.
+    /// Discards entries up to and including `index`, whose term is given, and frees the segments that contained only such entries. The
+    /// latest state is kept. Does nothing if they were compacted before.
     ///
     /// # Errors
     /// As [`Log::append`]. After a full disk nothing has changed.
@@ -302,8 +302,8 @@ impl Log {
         self.free_segments()
     }
 
-    /// Removes or sets aside the segments before the oldest one with a live entry. The frame that makes them superfluous
-    /// must be durable, together with the latest state, in a segment that stays.
+    /// Removes or sets aside the segments before the oldest one with a live entry. The frame that makes them superfluous must be durable,
+    /// together with the latest state, in a segment that stays.
     pub(super) fn free_segments(&mut self) -> Result<(), StorageError> {
         let oldest = self.index.read().oldest_generation();
         let mut changed = false;
@@ -343,7 +343,7 @@ impl Log {
             "the oldest live entry keeps its segment"
         );
         if changed {
-            // A spare may be written only when it is certain that it has lost its old name.
+            // A spare may be overwritten only once it has certainly lost its old name.
             if let Err(error) = self.disk.sync_dir(&self.directory) {
                 return Err(self.poison(StorageError::io("flushing", &self.directory, error)));
             }
@@ -351,18 +351,16 @@ impl Log {
         Ok(())
     }
 
-    /// Marks the tail as durable, so that the next recovery can tell damage to it from a torn write. Call it at a
-    /// graceful stop.
+    /// Marks the tail as durable, so that the next recovery can tell damage to it from a torn write. Call it at a graceful stop.
     pub fn close(&mut self) -> Result<(), StorageError> {
         self.append(&[Frame::Mark]).map(|_| ())
     }
 }
 
-/// Extends a file with zeroes that are written: room that is only reserved would make each flush a commit of the file
-/// system's journal.
+/// Extends a file by writing zeros: with space that is only reserved, each flush would commit the file system's journal.
 pub(super) fn extend(file: &dyn DiskFile, from: u64, to: u64) -> std::io::Result<()> {
     static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
-    // The room first: a disk that has not enough of it says so before anything is written.
+    // Reserves the space first: a disk without enough of it says so before anything is written.
     file.allocate(from, to.saturating_sub(from))?;
     let mut at = from;
     while at < to {
@@ -374,8 +372,8 @@ pub(super) fn extend(file: &dyn DiskFile, from: u64, to: u64) -> std::io::Result
     Ok(())
 }
 
-/// Extends a file to the next multiple of `step` after `needed`, or, where the disk has not that much room, by no more than
-/// what is needed. Returns its new end.
+/// Extends a file to the next multiple of `step` after `needed` or, if the disk does not have that much space, only as far as needed.
+/// Returns its new end.
 fn grow(file: &dyn DiskFile, from: u64, needed: u64, step: u64) -> std::io::Result<u64> {
     let target = needed.next_multiple_of(step);
     let Err(error) = extend(file, from, target) else {
@@ -385,7 +383,7 @@ fn grow(file: &dyn DiskFile, from: u64, needed: u64, step: u64) -> std::io::Resu
     if error.kind() != std::io::ErrorKind::StorageFull || frugal >= target {
         return Err(error);
     }
-    // What the first attempt reserved may be all that is left.
+    // The space reserved by the first attempt may be all that is left.
     file.set_len(from)?;
     extend(file, from, frugal)?;
     Ok(frugal)
@@ -398,8 +396,8 @@ pub(super) fn random_salt() -> u64 {
         .finish()
 }
 
-/// Makes a segment file with a durable header; returns it with its reserved length. The file gets its name as part of the
-/// log last, so a file with such a name always has the header that belongs to it.
+/// Creates a segment file with a durable header; returns it with its reserved length. The file gets its final name last, so a file with
+/// such a name always has the header that belongs to it.
 pub(super) fn create_segment(
     disk: &Arc<dyn Disk>,
     directory: &Path,

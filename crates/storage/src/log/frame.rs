@@ -28,11 +28,10 @@ const KIND_MARK: u8 = 4;
 const FLAG_RESET: u8 = 1;
 const FLAG_LZ4: u8 = 2;
 
-/// One thing that is appended to the log.
+/// An item that is appended to the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
-    /// An entry. One with an index at or below the last one replaces the log from there on.
-    /// The tag is the owner's: it comes back as it went in.
+    /// An entry. An index at or below the last one replaces the log from there on. The tag belongs to the owner: it is returned unchanged.
     Entry {
         index: u64,
         term: u64,
@@ -41,8 +40,8 @@ pub enum Frame {
     },
     /// A small state that the owner wants back at recovery (the latest one wins), for example term and vote.
     State(Bytes),
-    /// Entries up to and including `index` (which had this term) are gone: they live in a checkpoint. With `reset`, all
-    /// entries are gone and the log goes on after `index` (a snapshot was installed).
+    /// Entries up to and including `index` (which had this term) are gone: they exist in a checkpoint. With `reset`, all entries are gone
+    /// and the log continues after `index` (a snapshot was installed).
     Base { index: u64, term: u64, reset: bool },
     /// Nothing but a statement that everything before it is durable.
     Mark,
@@ -83,7 +82,7 @@ fn checksum(seed: Seed, covered: &[u8], payload: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Bytes that a frame with such a payload takes.
+/// Bytes that a frame with a payload of this size takes.
 pub(super) fn frame_size(payload: usize) -> usize {
     (FRAME_HEADER + payload).next_multiple_of(8)
 }
@@ -200,12 +199,12 @@ impl FrameHeader {
         }
     }
 
-    /// True if this frame carries an entry.
+    /// Whether this frame carries an entry.
     pub(super) fn is_entry(&self) -> bool {
         self.kind == KIND_ENTRY
     }
 
-    /// Gives meaning to a verified frame; an error text if this version does not know it.
+    /// Decodes a verified frame; an error text if this version does not know it.
     pub(super) fn decode(&self, frame: &Bytes) -> Result<Frame, String> {
         let end = FRAME_HEADER + self.payload_len;
         if frame.len() < end {
@@ -251,11 +250,11 @@ pub(super) struct SegmentHeader {
     pub(super) salt: u64,
 }
 
-/// What a segment's first 64 bytes say.
+/// Contents of a segment's first 64 bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum HeaderState {
     Valid(SegmentHeader),
-    /// A format version of the future.
+    /// A future format version.
     UnknownVersion(u32),
     Damaged,
 }

@@ -10,7 +10,7 @@ use super::segment::Segment;
 
 const POINT_EVERY: u64 = 64 * 1024;
 
-/// From here on lie the entries `index`, `index + 1`, … up to the next point's index.
+/// The entries `index`, `index + 1`, … up to the next point's index are stored from here on.
 #[derive(Clone)]
 pub(super) struct Point {
     pub(super) index: u64,
@@ -61,12 +61,12 @@ impl Index {
         self.started
     }
 
-    /// True if nothing is missing after `index`.
+    /// Whether nothing is missing after `index`.
     pub(super) fn knows(&self, index: u64) -> bool {
         self.started && index >= self.base.index
     }
 
-    /// True if entries before the first one are missing without a base frame that accounts for them.
+    /// Whether entries before the first one are missing without a base frame that accounts for them.
     pub(super) fn is_headless(&self) -> bool {
         self.tentative && self.base.index > 0
     }
@@ -90,7 +90,7 @@ impl Index {
         }
     }
 
-    /// Enters an entry that passed `check`.
+    /// Adds an entry that passed `check`.
     pub(super) fn append(&mut self, id: EntryId, segment: &Arc<Segment>, offset: u64) {
         debug_assert_eq!(self.check(id.index), Ok(()));
         if !self.started {

@@ -22,7 +22,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What the log was written for. Entries with another tag than 0 are replication's own, and have none.
+    /// Payload for the log's user; empty for entries with a tag other than 0, which are internal to replication.
     pub fn content(&self) -> Bytes {
         match self.tag {
             0 => self.payload.clone(),

@@ -99,7 +99,7 @@ pub(super) fn open(
     Ok((log, recovered))
 }
 
-/// The segment of an empty log. It begins small: opening must be quick.
+/// The segment of an empty log. It begins small, because opening must be quick.
 fn first_segment(
     disk: &Arc<dyn Disk>,
     directory: &Path,
@@ -185,9 +185,9 @@ struct Replay {
     state: Option<bytes::Bytes>,
     terms: VecDeque<EntryId>,
     tagged: VecDeque<u64>,
-    /// A base frame that settled nothing yet.
+    /// A base frame that has not settled anything yet.
     declared: Option<EntryId>,
-    /// Up to here the frames say that they are durable.
+    /// The frames say that everything up to here is durable.
     durable: Position,
 }
 
@@ -204,8 +204,8 @@ impl Replay {
         }
     }
 
-    /// The segment that was being written. Returns where its frames end; what is behind is cut off if it could be
-    /// mistaken for frames later.
+    /// Reads the segment that was being written. Returns where its frames end; anything after that is cut off if it could be mistaken for
+    /// frames later.
     fn last(&mut self, segment: &Arc<Segment>) -> Result<u64, StorageError> {
         let failed = |operation| move |error| StorageError::io(operation, &segment.path, error);
         let length = segment.file.len().map_err(failed("reading"))?;
@@ -230,9 +230,9 @@ impl Replay {
         Ok(end)
     }
 
-    /// From now on all frames count as durable, but the last append may have been read from the cache without having
-    /// reached the disk. A flush alone does not help if an earlier process had one that failed: the kernel has told that
-    /// process and takes the pages for clean. So they are written again first.
+    /// From now on all frames count as durable, but the last append may have been read from the cache without having reached the disk. A
+    /// flush alone does not help if an earlier process had one that failed: the kernel has told that process and treats the pages as clean.
+    /// So they are written again first.
     fn make_durable(&self, segment: &Arc<Segment>, end: u64) -> Result<(), StorageError> {
         let failed = |operation| move |error| StorageError::io(operation, &segment.path, error);
         let mut at = self
@@ -259,7 +259,7 @@ impl Replay {
         segment.file.sync_data().map_err(failed("flushing"))
     }
 
-    /// Takes in frames up to the limit; returns the offset at which the first bad one was met, or the limit.
+    /// Takes in frames up to the limit; returns the offset of the first bad one, or the limit.
     fn frames(&mut self, segment: &Arc<Segment>, limit: u64) -> Result<u64, StorageError> {
         let mut scanner = Scanner::new(segment, SEGMENT_HEADER, limit, WINDOW);
         loop {
@@ -324,8 +324,8 @@ impl Replay {
         }
     }
 
-    /// A base frame. The first segments of a log may be gone, so this one may speak of entries that were in them: then it
-    /// settles nothing, and a later one must.
+    /// Handles a base frame. The first segments of a log may be gone, so this one may refer to entries that were in them: then it settles
+    /// nothing, and a later one must.
     fn base(&mut self, id: EntryId, reset: bool) {
         if reset || self.index.knows(id.index) {
             self.index.rebase(id, reset);

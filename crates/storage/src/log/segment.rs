@@ -16,10 +16,10 @@ pub(super) struct Segment {
     pub(super) file: Box<dyn DiskFile>,
 }
 
-/// A file that waits to be written as the next segment. What it holds means nothing.
+/// A file that waits to be written as the next segment. Its contents are meaningless.
 pub(super) struct Spare {
     pub(super) path: PathBuf,
-    /// All of it was written before, with whatever.
+    /// All of it was written before, with arbitrary contents.
     pub(super) length: u64,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn segment_path(directory: &Path, generation: u64) -> PathBuf {
     directory.join(format!("{generation:020}{LOG_SUFFIX}"))
 }
 
-/// The path of a file that waits to be used again.
+/// The path of a file that waits to be reused.
 pub(super) fn spare_path(directory: &Path, generation: u64) -> PathBuf {
     directory.join(format!("{generation:020}{SPARE_SUFFIX}"))
 }
@@ -69,7 +69,7 @@ pub(super) struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// Reads a little at first, for whoever wants one entry, then more and more at once, up to `max_window` bytes.
+    /// Reads a little at first, for callers that want one entry, then more and more at once, up to `max_window` bytes.
     pub(super) fn new(segment: &'a Segment, offset: u64, limit: u64, max_window: usize) -> Self {
         Self {
             segment,
@@ -82,7 +82,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// `length` bytes from `offset`, fewer where the limit or the file ends.
+    /// `length` bytes from `offset`; fewer where the limit or the file ends.
     fn bytes_at(&mut self, offset: u64, length: usize) -> io::Result<Bytes> {
         let length = length.min(usize::try_from(self.limit.saturating_sub(offset)).unwrap_or(0));
         let held = |this: &Self| -> Option<Bytes> {

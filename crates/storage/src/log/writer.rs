@@ -1,11 +1,11 @@
 //! The thread that writes a log: group commit.
 //!
-//! Requests wait in a bounded queue. The thread takes all that wait, writes them at once and flushes once, then reports
-//! the number of the last one. A full disk does not fail a request: the thread keeps it, says that it is stalled, and
-//! tries again until there is room or the writer is stopped. Any other error ends the log.
+//! Requests wait in a bounded queue. The thread takes all waiting ones, writes them at once and flushes once, then reports the number of
+//! the last one. A full disk does not fail a request: the thread keeps it, reports that it is stalled, and retries until there is space or
+//! the writer is stopped. Any other error ends the log.
 //!
-//! While nothing waits, whoever has something to append may do so on its own thread ([`LogWriter::append_here`]): that saves
-//! two changes of thread, which cost more than the write itself.
+//! While nothing waits, a caller may append on its own thread ([`LogWriter::append_here`]): that saves two context switches, which cost
+//! more than the write itself.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,7 +27,7 @@ use crate::StorageError;
 pub struct WriterConfig {
     /// Name of the thread.
     pub name: String,
-    /// Requests that may wait. A submitter blocks when there are more. Default 1024.
+    /// Maximum number of waiting requests. A submitter blocks when there are more. Default 1024.
     pub queue: usize,
     /// Frames are merged into one write up to about this many bytes of payload. Default 4 MiB.
     pub merge_bytes: usize,
@@ -46,12 +46,12 @@ impl Default for WriterConfig {
     }
 }
 
-/// What a writer tells its owner, from the writer's thread.
+/// A report from the writer to its owner, sent from the writer's thread.
 #[derive(Debug)]
 pub enum Report {
     /// All appends up to this number are durable.
     Written { number: u64, times: AppendTimes },
-    /// The disk is full; the append with this number waits and is tried again. Sent once per stall.
+    /// The disk is full; the append with this number waits and is retried. Sent once per stall.
     Stalled { number: u64, error: StorageError },
     /// Entries up to this index were removed from the log.
     Compacted { index: u64 },
@@ -59,7 +59,7 @@ pub enum Report {
     Failed { error: Arc<StorageError> },
 }
 
-/// The writer has stopped and takes no more requests.
+/// The writer has stopped and accepts no more requests.
 #[derive(Debug, thiserror::Error)]
 #[error("the log's writer has stopped")]
 pub struct WriterStopped;
@@ -70,17 +70,17 @@ enum Request {
     Stop,
 }
 
-/// The log, with whoever makes its next segment.
+/// The log, together with the thread that prepares its next segment.
 struct Writing {
     log: Log,
     preparer: Preparer,
 }
 
-/// A log and the thread that writes it. Dropping it stops the thread after what was submitted is written.
+/// A log and the thread that writes it. Dropping it stops the thread once everything submitted is written.
 pub struct LogWriter {
     requests: Sender<Request>,
     writing: Arc<Mutex<Writing>>,
-    /// Requests that were submitted and are not done.
+    /// Number of submitted requests that are not done.
     waiting: Arc<AtomicU64>,
     /// Ends the wait for disk space.
     stop: Arc<AtomicBool>,
@@ -129,14 +129,14 @@ impl LogWriter {
         self.submit(Request::Append { number, frames })
     }
 
-    /// Appends on the caller's thread, which waits for the flush, and returns what the writer would have reported. While
-    /// something waits, or when the disk is full, the frames are handed over as by [`LogWriter::append`], and `None` comes back.
+    /// Appends on the caller's thread, which waits for the flush, and returns the report that the writer would have sent. While something
+    /// waits, or when the disk is full, the frames are handed over as by [`LogWriter::append`], and the result is `None`.
     pub fn append_here(
         &self,
         number: u64,
         frames: Vec<Frame>,
     ) -> Result<Option<Report>, WriterStopped> {
-        // Nobody else submits meanwhile; and one that the thread has just done is done with the log.
+        // Nobody else submits meanwhile; and once the thread has finished a request, it no longer uses the log.
         if self.waiting.load(Ordering::Acquire) == 0
             && let Some(mut writing) = self.writing.try_lock()
         {
@@ -167,7 +167,7 @@ impl LogWriter {
         self.submit(Request::Compact { index, term })
     }
 
-    /// Writes what was submitted, marks the log as cleanly closed, and ends the thread.
+    /// Writes everything submitted, marks the log as cleanly closed, and ends the thread.
     pub fn stop(mut self) -> Result<(), Arc<StorageError>> {
         self.join()
     }
@@ -177,7 +177,7 @@ impl LogWriter {
             return Ok(());
         };
         self.stop.store(true, Ordering::Release);
-        // A failed send means that the thread has ended already, which the join tells too.
+        // A failed send means that the thread has ended already, which the join reports too.
         let _ = self.requests.send(Request::Stop);
         thread
             .join()
@@ -187,7 +187,7 @@ impl LogWriter {
 
 impl Drop for LogWriter {
     fn drop(&mut self) {
-        // Whoever drops instead of calling `stop` does not want the outcome; the log verifies itself when opened.
+        // A caller that drops instead of calling `stop` does not want the outcome; the log verifies itself when opened.
         let _ = self.join();
     }
 }
@@ -200,11 +200,11 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> StorageError {
 
 /// Appends that share one write and one flush.
 struct Merged {
-    /// That of the last one.
+    /// The number of the last one.
     number: u64,
     frames: Vec<Frame>,
     requests: u64,
-    /// A request behind them that is no append.
+    /// A request after them that is not an append.
     next: Option<Request>,
 }
 
@@ -219,7 +219,7 @@ struct Worker<F> {
 
 impl<F: FnMut(Report)> Worker<F> {
     fn run(mut self) -> Result<(), Arc<StorageError>> {
-        // Whoever waits for a report must hear of a bug here too.
+        // Anybody who waits for a report must learn of a bug here too.
         let worked = catch_unwind(AssertUnwindSafe(|| self.work()));
         match worked.unwrap_or_else(|panic| Err(panicked(&*panic))) {
             Ok(()) => self.writing.lock().log.close().map_err(Arc::new),
@@ -264,7 +264,7 @@ impl<F: FnMut(Report)> Worker<F> {
         Ok(())
     }
 
-    /// Adds all appends that wait to the first one.
+    /// Adds all waiting appends to the first one.
     fn merge(&mut self, number: u64, frames: Vec<Frame>) -> Merged {
         let size = |frames: &[Frame]| -> usize {
             frames
@@ -326,7 +326,7 @@ impl<F: FnMut(Report)> Worker<F> {
         }
     }
 
-    /// Compaction that fails for lack of room is left for the next time.
+    /// A compaction that fails for lack of space is left for the next time.
     fn compact(&mut self, index: u64, term: u64) -> Result<(), StorageError> {
         let compacted = self.writing.lock().log.compact(index, term);
         match compacted {

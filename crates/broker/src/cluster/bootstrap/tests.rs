@@ -50,7 +50,7 @@ fn greeting(node: &Node) -> Greeting {
     }
 }
 
-/// Both hear what the other was before.
+/// Each hears the other's state from before the meeting.
 fn meet(a: &Node, b: &Node) -> Result<(), String> {
     let (of_a, of_b) = (greeting(a), greeting(b));
     let (one, other) = (a.bootstrap.meets(&of_b), b.bootstrap.meets(&of_a));
@@ -77,12 +77,12 @@ fn an_id_is_made_when_all_have_met_and_by_node_0_alone() {
     meet(&two, &zero).unwrap();
     let made = id(&zero);
     assert!(!made.is_empty());
-    // They have heard what node 0 was before: it must tell them.
+    // They have heard node 0's previous state, so it must tell them.
     assert!(id(&two).is_empty());
     meet(&zero, &two).unwrap();
     assert_eq!(id(&two), made);
     assert!(!two.bootstrap.identity().formed);
-    // From somebody who has it from node 0.
+    // From somebody who got it from node 0.
     meet(&one, &two).unwrap();
     assert_eq!(id(&one), made);
     meet(&zero, &one).unwrap();
@@ -100,7 +100,7 @@ fn a_bootstrapping_node_that_is_lost_before_it_told_anybody_is_waited_for() {
     meet(&zero, &one).unwrap();
     meet(&zero, &two).unwrap();
     let known = zero.bootstrap.identity();
-    // Without it the others make nothing up.
+    // Without node 0 the others make nothing up.
     meet(&one, &two).unwrap();
     assert!(id(&one).is_empty() && id(&two).is_empty());
     let again = node(0, &known);
@@ -136,7 +136,7 @@ fn another_node_waits_outside_of_a_formed_cluster_until_it_is_added() {
         epoch: 0,
     };
     let old = node(1, &formed);
-    // The third one was taken out: it may come without data.
+    // The third one was removed: it may come without data.
     old.bootstrap.nodes_are([0, 1].into(), BTreeSet::new());
     for new in [2, 5] {
         let new = node(new, &Identity::default());
@@ -221,7 +221,7 @@ fn a_node_that_was_left_behind_is_refused_and_knows_why() {
     );
     assert_eq!(old.bootstrap.left_behind(), Some(reason.clone()));
     assert_eq!(old.bootstrap.wait(), Err(reason));
-    // Others of its time it still meets.
+    // It still meets others of its own epoch.
     let other = node(1, &of_epoch(0));
     other.bootstrap.meets(&greeting(&old)).unwrap();
 }

@@ -1,7 +1,7 @@
 //! The entries that a query must see: everything that was committed when it arrived, on any node.
 //!
-//! The leader knows the position. Other nodes ask the leader and wait for the rows up to there. If there is no leader or it
-//! cannot be reached, there may be newer entries, and the answer says since when this was unknown.
+//! The leader knows the position. Other nodes ask the leader and wait for the rows up to there. If there is no leader or it is unreachable,
+//! there may be newer entries, and the answer says since when this has been unknown.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,13 +21,12 @@ const ELECTION: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Cluster {
-    /// How much of what the partition has acknowledged the store here has.
+    /// How much of the partition's acknowledged data the local store has.
     pub(crate) fn store_state(&self, handle: &PartitionHandle) -> StoreState {
         StoreState::of(handle, self.had(handle.status.partition))
     }
 
-    /// The commit index of the partition, if this node leads it and hears a majority of its replicas: no other node can
-    /// lead it then.
+    /// The partition's commit index, if this node leads it and hears a majority of its replicas: no other node can lead it then.
     pub(in crate::cluster) fn surely_committed(&self, partition: u32) -> Option<u64> {
         let handle = self.local()?.partition(partition);
         let handle = handle.filter(|handle| handle.leads())?;
@@ -37,7 +36,7 @@ impl Cluster {
             node_of(**member).is_some_and(|node| node == self.node() || self.is_heard(node))
         };
         let there = voters.iter().filter(is_there).count();
-        // It may have lost the lead meanwhile.
+        // It may have lost leadership in the meantime.
         (2 * there > voters.len() && handle.leads()).then_some(committed)
     }
 
@@ -48,7 +47,7 @@ impl Cluster {
         }
     }
 
-    /// Asks the store here for what is committed anywhere now.
+    /// Queries the local store for everything that is committed anywhere now.
     pub(crate) fn query_now(
         self: &Arc<Self>,
         handle: &Arc<PartitionHandle>,
@@ -68,7 +67,7 @@ impl Cluster {
         self.position_of(partition, Box::new(known));
     }
 
-    /// A node that asks has heard that the partition is committed up to `wanted`.
+    /// Answers a query of a node that knows that the partition is committed up to `wanted`.
     pub(in crate::cluster) fn answer_for_another(
         self: &Arc<Self>,
         partition: u32,
@@ -91,8 +90,8 @@ impl Cluster {
         }
     }
 
-    /// What other nodes have committed is expected in the stores here, which are one place: of all partitions, or of the one that has
-    /// the key. An election is waited for. Returns for how long one of them could not tell.
+    /// Makes the local stores, which are one shared place, expect what other nodes have committed: for all partitions, or for the one that
+    /// has the key. Waits for an election. Returns for how long one of the partitions could not tell.
     pub(crate) async fn expect_all(&self, of: Option<u32>) -> u64 {
         let began = Instant::now();
         let mut asked: Vec<Arc<PartitionHandle>> = self.local.partitions().into_iter().collect();
@@ -107,7 +106,7 @@ impl Cluster {
         }
     }
 
-    /// The same once, of these: with those that could not tell.
+    /// One round of that for these partitions. Also returns those that could not tell.
     async fn expect_of(
         &self,
         asked: Vec<Arc<PartitionHandle>>,
@@ -120,7 +119,7 @@ impl Cluster {
             self.position_of(handle.status.partition, Box::new(known));
             (handle, position)
         };
-        // All are asked before the first is waited for.
+        // All are asked before waiting for the first answer.
         let asked: Vec<_> = asked.into_iter().map(ask).collect();
         let (mut unsure, mut left) = (0, Vec::new());
         for (handle, position) in asked {

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use crate::cluster::Cluster;
 use crate::cluster::wire::NodeMessage;
 
-/// A leader that is there answers at once: it looks at a number.
+/// A leader that is there answers at once: it only reads a number.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The callback that gets the entry; `None`: the position is unknown.
@@ -21,7 +21,7 @@ struct Pending {
     known: PositionKnown,
 }
 
-/// Questions that are with leaders, by number.
+/// Questions that are at leaders, by number.
 #[derive(Default)]
 pub(in crate::cluster) struct Positions {
     next: AtomicU64,
@@ -29,7 +29,7 @@ pub(in crate::cluster) struct Positions {
 }
 
 impl Positions {
-    /// These will not be answered.
+    /// Gives up questions that will not be answered.
     fn give_up(&self, which: impl Fn(&Pending) -> bool) {
         let mut pending = self.pending.lock();
         let given_up: Vec<Pending> = pending
@@ -44,7 +44,7 @@ impl Positions {
 }
 
 impl Cluster {
-    /// Asks the node that leads the partition, which is not this one.
+    /// Asks the node that leads the partition, unless it is this one.
     pub fn ask_position(&self, partition: u32, known: PositionKnown) {
         let leader = self.leader_of(partition).filter(|it| *it != self.node());
         let Some(asked) = leader else {
@@ -78,14 +78,14 @@ impl Cluster {
         }
     }
 
-    /// The connection with the node is lost.
+    /// Gives up questions to a node whose connection is lost.
     pub(in crate::cluster) fn lose_positions(&self, node: u32) {
         self.exchanges
             .positions
             .give_up(|pending| pending.asked == node);
     }
 
-    /// Nodes that are connected and do not answer: they are paused, or nothing arrives there.
+    /// Gives up questions to nodes that are connected but do not answer: they are paused, or nothing arrives there.
     pub(in crate::cluster) fn forget_positions(&self) {
         self.exchanges
             .positions

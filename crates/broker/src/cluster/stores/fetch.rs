@@ -15,18 +15,18 @@ use crate::cluster::Cluster;
 use crate::cluster::wire::NodeMessage;
 use crate::partition::WantedStore;
 
-/// Between two attempts.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The other node makes the copy first, which takes the longer the more it has.
+/// How long the other node may take to make the copy; a larger store takes longer.
 const MAKING: Duration = Duration::from_secs(1800);
-/// For a part.
+/// How long a part may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// A connection that is lost in the middle may come back; the copy goes on then.
+/// Maximum number of resumptions: after the connection is lost in the middle, the copy continues once it is back.
 const MAX_RESUMED: u32 = 5;
 
 impl Cluster {
-    /// Fetches a copy on a thread of its own, from whoever has one, as long as it takes; then `done` is called. Not at all when the node
-    /// stops before. `before` is done first, on that thread.
+    /// Fetches a copy on a thread of its own, from any node that has one, for as long as it takes. Runs `before` first, on that thread, and
+    /// `done` at the end. `done` is not called if the node stops before.
     pub fn fetch_store(
         self: &Arc<Self>,
         wanted: WantedStore,
@@ -84,21 +84,21 @@ fn fetch(cluster: &Weak<Cluster>, wanted: &WantedStore) -> bool {
     }
 }
 
-/// One attempt, with one node.
+/// One attempt at one node.
 struct Fetching<'a> {
     cluster: &'a Cluster,
     wanted: &'a WantedStore,
     node: u32,
     transfer: u64,
-    /// Known with the first part.
+    /// Known once the first part has arrived.
     total: Option<u64>,
     asked: u64,
     arrived: u64,
 }
 
-/// Why an attempt does not go on.
+/// Why an attempt ended.
 enum Broken {
-    /// It may go on over another connection.
+    /// It may continue over another connection.
     Lost,
     Over(String),
 }
@@ -116,7 +116,7 @@ impl<'a> Fetching<'a> {
         }
     }
 
-    /// How many bytes have arrived.
+    /// Runs the attempt. Returns the number of bytes that have arrived.
     fn run(mut self) -> Result<u64, String> {
         let cannot = |error: std::io::Error| cannot_write(&self.wanted.file, &error);
         let mut file = File::create(&self.wanted.file).map_err(cannot)?;
@@ -202,7 +202,7 @@ impl<'a> Fetching<'a> {
                 crc,
             } => (offset, total, bytes, crc),
         };
-        // What was asked for before the connection was lost may come again.
+        // Parts requested before the connection was lost may arrive twice.
         if offset < self.arrived {
             return Ok(());
         }

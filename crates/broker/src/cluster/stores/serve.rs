@@ -17,14 +17,14 @@ use crate::cluster::Cluster;
 use crate::cluster::wire::NodeMessage;
 use crate::partition::secondary::{COPY, Secondary};
 
-/// Copies that are given at a time. Another node asks again.
+/// Maximum number of copies served at a time. Another node asks again later.
 const MAX_COPIES: usize = 2;
-/// A copy is deleted once no node asks for it any more.
+/// A copy is deleted once no node has asked for it for this long.
 const FORGOTTEN: Duration = Duration::from_secs(60);
-/// Between attempts when the connection has more than it can take.
+/// Pause between attempts when the connection is saturated.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A copy for another node.
+/// A copy served to another node.
 struct Given {
     to: u32,
     transfer: u64,
@@ -33,7 +33,7 @@ struct Given {
 }
 
 impl Cluster {
-    /// Another node wants a part of a copy; with the first the copy is made.
+    /// Another node wants a part of a copy; the copy is made when it asks for the first part.
     pub(crate) fn copy_wanted(
         self: &Arc<Self>,
         from: u32,
@@ -80,7 +80,7 @@ impl Cluster {
         self.send(to, &NodeMessage::Copy { transfer, answer });
     }
 
-    /// The store to copy, and where the copy is put meanwhile.
+    /// The store to copy, and the path of the temporary copy.
     pub(crate) fn may_copy(
         &self,
         partition: u32,
@@ -153,7 +153,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits while the connection has more than it can take, or is not there yet.
+    /// Sends a part. Waits while the connection is saturated or not there yet.
     fn send_part(&self, to: u32, transfer: u64, answer: CopyAnswer) -> std::io::Result<()> {
         let message = NodeMessage::Copy { transfer, answer };
         let began = Instant::now();

@@ -1,9 +1,9 @@
-//! Golden frames: messages that real nodes of each version of the protocol have sent are read, and written again without change.
+//! Golden frames: messages sent by real nodes of each version of the protocol are read, and written again without change.
 //!
-//! `tests/golden/frames-1.txt` was recorded between nodes of commit bc7885cd, `frames-2.txt` between nodes of the version that made it. Neither
-//! file is edited again; a new message adds a frame to the file of its version. Before version 2 was landed, its ten answers got the time
-//! that a command waited by hand. Version 3 has all frames of version 2 and some of its own: those of
-//! `frames-3.txt` are what the encoder of the version that brought them made of sample values.
+//! `tests/golden/frames-1.txt` was recorded between nodes of commit bc7885cd, `frames-2.txt` between nodes of the version that made it.
+//! Neither file is edited again; a new message adds a frame to the file of its version. Before version 2 landed, the waiting time of
+//! commands was added to its ten answers by hand. Version 3 has all frames of version 2 and some of its own: those in `frames-3.txt` were
+//! made from sample values by the encoder of the version that introduced them.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Messages between nodes as version 1 of the protocol encodes them, for a cluster that is upgraded node by node.
 //!
-//! Version 1 knows no business id of an activated job, no caller of a job stream, and of callers no internal one: it checks none, and calls
-//! that one anonymous. Its answers do not say how long the command waited. The rest is as today.
+//! Version 1 has no business id of an activated job, no caller of a job stream, and no internal caller: it does not check that one, and
+//! calls it anonymous. Its answers do not say how long the command waited. The rest is unchanged.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use skep_protocol::{ActivatedJob, Failure, Key, Response, TenantId};
 
 use super::NodeMessage;
 
-/// Places of variants that are encoded otherwise: of [`NodeMessage`], of `Result` and of [`Response`].
+/// Indices of variants with a different encoding: of [`NodeMessage`], of `Result` and of [`Response`].
 const ANSWER: u32 = 1;
 const OPEN_STREAM: u32 = 7;
 const PUSH: u32 = 9;
@@ -39,7 +39,7 @@ struct Place {
     element_instance_key: Key,
 }
 
-/// A job without its business id. In the encoding its fields follow those of its place.
+/// A job without its business id. In the encoding, its fields follow those of its place.
 #[derive(Serialize, Deserialize)]
 struct Job<'a> {
     place: Place,

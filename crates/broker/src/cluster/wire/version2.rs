@@ -1,4 +1,4 @@
-//! What nodes of version 2 of the protocol do not know: sessions of browsers. All else they read as it is written today.
+//! Messages that nodes of version 2 of the protocol do not know: browser sessions. They read everything else as it is written today.
 
 use skep_protocol::{Response, ValueType};
 

@@ -1,9 +1,9 @@
-//! Long-running work beside the partition's thread. The parts of a partition start it only through this trait, so a
-//! simulation decides when it is done.
+//! Long-running work beside the partition's thread. The parts of a partition start it only through this trait, so a simulation decides when
+//! it is done.
 
 use std::io::Result;
 
-/// Waits for work that was started. Dropped, it leaves that to itself.
+/// A handle to wait for started work. Dropping it detaches the work.
 pub struct Task(Box<dyn FnOnce() + Send>);
 
 impl Task {

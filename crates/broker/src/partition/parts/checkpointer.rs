@@ -1,5 +1,5 @@
-//! Checkpoints of the state: captured when the state is evaluated up to some entry, stored beside the partition's thread once that
-//! entry is committed.
+//! Checkpoints of the state: captured when the state is evaluated up to some entry, and stored in the background once that entry is
+//! committed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -25,11 +25,11 @@ use crate::partition::core::{CoreError, PartitionCore};
 use crate::partition::message::Report;
 use crate::partition::pending_rows::PendingRows;
 
-/// When a checkpoint that failed is tried again.
+/// Delay before a failed checkpoint is retried.
 const RETRY_AFTER: Duration = Duration::from_secs(10);
-/// Between two checkpoints that are made because rows fill the memory.
+/// Minimum pause between two checkpoints that are made because rows fill the memory.
 const CROWDED_PAUSE: Duration = Duration::from_secs(5);
-/// Changed rows may fill this part of the memory for rows, then a checkpoint is taken.
+/// A checkpoint is taken once changed rows fill one part in this many of the memory for rows.
 const DIRTY_PART: usize = 8;
 
 pub struct Checkpointer {
@@ -46,10 +46,10 @@ pub struct Checkpointer {
 struct Captured {
     number: u64,
     meta: CheckpointMeta,
-    /// What the state says of exporters.
+    /// The exporter settings and positions in the captured state.
     exporting: ExportingValue,
     started: Instant,
-    /// Stores it, once its entry is committed.
+    /// The task that stores it, once its entry is committed.
     storing: Option<Task>,
 }
 
@@ -67,22 +67,22 @@ impl Checkpointer {
         }
     }
 
-    /// What backups keep in the log.
+    /// The entries that backups keep in the log.
     pub fn pins(&mut self) -> &mut LogPins {
         &mut self.pins
     }
 
-    /// None is on its way to the store.
+    /// Whether no checkpoint is on its way to the store.
     pub fn is_idle(&self) -> bool {
         self.current.is_none()
     }
 
-    /// One is being stored.
+    /// Whether a checkpoint is being stored.
     pub fn is_storing(&self) -> bool {
         (self.current.as_ref()).is_some_and(|captured| captured.storing.is_some())
     }
 
-    /// Rows of this many bytes would be captured now.
+    /// The bytes of rows that are captured now.
     pub fn captured_rows(&self) -> usize {
         self.rows.len()
     }
@@ -91,25 +91,25 @@ impl Checkpointer {
         now.saturating_duration_since(self.last)
     }
 
-    /// So much became durable in the log.
+    /// This many bytes became durable in the log.
     pub fn log_grows(&mut self, bytes: u64) {
         self.log_bytes += bytes;
     }
 
-    /// Hears when the next checkpoint is done.
+    /// Registers a waiter, which is notified when the next checkpoint is done.
     pub fn waits(&mut self, waiter: Option<Sender<Result<(), String>>>) {
         self.waiters.extend(waiter);
     }
 
-    /// Takes the changed rows out of the state. They are stored once the entry they belong to is committed. False if there is nothing
-    /// to capture, or not now.
+    /// Takes the changed rows out of the state. They are stored once their entry is committed. False if there is nothing to capture, or not
+    /// now.
     pub fn capture(&mut self, core: &mut PartitionCore, now: Instant) -> bool {
         if self.current.is_some() || core.is_stale() || core.engine().batch_len() > 0 {
             return false;
         }
         let (index, term) = core.evaluated();
         if index == 0 {
-            // A new partition that is not even leader yet: waiting for its first entry would hold up a stop for ever.
+            // A new partition that is not even leader yet: waiting for its first entry would delay a stop forever.
             self.tell_waiters(&Ok(()));
             return false;
         }
@@ -134,10 +134,10 @@ impl Checkpointer {
         true
     }
 
-    /// Begins to store what was captured, once that is committed.
+    /// Begins to store the captured rows, once they are committed.
     ///
     /// # Errors
-    /// It cannot begin: [`Checkpointer::failed`] is to follow.
+    /// Storing cannot begin: [`Checkpointer::failed`] must follow.
     pub fn store(&mut self, applied: u64, env: &Environment) -> Result<(), String> {
         let Some(captured) = &mut self.current else {
             return Ok(());
@@ -176,7 +176,7 @@ impl Checkpointer {
         Ok(())
     }
 
-    /// A checkpoint is stored, or cannot be.
+    /// A checkpoint is stored, or could not be.
     pub fn done(
         &mut self,
         (number, result): (u64, Result<CheckpointMeta, String>),
@@ -184,7 +184,7 @@ impl Checkpointer {
         env: &Environment,
         now: Instant,
     ) {
-        // One that was on its way when the state was rebuilt is no longer waited for.
+        // A checkpoint that was in progress when the state was rebuilt is no longer waited for.
         let captured = self.current.take_if(|captured| captured.number == number);
         let Some(captured) = captured else {
             return;
@@ -212,10 +212,10 @@ impl Checkpointer {
         let disk_low = env.status.disk_low.load(Ordering::Relaxed);
         let mut compactable = exporters.compactable(meta.index, disk_low);
         if !disk_low {
-            // A node that is away finds what it lacks in the log, as long as there is room for it.
+            // A node that is away finds what it lacks in the log, as long as there is space for it.
             let others = env.effect_sink.others(env.partition());
             compactable = compactable.min(others.replicated);
-            // On a disk that is nearly full work counts more than a backup, which fails then.
+            // When the disk is nearly full, work takes precedence over a backup, which then fails.
             compactable = self.pins.compactable(compactable, now);
         }
         debug_assert!(
@@ -229,7 +229,7 @@ impl Checkpointer {
         self.tell_waiters(&Ok(()));
     }
 
-    /// What was captured cannot be stored. The rows stay readable in memory and go with the next checkpoint.
+    /// The captured rows cannot be stored. They stay readable in memory and are part of the next checkpoint.
     pub fn failed(&mut self, reason: String, env: &Environment, now: Instant) {
         self.current = None;
         self.again_soon(env, now);
@@ -249,7 +249,7 @@ impl Checkpointer {
         self.last = now.checked_sub(period).unwrap_or(self.last);
     }
 
-    /// Leadership is lost, and the state is that of this entry: what was captured behind it is void.
+    /// Leadership is lost, and the state is that of this entry: a capture from after it is void.
     pub fn is_void_behind(&mut self, kept: u64, env: &Environment, now: Instant) {
         let is_void =
             |captured: &mut Captured| captured.storing.is_none() && captured.meta.index > kept;
@@ -258,8 +258,8 @@ impl Checkpointer {
         }
     }
 
-    /// The state is to become another one. Waits for what is being stored, and gives up what is not: the store must stand still while
-    /// a state is read from it, as rows of a checkpoint that lands later would be newer than the entries that are applied to them.
+    /// The state is about to be replaced. Waits for a checkpoint being stored, and drops one that is not: the store must not change while a
+    /// state is read from it, as rows of a later checkpoint would be newer than the entries that are applied to them.
     pub fn abandon(&mut self) {
         if let Some(storing) = self.current.take().and_then(|captured| captured.storing) {
             storing.wait();
@@ -267,10 +267,10 @@ impl Checkpointer {
         self.rows.clear();
     }
 
-    /// Whether one is to be made now.
+    /// Whether a checkpoint should be made now.
     pub fn is_due(&self, core: &PartitionCore, env: &Environment, now: Instant) -> bool {
         let state = &core.engine().state;
-        // Only rows that are in the store can leave the memory.
+        // Only rows that are in the store can leave memory.
         let crowded = state.resident_bytes() > env.memory_share()
             && (self.since_last(now) >= CROWDED_PAUSE || self.is_overfull(core, env));
         // A checkpoint holds its rows in memory until they are written: many small checkpoints need less than one large one.
@@ -282,15 +282,15 @@ impl Checkpointer {
         due && has_unsaved(core, env)
     }
 
-    /// Rows fill half as much again as they may, and a checkpoint can make room: put-off work, which can make rows without
-    /// end, waits for it.
+    /// Whether rows exceed their memory by half, and a checkpoint can make room: deferred work, which can create rows without limit, waits
+    /// for it.
     pub fn is_overfull(&self, core: &PartitionCore, env: &Environment) -> bool {
         let share = env.memory_share();
         core.engine().state.resident_bytes() > share + share / 2
             && (has_unsaved(core, env) || !self.is_idle())
     }
 
-    /// If nothing else happens: how long it may take until one is due.
+    /// How long it may take until a checkpoint is due, if nothing else happens.
     pub fn until_due(&self, core: &PartitionCore, env: &Environment, now: Instant) -> Duration {
         if has_unsaved(core, env) {
             (env.config.snapshot_period).saturating_sub(self.since_last(now))
@@ -310,15 +310,15 @@ impl Checkpointer {
         open_engine(&self.kv.lock(), &self.rows, config)
     }
 
-    /// The last checkpoint as it is now. `None` while one is being stored.
+    /// A view of the last checkpoint. `None` while one is being stored.
     pub fn view(&self) -> Option<Box<dyn KvView>> {
         self.kv.try_lock().and_then(|kv| kv.view().ok())
     }
 
-    /// A snapshot becomes the content of the store. Where the next one is built.
+    /// Makes a snapshot the content of the store. Returns where the next one is built.
     ///
     /// # Errors
-    /// It cannot take its place.
+    /// The snapshot cannot take the store's place.
     pub fn adopt(&self, staged: Staged) -> Result<Staging, StorageError> {
         let mut kv = self.kv.lock();
         kv.adopt(staged)?;
@@ -330,7 +330,7 @@ fn has_unsaved(core: &PartitionCore, env: &Environment) -> bool {
     core.applied() > env.status.checkpoint_index.load(Ordering::Relaxed)
 }
 
-/// An engine with the state that is in the store, ready for the entries behind it.
+/// Opens an engine with the state in the store, ready for the entries after it.
 ///
 /// # Errors
 /// The store cannot be read.

@@ -1,4 +1,4 @@
-//! The schedule of checks that no message triggers: one per interval while the partition works, few while it hibernates.
+//! The schedule of periodic checks that no message triggers: one per interval while the partition works, few while it hibernates.
 
 use std::time::{Duration, Instant};
 
@@ -9,12 +9,12 @@ const RARELY: Duration = Duration::from_secs(60);
 pub struct Checks {
     interval: Duration,
     next: Instant,
-    /// Something was done since the last check.
+    /// Whether something was done since the last check.
     works: bool,
 }
 
 impl Checks {
-    /// The first one is due.
+    /// A schedule whose first check is due.
     pub fn new(interval: Duration, now: Instant) -> Checks {
         Checks {
             interval,
@@ -28,7 +28,7 @@ impl Checks {
         self.works = true;
     }
 
-    /// The next check is due now.
+    /// Makes the next check due now.
     pub fn hurry(&mut self, now: Instant) {
         self.next = now;
     }
@@ -44,7 +44,7 @@ impl Checks {
         now >= self.next
     }
 
-    /// A check begins. `idle`: if nothing is to be looked after soon, for how long at most.
+    /// A check begins. `idle`: the longest time until the next check, if nothing needs attention soon.
     pub fn begins(&mut self, now: Instant, idle: Option<Duration>) {
         let works = std::mem::take(&mut self.works);
         let pause = match idle {
@@ -61,7 +61,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// How many checks there are in this time.
+    /// The number of checks within this time.
     fn count(checks: &mut Checks, begin: Instant, time: Duration, idle: Option<Duration>) -> u32 {
         let (mut now, mut count) = (begin, 0);
         while now < begin + time {

@@ -22,40 +22,40 @@ use crate::partition::core::PartitionCore;
 use crate::partition::message::Work;
 use crate::partition::secondary::{Secondary, SecondaryCell};
 
-/// Items that are asked for at a time.
+/// Items per query.
 const PAGE: u32 = 1_000;
-/// Pages of all operations that a partition asks for at a time: others have questions too.
+/// Pages that a partition requests at a time, over all operations: others have queries too.
 const PAGES_AT_A_TIME: usize = 2;
-/// A store that lacks what was committed, or has too much to do, is asked again after this.
+/// Delay before a store is asked again that lacks committed data or is too busy.
 const PAUSE: Duration = Duration::from_secs(1);
-/// After this a page counts as lost. No query takes as long.
+/// Time after which a page counts as lost. No query takes this long.
 const LOST: Duration = Duration::from_secs(60);
-/// So often a store that fails is asked again, each time after twice as long.
+/// Number of retries with a failing store; the delay doubles each time.
 const MAX_TRIES: u32 = 5;
 
-/// Operations whose items are being looked for.
+/// Operations whose items are being searched.
 #[derive(Debug, Default)]
 pub struct Choosing {
     asked: HashMap<Key, PendingChoice>,
-    /// Operations that wait for their turn to ask.
+    /// Operations that wait for their turn to query.
     queue: VecDeque<Key>,
-    /// Those whose page is on its way, and since when.
+    /// Operations whose page is in progress, and since when.
     on_the_way: HashMap<Key, Instant>,
 }
 
 #[derive(Debug, Default)]
 struct PendingChoice {
-    /// Failed ones.
+    /// Number of failed attempts.
     tries: u32,
     /// When to ask again; `None` while it waits for its turn, or for its page.
     again: Option<Instant>,
-    /// Not before this entry of the log is committed.
+    /// Do not ask before this entry of the log is committed.
     committed: u64,
-    /// No item up to this one that was not chosen may be.
+    /// Items up to this one that were not chosen are no longer candidates.
     passed_over: Key,
 }
 
-/// What the look-up needs.
+/// The environment of the search.
 pub struct Around<'a> {
     pub now: Instant,
     pub core: &'a mut PartitionCore,
@@ -64,7 +64,7 @@ pub struct Around<'a> {
 }
 
 impl Choosing {
-    /// These operations are committed: what was there before them can be found.
+    /// These operations are committed: items from before them can be found.
     pub fn choose_items(&mut self, operations: Vec<Key>, around: &mut Around<'_>) {
         for key in operations {
             let asked = self.asked.get(&key);
@@ -74,7 +74,7 @@ impl Choosing {
         }
     }
 
-    /// Searches the items of operations without a running search: after a start, or when it is time to try again.
+    /// Searches the items of operations without a running search: after a start, or when a retry is due.
     pub fn look_after(&mut self, around: &mut Around<'_>) {
         let now = around.now;
         self.give_up_lost_pages(now);
@@ -82,7 +82,7 @@ impl Choosing {
         let state = &around.core.engine().state;
         let to_choose: Vec<Key> = state.batch_operations.to_choose().collect();
         let asked = &mut self.asked;
-        // One that was made in this moment may not be committed, and what was there before it neither.
+        // An operation created just now may not be committed, and neither may be what existed before it.
         for key in &to_choose {
             asked.entry(*key).or_insert(PendingChoice {
                 tries: 0,
@@ -104,7 +104,7 @@ impl Choosing {
         }
     }
 
-    /// Asks for the next page of an operation's items, if there is one, when it is its turn.
+    /// Requests the next page of an operation's items, if there is one, when it is its turn.
     pub fn ask_for_items(&mut self, key: Key, around: &mut Around<'_>) {
         self.asked.entry(key).or_default().again = None;
         debug_assert!(!self.queue.contains(&key), "it has one turn at a time");
@@ -116,7 +116,7 @@ impl Choosing {
         while self.on_the_way.len() < PAGES_AT_A_TIME {
             let operations = &around.core.engine().state.batch_operations;
             let mut queue = self.queue.iter();
-            // Who wants to stop what makes too much work does not wait behind it.
+            // Cancelling something that creates too much work must not wait behind it.
             let cancellation = queue.position(|key| operations.is_cancellation(*key));
             let Some(key) = self.queue.remove(cancellation.unwrap_or(0)) else {
                 return;
@@ -157,7 +157,7 @@ impl Choosing {
         }
     }
 
-    /// What the engine gets of what was found; `None`: it is asked for again, or nobody wants it any more.
+    /// Turns a found page into a command for the engine; `None`: the page is requested again, or is no longer wanted.
     pub fn found(
         &mut self,
         (key, after): (Key, Key),
@@ -178,7 +178,7 @@ impl Choosing {
                 }
                 Items::Unwanted => None,
             },
-            // It lacks some of what was there when the operation was made.
+            // The store lacks some of what existed when the operation was created.
             Ok((Answer::Found(_), _)) | Err(QueryError::Busy) => {
                 self.ask_again(key, tries, now + PAUSE);
                 return None;
@@ -194,7 +194,7 @@ impl Choosing {
         command
     }
 
-    /// They would keep their turns for ever.
+    /// Lost pages would keep their turns forever.
     fn give_up_lost_pages(&mut self, now: Instant) {
         let is_lost = |since: Instant| now.saturating_duration_since(since) >= LOST;
         let lost = self.on_the_way.iter().filter(|(_, since)| is_lost(**since));
@@ -212,7 +212,7 @@ impl Choosing {
     }
 }
 
-/// The next page of an operation, and behind which item it begins. `None`: nothing is to be looked for.
+/// The next page of an operation, and the item after which it begins. `None`: there is nothing to search.
 fn search_for(
     key: Key,
     passed_over: Key,
@@ -224,7 +224,7 @@ fn search_for(
     }
     let (kind, filter) = (row.value.kind, &row.value.entity_filter);
     let (after, before) = (row.chosen_up_to, row.before);
-    // Where all partitions keep their rows in one place, those of others are there as well.
+    // Where all partitions keep their rows in one place, other partitions' rows are there too.
     let from = after.max(Key::new(around.env.partition(), 0));
     let from = from.max(passed_over);
     let search = selection::items(kind, filter, (from, before), PAGE);
@@ -236,8 +236,8 @@ fn search_for(
     ))
 }
 
-/// Of the creator of an operation; `None`: nobody asks, or it was asked already. Who may delete a resource with its history was asked for the
-/// right to all of it.
+/// The permissions of an operation's creator; `None`: authorization is off, or was checked already. Whoever may delete a resource with its
+/// history was checked for the right to all of it.
 fn grants_for(value: &BatchOperationCreationValue, around: &mut Around<'_>) -> Option<Arc<Grants>> {
     let is_asked = around.env.config.engine.identity.authorizations && value.follow_up.is_none();
     let directory = &around.core.engine().state.identity.directory;
@@ -257,8 +257,8 @@ fn deletes(kind: BatchOperationType) -> bool {
     }
 }
 
-/// Narrows the search to what the operation's creator may read: the rest is not even counted. What is to be deleted has ended, so that no
-/// partition knows its resource any more: the right to delete it is asked for here as well.
+/// Narrows the search to what the operation's creator may read: the rest is not even counted. Instances to be deleted have ended, so no
+/// partition knows their resource any more: the right to delete it is checked here as well.
 fn seen_by(
     value: &BatchOperationCreationValue,
     mut search: Search,
@@ -295,12 +295,12 @@ fn seen_by(
     Ok(search)
 }
 
-/// What comes of a page.
+/// Outcome of one page of results.
 enum Items {
     Add(AddBatchItems),
-    /// None of it is an item, and there is more behind this key.
+    /// No item is on this page, and there is more after this key.
     NotHere(Key),
-    /// Nobody wants it any more.
+    /// The operation no longer needs items.
     Unwanted,
 }
 
@@ -322,7 +322,7 @@ fn items_of(key: Key, after: Key, mut rows: Vec<Row>, around: &mut Around<'_>) -
     let items = selection::items_of(value.kind, &rows);
     match end {
         Some(end) if items.is_empty() && !last => {
-            // The rows of the last one may go on behind the page.
+            // The rows of the last item may continue after the page.
             let before = Key(end.key().0 - 1);
             let up_to = if before > after { before } else { end.key() };
             Items::NotHere(up_to)

@@ -22,9 +22,9 @@ pub struct Delivery {
     wakes: Wakes,
     /// Counts instances and jobs.
     pub work: WorkCounter,
-    /// What was noted of committed batches and is not counted yet, with the size of each batch.
+    /// Notes of committed batches that are not counted yet, with the size of each batch.
     uncounted: Vec<(Noted, usize)>,
-    /// The version of the directory that was told last; `None`: nothing was since the partition was opened.
+    /// The version of the directory that was published last; `None`: none since the partition was opened.
     directory: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ impl Delivery {
         }
     }
 
-    /// A request is answered.
+    /// Answers a request.
     pub fn respond(
         &mut self,
         id: RequestId,
@@ -64,7 +64,7 @@ impl Delivery {
         }
     }
 
-    /// A job goes into a stream, or back.
+    /// Pushes a job into a stream, or returns it.
     pub fn push(&mut self, stream: StreamId, job: ActivatedJob, env: &Environment) {
         let (key, deadline, job_type) = (job.key, job.deadline, job.job_type.clone());
         if self.streams.deliver(stream, job, &mut self.wakes) {
@@ -75,7 +75,7 @@ impl Delivery {
         }
     }
 
-    /// Publishes the directory of users and permissions on the node, if it is new. What a partition read at startup is
+    /// Publishes the directory of users and permissions on the node, if it is new. A directory that a partition read at startup is
     /// committed.
     pub fn directory(&mut self, directory: &Directory, is_committed: bool, env: &Environment) {
         let version = directory.version();
@@ -91,7 +91,7 @@ impl Delivery {
         self.wakes.give();
     }
 
-    /// The notes of a committed batch are counted later: answers and jobs go first, and no client waits for counting.
+    /// Counts the notes of a committed batch later: answers and jobs go first, and no client waits for counting.
     pub fn counts_later(&mut self, noted: Noted, bytes: Option<usize>) {
         self.uncounted.extend(bytes.map(|bytes| (noted, bytes)));
     }
@@ -102,7 +102,7 @@ impl Delivery {
         }
     }
 
-    /// Tells all clients but those of these requests that they get no answer.
+    /// Tells all clients except those of these requests that they get no answer.
     pub fn abort_except(&mut self, keep: &FxHashSet<RequestId>, why: &str, env: &Environment) {
         let partition = env.partition();
         let text = format!(
@@ -117,21 +117,21 @@ impl Delivery {
         self.abort_except(&FxHashSet::default(), why, env);
     }
 
-    /// The client of this request gets this failure, if it waits.
+    /// Sends this failure to the client of this request, if it waits.
     pub fn fail(&mut self, id: RequestId, failure: Failure) {
         if let Some(waiting) = self.requests.remove(id) {
             fail(waiting, failure);
         }
     }
 
-    /// The client has gone and no longer waits for the answer.
+    /// The client is gone and no longer waits for the answer.
     pub fn forget(&mut self, id: RequestId) {
         let forgotten = self.requests.remove(id);
         debug_assert!(forgotten.is_some(), "who waits has a request");
     }
 }
 
-/// An answer whose client has gone: jobs in it go back.
+/// An answer whose client is gone: its jobs are returned.
 fn give_back(answer: Answer, env: &Environment) {
     if let Ok(Response::JobsActivated { jobs, .. }) = answer.result {
         for job in jobs {

@@ -1,4 +1,4 @@
-//! The way out of a partition for effects that go neither to clients nor to streams, and for its requests to other nodes.
+//! Sends effects of a partition that go neither to clients nor to streams, and its requests to other nodes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use crate::asking::QueryResult;
 use crate::partition::message::LongEvaluation;
 use crate::partition::status::PartitionStatus;
 
-/// The queue from a partition to the rest of the world.
+/// The queue from a partition to the rest of the system.
 pub trait EffectSink: Send + Sync {
-    /// Takes it in. It may be lost, and never blocks.
+    /// Enqueues an effect. It may be lost. Never blocks.
     fn send(&self, effect: Effect);
     /// The state of the other replicas of a partition, as last reported.
     fn others(&self, partition: u32) -> Others;
 }
 
-/// What leaves a partition.
+/// An effect that leaves a partition.
 pub enum Effect {
     /// A command for this partition.
     Remote(u32, Sent),
-    /// Jobs of this type wait and no stream took them.
+    /// Jobs of this type wait, and no stream took them.
     JobsAvailable(Arc<str>),
-    /// To a replica of the partition on another node.
+    /// A message to a replica of the partition on another node.
     Replicate(Message),
-    /// A request that was not begun, for the partition's present leader.
+    /// A request that was not begun, for the partition's current leader.
     SendOn {
         partition: u32,
         request: Box<Request>,
@@ -39,17 +39,17 @@ pub enum Effect {
     },
     /// The directory of users and permissions that partition 1 has committed.
     Directory(Directory),
-    /// An evaluation that would hold up the partition.
+    /// An evaluation that would block the partition.
     Evaluate(Box<LongEvaluation>),
-    /// The partition is led from here, or not any more.
+    /// The partition is now led from here, or no longer.
     RoleChanged,
-    /// For the nodes that have the rows of the partition.
+    /// A query for the nodes that have the rows of the partition.
     Query {
         partition: u32,
         query: Query,
         answer: Box<dyn FnOnce(QueryResult) + Send>,
     },
-    /// A copy of secondary storage is wanted from another node: `before` is done before it is fetched, and `done` once it is there, or
+    /// A request for a copy of secondary storage from another node. `before` is called before it is fetched, and `done` once it is there or
     /// cannot be fetched.
     FetchStore {
         wanted: WantedStore,
@@ -63,24 +63,24 @@ pub enum Effect {
 pub struct Others {
     /// Highest log index that each of them is known to have.
     pub replicated: u64,
-    /// Nodes that give signs of life. When one ceases to, [`Report::NotHeard`](crate::partition::Report::NotHeard) comes.
+    /// Nodes whose heartbeats arrive. When one falls silent, [`Report::NotHeard`](crate::partition::Report::NotHeard) follows.
     pub heard: Vec<u32>,
 }
 
-/// A copy of secondary storage that a replica needs of another node.
+/// A copy of secondary storage that a replica needs from another node.
 #[derive(Clone, Debug)]
 pub struct WantedStore {
     pub partition: u32,
-    /// The copy must go up to this entry of the log at least.
+    /// The copy must include at least this entry of the log.
     pub at_least: u64,
-    /// Where it is put.
+    /// The path where it is stored.
     pub file: PathBuf,
-    /// Who wants it.
+    /// The replica that needs it.
     pub by: Arc<PartitionStatus>,
 }
 
 impl WantedStore {
-    /// Its directory is that of another copy now.
+    /// Whether its directory now belongs to another copy.
     pub fn is_abandoned(&self) -> bool {
         self.by.abandoned.load(Ordering::Acquire)
     }

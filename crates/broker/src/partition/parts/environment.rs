@@ -1,4 +1,4 @@
-//! The environment that the parts of a partition share: settings, the published status, the ways out.
+//! The environment shared by the parts of a partition: settings, the published status, the outgoing queues.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct Environment {
     pub engine_config: EngineConfig,
     pub status: Arc<PartitionStatus>,
     pub metrics: Arc<PartitionMetrics>,
-    /// The partition's own.
+    /// The partition's own inbox.
     pub inbox: Inbox,
     pub effect_sink: Arc<dyn EffectSink>,
     pub clock: Arc<Clock>,
@@ -33,7 +33,7 @@ impl Environment {
         self.status.partition
     }
 
-    /// The partition may have replicas on other nodes.
+    /// Whether the partition may have replicas on other nodes.
     pub fn has_others(&self) -> bool {
         self.config.cluster.is_some()
     }
@@ -48,7 +48,7 @@ impl Environment {
         self.config.state_memory_bytes / self.engine_config.routing.count() as usize
     }
 
-    /// Below this many free bytes the node accepts no entries from other replicas.
+    /// Below this many free bytes, the node accepts no entries from other replicas.
     pub fn stays_free(&self) -> u64 {
         let disk = &self.config.disk;
         if disk.monitoring_enabled {
@@ -58,7 +58,7 @@ impl Environment {
         }
     }
 
-    /// Free bytes of the disk; one that does not say has room.
+    /// Free bytes on the disk; if that is unknown, the disk counts as having space.
     pub fn free_bytes(&self) -> u64 {
         let probe = StatvfsProbe::new(self.directory());
         probe.free_bytes().unwrap_or(u64::MAX)

@@ -1,5 +1,5 @@
-//! The exporters of a partition: secondary storage, and any number of exporters of records beside it, each with a thread of
-//! its own. Exporters of records run where the partition is led, from the positions in its state.
+//! The exporters of a partition: secondary storage, and any number of record exporters beside it, each with a thread of its own. Record
+//! exporters run where the partition is led, from the positions in its state.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use super::refill::lacks_entries;
 use crate::partition::exporter_board::{ExporterBoard, Running, phase_of};
 use crate::partition::secondary::{Entries, Secondary, SecondaryCell, StoreOf, open_secondary};
 
-/// What the partition's thread does with them.
+/// The exporters, as the partition's thread handles them.
 pub struct Exporters {
     pub progress: Arc<LogProgress>,
     pub board: Arc<ExporterBoard>,
@@ -26,21 +26,21 @@ pub struct Exporters {
     configs: Vec<ExporterConfig>,
     pub(super) log: LogReader,
     pub(super) secondary: SecondaryOf,
-    /// What is known at the entry with which the node began; the exporters of records begin with it.
+    /// Known definitions and elements at the entry with which the node started; the record exporters begin with them.
     known: Option<Known>,
-    /// Those of records run.
+    /// Whether the record exporters run.
     running: bool,
-    /// The nodes of the cluster share secondary storage: who leads the partition fills it, from the position in the state on.
+    /// The cluster's nodes share secondary storage: the partition's leader fills it, from the position in the state on.
     is_shared: bool,
-    /// Other nodes may lead the partition.
+    /// Whether other nodes may lead the partition.
     has_others: bool,
-    /// The revision of the state that was looked at last.
+    /// The state revision that was last processed.
     seen: Option<u64>,
     interval: Duration,
     next_report: Instant,
     /// Position of the record with the last report.
     reported_at: u64,
-    /// The positions that are in the last checkpoint.
+    /// The positions in the last checkpoint.
     stored: ExportingValue,
     pub(super) metrics: ExportMetrics,
 }
@@ -48,14 +48,13 @@ pub struct Exporters {
 /// Secondary storage, as the partition's thread sees it.
 pub(super) struct SecondaryOf {
     pub cell: Arc<SecondaryCell>,
-    /// It cannot be opened: it may be mended, and then needs everything.
+    /// It cannot be opened: it may be repaired, and then needs everything.
     pub is_broken: bool,
-    /// A copy of the embedded store is here, and further than the log: it waits for that.
+    /// The embedded store is a copy that is ahead of the log: it waits until the log catches up.
     pub has_copy: bool,
 }
 
-/// Opens secondary storage; exporters of records wait until the partition is led here. `log`: with the entry behind which it
-/// begins.
+/// Opens secondary storage; record exporters wait until the partition is led here. `log`: with the entry after which it begins.
 pub fn open_exporters(
     of: StoreOf<'_>,
     engine: &mut Engine,
@@ -114,14 +113,14 @@ pub fn open_exporters(
 }
 
 impl Exporters {
-    /// Where what happened in the partition can be searched.
+    /// Where the partition's history can be searched.
     pub fn secondary(&self) -> &Arc<SecondaryCell> {
         &self.secondary.cell
     }
 
     pub fn with_secondary(&mut self, secondary: &Secondary) {
         self.secondary.is_broken = matches!(secondary, Secondary::Broken(_) | Secondary::Fetching);
-        // What the state says of exporters is to reach this one too.
+        // The new store must follow the exporter settings in the state, too.
         self.seen = None;
         if let Secondary::Open(store) = secondary {
             store.status().set_leisure(self.has_others && !self.running);
@@ -132,13 +131,13 @@ impl Exporters {
         }
     }
 
-    /// Secondary storage is to become another one; the log is kept for that.
+    /// Secondary storage is about to be replaced; the log is kept for that.
     pub fn without_secondary(&mut self) {
         self.board.end(SECONDARY_STORAGE);
         self.secondary.is_broken = true;
     }
 
-    /// The partition is led here from now on, and its state is there.
+    /// The partition is now led here, and its state is ready.
     pub fn lead(&mut self, state: &mut State, committed: Position) {
         self.running = true;
         self.store_serves(true);
@@ -146,7 +145,7 @@ impl Exporters {
         self.follow(state, committed);
     }
 
-    /// Another node leads it: that one exports.
+    /// Another node leads the partition and exports its records.
     pub fn step_down(&mut self) {
         self.running = false;
         self.store_serves(false);
@@ -155,7 +154,7 @@ impl Exporters {
         }
     }
 
-    /// Clients of the partition find what they did in secondary storage here, or at the node that leads it.
+    /// Clients of the partition find their changes in secondary storage here, or at the node that leads it.
     fn store_serves(&self, serves: bool) {
         for status in self.board.exporters() {
             if status.id == SECONDARY_STORAGE {
@@ -165,12 +164,12 @@ impl Exporters {
         }
     }
 
-    /// The state is another one: all of it is looked at again.
+    /// The state was replaced: all of it is processed again.
     pub fn state_is_new(&mut self) {
         self.seen = None;
     }
 
-    /// Does what the state says, if it says something new.
+    /// Applies exporter changes from the state, if there are any.
     pub fn follow(&mut self, state: &mut State, committed: Position) {
         let revision = state.exporting.revision();
         if self.seen.replace(revision) == Some(revision) {
@@ -207,7 +206,7 @@ impl Exporters {
                 self.known = Some(known);
             }
         }
-        // Those that begin later begin with what is known then.
+        // Exporters that start later use what is known at that time.
         self.known = None;
     }
 
@@ -244,7 +243,7 @@ impl Exporters {
         self.board.running.lock().push(Running { status, thread });
     }
 
-    /// The positions of the exporters of records to write to the state, if it is time to, or if it `must` be now.
+    /// The record exporters' positions to write to the state, if it is time to, or if it `must` be now.
     pub fn report(&mut self, state: &State, must: bool, now: Instant) -> Vec<ExporterValue> {
         if now < self.next_report && !must {
             return Vec::new();
@@ -265,7 +264,7 @@ impl Exporters {
             let (position, metadata) = status.report();
             let stored = value.exporter(&status.id);
             let stored = stored.map_or(ExporterPosition::default(), |stored| stored.position);
-            // A report is a record too, and no reason for the next one.
+            // A report is a record too, but no reason for the next report.
             let is_own =
                 position.record == self.reported_at && stored.record + 1 == position.record;
             let of_state = status.id != SECONDARY_STORAGE || self.is_shared;
@@ -285,7 +284,7 @@ impl Exporters {
         reports
     }
 
-    /// Everything up to this entry was exported, and the state knows it.
+    /// Whether everything up to this entry was exported, and the state has recorded that.
     pub fn are_done(&self, state: &State, entry: u64) -> bool {
         let mut working = self.board.working().into_iter();
         let all = working.all(|status| {
@@ -300,14 +299,14 @@ impl Exporters {
         self.reported_at = position;
     }
 
-    /// A checkpoint is stored, and what it says of positions with it.
+    /// A checkpoint is stored, including its exporter positions.
     pub fn stored(&mut self, value: ExportingValue) {
         self.stored = value;
     }
 
     /// The entry up to which the log may be compacted; at most `index`, up to which the state is stored.
     pub fn compactable(&self, index: u64, disk_low: bool) -> u64 {
-        // A store that cannot even be opened does not fill the disk.
+        // A store that cannot even be opened must not fill the disk.
         if self.secondary.is_broken && !disk_low {
             return 0;
         }
@@ -320,8 +319,8 @@ impl Exporters {
         up_to
     }
 
-    /// The entry, at most `index`, up to which the next leader does not need the log: its exporters continue from the
-    /// positions in the state.
+    /// The entry, at most `index`, up to which the next leader does not need the log: its exporters continue from the positions in the
+    /// state.
     pub fn needed_elsewhere(&self, index: u64) -> u64 {
         let of = |id: &str| match self.stored.exporter(id) {
             Some(stored) if !stored.is_enabled => index,

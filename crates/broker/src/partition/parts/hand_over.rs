@@ -1,43 +1,43 @@
-//! Hands leadership to another replica: batches in flight are finished first, and nothing new is begun.
+//! Hands leadership to another replica: batches in flight are finished first, and nothing new is started.
 
 use std::time::{Duration, Instant};
 
-/// Another node gets this long to take over from one that stops.
+/// How long another node may take to take over from a stopping one.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whether the partition hands its leadership over, and to which replica.
+/// Whether leadership is being handed over, and to which replica.
 #[derive(Debug, Default)]
 pub struct HandOver {
     under_way: Option<UnderWay>,
-    /// The node stops: it never takes leadership back.
+    /// The node is stopping and never takes leadership back.
     stopping: bool,
 }
 
 #[derive(Debug)]
 struct UnderWay {
     to: u64,
-    /// It has until then to take it.
+    /// The deadline for taking over.
     until: Instant,
     asked: bool,
 }
 
 impl HandOver {
-    /// Nothing new is begun.
+    /// Whether a handover is in progress; nothing new is started then.
     pub fn is_under_way(&self) -> bool {
         self.under_way.is_some()
     }
 
-    /// The node stops.
+    /// Whether the node is stopping.
     pub fn is_stopping(&self) -> bool {
         self.stopping
     }
 
-    /// The node stops: batches in flight are finished, and requests that another node can take are no longer started.
+    /// The node is stopping: batches in flight are finished, and requests that another node can take are no longer started.
     pub fn stops(&mut self) {
         self.stopping = true;
     }
 
-    /// To this member, unless another one is to take it already.
+    /// Starts a handover to this member, unless another one is already in progress.
     pub fn begin(&mut self, to: u64, now: Instant) {
         self.under_way.get_or_insert(UnderWay {
             to,
@@ -46,28 +46,28 @@ impl HandOver {
         });
     }
 
-    /// To be called in every turn. `may_ask`: nothing is in flight, or it may stay in flight for ever. Returns the replica
-    /// to hand leadership to now.
+    /// To be called in every turn. `may_ask`: nothing is in flight, or it may stay in flight forever. Returns the replica to hand
+    /// leadership to now.
     pub fn go_on(&mut self, may_ask: bool, now: Instant) -> Option<u64> {
         let under_way = self.under_way.as_mut()?;
         let asks = !under_way.asked && may_ask;
         under_way.asked |= asks;
         let (to, until) = (under_way.to, under_way.until);
         debug_assert!(to != 0, "a member has a number");
-        // The other did not take it: this node goes on.
+        // The other replica did not take over: this node continues.
         if now >= until && !self.stopping {
             self.under_way = None;
         }
         asks.then_some(to)
     }
 
-    /// True once the hand-over is given up.
+    /// Whether the handover was given up.
     pub fn is_over(&self, now: Instant) -> bool {
         let under_way = self.under_way.as_ref();
         under_way.is_none_or(|under_way| now >= under_way.until)
     }
 
-    /// Another one leads.
+    /// Another replica leads.
     pub fn end(&mut self) {
         self.under_way = None;
     }

@@ -1,6 +1,6 @@
-//! The file `installing` in a partition's directory names the checkpoint of a snapshot that replaces the state. The log is
-//! replaced after the state, so a crash in between leaves a log that ends before the checkpoint. Without this file such a
-//! log has lost its end.
+//! The file `installing` in a partition's directory names the checkpoint of a snapshot that replaces the state. The log is replaced after
+//! the state, so a crash in between leaves a log that ends before the checkpoint. Without this file, such a log would look as if it had
+//! lost its end.
 
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
@@ -11,16 +11,16 @@ use crate::directory::write_durably;
 
 const NAME: &str = "installing";
 
-/// Returns after fsync: before the snapshot takes the place of the state.
+/// Writes the file before the snapshot takes the place of the state. Returns after fsync.
 ///
 /// # Errors
-/// The disk refuses it.
+/// The disk cannot be written.
 pub fn mark(directory: &Path, checkpoint: EntryId) -> Result<()> {
     let text = format!("{} {}\n", checkpoint.index, checkpoint.term);
     write_durably(&directory.join(NAME), text.as_bytes())
 }
 
-/// The snapshot whose installation was begun, unless the log is known to have followed it.
+/// The snapshot whose installation was begun, unless the log is known to have caught up with it.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -45,7 +45,8 @@ pub fn marked(directory: &Path) -> Result<Option<EntryId>> {
     parsed().map(Some).ok_or_else(damaged)
 }
 
-/// The log reaches beyond the snapshot. A mark that stays for want of a flush does no harm: the next checkpoint is another one.
+/// Removes the file: the log reaches beyond the snapshot. A file that stays because of a missing flush is harmless: the next checkpoint is
+/// a different one.
 pub fn clear(directory: &Path) -> Result<()> {
     match std::fs::remove_file(directory.join(NAME)) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),

@@ -27,17 +27,17 @@ impl Intake {
         self.inbox.has_report()
     }
 
-    /// The next of the inbox that is no report.
+    /// The next message of the inbox that is not a report.
     pub fn message(&self) -> Option<Message> {
         self.inbox.work()
     }
 
-    /// Waits for whatever comes first, at most this time; it may give up early.
+    /// Waits for whatever comes first, at most this long; it may give up early.
     pub fn wait(&self, time: Duration) -> Option<Message> {
         self.inbox.wait(time)
     }
 
-    /// Nothing has arrived that was not evaluated.
+    /// Whether no work waits to be evaluated.
     pub fn is_empty(&self) -> bool {
         self.backlog.is_empty() && self.inbox.is_empty()
     }
@@ -51,7 +51,7 @@ impl Intake {
         self.backlog.len()
     }
 
-    /// Takes out the work of clients that have gone away. How many these were.
+    /// Removes the work of clients that are gone. Returns how many there were.
     pub fn forget_abandoned(&mut self) -> usize {
         let before = self.backlog.len();
         self.backlog.retain(|work| !work.is_abandoned());

@@ -8,7 +8,7 @@ use skep_exporting::Known;
 use skep_protocol::json::{Ancestor, Started};
 use skep_protocol::{Key, record};
 
-/// What the state knows at this entry.
+/// The definitions and element instances in the state at this entry.
 pub(super) fn known(state: &mut State, entry: u64) -> Known {
     Known {
         entry,
@@ -24,7 +24,7 @@ pub(super) fn definitions(state: &mut State) -> Arc<[Bytes]> {
     bodies.map(Bytes::from).collect()
 }
 
-/// The element instances that live, with their places.
+/// The live element instances, with their places.
 pub(super) fn elements(state: &State) -> Arc<[(Key, Ancestor)]> {
     let mut elements = Vec::new();
     let read = state.elements.table.for_each(|key, row| {

@@ -1,14 +1,14 @@
-//! Entries that a backup still has to read, or that are still to be shipped behind one, are kept in the log.
+//! Keeps entries in the log that a backup still has to read, or that are still to be shipped after one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// A pin that nobody has renewed for so long is forgotten: whoever took the backup is gone, and the disk must not fill for it.
+/// A pin not renewed for this long is dropped: whoever took the backup is gone, and the disk must not fill up for it.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 
-/// Keeps the entries behind one in the log, as long as it is there and, unless it lasts, renewed.
+/// Keeps the entries after a given one in the log, as long as the pin exists and, unless it is permanent, is renewed.
 #[derive(Clone, Debug)]
 pub struct LogPin {
     behind: u64,
@@ -22,7 +22,7 @@ impl LogPin {
     }
 
     fn is_held(&self, now: Instant) -> bool {
-        // The other one is that of the partition.
+        // The other reference is the partition's own.
         let is_there = Arc::strong_count(&self.renewed) > 1;
         is_there && (self.lasts || now.saturating_duration_since(*self.renewed.lock()) < FORGOTTEN)
     }
@@ -32,12 +32,12 @@ impl LogPin {
 pub struct LogPins(Vec<LogPin>);
 
 impl LogPins {
-    /// Entries behind this one stay.
+    /// Keeps the entries after this one.
     pub fn pin(&mut self, behind: u64, now: Instant) -> LogPin {
         self.add(behind, false, now)
     }
 
-    /// Entries behind this one stay until the pin is dropped: the one who asks lives as long as the node.
+    /// Keeps the entries after this one until the pin is dropped: its owner lives as long as the node.
     pub fn hold(&mut self, behind: u64, now: Instant) -> LogPin {
         self.add(behind, true, now)
     }
@@ -52,7 +52,7 @@ impl LogPins {
         pin
     }
 
-    /// The last entry, at most `index`, that nobody needs.
+    /// The last entry, at most `index`, up to which no pin needs the log.
     pub fn compactable(&mut self, index: u64, now: Instant) -> u64 {
         self.0.retain(|pin| pin.is_held(now));
         let pinned = self.0.iter().map(|pin| pin.behind);

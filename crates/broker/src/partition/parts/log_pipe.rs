@@ -1,4 +1,4 @@
-//! The way into the log: the batch that is being evaluated, batches that wait for their commit, and the log's writer.
+//! The path into the log: the batch being evaluated, batches waiting for their commit, and the log writer.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use super::environment::Environment;
 use crate::metrics::{PartitionMetrics, nanos};
 use crate::partition::core::CoreError;
 
-/// What the partition's thread writes itself at most. More than a few commands at once are a sign of more to come, and
-/// the writer flushes while those are evaluated.
+/// Maximum that the partition's thread writes itself. More than a few commands at once suggest that more are coming, and the writer flushes
+/// while those are evaluated.
 const MAX_COMMANDS_HERE: usize = 4;
 pub const MAX_BYTES_HERE: usize = 64 << 10;
 
@@ -27,11 +27,11 @@ pub struct LogPipe {
     batch: Batch,
     inflight: VecDeque<Inflight>,
     last_append: u64,
-    /// When the log was told to compact itself.
+    /// When compaction of the log was requested.
     compacting: Option<Instant>,
 }
 
-/// What was evaluated since the last proposal.
+/// The commands evaluated since the last proposal.
 #[derive(Default)]
 struct Batch {
     commands: usize,
@@ -42,17 +42,17 @@ struct Batch {
 
 struct Inflight {
     index: u64,
-    /// Number of the append that carries it; 0 until it is known.
+    /// Number of the append that contains it; 0 until it is known.
     append: u64,
     proposed: Instant,
     written: Option<(Instant, AppendTimes)>,
     commands: usize,
 }
 
-/// What became durable.
+/// A durable append.
 #[derive(Clone, Copy, Debug)]
 pub struct Written {
-    /// Of the append.
+    /// Number of the append.
     pub number: u64,
     pub bytes: u64,
 }
@@ -73,7 +73,7 @@ impl LogPipe {
         &self.reader
     }
 
-    /// No batch waits to be committed.
+    /// Whether no batch waits to be committed.
     pub fn is_idle(&self) -> bool {
         self.inflight.is_empty()
     }
@@ -92,13 +92,13 @@ impl LogPipe {
         self.batch.commands += 1;
     }
 
-    /// The batch is lost to a panic. The jobs that were given back in it.
+    /// The batch is lost to a panic. Returns the jobs that were given back in it.
     pub fn discard_batch(&mut self) -> impl Iterator<Item = (Key, i64)> {
         self.batch.commands = 0;
         self.batch.given_back.drain(..)
     }
 
-    /// The batch with so many records was offered to the group; `index`: as the entry that is waited for, if there is one.
+    /// The batch with this many records was proposed to the group; `index`: the entry to wait for, if there is one.
     pub fn proposed(
         &mut self,
         records: usize,
@@ -134,13 +134,13 @@ impl LogPipe {
         });
     }
 
-    /// Few commands wait to be written.
+    /// Whether only few commands wait to be written.
     pub fn is_small(&self) -> bool {
         let few = |batch: &Inflight| batch.commands <= MAX_COMMANDS_HERE;
         self.inflight.len() <= 1 && self.inflight.iter().all(few)
     }
 
-    /// Hands appends to the writer, or writes and flushes them `here` and returns what the writer would have reported.
+    /// Hands appends to the writer, or writes and flushes them `here` and returns the report that the writer would have sent.
     pub fn append(
         &mut self,
         appends: impl Iterator<Item = Append>,
@@ -175,10 +175,10 @@ impl LogPipe {
         written
     }
 
-    /// What the log's writer says.
+    /// Processes a report of the log writer.
     ///
     /// # Errors
-    /// It has given up.
+    /// The writer has failed.
     pub fn report(
         &mut self,
         report: LogReport,
@@ -232,7 +232,7 @@ impl LogPipe {
         }
     }
 
-    /// The batch of this entry is committed: how long it was on its way.
+    /// The batch of this entry is committed. Returns how long it took.
     pub fn released(&mut self, index: u64, metrics: &PartitionMetrics, now: Instant) -> Timings {
         let mut timings = Timings::default();
         let Some(batch) = self.inflight.pop_front_if(|batch| batch.index <= index) else {
@@ -251,12 +251,12 @@ impl LogPipe {
         timings
     }
 
-    /// Nothing that was proposed is waited for any more.
+    /// Stops waiting for proposed batches.
     pub fn clear(&mut self) {
         self.inflight.clear();
     }
 
-    /// The log may forget entries up to this one.
+    /// Allows the log to discard entries up to this one.
     pub fn compact(&mut self, upto: EntryId, now: Instant) {
         if let Some(writer) = &self.writer {
             let _ = writer.compact(upto.index, upto.term);
@@ -264,7 +264,7 @@ impl LogPipe {
         }
     }
 
-    /// Ends the writer once all is written.
+    /// Ends the writer once everything is written.
     ///
     /// # Errors
     /// The log was not closed cleanly.

@@ -9,18 +9,18 @@ use super::environment::Environment;
 use crate::partition::core::PartitionCore;
 use crate::partition::status::MAX_LISTED_BANS;
 
-/// Panics within [`WINDOW`] that a partition survives and that no ban keeps from coming again. More are no accident: it would
-/// do nothing but rebuild its state.
+/// Maximum number of panics within [`WINDOW`] that a partition survives although no ban prevents their recurrence. More are no accident:
+/// the partition would do nothing but rebuild its state.
 pub const MAX_PANICS: usize = 10;
 pub const WINDOW: Duration = Duration::from_secs(600);
 
-/// When the engine panicked lately.
+/// Recent panics of the engine.
 #[derive(Debug, Default)]
 pub struct Panics {
     recent: VecDeque<Instant>,
-    /// The state has to be rebuilt because of this.
+    /// The panic because of which the state has to be rebuilt.
     rebuild: Option<Panic>,
-    /// The revision of the banned instances that the status shows.
+    /// The revision of the banned instances shown in the status.
     shown_bans: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ pub struct Panic {
 }
 
 impl Panics {
-    /// False if there were too many.
+    /// Counts a panic. False if there were too many.
     pub fn count(&mut self, now: Instant) -> bool {
         let recent = |then: &Instant| now.saturating_duration_since(*then) < WINDOW;
         self.recent.retain(recent);
@@ -40,23 +40,23 @@ impl Panics {
         self.recent.len() <= MAX_PANICS
     }
 
-    /// The state is to be rebuilt.
+    /// Requests a rebuild of the state.
     pub fn happened(&mut self, panic: Panic) {
         self.rebuild = Some(panic);
     }
 
-    /// Why the state is to be rebuilt, once.
+    /// Returns once why the state has to be rebuilt.
     pub fn take_rebuild(&mut self) -> Option<Panic> {
         self.rebuild.take()
     }
 
-    /// Another node leads, with a state of its own.
+    /// Another node leads, with its own state.
     pub fn forget(&mut self) {
         self.recent.clear();
         self.rebuild = None;
     }
 
-    /// The state is another one: its bans are to be shown.
+    /// The state was replaced: its bans need to be published.
     pub fn state_is_new(&mut self) {
         self.shown_bans = None;
     }

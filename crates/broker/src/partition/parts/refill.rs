@@ -1,5 +1,5 @@
-//! Refills the secondary storage of a replica if the log no longer has the entries that the storage lacks: a copy is
-//! fetched from a replica that has them.
+//! Refills a replica's secondary storage if the log no longer has the entries that the storage lacks: a copy is fetched from a replica that
+//! has them.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use crate::config::BrokerConfig;
 use crate::partition::message::Notice;
 use crate::partition::secondary::{Secondary, StoreOf, forget, forget_copies, reopen_secondary};
 
-/// Where a copy arrives.
+/// File name of an incoming copy.
 const INCOMING: &str = "query.arriving";
 
-/// Whether the embedded store in this directory cannot be filled from a log that goes on behind `base`.
+/// Whether the embedded store in this directory cannot be filled from a log that continues after `base`.
 pub(super) fn lacks_entries(config: &BrokerConfig, directory: &Path, base: u64) -> bool {
     let embedded = config.secondary_storage.as_ref();
     if embedded.is_none_or(skep_secondary::Config::is_shared) {
@@ -27,7 +27,7 @@ pub(super) fn lacks_entries(config: &BrokerConfig, directory: &Path, base: u64) 
     }
     match skep_secondary::stored_position(directory) {
         Ok(position) => has_others && position.entry < base,
-        // Others have what is in it, or the log has.
+        // Other nodes have its contents, or the log has.
         Err(error) if error.is_damage() && (has_others || base == 0) => {
             match skep_secondary::set_aside(directory) {
                 Ok(aside) => {
@@ -41,13 +41,13 @@ pub(super) fn lacks_entries(config: &BrokerConfig, directory: &Path, base: u64) 
                 }
             }
         }
-        // Another version's, say: it is left for somebody to look at.
+        // From another version, for example: it is left for inspection.
         Err(_) => false,
     }
 }
 
 impl Exporters {
-    /// A store in which damage was found while it was open is given up where another node has all of it.
+    /// Gives up a store that was found damaged while open, if another node has all of its data.
     pub fn mend_secondary(&mut self, group: &Group, env: &Environment) {
         if self.secondary.has_copy {
             self.store_arrived(group, env);
@@ -61,7 +61,7 @@ impl Exporters {
         }
     }
 
-    /// What a snapshot stands for is not in the log here, and so not in secondary storage.
+    /// Abandons the embedded store: the entries that a snapshot replaces are not in the local log, and so not in secondary storage.
     pub fn abandon_secondary(&self) {
         if let Secondary::Open(store) = self.secondary.cell.get()
             && !store.is_shared()
@@ -70,7 +70,7 @@ impl Exporters {
         }
     }
 
-    /// The log goes on behind entries that secondary storage did not get. What is there is given up.
+    /// The log continues after entries that secondary storage did not get. The local store is given up, and a copy is fetched.
     pub fn fetch_secondary(&mut self, group: &Group, env: &Environment) {
         let embedded = env.config.secondary_storage.as_ref();
         if embedded.is_none_or(skep_secondary::Config::is_shared) {
@@ -78,7 +78,7 @@ impl Exporters {
         }
         let before = self.secondary.cell.replace(Secondary::Fetching);
         if let Secondary::Open(store) = &before {
-            // It must not go on with a log that has a gap.
+            // It must not continue with a log that has a gap.
             store.abandon();
         }
         self.without_secondary();
@@ -114,7 +114,7 @@ impl Exporters {
         self.secondary.cell.replace(Secondary::Broken(reason));
     }
 
-    /// A copy is there.
+    /// A copy has arrived.
     pub fn store_arrived(&mut self, group: &Group, env: &Environment) {
         if !matches!(self.secondary.cell.get(), Secondary::Fetching) {
             return;
@@ -123,7 +123,7 @@ impl Exporters {
         let arrived = directory.join(INCOMING);
         let position = skep_secondary::copied_position(&arrived);
         let Some(position) = position.ok().filter(|it| it.entry >= group.base().index) else {
-            // The log has been given up further meanwhile, or another snapshot has come.
+            // The log was compacted further meanwhile, or another snapshot has arrived.
             return self.fetch_secondary(group, env);
         };
         // A store is never ahead of the log: at the next start that would prove that the log has lost its end.

@@ -1,6 +1,5 @@
-//! Receives a snapshot. As its parts arrive, a separate thread builds the next content of the store from them. The
-//! replica's own files change only once all parts are durable: without disk space for the snapshot the replica stays as it
-//! was.
+//! Receives a snapshot. As its parts arrive, a separate thread builds the next content of the store from them. The replica's own files
+//! change only once all parts are durable: without disk space for the snapshot, the replica stays as it was.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,22 +21,22 @@ use crate::partition::checkpoint::CheckpointMeta;
 use crate::partition::core::CoreError;
 use crate::partition::message::Report;
 
-/// After this time a snapshot is tried again that found no room, if the room is about the same: something else may have changed.
+/// Delay before retrying a snapshot that found no space, if free space is about the same: something else may have changed.
 const TRY_AGAIN: Duration = Duration::from_secs(60);
-/// The time doubles with each attempt, up to this.
+/// The delay doubles with each attempt, up to this.
 const TRY_SELDOM: Duration = Duration::from_secs(600);
-/// More room than this is notably more.
+/// An increase in free space by more than this is significant.
 const NOTABLE: u64 = 8 << 20;
 
 /// Receives snapshots for this replica.
 #[derive(Debug)]
 pub struct SnapshotReceiver {
-    /// Where the next one is built. The store itself may be busy.
+    /// Where the next snapshot is built. The store itself may be busy.
     staging: Staging,
     snapshot: Option<IncomingSnapshot>,
-    /// There was no room for one.
+    /// Set if there was no space for a snapshot.
     lack: Option<Lack>,
-    /// The checkpoint of one that was installed, until the log reaches it.
+    /// The checkpoint of an installed snapshot, until the log reaches it.
     installing: Option<u64>,
 }
 
@@ -46,10 +45,10 @@ struct IncomingSnapshot {
     arrival: u64,
     /// The newest part.
     part: Part,
-    /// To the thread, while more is to come.
+    /// Passes parts to the thread while more are expected.
     parts: Option<Sender<(Part, Bytes)>>,
     builder: Option<Task>,
-    /// What it has built, once it has ended.
+    /// The thread's result, once it has ended.
     outcome: Outcome,
     built: Option<Built>,
 }
@@ -63,12 +62,12 @@ struct Built {
     meta: CheckpointMeta,
 }
 
-/// When it is worth while to try again.
+/// When a retry is worthwhile.
 #[derive(Debug)]
 struct Lack {
-    /// With this many free bytes, at once.
+    /// With this many free bytes, retry at once.
     enough: u64,
-    /// Else then.
+    /// Otherwise retry at this time.
     then: Instant,
     wait: Duration,
 }
@@ -83,17 +82,17 @@ impl SnapshotReceiver {
         }
     }
 
-    /// One may have been installed when the node ended.
+    /// Resumes after a restart: a snapshot may have been installed when the node stopped.
     pub fn going_on(staging: Staging, found: LogEvidence) -> SnapshotReceiver {
         let mut snapshot_receiver = SnapshotReceiver::new(staging);
         snapshot_receiver.installing = found.installing.map(|checkpoint| checkpoint.index);
         snapshot_receiver
     }
 
-    /// A part of a snapshot is here.
+    /// A part of a snapshot has arrived.
     ///
     /// # Errors
-    /// Nothing can be built here.
+    /// The snapshot cannot be built here.
     pub fn take_in(
         &mut self,
         (part, last): (Part, bool),
@@ -132,7 +131,7 @@ impl SnapshotReceiver {
     }
 
     fn begin(&self, part: Part, env: &Environment) -> Result<IncomingSnapshot, CoreError> {
-        // The leader has few parts on their way that were not taken.
+        // The leader keeps few unacknowledged parts in flight.
         let (parts, arrived) = crossbeam_channel::unbounded();
         let staging = self.staging.clone();
         let (stays_free, inbox) = (env.stays_free(), env.inbox.clone());
@@ -161,10 +160,10 @@ impl SnapshotReceiver {
         })
     }
 
-    /// Either all of the snapshot is ready to take the place of the state, or it cannot be built. True if there is no room for it.
+    /// Either the whole snapshot is ready to take the place of the state, or it cannot be built. True if there is no space for it.
     ///
     /// # Errors
-    /// It cannot be built for another reason than a lack of room.
+    /// It cannot be built for a reason other than lack of space.
     pub fn built(
         &mut self,
         arrival: u64,
@@ -196,7 +195,7 @@ impl SnapshotReceiver {
         }
     }
 
-    /// While the disk is so low that nothing of other replicas is taken, no more parts come: the room of those that came is wanted.
+    /// While the disk is so low that nothing from other replicas is accepted, drops the incoming snapshot to free the space of its parts.
     /// True if one was given up.
     pub fn spare(&mut self, group: &mut Group, env: &Environment, now: Instant) -> bool {
         let snapshot = self.snapshot.as_ref();
@@ -208,7 +207,7 @@ impl SnapshotReceiver {
         part.is_some()
     }
 
-    /// There is no room for the snapshot. The leader offers it again by itself.
+    /// There is no space for the snapshot. The leader offers it again by itself.
     fn give_up(
         &mut self,
         part: Part,
@@ -239,7 +238,7 @@ impl SnapshotReceiver {
         group.abandon_snapshot(part);
     }
 
-    /// The log reaches the checkpoint of the snapshot that was installed: from here on it never ends before it.
+    /// The log reaches the checkpoint of the installed snapshot: from here on it never ends before it.
     pub fn is_followed(&mut self, committed: u64, env: &Environment) {
         let installing = &mut self.installing;
         if installing.take_if(|at| *at <= committed).is_some()
@@ -249,15 +248,15 @@ impl SnapshotReceiver {
         }
     }
 
-    /// It is not needed, or there is no room for it.
+    /// The snapshot is not needed, or there is no space for it.
     pub fn forget(&mut self) {
         self.snapshot = None;
     }
 
-    /// The snapshot becomes the content of the store.
+    /// Makes the snapshot the content of the store.
     ///
     /// # Errors
-    /// It is not there, or cannot take its place.
+    /// The snapshot is not there, or cannot take the store's place.
     pub fn adopt(
         &mut self,
         checkpointer: &Checkpointer,
@@ -282,17 +281,17 @@ impl SnapshotReceiver {
     }
 }
 
-/// What became of a part.
+/// Outcome of receiving a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// It is the first one.
+    /// It is the first part.
     Begun,
     Continued,
-    /// There is no room.
+    /// There is no space.
     Refused,
 }
 
-/// The replica gets on, with entries or by a snapshot.
+/// The replica makes progress, with entries or by a snapshot.
 pub fn gets_on(env: &Environment) {
     let no_room = &env.status.no_room;
     if no_room.load(Ordering::Relaxed) && no_room.swap(false, Ordering::Relaxed) {
@@ -305,7 +304,7 @@ pub fn gets_on(env: &Environment) {
 
 impl Drop for IncomingSnapshot {
     fn drop(&mut self) {
-        // The builder ends when no more comes; what it has built is removed, and nobody else builds meanwhile.
+        // The builder ends when no more parts come; its result is removed, and nobody else builds meanwhile.
         self.parts = None;
         if let Some(builder) = self.builder.take() {
             builder.wait();
@@ -313,7 +312,7 @@ impl Drop for IncomingSnapshot {
     }
 }
 
-/// The parts of a snapshot as they come. Of each it is said when the next one is wanted.
+/// The parts of a snapshot as they arrive. After each, it reports that the next one is wanted.
 struct Parts<T> {
     arrived: Receiver<(Part, Bytes)>,
     taken: T,

@@ -9,7 +9,7 @@ use super::exporters::Exporters;
 use crate::partition::checkpoint::CheckpointMeta;
 use crate::partition::snapshot_reader::{Chunk, read_ahead};
 
-/// What the sender looks at.
+/// The data that the sender reads.
 pub struct SnapshotSender<'a> {
     pub checkpointer: &'a Checkpointer,
     pub exporters: &'a Exporters,
@@ -17,10 +17,10 @@ pub struct SnapshotSender<'a> {
 }
 
 impl SnapshotSender<'_> {
-    /// A replica needs one. If there is none to offer at the moment it asks again.
+    /// Offers a snapshot to a replica that needs one. If there is none at the moment, the replica asks again.
     pub fn offer(&self, to: u64, group: &mut Group) {
         let partition = self.env.partition();
-        // While a checkpoint is being stored there is none to offer.
+        // While a checkpoint is being stored, there is none to offer.
         let view = self.checkpointer.view();
         let meta = view.as_ref().map(|view| CheckpointMeta::read(view.meta()));
         let (Some(view), Some(Ok(meta))) = (view, meta) else {
@@ -49,11 +49,11 @@ impl SnapshotSender<'_> {
         }
     }
 
-    /// Behind which entry the log of a replica begins that gets the checkpoint. An exporter may be behind it: who leads next goes
-    /// on from where that is, and has to have the entries.
+    /// The entry after which the log begins for a replica that gets the checkpoint. An exporter may be further behind: the next leader
+    /// continues from its position, and must have the entries.
     fn log_begin(&self, meta: CheckpointMeta, group: &Group) -> Option<EntryId> {
         let base = group.base().index;
-        // What a checkpoint says that is not stored yet may never be so.
+        // The contents of a checkpoint that is not stored yet may never be stored.
         if meta.index == 0 || meta.index < base || !self.checkpointer.is_idle() {
             return None;
         }

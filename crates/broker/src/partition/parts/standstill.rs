@@ -1,10 +1,10 @@
-//! A partition stands still for a backup: it evaluates nothing, for a moment, while all others do not either.
+//! A partition pauses for a backup: it evaluates nothing for a moment, while all the others pause too.
 //!
-//! It goes on by itself after [`LIMIT`], whatever became of the one who asked.
+//! It resumes by itself after [`LIMIT`], even if the requester is gone.
 
 use std::time::{Duration, Instant};
 
-/// A partition never stands still for longer.
+/// Maximum time for which a partition pauses.
 const LIMIT: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub struct Standstill(Option<Standing>);
 
 #[derive(Debug)]
 struct Standing {
-    /// In which the partition was led here.
+    /// The term in which the partition was led here.
     term: u64,
     until: Instant,
 }
@@ -23,19 +23,19 @@ impl Standstill {
         self.0 = Some(Standing { term, until });
     }
 
-    /// It has begun, and may be over.
+    /// Whether a pause has begun; it may be over.
     pub fn has_begun(&self) -> bool {
         self.0.is_some()
     }
 
-    /// How long it holds at most, if it does.
+    /// The remaining time of the pause, if there is one.
     pub fn left(&self, now: Instant) -> Option<Duration> {
         let standing = self.0.as_ref()?;
         let left = standing.until.saturating_duration_since(now);
         (!left.is_zero()).then_some(left)
     }
 
-    /// The partition goes on. True if it has stood still until now, in this term.
+    /// Ends the pause. True if the partition was paused until now, in this term.
     pub fn end(&mut self, term: u64, now: Instant) -> bool {
         let standing = self.0.take();
         standing.is_some_and(|standing| standing.term == term && now < standing.until)

@@ -53,7 +53,7 @@ fn run_all(jobs: &Jobs) {
     }
 }
 
-/// A partition without others.
+/// The peers of a partition that has none.
 struct Nobody;
 
 impl EffectSink for Nobody {
@@ -67,7 +67,7 @@ impl EffectSink for Nobody {
     }
 }
 
-/// The parts of one partition, and what the test does in the place of its thread.
+/// The parts of one partition, and the test's replacement for its thread.
 struct Rig {
     env: Environment,
     core: PartitionCore,
@@ -149,7 +149,7 @@ impl Rig {
         rig
     }
 
-    /// Lets the replica work, and releases what is committed. The appends that are on their way to the disk.
+    /// Runs the replica, and releases what is committed. Returns the appends that are on their way to the disk.
     fn poll(&mut self, now: Instant) -> Vec<Append> {
         let mut polled = Polled::default();
         self.core.poll(&mut polled).unwrap();
@@ -168,7 +168,7 @@ impl Rig {
         appends
     }
 
-    /// The disk has these.
+    /// These appends are now on disk.
     fn written(&mut self, appends: Vec<Append>, now: Instant) {
         for append in appends {
             let times = self.log.append(&append.frames).unwrap();
@@ -210,7 +210,7 @@ impl Rig {
         reply
     }
 
-    /// Tells the checkpointer what its job has reported.
+    /// Passes the job's report to the checkpointer.
     fn checkpoint_done(&mut self, now: Instant) -> bool {
         let Some(Report::CheckpointDone { number, result }) = self.incoming.report() else {
             return false;

@@ -9,14 +9,14 @@ use super::checks::Checks;
 pub struct Timetable {
     next_tick: Instant,
     checks: Checks,
-    /// When something is due in the engine, as its clock tells.
+    /// When something is due in the engine, by its own clock.
     due_at: Option<i64>,
-    /// Nothing is due before: the partition is under pressure.
+    /// Nothing is due before this time, because the partition is under pressure.
     rest_until: i64,
 }
 
 impl Timetable {
-    /// The first tick and the first check are due.
+    /// A timetable whose first tick and first check are due.
     pub fn new(check_interval: Duration, now: Instant) -> Timetable {
         Timetable {
             next_tick: now,
@@ -26,7 +26,7 @@ impl Timetable {
         }
     }
 
-    /// A tick is due; the next one is due after this time.
+    /// Whether a tick is due; if so, the next one is due after this time.
     pub fn ticks(&mut self, tick: Duration, now: Instant) -> bool {
         let is_due = now >= self.next_tick;
         if is_due {
@@ -43,7 +43,7 @@ impl Timetable {
         self.due_at
     }
 
-    /// Whatever may be due is looked for at the next turn.
+    /// Checks for due work at the next turn.
     pub fn look_at_once(&mut self) {
         self.due_at = Some(0);
     }
@@ -52,13 +52,13 @@ impl Timetable {
         self.due_at.is_some_and(|due| due <= time)
     }
 
-    /// What was due was begun; `None`: the engine failed.
+    /// Due work was started; `None`: the engine failed.
     pub fn ran(&mut self, due: Option<Due>, pressure: bool, time: i64) {
         self.due_at = match due {
             Some(due) if !due.more => due.next,
             _ => Some(time),
         };
-        // What the pressure has put off stays due, and must not be looked at in every turn.
+        // Work that was deferred under pressure stays due, and must not be checked in every turn.
         self.rest_until = match self.due_at {
             Some(due_at) if pressure => due_at,
             _ => i64::MIN,
@@ -70,7 +70,7 @@ impl Timetable {
         self.due_at = next.map(|next| next.max(self.rest_until));
     }
 
-    /// How long until the next check, and the next tick where there are `ticks`.
+    /// How long until the next check, or the next tick if there are `ticks`.
     pub fn idle_time(&self, ticks: bool, now: Instant) -> Duration {
         let check = self.checks.next();
         let next = if ticks {

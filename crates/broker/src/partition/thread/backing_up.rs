@@ -1,4 +1,4 @@
-//! Reports of the partition for a backup: its base, and the cut at which it stands still.
+//! A partition's contribution to a backup: its base, and the cut at which it pauses.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::partition::checkpoint::CheckpointMeta;
 use crate::partition::core::CoreError;
 use crate::partition::parts::log_pins::LogPin;
 
-/// The base of a backup: a checkpoint, and the entries behind it, which stay in the log meanwhile.
+/// The base of a backup: a checkpoint, and the entries after it, which stay in the log meanwhile.
 pub struct Base {
     pub checkpoint: Box<dyn KvView>,
     pub checkpoint_index: u64,
@@ -31,9 +31,9 @@ impl std::fmt::Debug for Base {
 }
 
 impl Partition {
-    /// `Err`: there is none at the moment, for this reason.
+    /// The base of a backup. `Err`: there is none at the moment, for this reason.
     pub(super) fn base(&mut self) -> Result<Base, String> {
-        // What a checkpoint says that is not stored yet may never be so.
+        // The contents of a checkpoint that is not stored yet may never be stored.
         let view = if self.checkpointer.is_idle() {
             self.checkpointer.view()
         } else {
@@ -57,13 +57,13 @@ impl Partition {
         })
     }
 
-    /// Entries behind this one stay until the pin is dropped, or the disk is nearly full.
+    /// Keeps the entries after this one until the pin is dropped, or the disk is nearly full.
     pub(super) fn keep_log(&mut self, behind: u64) -> (LogReader, LogPin) {
         let pin = self.checkpointer.pins().hold(behind, Instant::now());
         (self.log.reader().clone(), pin)
     }
 
-    /// From here on nothing is evaluated: where the log is cut. `Err`: it cannot be cut here, or not now.
+    /// Pauses evaluation. Returns where the log is cut. `Err`: it cannot be cut here, or not now.
     pub(super) fn stand_still(&mut self) -> Result<Result<Cut, String>, CoreError> {
         if !self.can_evaluate() || self.replica.hand_over.is_under_way() {
             return Ok(Err("it is not led here".to_string()));
@@ -93,12 +93,12 @@ impl Partition {
         Ok(Ok(cut))
     }
 
-    /// Nothing is to be evaluated. The clock is asked only if it may be so: this is asked for each command.
+    /// Whether evaluation is paused. Reads the clock only if a pause has begun, as this is called for each command.
     pub(super) fn stands_still(&self) -> bool {
         self.standstill.has_begun() && self.standstill.left(Instant::now()).is_some()
     }
 
-    /// Work goes on. True if nothing was evaluated since it stood still.
+    /// Resumes work. True if nothing was evaluated during the pause.
     pub(super) fn goes_on(&mut self) -> bool {
         let term = self.core.group().term();
         let stood = self.standstill.end(term, Instant::now());

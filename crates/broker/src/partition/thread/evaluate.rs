@@ -16,7 +16,7 @@ use crate::partition::message::{ClientRequest, LongEvaluation, Work};
 use crate::partition::parts::effect_sink::Effect;
 use crate::partition::requests::Waiting;
 
-/// Jobs pushed in one go when a stream has room again.
+/// Maximum number of jobs pushed in one go when a stream has room again.
 const PUSH_BURST: usize = 64;
 
 impl Partition {
@@ -107,7 +107,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Neither does it hold its place meanwhile, nor is its time a measure of how busy the partition is.
+    /// Meanwhile it does not hold its place, and its time does not count as a measure of how busy the partition is.
     fn evaluate_elsewhere(
         &mut self,
         id: RequestId,
@@ -146,7 +146,7 @@ impl Partition {
             waiting.place = None;
         }
         let changed = command.record().value_type;
-        // A batch has one time, and from here on it is another.
+        // A batch has a single time, and from here on the clock shows another one.
         if changed == ValueType::Clock {
             self.publish_status();
             self.propose()?;
@@ -161,12 +161,12 @@ impl Partition {
         Ok(())
     }
 
-    /// A client's command whose client has gone away before its turn came: it is not carried out.
+    /// A client's command is not carried out, because the client was gone before its turn came.
     pub(super) fn abandoned(&self) {
         self.env.metrics.abandoned.inc();
     }
 
-    /// Gives the engine what was found for a batch operation.
+    /// Gives the engine the items found for a batch operation.
     fn chosen(&mut self, key: Key, after: Key, answer: QueryResult) -> Result<(), CoreError> {
         let work = &mut self.delivery.work;
         work.accepted(Context::Internal);
@@ -185,7 +185,7 @@ impl Partition {
         self.guarded(None, |core, streams| {
             core.process(now, None, &request, streams);
         })?;
-        // There may be more.
+        // There may be more items.
         let (choosing, mut around) = self.choosing();
         choosing.ask_for_items(key, &mut around);
         Ok(())

@@ -1,4 +1,4 @@
-//! Exporters and their partition: what each does for the other.
+//! The interplay of exporters and their partition.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use crate::flow_control::Backlog;
 use crate::partition::core::CoreError;
 use crate::partition::message::{ClientRequest, Work};
 
-/// The command changes the exporting.
+/// Whether the command changes exporting.
 pub(super) fn is_for_exporters(work: &Work) -> bool {
     let Work::Request(ClientRequest { request, .. }) = work else {
         return false;
@@ -22,7 +22,7 @@ pub(super) fn is_for_exporters(work: &Work) -> bool {
 }
 
 impl Partition {
-    /// The end of the log is known here alone.
+    /// Fills in the end of the log, which is only known here.
     pub(super) fn fill_in(&self, command: &mut Command) {
         if let Some(ExportingChange::Enable { end, .. }) = command.exporting_change_mut() {
             *end = ExporterPosition {
@@ -55,7 +55,7 @@ impl Partition {
         }
     }
 
-    /// How fast may be written depends on how the exporters keep up.
+    /// Adjusts the write limit to the progress of the exporters.
     pub(super) fn adjust_writes(&self) {
         let status = &self.env.status;
         let slowest = self.exporters.board.slowest();

@@ -1,4 +1,4 @@
-//! The way into the log and out of it: proposes evaluated batches, drives the replica, and releases committed effects.
+//! The path into the log and out of it: proposes evaluated batches, drives the replica, and releases committed effects.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -24,7 +24,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Lets the replica work, hands its appends to the writer and releases what is committed.
+    /// Runs the replica, hands its appends to the writer and releases what is committed.
     pub(super) fn drive(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
         loop {
             self.core.poll(polled)?;
@@ -42,7 +42,7 @@ impl Partition {
                 self.loses_what_is_not_committed(polled.kept)?;
                 self.steps_down();
             }
-            // Before answers leave: who has one and then asks finds what it told of.
+            // Before answers are sent: a client that queries after its answer must find the effects of its command.
             self.publish_reached();
             for released in polled.released.drain(..) {
                 self.release(released);
@@ -80,10 +80,10 @@ impl Partition {
         } = released;
         let (env, now) = (&self.env, Instant::now());
         let timings = self.log.released(index, &env.metrics, now);
-        // Who has an answer may look at once.
+        // A client may query right after its answer.
         let position = self.core.committed_position();
         (env.status.committed_position).store(position, Ordering::Relaxed);
-        // Before answers leave: who has one to a change finds it made.
+        // Before answers are sent: a client whose change was acknowledged must find it applied.
         if let Some(directory) = effects.directory
             && env.partition() == HOME
         {
@@ -121,7 +121,7 @@ impl Partition {
     fn begins_to_lead(&mut self) {
         let elected = Instant::now();
         let partition = self.env.partition();
-        // Who finds that it leads asks how far it is committed.
+        // A new leader is asked for its commit position.
         let reached = self.core.reached();
         self.env.status.applied.store(reached, Ordering::Release);
         self.env.status.set_role(PartitionRole::Leader);
@@ -135,9 +135,9 @@ impl Partition {
         self.replica.metrics.leads(elected);
     }
 
-    /// With little to write and nothing else to do, this thread writes and flushes itself: handing the batch to the writer
-    /// and hearing of it would cost two changes of thread. A flush that may take long, behind that of a checkpoint, is
-    /// left to the writer.
+    /// With little to write and nothing else to do, this thread writes and flushes itself: handing the batch to the writer and waiting for
+    /// its report would cost two context switches. A flush that may take long, because a checkpoint is being flushed, is left to the
+    /// writer.
     fn writes_here(&self) -> bool {
         self.core.group().is_alone()
             && self.checkpointer.is_idle()
@@ -155,7 +155,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Definitions that another release has stored and this one cannot run: the partition works, they do not.
+    /// Reports definitions that were stored by another release and that this one cannot run: the partition works, they do not.
     fn report_unusable_definitions(&self) {
         let processes = self.core.engine().state.processes.iter();
         for problem in processes.flat_map(|process| process.problems()) {
@@ -211,7 +211,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Forgets what was known of the state.
+    /// The state was replaced: drops everything derived from it.
     fn state_is_another(&mut self) {
         self.panics.state_is_new();
         self.exporters.state_is_new();

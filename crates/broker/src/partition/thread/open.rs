@@ -46,14 +46,15 @@ use crate::partition::status::PartitionStatus;
 use crate::replica_file::ReplicaOf;
 use crate::started::Started;
 
-/// Steps that an evaluation of a client may take on the thread of a partition, about 0.2 ms: as long as a few creations of instances.
+/// Maximum number of steps that a client's evaluation may take on a partition's thread, about 0.2 ms: as long as a few creations of
+/// instances.
 const SHORT_EVALUATION: u64 = 10_000;
 
-/// Bytes of a partition thread's stack. What input nests (expressions, values, mapping targets, sub-processes) is bounded
-/// where it comes in, to a depth that needs a small part of this; the system's default differs from place to place.
+/// Bytes of a partition thread's stack. Nested input (expressions, values, mapping targets, sub-processes) is limited on arrival to a depth
+/// that needs a small part of this; the system's default differs between platforms.
 pub const STACK_BYTES: usize = 8 << 20;
 
-/// What a partition counts, and where.
+/// A partition's counters.
 pub(crate) struct Counters {
     pub metrics: Arc<PartitionMetrics>,
     pub work: WorkCounter,
@@ -102,7 +103,7 @@ pub(crate) fn start(
     }))
 }
 
-/// The partition with the state of its last checkpoint. What the log has behind it is applied by the thread.
+/// Opens the partition with the state of its last checkpoint. The thread applies the log after it.
 // Engines are large and made on the stack, which is not to be touched that deep where none is made.
 #[inline(never)]
 fn recover(
@@ -148,7 +149,7 @@ fn recover(
     }))
 }
 
-/// A thread for each job.
+/// Runs each job on a thread of its own.
 #[derive(Clone, Copy, Debug)]
 struct Threads;
 
@@ -174,7 +175,7 @@ fn store_of<'a>(
     }
 }
 
-/// A replica's files, which are those that it had when it ended.
+/// A replica's files, as it left them when it ended.
 struct Files<'a> {
     partition: u32,
     replica: &'a ReplicaOf,
@@ -192,7 +193,7 @@ fn check_files<'a>(
         root: &config.directory,
         name: partition.to_string(),
         directory,
-        // A node that is alone is the only member, whatever it is called.
+        // A single node is the only member, whatever its number is.
         member: config.cluster.as_ref().map_or(0, |_| replica.own),
         remedy: Remedy::of_member(replica.own, &replica.members.voters),
     };
@@ -208,10 +209,10 @@ fn check_files<'a>(
     })
 }
 
-/// The directory, with what must be known of the replica before its log says something.
+/// Creates the directory, with what must be known of the replica before its log has any content.
 fn make(config: &BrokerConfig, directory: &Path, replica: &ReplicaOf) -> std::io::Result<()> {
     create_dir_durably(directory)?;
-    // A node that is alone is the only member, whatever it is called: there is nothing to remember.
+    // A single node is the only member, whatever its number is: there is nothing to record.
     if config.cluster.is_some() && ReplicaOf::read(directory)?.is_none() {
         replica.write(directory)?;
     }
@@ -266,7 +267,7 @@ pub(crate) fn engine_config(
     }
 }
 
-/// Since the first call.
+/// Nanoseconds since the first call.
 fn nanos() -> u64 {
     static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
     u64::try_from(BEGIN.elapsed().as_nanos()).unwrap_or(u64::MAX)
@@ -276,7 +277,7 @@ fn millis(since: Instant) -> i64 {
     i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX)
 }
 
-/// One of several replicas: to lead takes an election, and then nothing more.
+/// Sets up one of several replicas: becoming leader takes an election, and nothing more after that.
 fn follow(env: &Environment, engine: &mut Engine) -> Result<(), CoreError> {
     if !env.has_others() {
         return Ok(());
@@ -293,17 +294,17 @@ pub const HIBERNATE_AFTER_TICKS: usize = 30;
 
 fn group_config(partition: u32, replica: &ReplicaOf) -> GroupConfig {
     let mut group = GroupConfig::joining(partition, replica.own, replica.members.clone());
-    // A heartbeat is a small message, and four of them may be lost before anybody thinks of an election.
+    // A heartbeat is a small message, and four of them may be lost before any follower considers an election.
     group.heartbeat_ticks = HEARTBEAT_TICKS as usize;
     group.hibernate_after_ticks = Some(HIBERNATE_AFTER_TICKS);
     group
 }
 
-/// What the directory proves about its log.
+/// Evidence about the log from the rest of the directory.
 fn evidence(config: &BrokerConfig, directory: &Path) -> std::io::Result<LogEvidence> {
     let embedded = config.secondary_storage.as_ref();
     let embedded = embedded.is_some_and(|config| !config.is_shared());
-    // A store that cannot be read proves nothing; it says so when it is opened.
+    // An unreadable store proves nothing; the error is reported when it is opened.
     let exported = embedded.then(|| skep_secondary::stored_position(directory));
     let exported = exported.and_then(Result::ok).unwrap_or_default();
     Ok(LogEvidence {

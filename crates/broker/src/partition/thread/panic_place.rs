@@ -1,11 +1,11 @@
-//! The place of a panic: only the hook of the process sees it.
+//! The location of a panic: only the process-wide hook sees it.
 
 use std::backtrace::Backtrace;
 use std::cell::{Cell, RefCell};
 use std::panic::PanicHookInfo;
 use std::sync::Once;
 
-/// Bytes of a stack trace that are kept.
+/// Maximum bytes kept of a stack trace.
 const MAX_BYTES: usize = 8 << 10;
 
 thread_local! {
@@ -13,7 +13,7 @@ thread_local! {
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs `work`, which catches panics. Returns its result and the place of the panic with its stack; empty without one.
+/// Runs `work`, which catches panics. Returns its result and the location of the panic with its stack; empty without a panic.
 pub(super) fn watched<T>(work: impl FnOnce() -> T) -> (T, String) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,8 +1,8 @@
 //! A panic in the engine is a bug. It fails the command that caused it, not the partition: the half-changed state is
 //! dropped and rebuilt from the checkpoint and the log, as after a loss of leadership, and the command is not tried again.
 //!
-//! A timer, an offered job or a command of another partition comes again by itself and would panic again, so its process
-//! instance is banned. Then the same thing cannot happen twice.
+//! A timer, an offered job or a command of another partition comes back by itself and would panic again, so its process instance is banned.
+//! Then the same thing cannot happen twice.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -19,8 +19,7 @@ use crate::partition::message::Work;
 use crate::partition::parts::panics::{MAX_PANICS, Panic, WINDOW};
 
 impl Partition {
-    /// Lets the engine work. `None` if it panicked: then its state is void, and `request`, the client whose command it was,
-    /// was told.
+    /// Runs the engine. `None` if it panicked: then its state is void, and `request`, the client whose command it was, was notified.
     pub(super) fn guarded<T>(
         &mut self,
         request: Option<RequestId>,
@@ -28,7 +27,7 @@ impl Partition {
     ) -> Result<Option<T>, CoreError> {
         let (core, streams) = (&mut self.core, &mut self.delivery.streams);
         core.engine_mut().work_ends();
-        // What the panic left behind is not looked at again: the engine is replaced.
+        // State left by the panic is not used again: the engine is replaced.
         match watched(|| catch_unwind(AssertUnwindSafe(|| work(core, streams)))) {
             (Ok(result), _) => Ok(Some(result)),
             (Err(panic), place) => {
@@ -64,7 +63,7 @@ impl Partition {
             let failure = Failure::Internal(text);
             self.delivery.fail(id, failure);
         }
-        // What was evaluated and not proposed is gone; what was proposed will be answered.
+        // Work evaluated but not proposed is lost; proposed work will be answered.
         let in_flight: FxHashSet<RequestId> = self.core.in_flight().collect();
         let why = "its state has to be rebuilt after an error";
         self.delivery.abort_except(&in_flight, why, &self.env);
@@ -78,7 +77,7 @@ impl Partition {
         });
     }
 
-    /// Rebuilds the state after a panic, once nothing is in flight that was evaluated before it, and bans before anything else
+    /// Rebuilds the state after a panic, once nothing is in flight that was evaluated before it, and bans the instance before anything else
     /// is evaluated.
     pub(super) fn recover_from_panic(&mut self) -> Result<(), CoreError> {
         if self.core.is_in_flight() {

@@ -1,4 +1,4 @@
-//! The partition as one of several replicas: messages of the others, leading and following, snapshots.
+//! The partition as one of several replicas: messages between replicas, leading and following, snapshots.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -19,12 +19,12 @@ use crate::partition::parts::snapshot_sender::SnapshotSender;
 use crate::queries::work::of_state;
 
 impl Partition {
-    /// There are other replicas, and another one leads, or none.
+    /// Whether there are other replicas, and this one is not the leader.
     pub(super) fn follows(&self) -> bool {
         !self.core.is_leader() && self.env.has_others()
     }
 
-    /// What the replica says to others, and what it has to say of snapshots.
+    /// Sends the replica's messages to others, and handles snapshots.
     pub(super) fn exchange(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
         for message in polled.output.messages.drain(..) {
             self.replica.metrics.sends(&message);
@@ -94,7 +94,7 @@ impl Partition {
         }
     }
 
-    /// Members on nodes that are not heard: a hibernating replica would not notice that they are gone.
+    /// Reports members on silent nodes to the group: a hibernating replica would not notice that they are gone.
     pub(super) fn hibernate_while_all_are_heard(&mut self) {
         if self.core.group().hibernates() {
             let heard = self.env.effect_sink.others(self.env.partition()).heard;
@@ -115,7 +115,7 @@ impl Partition {
         self.core.group_mut().gone(gone);
     }
 
-    /// One that cannot be made now is asked for again.
+    /// Changes the members. A change that is not possible now will be requested again.
     pub(super) fn change_members(&mut self, change: Change, plan: u64) {
         if let Change::Promote(member) = change
             && !self.core.group().has_caught_up(member)
@@ -127,17 +127,17 @@ impl Partition {
         }
     }
 
-    /// What does not lead answers nothing: who asks sees that the answer was dropped.
+    /// Reports waiting jobs. A follower drops the request unanswered, which the requester notices.
     pub(super) fn tell_work(&mut self, asker: oneshot::Sender<PartitionWork>) {
         if self.core.is_leader() {
             let partition = self.env.partition();
             let work = of_state(partition, &mut self.core.engine_mut().state);
-            // Who asked may have given up.
+            // The requester may have given up.
             let _ = asker.send(work);
         }
     }
 
-    /// What the group could go on from if the other replicas were lost.
+    /// This copy, described for a group that would have to continue from it if the other replicas were lost.
     pub(super) fn survives(&self) -> SurvivingCopy {
         let group = self.core.group();
         let (members, index) = (group.members(), group.last_index());
@@ -153,7 +153,7 @@ impl Partition {
         }
     }
 
-    /// Commands come from now on.
+    /// The replica leads: commands are accepted from now on.
     pub(super) fn leads(&mut self) {
         for job_type in self.delivery.streams.forget_reservations() {
             let has_room = Work::StreamHasRoom(job_type);
@@ -183,8 +183,7 @@ impl Partition {
         self.env.effect_sink.send(Effect::RoleChanged);
     }
 
-    /// Work that only the leader does. What other partitions ask for they ask again, and jobs that were not delivered have
-    /// their time-out.
+    /// Refuses work that only the leader does. Other partitions repeat their requests, and undelivered jobs have their timeout.
     pub(super) fn turn_away(&mut self, work: Work) {
         let Work::Request(ClientRequest {
             request, responder, ..
@@ -206,7 +205,7 @@ impl Partition {
         }
     }
 
-    /// To the first of these members that has all of the log.
+    /// Hands leadership to the first of these members that has the whole log.
     pub(super) fn hand_over_to(&mut self, others: &[u64]) {
         let group = self.core.group();
         let to = others.iter().copied().find(|to| group.is_abreast(*to));
@@ -220,7 +219,7 @@ impl Partition {
             return;
         }
         let idle = !self.core.is_in_flight() && self.core.engine().batch_len() == 0;
-        // What waits for room may wait for ever.
+        // Work that waits for disk space may wait forever.
         let may_ask = idle || self.env.status.stalled.load(Ordering::Relaxed);
         let hand_over = &mut self.replica.hand_over;
         if let Some(to) = hand_over.go_on(may_ask, Instant::now()) {

@@ -1,4 +1,4 @@
-//! Scheduled work: timers and timeouts that are due, ticks of the replica, and periodic checks.
+//! Scheduled work: due timers and timeouts, ticks of the replica, and periodic checks.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -10,11 +10,11 @@ use crate::metrics::Context;
 use crate::partition::core::{CoreError, MAX_INFLIGHT_ENTRIES};
 use crate::partition::status::Scaling;
 
-/// Bytes in flight beyond which put-off work waits.
+/// Bytes in flight above which deferred work waits.
 const MAX_WORK_INFLIGHT: usize = 2 << 20;
 
 impl Partition {
-    /// Timers, time-outs and the replica's ticks.
+    /// Runs timers, timeouts and the replica's ticks.
     pub(super) fn run_scheduled(&mut self) -> Result<(), CoreError> {
         let now = Instant::now();
         let tick = self.env.config.tick();
@@ -54,7 +54,7 @@ impl Partition {
         Ok(())
     }
 
-    /// One turn of work that went over the budget of its command.
+    /// Runs one turn of work that exceeded its command's budget.
     pub(super) fn run_work(&mut self) -> Result<(), CoreError> {
         if self.has_work() && self.can_process() {
             self.timetable.checks().works();
@@ -65,8 +65,8 @@ impl Partition {
         Ok(())
     }
 
-    /// Work that earlier commands have left. A partition that stops leaves it to its next start, and while much is on its way
-    /// to the disk it waits: answers to others stand behind it in the log.
+    /// Whether earlier commands have left work. A partition that stops leaves it to its next start, and it waits while much is on its way
+    /// to disk: answers to others would queue behind it in the log.
     pub(super) fn has_work(&self) -> bool {
         self.core.is_leader()
             && !self.core.is_void()
@@ -76,13 +76,13 @@ impl Partition {
             && !self.checkpointer.is_overfull(&self.core, &self.env)
     }
 
-    /// More work than the limit allows, or a backlog: time-outs would add copies of work in progress.
+    /// More work than the limit allows, or a backlog: timeouts would add copies of work in progress.
     pub(super) fn under_pressure(&self) -> bool {
         let limit = &self.env.status.limit;
         self.intake.waiting() > MAX_BATCH_COMMANDS || limit.inflight() >= limit.limit()
     }
 
-    /// If nothing is to be looked after before there is a message or something is due: how long that may last at most.
+    /// The longest time to sleep if nothing needs attention until a message arrives or something is due.
     fn may_idle(&self) -> Option<Duration> {
         let group = self.core.group();
         let engine = self.core.engine();
@@ -94,7 +94,7 @@ impl Partition {
             && !self.replica.hand_over.is_under_way()
             && !self.core.is_void();
         let leads = self.core.is_leader();
-        // Of a limit the router hears what is looked after here.
+        // While there is a write limit, only these checks update it for the router.
         let has_no_work = !leads
             || !self.has_work()
                 && !engine.awaits_answers()
@@ -110,7 +110,7 @@ impl Partition {
         rests.then(until_due)
     }
 
-    /// Once per check interval, of a leader.
+    /// Periodic checks of a leader, once per check interval.
     fn look_after(&mut self) -> Result<(), CoreError> {
         self.forget_abandoned();
         self.publish_status();
@@ -123,10 +123,10 @@ impl Partition {
         self.checkpoint_if_due()
     }
 
-    /// The same of a follower.
+    /// Periodic checks of a follower.
     fn look_after_follower(&mut self) -> Result<(), CoreError> {
         self.publish_status();
-        // Operators tell all replicas of a store what they tell one.
+        // Operators' exporter settings apply to the stores of all replicas.
         self.follow_exporting();
         self.mend_secondary();
         self.spare_snapshot();
@@ -142,7 +142,7 @@ impl Partition {
     fn checkpoint_if_due(&mut self) -> Result<(), CoreError> {
         let now = Instant::now();
         if self.checkpointer.is_due(&self.core, &self.env, now) {
-            // What exporters have done need not be kept behind it.
+            // Recorded before the checkpoint, so that exported entries need not be kept in the log after it.
             if self.can_evaluate() {
                 self.report_exported(true)?;
                 self.propose()?;
@@ -152,9 +152,9 @@ impl Partition {
         Ok(())
     }
 
-    /// Clients that went away: what they sent and was not begun leaves the queue, and so do those that waited for an instance,
-    /// a distribution or a correlation. Of what was begun only those: an answer
-    /// that is on its way to be committed needs its slot, or its jobs would be lost and its id answer somebody else.
+    /// Drops requests of clients that are gone: those that were not begun, and of those that were, only the ones that wait for an instance,
+    /// a distribution or a correlation. An answer that is about to be committed needs its slot, or its jobs would be lost and its id would
+    /// answer somebody else.
     fn forget_abandoned(&mut self) {
         for _ in 0..self.intake.forget_abandoned() {
             self.abandoned();
@@ -220,11 +220,11 @@ impl Partition {
     pub(super) fn idle_time(&self) -> Duration {
         let now = Instant::now();
         let group = self.core.group();
-        // A single member has no one to send heartbeats to, and nothing to elect. One that hibernates has time.
+        // A single member has no one to send heartbeats to, and nothing to elect. A hibernating one has time.
         let ticks = !(self.core.is_leader() && group.is_alone() || group.hibernates());
         let mut wait = self.timetable.idle_time(ticks, now);
         let can_process = self.can_process();
-        // What cannot be processed now is woken by what makes it possible: a written log, an operator.
+        // Work that cannot be processed now is woken by whatever makes it possible: a written log, an operator.
         let runs = can_process && !self.replica.hand_over.is_stopping();
         if let Some(due) = self.timetable.due_at().filter(|_| runs) {
             let now = self.env.clock.now();

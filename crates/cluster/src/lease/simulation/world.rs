@@ -1,4 +1,4 @@
-//! The store, the disks and the processes, and what must hold of them.
+//! The store, the disks and the processes, and the invariants that they must satisfy.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -12,13 +12,13 @@ use skep_sim::Random;
 const LEASE: u64 = 15_000;
 const FAULTS_END: u64 = 240_000;
 const END: u64 = 400_000;
-/// A call that has no answer by then has none.
+/// A call that has no answer by then gets none.
 const CALL: u64 = 5_000;
-/// After so long with a store and without a pause nobody acts whose number was taken.
+/// After this long with a store and without a pause, nobody acts whose number was taken.
 const NOTICED: u64 = 120_000;
 const IDS: u32 = 3;
 
-/// Where processes are.
+/// The setting of a simulation: where processes run.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     processes: usize,
@@ -51,22 +51,22 @@ struct Directory {
     has_data: bool,
 }
 
-/// An acting process has its number and whether it joins.
+/// A process. If it acts, it has its number and whether it joins.
 struct Process {
     id: u64,
     machine: usize,
     claimant: Claimant,
-    /// Its clock runs at so many thousandths of the true speed, and its wall clock is wrong by so much.
+    /// Its clock runs at this many thousandths of the true speed, and its wall clock is off by this much.
     speed: u64,
     wall_off: i64,
     started: u64,
     paused_until: u64,
-    /// What it waits for.
+    /// The call that it waits for.
     call: u64,
     acts: Option<(u32, bool)>,
     /// Its last write of the number that arrived.
     arrived: u64,
-    /// Since when another one is in its place, in time that it could have used.
+    /// How long another process has been in its place, counting only time that it could have used.
     robbed_for: u64,
     looked: u64,
 }
@@ -99,7 +99,7 @@ enum Event {
     Starts(usize),
 }
 
-/// An event and when it comes; of several at one time, in their order.
+/// An event and its time; events of the same time keep their order.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at: u64,
@@ -180,7 +180,7 @@ impl World {
             self.happens(event);
             self.expect_what_must_hold();
         }
-        // Everybody who could have a number has one in the end.
+        // In the end everybody who could have a number has one.
         let acting = self.processes.values().filter(|it| it.acts.is_some());
         if self.setting.machines == 1 {
             assert_eq!(acting.count(), IDS as usize, "numbers are left over");
@@ -278,7 +278,7 @@ impl World {
         self.at(1, Event::Step(id));
     }
 
-    /// The process is no more, and another one starts on its machine.
+    /// The process ends, and another one starts on its machine.
     fn ends(&mut self, id: u64) {
         let Some(process) = self.processes.remove(&id) else {
             return;
@@ -298,7 +298,7 @@ impl World {
         }
     }
 
-    /// A process goes on. False: it sleeps, and this happens when it wakes.
+    /// A process continues. False: it is paused, and the event happens when it wakes.
     fn is_awake(&mut self, id: u64, event: Event) -> bool {
         let until = self.processes.get(&id).map(|it| it.paused_until);
         match until {
@@ -551,7 +551,7 @@ impl World {
     fn expect_what_must_hold(&mut self) {
         let mut acting: BTreeMap<u32, u64> = BTreeMap::new();
         for process in self.processes.values() {
-            // One that joins is another member of the cluster, or none.
+            // A joining process is another member of the cluster, or none.
             if let Some((node, false)) = process.acts {
                 let other = acting.insert(node, process.id);
                 assert!(
@@ -578,7 +578,7 @@ impl World {
                 let age = process.claimant.age(clocks[&process.id].clock);
                 let shown = age.unwrap_or_default().as_millis() as u64 * 1000 / process.speed;
                 let age = now - process.arrived;
-                // A process that has not heard yet that its last write arrived shows more.
+                // A process that does not know yet that its last write arrived shows a greater age.
                 assert!(
                     shown + 2 >= age,
                     "p{} shows {shown} ms of {age}",

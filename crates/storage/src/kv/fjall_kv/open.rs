@@ -1,8 +1,8 @@
-//! The open database, shared by its owner and its readers, and opening it again.
+//! The open database, shared by its owner and its readers, and reopening it.
 //!
-//! A database whose background thread met an error (a full disk, say) serves reads and takes no more commits. What the
-//! failed work left behind is only cleaned up by opening it anew, which needs every handle to it to be closed. So nobody
-//! keeps a handle: all ask for it here, use it and give it back.
+//! A database whose background thread met an error (such as a full disk) serves reads but accepts no more commits. Leftovers of the failed
+//! work are only cleaned up by reopening it, which needs every handle to it to be closed. So nobody keeps a handle: everybody asks for it
+//! here, uses it and gives it back.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,8 +30,8 @@ impl Open {
                 .manual_journal_persist(true)
                 .open()?;
             let tree = database.keyspace(TREE, || {
-                // In parts at every level: a filter in one piece has megabytes in a store of millions of rows, does not
-                // stay in the cache, and would be read and summed up for every row that is looked for.
+                // Partitioned at every level: a filter in one piece takes megabytes in a store of millions of rows, does not stay in the
+                // cache, and would be read and checksummed for every row that is looked up.
                 KeyspaceCreateOptions::default()
                     .manual_journal_persist(true)
                     .filter_block_partitioning_policy(PartitioningPolicy::all(true))
@@ -42,7 +42,7 @@ impl Open {
         open().map_err(|error| failed(path, &error))
     }
 
-    /// True if a background thread has failed: the database takes no more writes.
+    /// Whether a background thread has failed: the database accepts no more writes.
     pub(super) fn is_broken(&self) -> bool {
         matches!(
             self.database.persist(PersistMode::Buffer),
@@ -51,7 +51,7 @@ impl Open {
     }
 }
 
-/// The database that is open now. Clones share it.
+/// The database that is currently open. Clones share it.
 #[derive(Clone)]
 pub(super) struct Slot {
     directory: PathBuf,
@@ -75,13 +75,13 @@ impl Slot {
         })
     }
 
-    /// Puts another database in the place of this one.
+    /// Replaces the open database by another one.
     pub(super) fn replace(&self, open: Open) {
         *self.open.write() = Some(Arc::new(open));
     }
 
-    /// Closes the database and opens it again. While a view or an iterator still uses it, nothing happens and the answer
-    /// is false. If it cannot be opened, every use fails until a later attempt succeeds.
+    /// Closes the database and opens it again. While a view or an iterator still uses it, nothing happens and the result is false. If it
+    /// cannot be opened, every use fails until a later attempt succeeds.
     pub(super) fn reopen(&self, path: &Path, config: &FjallConfig) -> Result<bool, StorageError> {
         let mut slot = self.open.write();
         if let Some(open) = slot.take() {
@@ -119,7 +119,7 @@ impl Slot {
         let rows = open.tree.range(super::full_key(table, from)..end);
         let directory = self.directory.clone();
         Box::new(rows.map(move |guard| {
-            // The handle lives as long as the iterator: the database must not be opened again under it.
+            // The handle lives as long as the iterator: the database must not be reopened meanwhile.
             let _used = &open;
             let (key, value) = guard
                 .into_inner()

@@ -1,4 +1,4 @@
-//! A database that is built beside the present one and then takes its place.
+//! A database that is built beside the current one and then takes its place.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use super::{CURRENT, FjallConfig, META_KEY, database_path, expect_room, failed, 
 use crate::StorageError;
 use crate::kv::{Ascending, TableRows};
 
-/// Whenever so much was written, it is flushed, and the room on the disk is looked at.
+/// After each this many bytes, the data is flushed and the free disk space is checked.
 const PIECE: usize = 1 << 20;
 
-/// Where the library has its tables, within its directory.
+/// The library's directory for tables, within its own directory.
 const TABLES: &str = "tables";
 
-/// Where the next content of a store can be built, by any thread, while the store goes on.
+/// Where the next content of a store can be built, by any thread, while the store stays in use.
 #[derive(Debug, Clone)]
 pub struct Staging {
     pub(super) directory: PathBuf,
@@ -24,7 +24,7 @@ pub struct Staging {
     pub(super) number: u64,
 }
 
-/// Content that is durable and needs no more room to be [adopted](super::FjallKv::adopt). Dropped, it is removed.
+/// Content that is durable and needs no more space to be [adopted](super::FjallKv::adopt). It is removed on drop.
 pub struct Staged {
     directory: PathBuf,
     pub(super) number: u64,
@@ -41,11 +41,11 @@ impl std::fmt::Debug for Staged {
 }
 
 impl Staging {
-    /// Builds a database of rows in ascending order and a meta value. So many bytes of the disk stay free.
+    /// Builds a database from rows in ascending order and a meta value. Keeps `stays_free` bytes of the disk free.
     ///
     /// # Errors
-    /// [`StorageError::DiskFull`] if there is no room for it, or what is wrong with the rows or the disk. Nothing is left of it
-    /// then.
+    /// [`StorageError::DiskFull`] if there is no space for it, or the problem with the rows or the disk. Nothing is left of it in that
+    /// case.
     pub fn build(
         self,
         rows: TableRows<'_>,
@@ -63,7 +63,7 @@ impl Staging {
         expect_room(&staged.directory, leave_free)?;
         let open = staged.open.insert(Open::new(&path, &self.config)?);
         fill(&staged.directory, open, (rows, meta), leave_free)?;
-        // What names it is written now, so that a full disk does not keep it from taking its place.
+        // The pointer to it is written now, so that a full disk does not keep it from taking its place.
         write_pointer(&staged.directory, self.number).map_err(|error| {
             StorageError::io("writing CURRENT.new in", &staged.directory, error)
         })?;
@@ -84,7 +84,7 @@ fn fill(
     let mut written = 0;
     for row in rows {
         let (table, (key, value)) = row?;
-        // The library panics at rows out of order.
+        // The library panics on rows out of order.
         ascending.check(table, &key)?;
         written += key.len() + value.len();
         if written >= PIECE {
@@ -103,14 +103,14 @@ fn fill(
     open.database.persist(PersistMode::SyncAll).map_err(fail)
 }
 
-/// A table is flushed by the library when it is whole, which is 64 MiB: the log of a partition that takes work would wait behind all
-/// of that. In small pieces each waits for little. What fails here is met again by that flush.
+/// The library flushes a table when it is complete, at 64 MiB: the log of a busy partition would wait behind all of that. In small pieces,
+/// each flush is short. Errors here recur in that flush.
 fn flush_newest(tables: &Path) {
     let file = newest(tables).and_then(|path| fs::File::open(path).ok());
     let _ = file.map(|file| file.sync_data());
 }
 
-/// The table that is being written: they are numbered.
+/// The table that is being written: tables are numbered.
 fn newest(tables: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(tables).ok()?.flatten();
     let numbered = entries.filter_map(|entry| {
@@ -137,14 +137,14 @@ pub(super) fn write_pointer(directory: &Path, number: u64) -> std::io::Result<()
     file.sync_all()
 }
 
-/// What was written last counts from now on.
+/// Makes the pointer written last take effect.
 pub(super) fn turn_pointer(directory: &Path) -> std::io::Result<()> {
     fs::rename(next_pointer(directory), directory.join(CURRENT))?;
     fs::File::open(directory)?.sync_all()
 }
 
 impl Staged {
-    /// The database, which stays.
+    /// Returns the database, which is kept.
     pub(super) fn into_use(mut self) -> Result<Open, StorageError> {
         self.stays = true;
         turn_pointer(&self.directory)
@@ -161,7 +161,7 @@ impl Drop for Staged {
         // An open database is closed first.
         self.open = None;
         if !self.stays {
-            // What cannot be removed now is removed when the store is opened.
+            // A database that cannot be removed now is removed when the store is opened.
             let _ = fs::remove_dir_all(database_path(&self.directory, self.number));
         }
     }

@@ -1,5 +1,4 @@
-//! A partition whose engine panics on purpose: at messages with this name, and at any work for instances of processes with
-//! it.
+//! A partition whose engine panics on purpose: at messages with this name, and at any work for instances of processes with this name.
 
 use skep_protocol::origin::Claims;
 use std::sync::Arc;
@@ -22,7 +21,7 @@ use crate::config::BrokerConfig;
 use crate::partition::{PartitionHandle, Report};
 
 const PANICS: &str = "panic";
-/// Requests that wait while a partition is built anew.
+/// Requests that wait while a partition is rebuilt.
 const NOT_BEGUN: &str = "The partition stopped before it began";
 
 /// Called before every command in tests of this crate.
@@ -150,7 +149,7 @@ async fn what_panics_again_and_again_is_banned_and_the_partition_goes_on() {
     assert_eq!(jobs.len(), 1);
     assert_eq!(jobs[0].process_instance_key, fine);
 
-    // The end of one is tried, and once is enough.
+    // It tries to end an instance; one attempt is enough.
     let failure = loop {
         match cancel(&broker, panicking[0]).await {
             Failure::Aborted(_) => {}
@@ -221,8 +220,8 @@ async fn a_command_of_another_partition_that_panics_bans_its_instance() {
         resources: vec![listener("panic-at-message")],
     });
     ask(&broker, deploy).await.unwrap();
-    // The answer that the subscription is open meets the bug; without a ban it would come again until it is taken. The panic
-    // that follows may take the creation with it, if that was not committed: another one is made then.
+    // The answer that the subscription is open triggers the bug; without a ban it would be repeated until it is taken. The panic that
+    // follows may take the creation with it, if that was not committed: another one is created then.
     let deadline = Instant::now() + Duration::from_secs(180);
     let banned = |partition: &Arc<PartitionHandle>| !partition.status.banned().is_empty();
     while !broker.partitions().iter().all(banned) {
@@ -281,7 +280,7 @@ async fn publish(broker: &Broker, name: &str, id: &str) -> Result<Response, Fail
     ask(broker, message(name, id)).await
 }
 
-/// Publishes until the partition answers for sure: a rebuild aborts what came in between.
+/// Publishes until the partition answers definitely: a rebuild aborts requests that arrive in between.
 async fn publish_for_sure(broker: &Broker, id: &str) {
     loop {
         match publish(broker, "fine", id).await {
@@ -295,7 +294,7 @@ async fn publish_for_sure(broker: &Broker, id: &str) {
     }
 }
 
-/// A message id is taken once while the message is buffered: what was acknowledged is refused the second time.
+/// A message id is accepted once while the message is buffered: an acknowledged one is refused the second time.
 async fn is_there(broker: &Broker, id: &str) -> bool {
     matches!(
         publish(broker, "fine", id).await,
