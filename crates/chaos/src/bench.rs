@@ -1,7 +1,7 @@
-//! Two builds side by side: each in turn gets the same load on this machine, and what is judged is the ratio of their figures.
+//! Compares two builds: in turn, each gets the same load on this machine, and the ratio of their figures is judged.
 //!
-//! The builds take turns A B B A, so that a machine that becomes slower meets both alike. Each turn is a process of its own with an empty
-//! directory of its own; as everywhere here, the guard ends it if the run cannot.
+//! The builds take turns A B B A, so that a machine that becomes slower affects both alike. Each turn is a separate process with its own
+//! empty directory; as everywhere here, the guard ends it if the run cannot.
 
 mod figures;
 mod judge;
@@ -22,36 +22,36 @@ use crate::probes::{Machine, calibrate};
 pub use figures::{Figures, Pair};
 pub use judge::{Interval, Verdict, Verdicts};
 
-/// Version of what `--json` prints.
+/// Version of the `--json` output.
 const SCHEMA: u32 = 1;
-/// Before each pair the machine is looked at for this long.
+/// Time for which the machine is observed before each pair.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// The builds that are compared, and how.
+/// The builds to compare, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The `skep` that is judged, and the one that it is judged against.
+    /// The `skep` to judge, and the one to judge it against.
     pub this: PathBuf,
     pub other: PathBuf,
     pub pairs: u32,
-    /// Of both servers, by the names of docs/configuration.md.
+    /// Settings of both servers, by the names of docs/configuration.md.
     pub settings: BTreeMap<String, String>,
-    /// What each turn is asked for; addresses and process are filled in.
+    /// Arguments of each turn; addresses and process are filled in.
     pub load: LoadArgs,
-    /// The command that calls [`crate::guard::serve`]; the seconds that it may take are added.
+    /// The command that calls [`crate::guard::serve`]; its time limit in seconds is appended.
     pub guard: Vec<String>,
-    /// Gets the builds' data while they run. It is deleted.
+    /// Directory for the builds' data while they run. It is deleted.
     pub directory: PathBuf,
-    /// Judge also where the machine has other work.
+    /// Judge even if the machine has other work.
     pub noisy: bool,
 }
 
-/// What was found.
+/// Result of the comparison.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Comparison {
     schema: u32,
-    /// What the builds say of themselves.
+    /// Version texts of the builds.
     pub this: String,
     pub other: String,
     pub seconds: f64,
@@ -59,21 +59,21 @@ pub struct Comparison {
     /// REST over HTTP/1.1 or HTTP/2, or gRPC.
     pub interface: String,
     pub cores: usize,
-    /// Share of CPU time that nobody used before a pair, median.
+    /// Share of idle CPU time before a pair, median.
     pub idle: f64,
     /// Why the machine was not quiet, if it was not.
     pub noise: Option<String>,
-    /// It was judged nevertheless.
+    /// Whether it was judged nevertheless.
     pub noisy_is_fine: bool,
     pub pairs: Vec<Pair>,
     #[serde(flatten)]
     pub verdicts: Verdicts,
 }
 
-/// Compares both builds; `tell` hears of each pair. Leaves nothing behind.
+/// Compares both builds; `tell` is informed of each pair. Leaves nothing behind.
 ///
 /// # Errors
-/// A build that does not start or does not complete a single instance, a directory that cannot be had.
+/// A build that does not start or does not complete a single instance, a directory that is not available.
 pub async fn run(options: &Options, tell: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Comparison> {
     let directory = options.directory.as_path();
     let named = || format!("the directory {}", directory.display());
@@ -82,7 +82,7 @@ pub async fn run(options: &Options, tell: &(dyn Fn(&str) + Sync)) -> anyhow::Res
     let compared = compare(options, &guard, tell).await;
     let guarded = guard.clone();
     tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
-    // Also when it failed: the error says what the log does.
+    // Even after a failure: the error contains the log.
     let removed = std::fs::remove_dir_all(directory).with_context(named);
     let comparison = compared?;
     removed?;
@@ -112,7 +112,7 @@ async fn compare(
         let mut machine = Machine::default();
         machine.idle();
         tokio::time::sleep(LOOK).await;
-        // A machine that does not tell is not known to be quiet.
+        // A machine that reports nothing is not known to be quiet.
         looks.push(machine.idle().unwrap_or(0.0));
         let turn = |build: &PathBuf| turn::take(build.clone(), options, guard.clone());
         let pair = if number % 2 == 0 {
@@ -153,7 +153,7 @@ async fn compare(
     })
 }
 
-/// What a build says of itself.
+/// The version text of a build.
 fn version(build: &PathBuf) -> anyhow::Result<String> {
     let named = || build.display().to_string();
     let said = std::process::Command::new(build).arg("--version").output();

@@ -1,4 +1,4 @@
-//! Where the nodes of a run come from. Processes of this machine are the only driver yet; a cluster of somebody else is only looked at.
+//! Provides the nodes of a run. Processes of this machine are the only driver so far; a foreign cluster is only observed.
 
 mod backups;
 mod changes;
@@ -35,10 +35,10 @@ pub use topology::Topology;
 pub use ways::Change;
 use ways::Ways;
 
-/// How long an answer of a node is awaited.
+/// Maximum time to wait for an answer of a node.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The guard, which all that breaks something shares.
+/// The guard, shared by everything that breaks something.
 #[derive(Clone, Debug)]
 pub struct SharedGuard(Arc<Mutex<Guard>>);
 
@@ -53,12 +53,12 @@ impl SharedGuard {
     }
 }
 
-/// Which ways of a run are such that they can be changed.
+/// The ways of a run that can be changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Network {
-    /// Those from workers to nodes.
+    /// Ways from workers to nodes.
     pub workers: bool,
-    /// Those between nodes.
+    /// Ways between nodes.
     pub nodes: bool,
 }
 
@@ -75,10 +75,10 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts nodes with their data below a directory, which goes with them, and their logs beside it.
+    /// Starts nodes with their data below a directory, which is deleted with them, and their logs beside it.
     ///
     /// # Errors
-    /// A port that cannot be had, a program that cannot be started.
+    /// A port that is not available, a program that cannot be started.
     pub fn start(
         plan: &Nodes,
         network: Network,
@@ -120,7 +120,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// A cluster that others started. Nothing of it can be changed.
+    /// A foreign cluster. Nothing of it can be changed.
     pub fn of_others(host: &str) -> Self {
         Self {
             nodes: vec![Node::of_others(host)],
@@ -133,7 +133,7 @@ impl Cluster {
     }
 
     /// # Errors
-    /// It is a cluster of others.
+    /// The cluster is a foreign one.
     fn guard(&self) -> io::Result<SharedGuard> {
         let guard = self.guard.clone();
         guard.ok_or_else(|| io::Error::other("the cluster of others is not changed"))
@@ -152,7 +152,7 @@ impl Cluster {
     /// The topology, from the first node that answers.
     ///
     /// # Errors
-    /// None of them answers.
+    /// No node answers.
     pub fn topology(&self) -> io::Result<Topology> {
         let mut error = io::Error::other("no node is up");
         for node in self.nodes.iter().filter(|node| node.is_up()) {
@@ -164,10 +164,10 @@ impl Cluster {
         Err(error)
     }
 
-    /// The number of the node that is meant.
+    /// The number of the node that `who` refers to.
     ///
     /// # Errors
-    /// There is none, for so long as an election may take.
+    /// There is none, for as long as an election may take.
     pub fn find(&self, who: Who) -> io::Result<u32> {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -191,7 +191,7 @@ impl Cluster {
         }
     }
 
-    /// Kills a node (`kill -9`), or asks it to end and waits for that.
+    /// Kills a node (`kill -9`), or asks it to end and waits for its end.
     ///
     /// # Errors
     /// It was not up, or does not end.
@@ -200,7 +200,7 @@ impl Cluster {
         self.node(number)?.end(gently, &guard)
     }
 
-    /// All threads of a node stand still.
+    /// Suspends all threads of a node.
     ///
     /// # Errors
     /// It was not up, or does not stop.
@@ -237,7 +237,7 @@ impl Cluster {
         Ok(count)
     }
 
-    /// A node loses its data and starts again.
+    /// Replaces a node: it loses its data and starts again.
     ///
     /// # Errors
     /// As of [`Self::end`], and data that cannot be deleted.
@@ -251,7 +251,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Where backups are asked for and kept.
+    /// The place for taking and keeping backups.
     ///
     /// # Errors
     /// The nodes take none.
@@ -264,7 +264,7 @@ impl Cluster {
         })
     }
 
-    /// All nodes are killed and lose their data. How many.
+    /// Kills all nodes and deletes their data. Returns their number.
     ///
     /// # Errors
     /// As of [`Self::end`], and data that cannot be deleted.
@@ -279,7 +279,7 @@ impl Cluster {
         Ok(self.nodes.len())
     }
 
-    /// Begins to restore the data of all nodes, which are down, from the newest backup.
+    /// Begins to restore the data of all nodes from the newest backup. They must be down.
     ///
     /// # Errors
     /// A node is up, or the program cannot be started.
@@ -293,7 +293,7 @@ impl Cluster {
         Ok(Restoring { programs, guard })
     }
 
-    /// Takes room on the disk of a node until so many bytes are left.
+    /// Fills the disk of a node until this many bytes are left.
     ///
     /// # Errors
     /// The node is down, or its disk cannot be written to.
@@ -303,16 +303,16 @@ impl Cluster {
         disk::fill(node, leave, &guard)
     }
 
-    /// A node gets so many cores, or parts of one.
+    /// Limits a node to this many cores, possibly a fraction.
     ///
     /// # Errors
-    /// The node is down, or the machine does not let it.
+    /// The node is down, or the machine does not permit it.
     pub fn limit(&mut self, number: u32, cores: f64) -> io::Result<()> {
         let guard = self.guard()?;
         self.node(number)?.limit(cores, &guard)
     }
 
-    /// A node stops, and starts with other settings.
+    /// Restarts a node with other settings.
     ///
     /// # Errors
     /// As of [`Self::end`], and a program that cannot be started.
@@ -320,7 +320,7 @@ impl Cluster {
         self.again(number, |node| node.set(settings))
     }
 
-    /// A node stops, and starts on a disk that takes so much longer for a flush.
+    /// Restarts a node on a disk with this additional delay of each flush.
     ///
     /// # Errors
     /// As of [`Self::end`], and a program that cannot be started.
@@ -328,7 +328,7 @@ impl Cluster {
         self.again(number, |node| node.flush_late(delay))
     }
 
-    /// Changes a node between two starts.
+    /// Stops a node, changes it and starts it again.
     fn again(&mut self, number: u32, change: impl FnOnce(&mut Node)) -> io::Result<()> {
         let guard = self.guard()?;
         let node = self.node(number)?;
@@ -339,7 +339,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Gives the room back. How many disks.
+    /// Frees the space of all filled disks. Returns their number.
     ///
     /// # Errors
     /// A file that cannot be deleted.
@@ -348,7 +348,7 @@ impl Cluster {
         disk::free(&self.nodes)
     }
 
-    /// The database of the nodes is there, or away in some manner.
+    /// Makes the nodes' database available, or unavailable in some manner.
     ///
     /// # Errors
     /// The nodes have none, or it cannot be started.
@@ -359,7 +359,7 @@ impl Cluster {
         store.set(state)
     }
 
-    /// The identity provider is there, or away in some manner.
+    /// Makes the identity provider available, or unavailable in some manner.
     ///
     /// # Errors
     /// Callers need no tokens.
@@ -370,13 +370,13 @@ impl Cluster {
         Ok(())
     }
 
-    /// What callers show, where they have to.
+    /// Credentials of callers, if the cluster requires a login.
     pub fn authorization(&self) -> Option<Authorization> {
         let login = self.login.as_ref();
         login.map(|login| login.authorization().clone())
     }
 
-    /// Changes a way. Returns the node that it is about, if it is about one.
+    /// Changes a way. Returns the node at its end, if there is one.
     ///
     /// # Errors
     /// There is no such way, or no such node.
@@ -389,18 +389,18 @@ impl Cluster {
         Ok(node)
     }
 
-    /// All ways are as they were in the beginning.
+    /// Restores all ways to their original state.
     pub fn heal(&self) {
         self.ways.heal();
     }
 
-    /// How many nodes have ended since the last call, though nobody ended them.
+    /// The number of nodes that ended by themselves since the last call.
     pub fn died(&mut self) -> u32 {
         let died = self.nodes.iter_mut().map(Node::has_died);
         died.map(u32::from).sum()
     }
 
-    /// Asks for so many partitions.
+    /// Requests this number of partitions.
     ///
     /// # Errors
     /// No node answers, or the cluster refuses it.
@@ -420,7 +420,7 @@ impl Cluster {
         self.nodes.iter().map(|node| node.grpc.clone()).collect()
     }
 
-    /// The REST API of a node, for the run's own questions.
+    /// The REST API of a node, for requests of the run itself.
     fn rest(&self, node: &Node) -> Rest {
         Rest {
             address: node.rest.clone(),
@@ -428,7 +428,7 @@ impl Cluster {
         }
     }
 
-    /// The same of all nodes.
+    /// The REST APIs of all nodes.
     pub fn rests(&self) -> Vec<Rest> {
         self.nodes.iter().map(|node| self.rest(node)).collect()
     }
@@ -438,7 +438,7 @@ impl Cluster {
         self.nodes.iter().map(|node| node.rest.clone()).collect()
     }
 
-    /// Where workers reach the REST API of all nodes.
+    /// The addresses by which workers reach the REST API of all nodes.
     pub fn worker_addresses(&self) -> Vec<String> {
         self.ways.worker_addresses(&self.nodes)
     }

@@ -1,4 +1,4 @@
-//! The experiments that come with the program. Each is a plan, made for a quick or a full run.
+//! The built-in experiments. Each is a plan, for a quick or a full run.
 
 mod broker_loss;
 mod cold_start;
@@ -25,17 +25,17 @@ use std::collections::BTreeMap;
 
 use crate::plan::{Action, Criterion, Limit, Measure, Plan, Request, Step, Take, Until};
 
-/// A row of the table.
+/// An experiment.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
     pub name: &'static str,
     /// A summary of the steps, in a few words.
     pub about: &'static str,
-    /// For a full run, or a quick one.
+    /// The plan: `true` for a full run, `false` for a quick one.
     pub plan: fn(bool) -> Plan,
 }
 
-/// All of them.
+/// All experiments.
 pub const ALL: [Experiment; 20] = [
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
@@ -59,7 +59,7 @@ pub const ALL: [Experiment; 20] = [
     worker_outage::EXPERIMENT,
 ];
 
-/// The one of this name.
+/// The experiment with this name.
 pub fn find(name: &str) -> Option<&'static Experiment> {
     ALL.iter().find(|experiment| experiment.name == name)
 }
@@ -83,7 +83,7 @@ fn settings(settings: &[(&str, &str)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// A node that has started again is ready.
+/// Waits until a restarted node is ready.
 fn ready() -> Step {
     let request = Request {
         node: 0,
@@ -97,7 +97,7 @@ fn ready() -> Step {
     wait("ready", Until::Answer(request), 60.0)
 }
 
-/// What must hold in every experiment.
+/// Criteria that must hold in every experiment.
 fn invariants() -> Vec<Criterion> {
     let none = |name, series| Criterion::new(name, Measure::of(series), Limit::AtMost(0.0), "");
     vec![

@@ -1,5 +1,5 @@
-//! A process of its own that undoes what a run did: it reads what is to be undone from its input, and when that ends, because the run
-//! is over, was interrupted or was killed, it undoes what is left, the last first.
+//! A separate process that undoes the effects of a run: it reads undo actions from its input, and when that ends, because the run is over,
+//! was interrupted or was killed, it carries out those that are left, last first.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A process, told from a later one of the same number by the time at which it started.
+/// A process, identified by its number and start time, since numbers are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     pub pid: i32,
@@ -18,25 +18,25 @@ pub struct Process {
 }
 
 impl Process {
-    /// The process of this number, if there is one.
+    /// The process with this id, if it exists.
     pub fn of(pid: u32) -> Option<Self> {
         let pid = i32::try_from(pid).ok()?;
         let started = stat(pid)?.1;
         Some(Self { pid, started })
     }
 
-    /// `R`, `S`, `T` (stopped), `Z` (ended, and not yet waited for) and others. `None`: it is no more.
+    /// `R`, `S`, `T` (stopped), `Z` (ended, and not yet waited for) and others. `None`: it no longer exists.
     pub fn state(self) -> Option<char> {
         let (state, started) = stat(self.pid)?;
         (started == self.started).then_some(state)
     }
 
-    /// Whether it is there and has not ended.
+    /// Whether it exists and has not ended.
     pub fn is_alive(self) -> bool {
         self.state().is_some_and(|state| state != 'Z')
     }
 
-    /// Sends a signal (`KILL`, `STOP`, …), unless the process is no more.
+    /// Sends a signal (`KILL`, `STOP`, …), if the process still exists.
     pub fn signal(self, signal: &str) {
         if self.is_alive() {
             // It may end meanwhile.
@@ -51,23 +51,23 @@ impl Process {
 /// State and start time.
 fn stat(pid: i32) -> Option<(char, u64)> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything.
+    // The name in parentheses may contain anything.
     let mut fields = text.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?.chars().next()?;
     Some((state, fields.nth(18)?.parse().ok()?))
 }
 
-/// How something is undone. Each may be done twice.
+/// An undo action. Each is idempotent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Undo {
-    /// A process goes on.
+    /// Resumes a process.
     Resume(Process),
-    /// A process ends.
+    /// Kills a process.
     Kill(Process),
-    /// A file goes, or a directory with all that it has.
+    /// Deletes a file, or a directory with its contents.
     Remove(PathBuf),
-    /// A control group goes; who is in it is in the one above from then on.
+    /// Removes a control group; its members move to the parent group.
     Ungroup(PathBuf),
 }
 
@@ -78,7 +78,7 @@ impl Undo {
             Self::Kill(process) => {
                 process.signal("CONT");
                 process.signal("KILL");
-                // What it still writes is not to come back after it was removed.
+                // Wait for its end: it must not write files again after they were removed.
                 for _ in 0..200 {
                     if !process.is_alive() {
                         break;
@@ -114,10 +114,10 @@ enum Line {
     Pop(u64),
 }
 
-/// The guard's own side: reads until the input ends or the time is over, then undoes what is left.
+/// The guard's side: reads until the input ends or the time is over, then undoes what is left.
 ///
 /// # Errors
-/// A line that is none; what was read before is undone.
+/// A malformed line; the actions read before it are carried out.
 pub fn serve(input: impl io::Read + Send + 'static, limit: Duration) -> io::Result<()> {
     let (sender, lines) = mpsc::channel();
     std::thread::spawn(move || {
@@ -131,7 +131,7 @@ pub fn serve(input: impl io::Read + Send + 'static, limit: Duration) -> io::Resu
     let end = std::time::Instant::now() + limit;
     let mut stack: Vec<(u64, Undo)> = Vec::new();
     let mut result = Ok(());
-    // The input ends, or the time.
+    // Until the input ends, or the time is over.
     while let Ok(line) =
         lines.recv_timeout(end.saturating_duration_since(std::time::Instant::now()))
     {
@@ -161,7 +161,7 @@ pub struct Guard {
     next: u64,
 }
 
-/// Something that is to be undone; see [`Guard::pop`].
+/// A registered undo action; see [`Guard::pop`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket(u64);
 
@@ -176,7 +176,7 @@ impl Guard {
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            // A Ctrl+C in the terminal is for the run alone.
+            // A Ctrl+C in the terminal is meant for the run alone.
             .process_group(0)
             .spawn()?;
         let input = child.stdin.take();
@@ -187,17 +187,17 @@ impl Guard {
         })
     }
 
-    /// Hands over what is to be undone. Once this returns, it will be, whatever becomes of this process.
+    /// Hands over an undo action. Once this returns, it will be carried out, whatever happens to this process.
     ///
     /// # Errors
-    /// The guard is gone: nothing may be done that it would have to undo.
+    /// The guard is gone: nothing that it would have to undo may be done.
     pub fn push(&mut self, undo: Undo) -> io::Result<Ticket> {
         self.next += 1;
         self.tell(&Line::Push(self.next, undo))?;
         Ok(Ticket(self.next))
     }
 
-    /// It was undone already.
+    /// Withdraws an undo action that was already carried out.
     ///
     /// # Errors
     /// The guard is gone.
@@ -213,7 +213,7 @@ impl Guard {
         input.write_all(text.as_bytes()).map_err(|_| gone())
     }
 
-    /// All that is left is undone now.
+    /// Carries out all remaining undo actions now.
     pub fn end(&mut self) {
         self.input = None;
         let _ = self.child.wait();
@@ -310,7 +310,7 @@ mod tests {
     fn a_guard_that_is_gone_lets_nothing_be_done() {
         let mut guard = Guard::start(&["true".into()]).unwrap();
         guard.child.wait().unwrap();
-        // A process that is being started beside this one may hold the pipe for a moment.
+        // A process being started concurrently may hold the pipe for a moment.
         let error = loop {
             if let Err(error) = guard.push(Undo::Remove("/nowhere".into())) {
                 break error;

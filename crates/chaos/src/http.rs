@@ -1,4 +1,4 @@
-//! One question over HTTP/1.0 to a port of a node, with a time limit. Blocks.
+//! A single request over HTTP/1.0 to a port of a node, with a time limit. Blocks.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use skep_client::Authorization;
 
-/// A longer answer is cut, and then not understood.
+/// Maximum size of an answer; a longer one is truncated, and then not understood.
 const MAX_ANSWER: u64 = 64 << 20;
 
-/// A REST API, and what callers of it have to show.
+/// A REST API, and the credentials for it.
 #[derive(Clone, Debug)]
 pub struct Rest {
     pub address: String,
@@ -36,7 +36,7 @@ impl Rest {
         exchange(&self.address, (method, path, &header), body, limit)
     }
 
-    /// The body of a good answer, as JSON.
+    /// The body of a successful answer, as JSON.
     pub fn json(
         &self,
         method: &str,
@@ -86,7 +86,7 @@ fn exchange(
     Ok((status.ok_or_else(malformed)?, body.to_string()))
 }
 
-/// The body of a good answer, as JSON.
+/// The body of a successful answer, as JSON.
 pub fn json(
     address: &str,
     method: &str,

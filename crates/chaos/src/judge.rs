@@ -1,5 +1,5 @@
-//! Judging: what was measured against what was wanted. What was not measured is never HELD, by construction: a verdict that is HELD
-//! or REFUTED is made of a [`Finding`], a finding of a [`Measured`], and that of at least one value of the record.
+//! Judges measurements against criteria. Unmeasured values are never HELD, by construction: a verdict of HELD or REFUTED contains a
+//! [`Finding`], a finding a [`Measured`], and that at least one value of the record.
 
 mod measure;
 
@@ -11,12 +11,12 @@ use crate::plan::{Criterion, Limit, Plan};
 use crate::record::{Kind, Record};
 pub use measure::{Measured, Missing};
 
-/// Series of what was measured before the first step.
+/// Series of values measured before the first step.
 pub const FLUSH_MS: &str = "machine.flush-p99-ms";
-/// Why the machine was not quiet enough to judge speed, as a series: 1 while it was not.
+/// Series that is 1 while the machine was not quiet enough to judge speed.
 pub const NOISY: &str = "machine.noisy";
 
-/// A measured value beside its limit.
+/// A measured value with its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Finding {
     measured: Measured,
@@ -40,7 +40,7 @@ impl Finding {
     }
 }
 
-/// What became of a criterion.
+/// Verdict on a criterion.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -57,11 +57,11 @@ pub struct Judged {
     pub verdict: Verdict,
 }
 
-/// What became of an experiment.
+/// Outcome of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Every criterion that must be held is; this is the first of them.
+    /// Every mandatory criterion is held; this is the first of them.
     Held(Finding),
     /// At least one is refuted.
     Refuted(Finding),
@@ -70,7 +70,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// As everywhere, 2 is wrong usage.
+    /// The exit code; as everywhere, 2 means wrong usage.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Held(_) => 0,
@@ -80,7 +80,7 @@ impl Outcome {
     }
 }
 
-/// Of several experiments: the first of REFUTED, NOT RUN and HELD that there is.
+/// The exit code of several experiments: that of the first of REFUTED, NOT RUN and HELD among them.
 pub fn worst(codes: impl IntoIterator<Item = u8>) -> u8 {
     let codes: Vec<u8> = codes.into_iter().collect();
     let worst = [1, 3].into_iter().find(|code| codes.contains(code));
@@ -119,7 +119,7 @@ fn verdict(criterion: &Criterion, record: &Record, noisy: bool) -> Verdict {
     }
 }
 
-/// The limit on this machine.
+/// The limit, adapted to this machine.
 fn limit(criterion: &Criterion, record: &Record) -> Option<Limit> {
     if criterion.flushes == 0.0 {
         return Some(criterion.limit);
@@ -131,7 +131,7 @@ fn limit(criterion: &Criterion, record: &Record) -> Option<Limit> {
     })
 }
 
-/// The verdict of all of them together.
+/// The overall verdict on all criteria.
 pub fn outcome(judged: &[Judged], record: &Record) -> Outcome {
     let refuted = judged.iter().find_map(|it| match &it.verdict {
         Verdict::Refuted(finding) => Some(*finding),
@@ -164,7 +164,7 @@ pub fn outcome(judged: &[Judged], record: &Record) -> Outcome {
     }
 }
 
-/// A figure as people read it.
+/// A human-readable figure.
 pub fn amount(value: f64, unit: &str) -> String {
     let digits = match value.abs() {
         _ if value == value.trunc() => 0,

@@ -1,16 +1,16 @@
 //! Chaos experiments behind `skep chaos`: a cluster is broken on purpose, and a hypothesis is judged by stated limits.
 //!
-//! * [`plan`]: what is done and what must hold, as plain data. [`experiments`] has those that come with the program.
-//! * [`mod@run`] carries a plan out, step by step by the clock; [`probes`] look on, each second. What they see is the [`record`].
+//! * [`plan`]: the steps and the criteria, as plain data. [`experiments`] contains the built-in ones.
+//! * [`mod@run`] carries out a plan, step by step by the clock; [`probes`] sample each second. Their samples form the [`record`].
 //! * [`mod@bench`] runs two builds in turn and judges the ratio of their figures.
 //! * [`judge`] compares the record with the plan's criteria; [`report`] shows both.
 //!
-//! It works from outside: it knows client, load and management port, nothing of broker or engine. Whatever it starts or breaks is
-//! undone by a [`guard`] process, also when the run itself is killed.
+//! It works from outside: it knows client, load and management port, nothing of broker or engine. Everything it starts or breaks is undone
+//! by a [`guard`] process, even when the run itself is killed.
 //!
 //! # Limits
-//! One sample per second is kept. Keys are remembered up to [`skep_load::ledger::MAX_OPEN`]; beyond that the ledger says nothing
-//! any more, and what depends on it is NOT RUN.
+//! One sample per second is kept. Keys are remembered up to [`skep_load::ledger::MAX_OPEN`]; beyond that the ledger is void, and everything
+//! that depends on it is NOT RUN.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 

@@ -1,4 +1,4 @@
-//! A plan: what is done, and what must hold. Plain data, written and read as YAML.
+//! A plan: the steps, and the criteria that must hold. Plain data, written and read as YAML.
 
 mod check;
 mod criterion;
@@ -19,15 +19,15 @@ pub struct Plan {
     /// Lower-case letters, digits and hyphens.
     pub name: String,
     pub hypothesis: String,
-    /// The cluster that it is tried on.
+    /// The cluster under test.
     #[serde(default)]
     pub nodes: Nodes,
-    /// Refusals with these words are counted, as `refused-for.WORD`.
+    /// Refusals that contain these words are counted, as `refused-for.WORD`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
-    /// In this order.
+    /// Steps, in order.
     pub steps: Vec<Step>,
-    /// After the last step: seconds that all instances have to end.
+    /// After the last step: seconds in which all instances must end.
     #[serde(default = "drain")]
     pub drain_s: f64,
     pub criteria: Vec<Criterion>,
@@ -43,30 +43,30 @@ fn drain() -> f64 {
 pub struct Nodes {
     pub count: u32,
     pub partitions: u32,
-    /// Settings of all of them, by the names of docs/configuration.md.
+    /// Settings of all nodes, by the names of docs/configuration.md.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
-    /// Each has a disk of its own of so many MiB, in memory; it goes with the node.
+    /// Size in MiB of each node's private disk, which is in memory and ends with the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_mib: Option<u64>,
-    /// Each runs on so many cores that nobody else of the run uses, the first ones of the machine.
+    /// Number of cores dedicated to each node, which the rest of the run does not use; the first ones of the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores: Option<usize>,
-    /// Each gets at most so many cores, or parts of one, by a quota of CPU time.
+    /// Maximum number of cores of each node, possibly a fraction, by a quota of CPU time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quota: Option<f64>,
-    /// They keep what can be searched in a server of this kind. It is away until a step says otherwise.
+    /// Kind of the nodes' secondary storage server. It is unavailable until a step says otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<StoreKind>,
-    /// Callers need a token of an identity provider of the run; each is good for so many seconds.
+    /// If set, callers need tokens of the run's identity provider; each is valid for this many seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_s: Option<u64>,
-    /// They take backups, to a directory of the run.
+    /// Whether nodes take backups, to a directory of the run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub backups: bool,
 }
 
-/// What secondary storage is kept in.
+/// The database that holds secondary storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoreKind {
@@ -89,20 +89,20 @@ impl Default for Nodes {
     }
 }
 
-/// Something that is done at its time.
+/// An action at its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Step {
-    /// Windows of criteria name it; several steps may have one name.
+    /// Its name, to which windows of criteria refer; several steps may share a name.
     pub name: String,
-    /// Seconds after the step before was done.
+    /// Seconds after the previous step was done.
     #[serde(default, skip_serializing_if = "criterion::is_zero")]
     pub after_s: f64,
     #[serde(rename = "do")]
     pub action: Action,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     rename_all = "kebab-case",
@@ -110,16 +110,15 @@ pub struct Step {
     deny_unknown_fields
 )]
 pub enum Action {
-    /// Process instances are started at this rate, whatever the cluster does.
+    /// Starts process instances at this rate, whatever the cluster does.
     Load(Rate),
-    /// The same, but what is refused is not sent again, and the time that an answer takes counts from when it was asked for:
-    /// more than the cluster can do.
+    /// The same, but refused starts are not sent again, and the latency of an answer counts from its request: more than the cluster can do.
     Flood(Rate),
-    /// [`SATURATED`] instances are under way all the time; they are started and their jobs are worked by this wire.
+    /// Keeps [`SATURATED`] instances under way all the time, started and worked over this wire.
     Saturate(Wire),
-    /// No more are started.
+    /// Starts no more instances.
     StopLoad,
-    /// Workers work, or are away.
+    /// Starts the workers, or stops them.
     Workers(bool),
     /// `kill -9`.
     Kill(Who),
@@ -127,55 +126,55 @@ pub enum Action {
     Stop(Who),
     /// SIGSTOP.
     Pause(Who),
-    /// SIGCONT to all that are paused.
+    /// SIGCONT to all paused nodes.
     Resume,
-    /// Nodes that are down start again; done when they are ready.
+    /// Starts all nodes that are down; done when they are ready.
     Start,
-    /// A node is killed, its data erased, and it starts again.
+    /// Kills a node, erases its data and starts it again.
     Replace(Who),
-    /// Takes a backup; done when it is complete. `STEP.seconds` says how long it took, `STEP.kib-per-instance` how large it is for each
-    /// instance that was created so far.
+    /// Takes a backup; done when it is complete. `STEP.seconds` is its duration, `STEP.kib-per-instance` its size divided by the number of
+    /// instances created so far.
     Backup { limit_s: f64 },
-    /// All nodes are killed, and their data is erased.
+    /// Kills all nodes and erases their data.
     Erase,
-    /// Every node gets its data from the newest backup and starts; done when an instance is completed again, or, without load, when all
-    /// have started. `STEP.seconds` says how long it took, `STEP.copied-seconds` how long until the data was there.
+    /// Restores every node from the newest backup and starts it; done when an instance is completed again, or, without load, when all have
+    /// started. `STEP.seconds` is the duration, `STEP.copied-seconds` the time until the data was restored.
     Restore { limit_s: f64 },
-    /// Files of somebody else take room on the node's own disk, until so many MiB are left.
+    /// Fills the node's private disk with a foreign file until this many MiB are left.
     Fill { node: u32, leave_mib: u64 },
-    /// They are deleted.
+    /// Deletes these files.
     Free,
-    /// The node gets at most so many cores, or parts of one.
+    /// Limits the node to this many cores, possibly a fraction.
     Limit { node: u32, cores: f64 },
-    /// The node is stopped, and starts with these settings instead of those of the same name.
+    /// Stops the node and starts it with these settings in place of those of the same name.
     Settings {
         node: u32,
         settings: BTreeMap<String, String>,
     },
-    /// The node is stopped, and starts on a disk whose flushes take so much longer; done when it has started.
+    /// Restarts the node on a disk with this additional delay of each flush; done when it has started.
     Disk { node: u32, late_ms: f64 },
-    /// Messages on a way through the network arrive so much later.
+    /// Delays messages on a way through the network by this much.
     Slow { way: Way, delay_ms: f64 },
-    /// Nothing that is said on it arrives, and no connection ends.
+    /// Cuts a way: its messages no longer arrive, but no connection ends.
     Cut(Way),
-    /// All ways are as they were in the beginning.
+    /// Restores all ways to their original state.
     Heal,
-    /// The server that the nodes keep secondary storage in is there, or away.
+    /// Makes the nodes' secondary storage server available, or unavailable.
     Store(StoreState),
-    /// The identity provider is there, or away.
+    /// Makes the identity provider available, or unavailable.
     Issuer(IssuerState),
-    /// The cluster is to have so many partitions; done when it has begun with it.
+    /// Requests this number of partitions; done when the cluster has begun the change.
     Scale { partitions: u32 },
-    /// A question to a node; `STEP.right` is 1 where the answer has the status that it has to have, `STEP.ms` how long it took.
+    /// Sends a request to a node; `STEP.right` is 1 if the answer has the required status, `STEP.ms` its latency.
     Request(Request),
-    /// Waits; `STEP.seconds` says how long.
+    /// Waits for a condition; `STEP.seconds` is the duration.
     Wait { until: Until, limit_s: f64 },
 }
 
-/// Instances that are under way at once where a cluster is saturated: with fewer, a slow flush is what is measured.
+/// Instances under way at once while a cluster is saturated: with fewer, a slow flush would be measured.
 pub const SATURATED: u32 = 256;
 
-/// How clients reach the nodes.
+/// The interface by which clients reach the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wire {
@@ -189,7 +188,7 @@ pub enum Wire {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Rate {
     PerSecond(f64),
-    /// Share of M, the most that this cluster does on this machine, which is measured first.
+    /// Share of M, the maximum of this cluster on this machine, which is measured first.
     OfMaximum(f64),
 }
 
@@ -199,9 +198,9 @@ pub enum Rate {
 pub enum Who {
     /// By its number.
     Node(u32),
-    /// That leads this partition.
+    /// The leader of this partition.
     LeaderOf(u32),
-    /// That leads no partition.
+    /// A node that leads no partition.
     Follower,
 }
 
@@ -209,17 +208,17 @@ pub enum Who {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Way {
-    /// From the nodes to the workers: jobs, and the answers to what workers ask.
+    /// From the nodes to the workers: jobs, and answers to requests of workers.
     ToWorkers,
     /// From all other nodes to this one.
     Into(Who),
     /// From this node to all others.
     OutOf(Who),
-    /// Both.
+    /// Both directions.
     Around(Who),
 }
 
-/// How the server of secondary storage is.
+/// State of the secondary storage server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     rename_all = "kebab-case",
@@ -227,67 +226,67 @@ pub enum Way {
     deny_unknown_fields
 )]
 pub enum StoreState {
-    /// As it should be.
+    /// It works normally.
     Serves,
     /// Nobody listens on its port.
     Stopped,
-    /// Connections are taken, and nothing is answered.
+    /// Connections are accepted, but nothing is answered.
     Silent,
-    /// All that it hears and says is so late.
+    /// All its messages, in both directions, are delayed by this much.
     Slow { delay_ms: u64 },
-    /// It lets the nodes not log in.
+    /// It refuses the nodes' password.
     WrongPassword,
 }
 
-/// How the identity provider is.
+/// State of the identity provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IssuerState {
-    /// As it should be.
+    /// It works normally.
     Serves,
-    /// It closes every connection; tokens are renewed nevertheless.
+    /// It closes every connection; the run still renews its tokens.
     Away,
-    /// Tokens are signed with another key from now on.
+    /// It signs tokens with another key from now on.
     OtherKey,
 }
 
-/// A question.
+/// A request to a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Request {
     pub node: u32,
-    /// Of the management port, not of the REST API.
+    /// Whether it goes to the management port, and not to the REST API.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub management: bool,
     pub method: String,
     pub path: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body: String,
-    /// The status that the answer has to have.
+    /// The required status of the answer.
     pub status: u16,
-    /// A text that it has to have.
+    /// A text that the answer must contain.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub says: String,
 }
 
-/// What is waited for.
+/// The condition that a step waits for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Until {
-    /// Every node answers, every partition has a leader, and no node leads two more than another.
+    /// Every node answers, every partition has a leader, and no node leads more than its fair share, rounded up.
     Even,
-    /// At most so many instances are under way. Also gives `STEP.backlog`, those under way at first, and, where M is known,
+    /// At most this many instances are under way. Also yields `STEP.backlog`, the number at first, and, where M is known,
     /// `STEP.ideal-seconds`: backlog ÷ (M − rate).
     OpenAtMost(f64),
-    /// Every node knows that so many partitions take part, and of no change that goes on.
+    /// Every node knows that this many partitions take part, and knows of no pending change.
     Partitions(u32),
-    /// So many creations were acknowledged since the step began.
+    /// This many creations were acknowledged since the step began.
     Created(u64),
-    /// The answer is the one that it has to be.
+    /// The answer is as required.
     Answer(Request),
-    /// In a second, this share of the rate was acknowledged.
+    /// Within a second, this share of the rate was acknowledged.
     RateIs(f64),
-    /// In a second, as many instances as this share of the rate completed.
+    /// Within a second, this share of the rate was completed.
     CompletionIs(f64),
 }
 
@@ -425,7 +424,7 @@ impl fmt::Display for Action {
 }
 
 impl Action {
-    /// Whether it changes the cluster itself, not only what is asked of it.
+    /// Whether it changes the cluster itself, not only its load.
     pub fn is_fault(&self) -> bool {
         match self {
             Self::Kill(_)
@@ -463,7 +462,7 @@ impl Plan {
     /// Reads a plan and checks it.
     ///
     /// # Errors
-    /// Text that is no YAML, no plan, or contradicts itself.
+    /// The text is not YAML or not a plan, or contradicts itself.
     pub fn from_yaml(text: &str) -> Result<Self, String> {
         let value = yaml::read(text)?;
         let plan: Self = serde_json::from_value(value).map_err(|error| error.to_string())?;
@@ -476,7 +475,7 @@ impl Plan {
         serde_json::to_value(self).map_or_else(|_| String::new(), |value| yaml::write(&value))
     }
 
-    /// Whether M has to be measured.
+    /// Whether M must be measured.
     pub fn needs_maximum(&self) -> bool {
         let loads = self.steps.iter().map(|step| &step.action);
         let mut shares = loads.filter(|it| {
@@ -488,23 +487,23 @@ impl Plan {
         shares.next().is_some()
     }
 
-    /// Whether instances have to be looked for once they are created: a criterion is about that.
+    /// Whether instances must be searched for once created, since a criterion is about that.
     pub fn looks_for_instances(&self) -> bool {
         self.is_about(&["found-", "own-writes"])
     }
 
-    /// Whether somebody searches at each node all the time: a criterion is about that.
+    /// Whether readers must search at each node all the time, since a criterion is about that.
     pub fn has_readers(&self) -> bool {
         self.is_about(&["totals-fell", "keys-vanished", "search-p99-ms"])
     }
 
-    /// Whether a criterion is about a series whose name begins so.
+    /// Whether a criterion uses a series with one of these prefixes.
     fn is_about(&self, series: &[&str]) -> bool {
         let mut measures = self.criteria.iter().map(|criterion| &criterion.measure);
         measures.any(|measure| series.iter().any(|it| measure.of.starts_with(it)))
     }
 
-    /// The ways that its steps change.
+    /// The ways changed by its steps.
     pub fn network(&self) -> Network {
         let ways = self.steps.iter().filter_map(|step| match step.action {
             Action::Slow { way, .. } | Action::Cut(way) => Some(way),
@@ -517,7 +516,7 @@ impl Plan {
         }
     }
 
-    /// How long it takes at most, and how long without any waiting, in seconds.
+    /// Its maximum duration, and its duration without any waiting, in seconds.
     pub fn lengths(&self) -> (f64, f64) {
         let pauses: f64 = self.steps.iter().map(|step| step.after_s).sum();
         let waits = self.steps.iter().map(|step| match &step.action {

@@ -1,4 +1,4 @@
-//! What looks on, each second: the clients' own ledger, the nodes' metrics, `/proc`.
+//! Probes that sample each second: the clients' own ledger, the nodes' metrics, `/proc`.
 
 mod clients;
 mod machine;

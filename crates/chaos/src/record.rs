@@ -1,4 +1,4 @@
-//! What was seen and done in a run: samples and events, each with its time.
+//! The record of a run: samples and events, each with its time.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// Values that were seen at one moment.
+/// Values sampled at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Seconds since the first step was due.
@@ -16,7 +16,7 @@ pub struct Sample {
     pub values: BTreeMap<String, f64>,
 }
 
-/// What an event is.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -24,13 +24,13 @@ pub enum Kind {
     Begin,
     /// A step is done.
     Done,
-    /// A step did not do what it is for: the run says nothing about its hypothesis.
+    /// A step had no effect: the run proves nothing about its hypothesis.
     Unbitten,
-    /// Something else that a reader wants to know.
+    /// Further information for the reader.
     Note,
 }
 
-/// Something that was done.
+/// An event of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// Seconds since the first step was due.
@@ -42,7 +42,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// What a reader is told; nothing where a step was simply done.
+    /// The text shown to a reader; none if a step was simply done.
     pub fn said(&self) -> Option<String> {
         match self.kind {
             Kind::Begin | Kind::Note => Some(self.text.clone()),
@@ -53,7 +53,7 @@ impl Event {
     }
 }
 
-/// All of it, in the order of time.
+/// All samples and events, in order of time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     pub samples: Vec<Sample>,
@@ -75,7 +75,7 @@ impl Record {
         self.series(name).last().map(|(_, value)| value)
     }
 
-    /// When steps of this name began, or were done.
+    /// The times at which steps of this name began, or were done.
     pub fn times(&self, step: &str, kind: Kind) -> Vec<f64> {
         let events = self.events.iter();
         let events = events.filter(|event| event.step == step && event.kind == kind);
@@ -94,7 +94,7 @@ impl Record {
     /// Reads both files.
     ///
     /// # Errors
-    /// A file that is not there, or is none of a run.
+    /// A file that is missing, or does not belong to a run.
     pub fn read(directory: &Path) -> io::Result<Self> {
         Ok(Self {
             samples: read(&directory.join(SAMPLES))?,

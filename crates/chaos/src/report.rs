@@ -1,4 +1,4 @@
-//! The report of a run: written beside its record, and drawn again from both.
+//! The report of a run: written beside its record, and reproducible from both.
 
 mod html;
 mod text;
@@ -20,7 +20,7 @@ pub use text::{side_by_side, time_line};
 const SCHEMA: u32 = 1;
 const FILE: &str = "run.json";
 
-/// How and when it was run.
+/// How and when a plan was run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct About {
@@ -34,7 +34,7 @@ pub struct About {
     pub maximum_per_s: Option<f64>,
     /// Why the machine was not quiet, if it was not.
     pub noise: Option<String>,
-    /// Speed was judged nevertheless.
+    /// Whether speed was judged nevertheless.
     pub noisy_is_fine: bool,
 }
 
@@ -59,7 +59,7 @@ impl About {
     }
 }
 
-/// A run with its verdicts, which are made from the record each time.
+/// A run with its verdicts, which are computed from the record each time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     schema: u32,
@@ -71,7 +71,7 @@ pub struct Report {
     pub record: Record,
 }
 
-/// What is read of `run.json`: no verdict, which might be another one than the record gives.
+/// The parts of `run.json` that are read back: no verdict, which might differ from the one that the record gives.
 #[derive(Deserialize)]
 struct Stored {
     schema: u32,
@@ -93,7 +93,7 @@ impl Report {
         }
     }
 
-    /// Whether a directory has one.
+    /// Whether a directory contains a report.
     pub fn is_in(directory: &Path) -> bool {
         directory.join(FILE).exists()
     }
@@ -106,14 +106,14 @@ impl Report {
         self.record.write(directory)?;
         std::fs::write(directory.join("report.txt"), self.to_text())?;
         std::fs::write(directory.join("report.html"), page(&[self]))?;
-        // The last one: where it is, there is a report.
+        // Written last: if it exists, the report is complete.
         std::fs::write(directory.join(FILE), self.to_json()?)
     }
 
-    /// As it is in `run.json`.
+    /// The report in the format of `run.json`.
     ///
     /// # Errors
-    /// None that is known.
+    /// None is known.
     pub fn to_json(&self) -> io::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }

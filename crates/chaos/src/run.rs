@@ -1,4 +1,4 @@
-//! A run: machine and cluster are made ready, steps are done by the clock while probes look on, and all is undone.
+//! A run: prepares machine and cluster, carries out the steps by the clock while probes sample, and undoes everything.
 
 mod audit;
 mod maximum;
@@ -24,33 +24,33 @@ use crate::probes::{Calibration, Seen, calibrate};
 use crate::record::{Event, Kind, Record, Sample};
 use crate::report::{About, Report};
 
-/// How long nodes may take until they serve at first.
+/// Time limit for the nodes' first start.
 const READY: Duration = Duration::from_secs(120);
 
-/// How a plan is run.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The `skep` that nodes are.
+    /// The `skep` program of the nodes.
     pub program: PathBuf,
-    /// The command that calls [`crate::guard::serve`]; the seconds that it may take are added.
+    /// The command that calls [`crate::guard::serve`]; its time limit in seconds is appended.
     pub guard: Vec<String>,
-    /// Gets the report, the logs and, while it runs, the nodes' data. Must not have a report already.
+    /// Directory for the report, the logs and, during the run, the nodes' data. Must not contain a report already.
     pub directory: PathBuf,
-    /// A cluster of others: load is put on it, and nothing is broken.
+    /// A foreign cluster: load is put on it, and nothing is broken.
     pub against: Option<String>,
-    /// Judge speed also on a machine that has other work.
+    /// Judge speed even on a machine that has other work.
     pub noisy: bool,
-    /// How it was asked for, as the report says it.
+    /// The command line, for the report.
     pub command: String,
 }
 
-/// What all parts of a run share.
+/// State shared by all parts of a run.
 pub(crate) struct Stage {
     cluster: Arc<Mutex<Cluster>>,
     live: Arc<Live>,
     record: Arc<Mutex<Record>>,
     begin: Instant,
-    /// Instances per second that are asked for now.
+    /// The current rate, in instances per second.
     rate: Mutex<Option<f64>>,
     /// M, where it was measured.
     maximum: Option<f64>,
@@ -65,7 +65,7 @@ impl Stage {
         self.begin.elapsed().as_secs_f64()
     }
 
-    /// Notes values that are measured once.
+    /// Records values that are measured once.
     fn note_values(&self, values: BTreeMap<String, f64>) {
         let at = self.now();
         lock(&self.record).samples.push(Sample { at, values });
@@ -86,7 +86,7 @@ impl Stage {
         lock(&self.record).events.push(event);
     }
 
-    /// Workers, on their ways to the nodes.
+    /// Starts workers, which reach the nodes over their ways.
     fn work(&self) -> anyhow::Result<Running> {
         let addresses = lock(&self.cluster).worker_addresses().join(",");
         self.live.work(addresses)
@@ -105,10 +105,10 @@ impl Stage {
     }
 }
 
-/// Runs a plan and judges it; `tell` hears of events as they happen. What is measured is in the directory that the options name.
+/// Runs a plan and judges it; `tell` is informed of events as they happen. Measurements go to the directory named in the options.
 ///
 /// # Errors
-/// What the plan needs cannot be had: a directory, a port, a cluster that serves, a process that can be deployed. What a step cannot do
+/// A requirement of the plan cannot be met: a directory, a port, a cluster that serves, a process that can be deployed. A step that fails
 /// is a result, not an error.
 pub async fn run(
     plan: Plan,
@@ -125,7 +125,7 @@ pub async fn run(
     let guard = start_guard(&plan, &options)?;
     let guarded = guard.clone();
     let ran = on_stage(&plan, &options, &directory, guard, calibration, tell).await;
-    // Also when it failed, and before anybody is told of that.
+    // Even after a failure, and before anybody is informed of it.
     tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
     let (mut record, maximum) = ran?;
     let noise = calibration.noise();
@@ -141,7 +141,7 @@ pub async fn run(
     Ok(report)
 }
 
-/// Nothing of it was done.
+/// The report of a plan that was not run.
 fn not_run(plan: Plan, options: &Options, why: &str) -> Report {
     let event = Event {
         at: 0.0,
@@ -182,7 +182,7 @@ fn prepare(plan: &Plan, options: &Options) -> anyhow::Result<PathBuf> {
 
 fn start_guard(plan: &Plan, options: &Options) -> anyhow::Result<SharedGuard> {
     let (longest, _) = plan.lengths();
-    // Twice as long as it can take is longer than anything that still moves.
+    // Twice the maximum duration: a run that takes longer is stuck.
     let seconds = longest * 2.0 + 600.0;
     let mut command = options.guard.clone();
     command.push(format!("{seconds:.0}"));
@@ -241,7 +241,7 @@ async fn on_stage(
     };
     if let Some(maximum) = maximum {
         stage.note_value("machine.maximum-per-s".into(), maximum);
-        // How long the last of those that wait at once in a flood has to wait.
+        // Waiting time of the last request in a full flood.
         let queue = f64::from(steps::FLOOD) / maximum * 1000.0;
         stage.note_value("machine.queue-ms".into(), queue);
     }
@@ -253,7 +253,7 @@ async fn on_stage(
     });
     let live = Arc::clone(&stage.live);
     let ran = steps::carry_out(plan, Arc::new(stage), &process(&id).process_id, tell).await;
-    // Nodes of our own go with all that they have.
+    // Our own nodes are deleted with all their data.
     if options.against.is_some() {
         live.delete().await.context("deleting what was deployed")?;
     }
@@ -269,7 +269,7 @@ fn described(calibration: Calibration, maximum: Option<f64>) -> String {
     )
 }
 
-/// What is started and worked: one task, with names that are this run's alone.
+/// The process that instances run: one task, with names unique to this run.
 fn process(id: &str) -> Process {
     let name = format!("skep-chaos-{id}");
     named(name.clone(), &name, 1)
@@ -282,7 +282,7 @@ fn load(addresses: &str) -> LoadArgs {
         jobs: JobsArg::Push,
         concurrency: plan::SATURATED,
         workers: 1,
-        // A job that was on its way to a node or a worker that ended is not away for long.
+        // A job in flight to a node or worker that has ended must return soon.
         job_timeout: Duration::from_secs(15),
         request_timeout: Duration::from_secs(15),
         ..LoadArgs::default()

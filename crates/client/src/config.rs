@@ -1,4 +1,4 @@
-//! What a client needs to know to reach a server.
+//! Configuration that a client needs to reach a server.
 
 use std::{convert::Infallible, fmt, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
 
@@ -27,19 +27,19 @@ pub struct Authorization(Value);
 #[derive(Clone)]
 enum Value {
     Fixed(String),
-    /// Another one may take its place at any time.
+    /// May be replaced at any time.
     Renewed(Arc<RwLock<HeaderValue>>),
 }
 
-/// Gives an [`Authorization`] another value: requests that are sent from then on have it.
+/// Replaces the value of an [`Authorization`]: requests sent from then on use it.
 #[derive(Clone)]
 pub struct Renewal(Arc<RwLock<HeaderValue>>);
 
 impl Renewal {
-    /// A bearer token takes the place of the one before.
+    /// Replaces the current value by a bearer token.
     ///
     /// # Errors
-    /// Characters that a header cannot hold; the one before stays.
+    /// The token contains characters that a header cannot hold; the current value stays.
     pub fn is(&self, token: &str) -> Result<(), Error> {
         *self.0.write() = secret(&format!("Bearer {token}"))?;
         Ok(())
@@ -56,7 +56,7 @@ fn secret(text: &str) -> Result<HeaderValue, Error> {
 }
 
 impl Authorization {
-    /// A header value as it is to be sent.
+    /// A header value, sent as given.
     pub fn new(value: impl Into<String>) -> Self {
         Self(Value::Fixed(value.into()))
     }
@@ -69,7 +69,7 @@ impl Authorization {
     /// A bearer token that is renewed while clients use it.
     ///
     /// # Errors
-    /// Characters that a header cannot hold.
+    /// The token contains characters that a header cannot hold.
     pub fn renewed(token: &str) -> Result<(Self, Renewal), Error> {
         let value = Arc::new(RwLock::new(secret(&format!("Bearer {token}"))?));
         Ok((Self(Value::Renewed(value.clone())), Renewal(value)))
@@ -92,7 +92,7 @@ impl Authorization {
     /// The value as a header, which logs and header compression treat as secret.
     ///
     /// # Errors
-    /// Characters that a header cannot hold.
+    /// The value contains characters that a header cannot hold.
     pub fn header(&self) -> Result<HeaderValue, Error> {
         match &self.0 {
             Value::Fixed(text) => secret(text),
@@ -100,7 +100,7 @@ impl Authorization {
         }
     }
 
-    /// For requests: what does not change is made into a header once.
+    /// Prepares it for requests: a constant value is made into a header once.
     pub(crate) fn ready(&self) -> Result<Self, Error> {
         match &self.0 {
             Value::Fixed(text) => {
@@ -131,7 +131,8 @@ impl FromStr for Authorization {
 pub struct ClientConfig {
     /// `http://host:port`, `https://host:port`, or `host:port`, or `host` (port 8080 for REST, 26500 for gRPC).
     pub address: String,
-    /// With `https`: file of the authorities that are believed, in PEM format. None: those that the machine trusts.
+    /// With `https`: file of the trusted authorities, in PEM format. `None`: the trust store of the
+    /// machine.
     pub authorities: Option<PathBuf>,
     /// The HTTP version of REST.
     pub http_version: HttpVersion,

@@ -13,7 +13,7 @@ pub enum Error {
     Connect {
         /// Where the client tried to connect.
         address: String,
-        /// What the operating system or the protocol said.
+        /// Message of the operating system or the protocol.
         reason: String,
     },
     /// The connection broke after the request was sent.
@@ -21,7 +21,7 @@ pub enum Error {
         "the connection broke before the answer arrived ({reason}); the request may have been carried out"
     )]
     Broken {
-        /// What the operating system or the protocol said.
+        /// Message of the operating system or the protocol.
         reason: String,
     },
     /// The client's own limit for an answer passed.
@@ -43,7 +43,7 @@ pub enum Error {
 /// A refusal: a problem document (REST) or a status (gRPC).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What kind of refusal.
+    /// The kind of refusal.
     pub code: Code,
     /// The server's words.
     pub detail: String,

@@ -119,7 +119,7 @@ impl StreamJobs {
 pub struct FailJob {
     /// Retries left after this failure; 0 raises an incident.
     pub retries: i32,
-    /// What went wrong.
+    /// The error message.
     pub message: String,
     /// How long until the job may be activated again.
     pub back_off: Duration,
@@ -132,7 +132,7 @@ pub struct FailJob {
 pub struct ThrowError {
     /// The error code that an error event catches.
     pub code: String,
-    /// What went wrong.
+    /// The error message.
     pub message: String,
     /// Variables for the catching event: a JSON object as text.
     pub variables: Option<String>,
@@ -140,8 +140,8 @@ pub struct ThrowError {
 
 /// Jobs pushed by the server.
 ///
-/// The server sends ahead at most [`ClientConfig::stream_window`](crate::ClientConfig::stream_window)
-/// bytes of what has been read from here: not reading holds it back.
+/// The server sends at most [`ClientConfig::stream_window`](crate::ClientConfig::stream_window)
+/// bytes ahead of what has been read from here: not reading holds it back.
 #[derive(Debug)]
 pub struct JobStream(pub(crate) Frames);
 

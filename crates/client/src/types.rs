@@ -21,7 +21,7 @@ pub enum ProcessRef {
 /// A request to start a process instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateInstance {
-    /// What to start.
+    /// The process to start.
     pub process: ProcessRef,
     /// A JSON object as text.
     pub variables: Option<String>,
@@ -111,14 +111,14 @@ pub struct Resource {
     pub content: Bytes,
 }
 
-/// What a deployment made.
+/// Result of a deployment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deployment {
     /// The key of the deployment.
     pub key: i64,
     /// Its tenant.
     pub tenant_id: String,
-    /// What it contains.
+    /// The deployed resources.
     pub items: Vec<Deployed>,
 }
 

@@ -11,7 +11,8 @@ pub use run::{Worker, WorkerSummary};
 
 use crate::{Error, Job};
 
-/// Is told what a worker does; all methods are called from the worker's task and must not block.
+/// Observes the events of a worker; all methods are called from the worker's task and must not
+/// block.
 pub trait WorkerObserver: Send + Sync {
     /// A job arrived and its handler is about to run.
     fn received(&self, _job: &Job) {}

@@ -1,4 +1,4 @@
-//! Which stores there are.
+//! Configuration of the document stores.
 
 use std::path::PathBuf;
 
@@ -6,11 +6,11 @@ use std::path::PathBuf;
 #[derive(Clone, Debug)]
 pub struct Config {
     pub stores: Vec<StoreConfig>,
-    /// The store of those who name none; the first one where this is none.
+    /// The store used unless a request names one; without it, the first one.
     pub default: Option<String>,
-    /// Operations on stores at a time.
+    /// Maximum number of concurrent operations on stores.
     pub at_a_time: usize,
-    /// There are other nodes, which do not see what a store of this node keeps.
+    /// Whether there are other nodes, which do not see documents stored on this node.
     pub is_one_of_several: bool,
 }
 
@@ -40,7 +40,7 @@ pub enum Kind {
 
 #[derive(Clone, Debug)]
 pub struct Memory {
-    /// Bytes of all documents together.
+    /// Maximum size of all documents together, in bytes.
     pub max_bytes: usize,
 }
 
@@ -54,20 +54,20 @@ impl Default for Memory {
 
 #[derive(Clone, Debug)]
 pub struct Local {
-    /// Made when the first document comes.
+    /// Created with the first document.
     pub directory: PathBuf,
-    /// Bytes of the disk that stay free.
+    /// Bytes of the disk to keep free.
     pub reserve: u64,
-    /// All nodes of the cluster have it.
+    /// Whether all nodes of the cluster share the directory.
     pub shared: bool,
 }
 
-/// What is none here is taken from the environment as programs for AWS have it (`AWS_REGION`, `AWS_ACCESS_KEY_ID`, a role of the
+/// Configuration of an S3 bucket. Missing values come from the standard AWS environment (`AWS_REGION`, `AWS_ACCESS_KEY_ID`, a role of the
 /// machine or of the pod …).
 #[derive(Clone, Default)]
 pub struct S3 {
     pub bucket: String,
-    /// In front of the ids.
+    /// Prefix of the ids.
     pub path: String,
     /// Address of a service other than Amazon's.
     pub endpoint: Option<String>,

@@ -1,4 +1,4 @@
-//! Content on its way out, piece by piece.
+//! Streams the content of a document, piece by piece.
 
 use std::fmt;
 use std::fs::File;
@@ -17,10 +17,10 @@ type Pieces = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
 
 /// The content of a document. It is read as fast as it is taken.
 pub struct Content {
-    /// Bytes that have not been taken.
+    /// Bytes not taken yet.
     left: u64,
     from: From,
-    /// The right to be under way.
+    /// The permit of the download.
     held: Option<OwnedSemaphorePermit>,
 }
 
@@ -35,12 +35,12 @@ impl Content {
         Content::new(bytes.len() as u64, From::Memory(bytes))
     }
 
-    /// So many bytes of a file, from where it stands.
+    /// The next `size` bytes of a file, from its current position.
     pub fn file(file: File, size: u64) -> Content {
         Content::new(size, From::File(FilePieces::Idle(Some(file))))
     }
 
-    /// So many bytes of a stream.
+    /// The first `size` bytes of a stream.
     pub fn stream(
         pieces: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
         size: u64,
@@ -60,7 +60,7 @@ impl Content {
         self.held = Some(permit);
     }
 
-    /// Bytes that are still to come.
+    /// Bytes still to come.
     pub fn left(&self) -> u64 {
         self.left
     }
@@ -68,7 +68,7 @@ impl Content {
     /// The next piece; `None` at the end.
     ///
     /// # Errors
-    /// The store broke off, or has another number of bytes than it has said. What was taken is not the whole content then.
+    /// The store broke off, or delivers a different number of bytes than announced. The bytes taken are incomplete then.
     pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         if self.left == 0 {
             self.held = None;
@@ -109,7 +109,7 @@ impl fmt::Debug for Content {
     }
 }
 
-/// Reads a file without keeping a thread while nobody takes what was read.
+/// Reads a file without holding a thread while nobody takes the data.
 enum FilePieces {
     Idle(Option<File>),
     Reading(JoinHandle<(File, io::Result<Bytes>)>),

@@ -1,9 +1,9 @@
-//! Why a store does not do what it was asked for.
+//! Errors of document stores.
 
-/// What happened, why, and what to do. Nothing was stored or deleted, unless the text says that it is not known.
+/// An error: its text says what happened, why, and what to do. Nothing was stored or deleted, unless the text says that this is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
-    /// What was asked for cannot be.
+    /// The request is invalid.
     #[error("{0}")]
     Invalid(String),
     #[error("{0}")]
@@ -11,10 +11,10 @@ pub enum DocumentError {
     /// The id is taken.
     #[error("{0}")]
     Exists(String),
-    /// Not by this store.
+    /// This store does not support the operation.
     #[error("{0}")]
     NotSupported(String),
-    /// There is no room, or too much is asked at a time.
+    /// No room is left, or there are too many requests at a time.
     #[error("{0}")]
     Exhausted(String),
     /// The store cannot be reached.

@@ -37,9 +37,9 @@ use std::time::Duration;
 
 pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What one operation of a store may take, its content on the way out aside.
+/// Time limit of one operation of a store, sending the content to the client aside.
 pub const OPERATION_LIMIT: Duration = Duration::from_secs(30);
-/// Downloads under way at a time; each has a file or a connection open.
+/// Maximum number of concurrent downloads; each has a file or a connection open.
 pub const MAX_DOWNLOADS: usize = 1024;
-/// Bytes of a download that are in memory at a time.
+/// Bytes of a download held in memory at a time.
 pub const PIECE: usize = 64 << 10;

@@ -1,7 +1,7 @@
-//! Documents in a directory: one file for each, which is there whole or not at all.
+//! Documents in a directory: one file each, which exists either completely or not at all.
 //!
-//! The directory may be one that several nodes have mounted: nothing of it is held in memory, and a new file gets its name by a
-//! hard link, which fails where there is one.
+//! The directory may be shared by several nodes: nothing of it is cached in memory, and a new file gets its name by a hard link, which
+//! fails if the name exists.
 //!
 //! ```text
 //! ab/ab12…        the document whose id has this SHA-256: head, then content
@@ -25,9 +25,9 @@ use crate::metadata::hex;
 use crate::store::{Document, Found, Store};
 use crate::{BoxFuture, Content, DocumentError, Metadata};
 
-/// Documents that one sweep removes at most, and hours that it looks at.
+/// Maximum numbers of documents that a sweep removes, and of hours that it visits.
 const SWEEP: usize = 1000;
-/// A file that was not finished in this time never will be.
+/// A file that is still unfinished after this time never will be finished.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub struct LocalStore {
     config: Local,
 }
 
-/// The directory of expiring documents for this time.
+/// The directory of documents that expire in the hour of this time.
 fn hour(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H").to_string()
 }
@@ -60,7 +60,7 @@ fn sync_directory(path: &Path) -> io::Result<()> {
     fs::File::open(path)?.sync_all()
 }
 
-/// True: it was there.
+/// Returns true if the file existed.
 fn remove(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -94,7 +94,7 @@ impl LocalStore {
             fs::create_dir_all(directory).map_err(on(directory))?;
         }
         if let Some(at) = document.metadata.expires_at {
-            // First, so that no document is forgotten; a mark without one does no harm.
+            // First, so that no document is forgotten; a mark without a document does no harm.
             let marks = self.config.directory.join("expiring").join(hour(at));
             fs::create_dir_all(&marks).map_err(on(&marks))?;
             fs::write(marks.join(&name), "").map_err(on(&marks))?;
@@ -102,7 +102,7 @@ impl LocalStore {
         let written = new.join(uuid::Uuid::new_v4().to_string());
         let linked =
             write_new(&written, document).and_then(|()| self.link_new(&written, &path, now));
-        // Whatever became of it, it has its name or is not wanted.
+        // In any case: it has its final name by now, or is not needed.
         let _ = fs::remove_file(&written);
         match linked {
             Ok(true) => sync_directory(parent).map_err(on(parent)),
@@ -111,9 +111,9 @@ impl LocalStore {
         }
     }
 
-    /// Gives a file its name. False: there is one with this name.
+    /// Gives a file its final name. Returns false if the name exists.
     fn link_new(&self, written: &Path, path: &Path, now: Timestamp) -> io::Result<bool> {
-        // Once more where the other one had expired.
+        // A second time, if the existing document had expired.
         for _ in 0..2 {
             match fs::hard_link(written, path) {
                 Ok(()) => return Ok(true),
@@ -127,8 +127,8 @@ impl LocalStore {
         Ok(false)
     }
 
-    /// True: nothing that is valid has this name now. Who does the same at another node may have put a new document here
-    /// meanwhile, which stays.
+    /// Returns true if no valid document has this name now. Another node doing the same may have stored a new document here meanwhile,
+    /// which stays.
     fn remove_expired(&self, path: &Path, now: Timestamp) -> io::Result<bool> {
         match Head::open(path)? {
             None => return Ok(true),
@@ -152,7 +152,7 @@ impl LocalStore {
         Ok(was_expired)
     }
 
-    /// As much has to stay free as the partitions need beside it.
+    /// Checks the free space: the partitions need their share of the disk.
     fn check_room(&self, bytes: u64) -> Result<(), DocumentError> {
         let directory = &self.config.directory;
         fs::create_dir_all(directory).map_err(on(directory))?;
@@ -190,7 +190,7 @@ impl LocalStore {
             .ok_or_else(|| DocumentError::no_document(id))
     }
 
-    /// Removes what expired in hours that are over, and files that were never finished.
+    /// Removes documents that expired in past hours, and files that were never finished.
     fn sweep_now(&self, now: Timestamp) -> io::Result<()> {
         let marks = self.config.directory.join("expiring");
         let current = hour(now);
@@ -208,7 +208,7 @@ impl LocalStore {
             if left == 0 {
                 return Ok(());
             }
-            // Another node may have done it.
+            // Another node may have removed it.
             let _ = fs::remove_dir(&directory);
         }
         let new = self.config.directory.join("new");
@@ -223,7 +223,7 @@ impl LocalStore {
         Ok(())
     }
 
-    /// On a thread where waiting for the disk holds up nobody.
+    /// Runs a function on a thread where waiting for the disk blocks nobody.
     fn apart<T: Send + 'static>(
         &self,
         work: impl FnOnce(&LocalStore) -> Result<T, DocumentError> + Send + 'static,
@@ -240,7 +240,7 @@ impl LocalStore {
     }
 }
 
-/// Some names in a directory, in order; none where there is no directory.
+/// At most `most` names in a directory, in order; none if it does not exist.
 fn names(directory: &Path, most: usize) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,

@@ -1,4 +1,4 @@
-//! Documents in memory: gone when the server stops.
+//! Documents in memory, lost when the server stops.
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -9,7 +9,7 @@ use crate::config::Memory;
 use crate::store::{Document, Found, Store};
 use crate::{BoxFuture, Content, DocumentError, Metadata};
 
-/// What a document takes besides its content, about.
+/// Approximate bytes that a document takes besides its content.
 const OVERHEAD: usize = 512;
 
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl MemoryStore {
             )));
         }
         kept.bytes += wanted;
-        // A body's other parts should not stay for the sake of one.
+        // Copied, so that the rest of the request body is not kept in memory.
         let content = Bytes::copy_from_slice(&document.content);
         kept.documents
             .insert(document.id, (document.metadata, content));

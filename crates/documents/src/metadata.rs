@@ -1,4 +1,4 @@
-//! What is known of a document besides its content.
+//! Metadata of a document.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,16 +7,16 @@ use sha2::{Digest, Sha256};
 
 use crate::DocumentError;
 
-/// Bytes of what is known of a document, as JSON.
+/// Maximum size of a document's metadata as JSON, in bytes.
 pub const MAX_METADATA: usize = 16 << 10;
-/// Bytes of an id.
+/// Maximum length of an id, in bytes.
 const MAX_ID: usize = 200;
 const MAX_FILE_NAME: usize = 255;
 const MAX_CONTENT_TYPE: usize = 255;
-/// What a document without a type of its own is.
+/// Content type of a document that has none of its own.
 pub const ANY_TYPE: &str = "application/octet-stream";
 
-/// What a client says of a document; all of it may be absent.
+/// Metadata given by a client; all of it may be absent.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     pub content_type: Option<String>,
@@ -28,25 +28,25 @@ pub struct Given {
     pub custom_properties: Option<Box<RawValue>>,
 }
 
-/// What a store knows of a document.
+/// Metadata kept by a store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
     pub content_type: String,
     pub file_name: String,
     pub expires_at: Option<Timestamp>,
-    /// Bytes of the content.
+    /// Size of the content in bytes.
     pub size: u64,
     pub process_definition_id: Option<String>,
     pub process_instance_key: Option<i64>,
     /// A JSON object, as the client sent it.
     pub custom_properties: Box<RawValue>,
-    /// SHA-256 of the content, as hex digits; none where somebody else stored it.
+    /// SHA-256 of the content, as hex digits; `None` if another program stored it.
     pub content_hash: Option<String>,
 }
 
 impl Metadata {
-    /// What is to be known of new content.
+    /// The metadata of new content.
     ///
     /// # Errors
     /// [`DocumentError::Invalid`]
@@ -103,14 +103,14 @@ impl Metadata {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
-    /// All of it, for a store.
+    /// The metadata as JSON, for a store.
     pub fn to_json(&self) -> String {
-        // Text, numbers and JSON that was read before can always be written.
+        // Serializing text, numbers and JSON that was parsed before cannot fail.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// An id is one segment of a path, and a name that people can read.
+/// Checks an id: it is one segment of a path, and a readable name.
 ///
 /// # Errors
 /// [`DocumentError::Invalid`]
@@ -133,7 +133,7 @@ fn text(name: &str, text: &str, most: usize) -> Result<(), DocumentError> {
     Ok(())
 }
 
-/// How a browser is to name what it saves (RFC 6266).
+/// The `content-disposition` that names the file for a browser (RFC 6266).
 pub fn attachment(file_name: &str) -> String {
     let mut text = "attachment; filename*=UTF-8''".to_string();
     for byte in file_name.bytes() {

@@ -1,8 +1,8 @@
-//! Documents in a bucket: each is an object whose key is the id, behind a path. What is known of it stands in one field of its
-//! metadata; type and file name also where browsers look, for links.
+//! Documents in a bucket: each is an object whose key is a prefix and the id. Skep keeps a document's metadata in one field of the object's
+//! metadata; for links, type and file name are also in the standard headers.
 //!
-//! Objects without that field, which somebody else has put there, can be read. What has expired is not found here, and stays in
-//! the bucket until a rule of the bucket removes it.
+//! Objects without that field, stored by other programs, can be read. Expired documents are not found here, but stay in the bucket until a
+//! lifecycle rule removes them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,9 +22,9 @@ use crate::metadata::{ANY_TYPE, attachment, no_properties};
 use crate::store::{Document, Found, Link, Store};
 use crate::{BoxFuture, Content, DocumentError, Metadata};
 
-/// The field of our own; S3 puts `x-amz-meta-` in front.
+/// Our metadata field; S3 prefixes it with `x-amz-meta-`.
 const FIELD: &str = "skep-document";
-/// Bytes of the fields of one's own that S3 takes, with their names.
+/// Maximum total size of user-defined fields that S3 accepts, including their names, in bytes.
 const MAX_FIELDS: usize = 2048;
 
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub struct S3Store {
     store: Arc<AmazonS3>,
 }
 
-/// JSON in visible ASCII letters, as headers have them: nothing but notation changes.
+/// Converts JSON to visible ASCII characters, as headers require: only the notation changes.
 fn header_text(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let (mut quoted, mut escaped) = (false, false);
@@ -58,10 +58,10 @@ fn header_text(json: &str) -> String {
 }
 
 impl S3Store {
-    /// Nothing is asked of the service yet.
+    /// Creates the store without contacting the service yet.
     ///
     /// # Errors
-    /// Settings that cannot be.
+    /// The settings are invalid.
     pub fn new(config: &S3) -> Result<S3Store, String> {
         let bucket = skep_objects::S3 {
             bucket: config.bucket.clone(),
@@ -159,7 +159,7 @@ impl S3Store {
     }
 }
 
-/// What is known of an object.
+/// Reads the metadata of an object.
 fn known(
     id: &str,
     object: &ObjectMeta,
@@ -206,7 +206,7 @@ impl Store for S3Store {
                 Err(DocumentError::Exists(_)) => {}
                 put => return put,
             }
-            // Its place may be taken by one that has expired.
+            // The key may be taken by an expired document.
             let key = self.key(&id);
             match self.look(&id, true, now).await {
                 Ok(_) => return Err(DocumentError::exists(&id)),
@@ -241,7 +241,7 @@ impl Store for S3Store {
         now: Timestamp,
     ) -> BoxFuture<'a, Result<(), DocumentError>> {
         Box::pin(async move {
-            // A deletion of what is not there succeeds.
+            // Deleting something that does not exist succeeds.
             self.look(id, true, now).await?;
             let deleted = self.store.delete(&self.key(id)).await;
             deleted.map_err(|error| self.failed(id, error))
@@ -258,7 +258,7 @@ impl Store for S3Store {
         Box::pin(async move {
             let (metadata, _) = self.look(id, true, now).await?;
             check(&metadata)?;
-            // In whole seconds, as S3 has it.
+            // In whole seconds, as S3 requires.
             let seconds = time_to_live.as_millis().div_ceil(1000);
             let valid = Duration::from_secs(u64::try_from(seconds).unwrap_or(1));
             let key = self.key(id);

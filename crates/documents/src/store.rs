@@ -1,4 +1,4 @@
-//! What a store is asked for.
+//! The interface of a store.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::{BoxFuture, Content, DocumentError, Metadata};
 
-/// A document on its way in.
+/// A document to store.
 #[derive(Clone, Debug)]
 pub struct Document {
     pub id: String,
@@ -22,16 +22,16 @@ pub struct Found {
     pub content: Content,
 }
 
-/// An address at which the content can be had without asking this server.
+/// A URL that serves the content without this server.
 #[derive(Clone, Debug)]
 pub struct Link {
     pub url: String,
     pub expires_at: Timestamp,
 }
 
-/// Keeps documents. What has expired by `now` is not there.
+/// Stores documents. Documents that have expired by `now` do not exist.
 pub trait Store: Send + Sync + std::fmt::Debug {
-    /// Keeps a new document. It is durable when this is done, as far as the store is.
+    /// Stores a new document. It is durable on return, as far as the store is.
     fn create(
         &self,
         document: Document,
@@ -50,8 +50,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         now: Timestamp,
     ) -> BoxFuture<'a, Result<(), DocumentError>>;
 
-    /// An address for the content that is valid for so long. `check` looks at what is known of the document first. Few stores can
-    /// be reached without this server.
+    /// A URL for the content that is valid for the given time. `check` inspects the document's metadata first. Few stores can be reached
+    /// without this server.
     fn link<'a>(
         &'a self,
         _id: &'a str,
@@ -66,12 +66,12 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         })
     }
 
-    /// Gives back the room of some documents that have expired. Called now and then, and not by requests. A store may do so itself.
+    /// Frees the space of some expired documents. Called now and then, and not by requests. A store may also do so itself.
     fn sweep(&self, _now: Timestamp) -> BoxFuture<'_, Result<(), DocumentError>> {
         Box::pin(async { Ok(()) })
     }
 
-    /// Other nodes of a cluster do not see its documents.
+    /// Whether its documents are invisible to other nodes of a cluster.
     fn is_of_this_node(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! The stores of a server: which one is meant, and what holds for all of them.
+//! The stores of a server: selects the store of a request, and applies the common limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::{
     Document, DocumentError, Found, Given, Link, MAX_DOWNLOADS, Metadata, OPERATION_LIMIT, Store,
 };
 
-/// Tells the time.
+/// Returns the current time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// The longest that a link may be valid; no service of S3 takes more.
+/// Maximum validity of a link; no S3 service accepts more.
 const LONGEST_LINK: Duration = Duration::from_secs(7 * 24 * 3600);
 
 #[derive(Clone)]
@@ -27,7 +27,7 @@ struct Named {
     store: Arc<dyn Store>,
 }
 
-/// See the crate.
+/// See the [crate](crate).
 pub struct Stores {
     stores: Vec<Named>,
     default: Named,
@@ -37,7 +37,7 @@ pub struct Stores {
     downloads: Arc<Semaphore>,
 }
 
-/// A document that is kept now.
+/// A document that has been stored.
 #[derive(Clone, Debug)]
 pub struct Created {
     pub store: Arc<str>,
@@ -69,20 +69,20 @@ fn open(config: &StoreConfig) -> Result<Named, String> {
 }
 
 impl Stores {
-    /// Stores need not be there yet: who cannot be reached is asked again with each request.
+    /// Opens the stores, which need not be reachable yet: each request tries again.
     ///
     /// # Errors
-    /// What cannot be in the configuration.
+    /// The configuration is invalid.
     pub fn open(config: &Config, clock: Clock) -> Result<Stores, String> {
         let stores = config.stores.iter().map(open);
         let stores = stores.collect::<Result<Vec<_>, _>>()?;
         Stores::with(stores, config, clock)
     }
 
-    /// One store and no other.
+    /// A single store.
     ///
     /// # Errors
-    /// None: it is the default.
+    /// Never: the store is the default.
     pub fn only(id: &str, store: Arc<dyn Store>, clock: Clock) -> Result<Stores, String> {
         let id = id.into();
         Stores::with(vec![Named { id, store }], &Config::default(), clock)
@@ -121,7 +121,7 @@ impl Stores {
         })
     }
 
-    /// A slow store is asked by few at a time, and by nobody for ever.
+    /// Limits concurrency and time: a slow store serves few callers at a time, and none forever.
     async fn timed<T>(
         &self,
         work: impl Future<Output = Result<T, DocumentError>>,
@@ -148,7 +148,7 @@ impl Stores {
         }
     }
 
-    /// Keeps a new document, under an id of its own where none is given.
+    /// Stores a new document, with a generated id unless one is given.
     ///
     /// # Errors
     /// [`DocumentError`]
@@ -179,7 +179,7 @@ impl Stores {
     }
 
     /// # Errors
-    /// [`DocumentError`]; [`DocumentError::Invalid`] where the content has another hash than `hash`.
+    /// [`DocumentError`]; [`DocumentError::Invalid`] if the hash of the content is not `hash`.
     pub async fn get(
         &self,
         store: Option<&str>,
@@ -234,7 +234,7 @@ impl Stores {
         linked.map_err(|error| self.explained(named, error))
     }
 
-    /// In a cluster a document that is not here may be at another node.
+    /// Adds a hint: in a cluster, a document that is not found here may be on another node.
     fn explained(&self, named: &Named, error: DocumentError) -> DocumentError {
         match error {
             DocumentError::NotFound(text)
@@ -250,10 +250,10 @@ impl Stores {
         }
     }
 
-    /// Gives back the room of documents that have expired; called now and then.
+    /// Frees the space of expired documents; called now and then.
     ///
     /// # Errors
-    /// What went wrong, for the log.
+    /// The failure as a text, for the log.
     pub async fn sweep(&self) -> Result<(), String> {
         for named in &self.stores {
             let swept = named.store.sweep((self.clock)()).await;

@@ -159,7 +159,7 @@ pub struct LoadArgs {
 }
 
 impl Default for LoadArgs {
-    /// As `skep load` without flags.
+    /// The defaults of `skep load` without flags.
     fn default() -> Self {
         #[derive(clap::Parser)]
         struct Line {
@@ -221,7 +221,7 @@ impl LoadArgs {
         }
     }
 
-    /// One for each address.
+    /// One client configuration for each address.
     pub(crate) fn client_configs(&self, transport: Transport) -> Vec<ClientConfig> {
         let addresses = match transport {
             Transport::Rest => self.at(self.rest_address.as_ref(), 8080),
@@ -249,7 +249,7 @@ impl LoadArgs {
         config
     }
 
-    /// The first address of REST.
+    /// The first REST address.
     pub(crate) fn rest(&self) -> String {
         let all = self.at(self.rest_address.as_ref(), 8080);
         let first = all.split(',').next();
@@ -266,7 +266,7 @@ impl LoadArgs {
             .unwrap_or_else(|| format!("{}:{port}", self.address))
     }
 
-    /// Creation requests in flight at most.
+    /// Maximum number of creation requests in flight.
     pub(crate) fn lanes(&self) -> u32 {
         match self.rate {
             Some(_) => self.max_in_flight,
@@ -278,7 +278,7 @@ impl LoadArgs {
         self.workers.saturating_mul(self.max_jobs)
     }
 
-    /// What contradicts.
+    /// Rejects contradictory arguments.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         if let Some(rate) = self.rate {
             anyhow::ensure!(
@@ -304,7 +304,7 @@ pub(crate) fn to_usize(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// `500ms`, `30s`, `10m`, `1h`, or a number of seconds.
+/// Parses `500ms`, `30s`, `10m`, `1h`, or a number of seconds.
 ///
 /// # Errors
 /// Anything else.
@@ -329,7 +329,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("{text:?} is no time; write for instance 500ms, 30s, 10m"))
 }
 
-/// A name or an address: ports have flags of their own.
+/// Parses a host name or an address: ports have flags of their own.
 fn host(text: &str) -> Result<String, String> {
     let is_bracketed = text.starts_with('[') && text.ends_with(']');
     if text.is_empty() || text.contains('/') || (text.contains(':') && !is_bracketed) {

@@ -80,7 +80,7 @@ pub async fn run(args: &LoadArgs) -> anyhow::Result<Report> {
     Ok(Report::new(args, &plan.process, results, slices))
 }
 
-/// Ctrl-C: measuring ends early, and what was measured is reported. A second one kills.
+/// Ctrl-C: measuring ends early, and the results so far are reported. A second one kills.
 struct Interrupt(watch::Receiver<bool>);
 
 impl Interrupt {
@@ -101,12 +101,12 @@ impl Interrupt {
         *self.0.borrow()
     }
 
-    /// Sleeps, but not on after an interrupt.
+    /// Sleeps until `due` or an interrupt.
     async fn sleep_until(&self, due: std::time::Instant) {
         let mut receiver = self.0.clone();
         let interrupted = async {
             if receiver.wait_for(|came| *came).await.is_err() {
-                // no signals on this machine
+                // signals are not available on this machine
                 std::future::pending::<()>().await;
             }
         };
@@ -114,7 +114,7 @@ impl Interrupt {
     }
 }
 
-/// Which transport each slice uses: 0 1 1 0 0 1 …, so that a drift of the machine meets both alike.
+/// The transport of each slice: 0 1 1 0 0 1 …, so that a drift of the machine affects both alike.
 fn order(transports: usize, slices: u32) -> Vec<usize> {
     (0..slices)
         .flat_map(|round| {

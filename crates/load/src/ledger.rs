@@ -1,4 +1,4 @@
-//! What happened: open instances, latencies, failures.
+//! Observations of a run: open instances, latencies, failures.
 
 mod audit;
 mod counts;
@@ -16,28 +16,28 @@ pub use audit::Audit;
 pub use counts::Counts;
 pub use latency::{IntervalLatency, Latency};
 
-/// Instances tracked at once; beyond that starts are only counted.
+/// Maximum number of instances tracked at once; beyond that, starts are only counted.
 pub const MAX_OPEN: usize = 4_000_000;
-/// Job keys remembered to notice a job that comes twice.
+/// Number of job keys remembered to detect duplicate jobs.
 pub const MAX_SEEN: usize = 1 << 20;
-/// Different error messages kept.
+/// Maximum number of distinct error messages kept.
 const MAX_MESSAGES: usize = 20;
 
 #[derive(Debug)]
 struct Open {
     /// When the start was due; unknown while only a job of the instance has been seen.
     due: Option<Instant>,
-    /// When the instance last took a step that makes a job wait.
+    /// When the instance last took a step after which a job waits.
     since: Instant,
-    /// A job is being handled.
+    /// Whether a job is being handled.
     held: bool,
     jobs_done: u32,
-    /// Which closed-loop lane waits for it.
+    /// The closed-loop lane that waits for it.
     lane: Option<u32>,
     lost: bool,
 }
 
-/// The last keys of jobs, to notice one that comes twice.
+/// The most recent job keys, to detect duplicate jobs.
 #[derive(Debug, Default)]
 struct Seen {
     keys: FxHashSet<i64>,
@@ -59,7 +59,7 @@ impl Seen {
     }
 }
 
-/// What becomes of a lane when something happened.
+/// The lane to wake after an event, if any.
 pub type Wake = Option<u32>;
 
 /// Everything seen over one transport.
@@ -67,7 +67,7 @@ pub type Wake = Option<u32>;
 pub struct Ledger {
     open: FxHashMap<i64, Open>,
     seen: Seen,
-    /// What is remembered of every key, where a run is audited.
+    /// Records about every key, if the run is audited.
     pub audit: Option<Box<Audit>>,
     jobs_per_instance: u32,
     tracking: bool,
@@ -91,7 +91,7 @@ pub struct Ledger {
     pub interval: (Latency, Latency),
     /// Started and completed in all, measured or not.
     pub totals: (u64, u64),
-    /// Error messages and how often they came.
+    /// Error messages with their counts.
     pub messages: BTreeMap<String, u64>,
 }
 
@@ -120,19 +120,19 @@ impl Ledger {
         }
     }
 
-    /// From now on things are measured.
+    /// Begins the measured time.
     pub fn begin_window(&mut self, now: Instant) {
         self.window = Some((now, None));
     }
 
-    /// Starts due after this are not measured.
+    /// Ends the measured time: starts due later do not count.
     pub fn end_window(&mut self, now: Instant) {
         if let Some((_, end)) = &mut self.window {
             *end = Some(now);
         }
     }
 
-    /// Whether something at `time` is measured.
+    /// Whether `time` is within the measured time.
     fn measured(&self, time: Instant) -> bool {
         match self.window {
             None => false,
@@ -173,7 +173,7 @@ impl Ledger {
             return lane;
         }
         if let Some(open) = self.open.get_mut(&key) {
-            // a job of it came first
+            // one of its jobs came first
             open.due = Some(due);
             if open.jobs_done >= self.jobs_per_instance {
                 self.open.remove(&key);
@@ -254,7 +254,7 @@ impl Ledger {
         }
     }
 
-    /// Who created an instance has looked for it.
+    /// Records that the creator of an instance has searched for it.
     pub fn looked_for_own(&mut self, was_there: bool) {
         if let Some(audit) = &mut self.audit {
             audit.own_writes += 1;
@@ -262,7 +262,7 @@ impl Ledger {
         }
     }
 
-    /// Searches have not found it, for as long as an instance may take.
+    /// Searches did not find it within its time limit.
     pub fn not_found(&mut self, created: Instant) {
         self.counts.not_found += u64::from(self.measured(created));
     }
@@ -376,12 +376,12 @@ impl Ledger {
         }
     }
 
-    /// Instances under way that this run started.
+    /// Number of instances under way that this run started.
     pub fn open(&self) -> usize {
         self.open.len()
     }
 
-    /// Looks over the open instances: since when the longest-waiting job waits; gives up on
+    /// Checks the open instances: returns since when the longest-waiting job waits; gives up on
     /// instances older than `give_up` and returns the lanes that waited for them.
     pub fn sweep(
         &mut self,
@@ -394,7 +394,7 @@ impl Ledger {
         self.open.retain(|_, open| {
             let age = now.saturating_duration_since(open.due.unwrap_or(open.since));
             if open.due.is_none() {
-                // nobody here started it, or the answer to the creation was lost
+                // not started by this run, or the answer to the creation was lost
                 let keep = age < give_up && (open.held || age.as_secs() < 5);
                 foreign += u64::from(!keep);
                 return keep;
@@ -417,7 +417,7 @@ impl Ledger {
         (oldest, freed)
     }
 
-    /// Forgets open instances (between slices of a comparison); returns how many there were.
+    /// Forgets open instances (between slices of a comparison); returns their number.
     pub fn abandon_open(&mut self) -> u64 {
         let count = self.open.values().filter(|open| open.due.is_some()).count();
         self.open.clear();

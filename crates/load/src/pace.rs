@@ -41,7 +41,7 @@ impl Schedule {
     }
 }
 
-/// Hands out starts when they are due; whoever is late finds them waiting.
+/// Hands out starts when they are due; a late caller finds them waiting.
 #[derive(Debug)]
 pub struct Pacer {
     schedule: Schedule,
@@ -98,13 +98,13 @@ impl Pacer {
         Some(self.schedule.due(number))
     }
 
-    /// Ends the schedule; returns when those starts were due that nobody has taken.
+    /// Ends the schedule; returns the due times of starts that were released but not taken.
     pub fn stop(&self) -> impl ExactSizeIterator<Item = Instant> {
         self.stopped.store(true, Ordering::Relaxed);
         self.due.close();
         let released = self.released.load(Ordering::Relaxed);
         let taken = self.taken.load(Ordering::Relaxed);
-        // as many as a usize counts, for an exact size
+        // limited to a usize, for an exact size
         let left = usize::try_from(released.saturating_sub(taken)).unwrap_or(usize::MAX);
         let schedule = self.schedule;
         (0..left).map(move |number| {
@@ -136,7 +136,7 @@ mod tests {
             rate: 1000.0,
         };
         let pacer = Pacer::new(schedule);
-        // nothing takes starts for two seconds, as if the server had stalled
+        // no start is taken for two seconds, as if the server had stalled
         let next = pacer.release(begin + Duration::from_secs(2));
         assert!(next > begin + Duration::from_secs(2));
         for number in 0..2_000_u32 {

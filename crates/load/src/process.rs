@@ -1,4 +1,4 @@
-//! What is deployed and started, and with which variables.
+//! The process to deploy and start, and its variables.
 
 use std::{collections::BTreeSet, fmt::Write as _, path::Path};
 
@@ -15,7 +15,7 @@ pub struct Process {
     pub resources: Vec<Resource>,
     /// Its BPMN process id.
     pub process_id: String,
-    /// Job types to work.
+    /// Job types to be worked.
     pub job_types: Vec<String>,
     /// Jobs that each instance takes.
     pub jobs_per_instance: u32,
@@ -26,7 +26,7 @@ pub fn built_in(tasks: u32) -> Process {
     named(format!("skep-load-{tasks}"), JOB_TYPE, tasks)
 }
 
-/// The same with names of one's own.
+/// The same with custom names.
 pub fn named(process_id: String, job_type: &str, tasks: u32) -> Process {
     let mut elements = String::new();
     let mut from = "start".to_owned();
@@ -69,10 +69,11 @@ pub fn named(process_id: String, job_type: &str, tasks: u32) -> Process {
     }
 }
 
-/// A process from a file: its first executable process, with the job types that the file names.
+/// A process from a file: its first executable process, with the job types named in the file.
 ///
 /// # Errors
-/// The file cannot be read, is no BPMN, has no executable process, or names job types by expression.
+/// The file cannot be read, is not BPMN, has no executable process, or names job types by
+/// expression.
 pub fn from_file(path: &Path, jobs_per_instance: Option<u32>) -> anyhow::Result<Process> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("reading the process {}", path.display()))?;

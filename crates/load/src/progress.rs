@@ -24,7 +24,7 @@ impl Progress {
         Self(Some(bar))
     }
 
-    /// Says what is going on.
+    /// Shows the current phase.
     pub fn phase(&self, text: &str) {
         if let Some(bar) = &self.0 {
             bar.set_message(text.to_owned());

@@ -1,4 +1,4 @@
-//! The result of a run: figures, and how they are shown.
+//! The result of a run: figures, and their presentation.
 
 mod html;
 pub mod plot;
@@ -16,7 +16,7 @@ use crate::{
     server::Counters,
 };
 
-/// What a run found. Serializes as the JSON report.
+/// Results of a run. Serializes as the JSON report.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// Version of the load generator.
@@ -110,7 +110,7 @@ pub struct LatencySummary {
     pub curve: Vec<(f64, f64)>,
 }
 
-/// What was seen in one interval.
+/// Observations of one interval.
 #[derive(Debug, Clone, Serialize)]
 pub struct Sample {
     /// Since the beginning of the run.
@@ -192,7 +192,7 @@ impl From<Transport> for TransportArg {
     }
 }
 
-/// How a transport is written.
+/// The display name of a transport.
 pub fn transport_name(transport: Transport) -> &'static str {
     match transport {
         Transport::Rest => "REST",

@@ -1,4 +1,5 @@
-//! Built-in processes other than tasks in a row: one for each kind of work that is worth a figure of its own.
+//! Built-in processes beyond a sequence of tasks: one for each kind of work that deserves its own
+//! figure.
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -24,14 +25,15 @@ pub enum Scenario {
     Message,
 }
 
-/// Its worker publishes the message that the instance waits for, with the instance's key, and gives the key as a variable.
+/// Job type whose worker publishes the message that the instance waits for, with the instance's
+/// key, and returns the key as a variable.
 pub const PUBLISHES: &str = "skep-load-publish";
 
 /// The name of that message.
 pub const MESSAGE: &str = "skep-load";
 
 impl Scenario {
-    /// What is deployed, and how many jobs an instance takes.
+    /// The process to deploy, with the number of jobs per instance.
     pub fn process(self) -> Process {
         match self {
             Scenario::TenTasks => built_in(10),
@@ -137,7 +139,7 @@ const AWAITED: &str = r#"
     <bpmn:sequenceFlow id="to-task" sourceRef="await" targetRef="task"/>
     <bpmn:sequenceFlow id="to-end" sourceRef="task" targetRef="end"/>"#;
 
-/// Ten rules over one number, one for each ten.
+/// Ten rules over one number, one for each range of ten.
 fn decision_table() -> String {
     let rules = (0..10).map(|rule| {
         let (from, to) = (rule * 10, rule * 10 + 10);
@@ -174,7 +176,7 @@ mod tests {
             let text = String::from_utf8(file.content.to_vec()).unwrap();
             let read = parse(file.name.clone(), text, Some(made.jobs_per_instance)).unwrap();
             assert_eq!(read.process_id, made.process_id);
-            // That of a user task is not in the file.
+            // The job type of a user task is not in the file.
             if *scenario != Scenario::UserTask {
                 let mut types = made.job_types.clone();
                 types.sort();

@@ -1,14 +1,14 @@
-//! What the server's machine and management port tell: CPU, memory, counters.
+//! Figures of the server's machine and management port: CPU, memory, counters.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use serde::Serialize;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// Linux counts CPU time of processes in hundredths of a second for all its users.
+/// Linux reports the CPU time of processes to user space in hundredths of a second.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Use of the machine by a process.
+/// Resource usage of a process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Usage {
     /// CPU time so far, user and system, in seconds.
@@ -17,7 +17,7 @@ pub struct Usage {
     pub rss_bytes: u64,
 }
 
-/// Reads `/proc`; `None` where there is no such process or no such file system.
+/// Reads `/proc`; `None` if there is no such process or no such file system.
 pub fn usage(pid: &str) -> Option<Usage> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
@@ -40,7 +40,7 @@ fn parse_usage(stat: &str, status: &str) -> Option<Usage> {
     })
 }
 
-/// Counters of the server whose increase is reported, with how they are called there.
+/// Counters of the server whose growth is reported, with their names on the server.
 const COUNTERS: [(&str, &str, &str); 5] = [
     ("requests_dropped", "zeebe_dropped_request_count_total", ""),
     (
@@ -100,7 +100,7 @@ fn parse_counters(text: &str) -> Counters {
     counters
 }
 
-/// How much the counters grew.
+/// The growth of the counters.
 pub fn growth(before: &Counters, after: &Counters) -> Counters {
     after
         .iter()

@@ -10,7 +10,7 @@ use skep_client::{Client, ClientConfig, Transport};
 use crate::cli;
 use crate::config::{self, ConfigError, Given, Loaded, node_ids, node_number, source};
 
-/// Read when it exists.
+/// Configuration file that is read if it exists.
 const DEFAULT_FILE: &str = "config/application.yaml";
 
 /// Where the settings of a server come from. Flags win over the environment, the environment over files.
@@ -52,10 +52,10 @@ pub struct ConfigArgs {
 }
 
 impl ConfigArgs {
-    /// Everything that was given, resolved.
+    /// Resolves all given settings.
     ///
     /// # Errors
-    /// Every problem of the configuration.
+    /// All problems of the configuration.
     pub fn load(&self) -> Result<Loaded, ConfigError> {
         let mut documents = Vec::new();
         let mut problems = Vec::new();
@@ -71,7 +71,7 @@ impl ConfigArgs {
                 Err(problem) => problems.push(problem),
             }
         }
-        // Names that are not Unicode are nobody's settings.
+        // Names that are not Unicode are not settings.
         let variables = std::env::vars_os()
             .filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)));
         let mut outside = source::environment(variables);
@@ -160,7 +160,7 @@ impl ServerArgs {
         Duration::from_secs(self.timeout)
     }
 
-    /// Where REST is spoken, if it is.
+    /// The address of REST, if REST is used.
     pub fn rest_address(&self) -> Option<&str> {
         let address = self.address.as_deref().unwrap_or("http://localhost:8080");
         (self.transport == "rest").then_some(address)

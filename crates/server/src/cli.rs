@@ -32,7 +32,7 @@ pub use showing::{incidents, instance, instances, jobs, log, processes, status, 
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Wrong usage that only the command itself could find.
+/// Wrong usage that only the command itself can detect.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Usage(pub String);
@@ -45,12 +45,12 @@ pub fn block_on(command: impl Future<Output = anyhow::Result<()>>) -> anyhow::Re
         .block_on(command)
 }
 
-/// Returns when somebody wants the command to end: Ctrl-C, a signal, or a terminal that is closed.
+/// Returns when the command is asked to end: Ctrl-C, a signal, or a closed terminal.
 async fn interrupted() {
     use tokio::signal::unix::{SignalKind, signal};
     let told = async |kind: SignalKind| match signal(kind) {
         Ok(mut told) => told.recv().await,
-        // The others are left.
+        // The other signals still work.
         Err(_) => std::future::pending().await,
     };
     tokio::select! {
@@ -82,7 +82,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Rows under each other, columns as wide as needed; the first row is the heading.
+/// Formats rows as a table with columns as wide as needed; the first row is the heading.
 fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -115,7 +115,7 @@ fn table<const N: usize>(rows: &[[String; N]]) -> String {
     text
 }
 
-/// The text without the code that stands in front of it, which the client and the server's own words name again.
+/// Removes a leading error code from the text, since both the client and the server's own message name it.
 fn once(text: &str, code: &str) -> String {
     let text = text.replacen(&format!("{code}: "), "", 1);
     let words = format!("' rejected with code '{code}': ");
@@ -144,7 +144,7 @@ fn with_causes(error: &anyhow::Error) -> String {
     })
 }
 
-/// Says what went wrong and chooses the exit code.
+/// Prints the error and chooses the exit code.
 pub fn report(error: &anyhow::Error) -> ExitCode {
     let code = crate::errors::code_of(error);
     let mut word = format!("error[{code}]");

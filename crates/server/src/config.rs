@@ -27,13 +27,13 @@ use security::Answer;
 use table::{KEYS, Key};
 use value::{Kind, Value, squeeze};
 
-/// Settings that are ready for use, and how they came about.
+/// Validated settings, and where they came from.
 #[derive(Debug)]
 pub struct Loaded {
     pub settings: Settings,
     /// Every setting with its value and source, in documented order.
     pub effective: Vec<Effective>,
-    /// For the operator: names that have no effect, old names.
+    /// For the operator: names without effect, old names.
     pub warnings: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct Effective {
     pub source: Source,
 }
 
-/// Reads a time span as settings have it.
+/// Parses a time span as settings write it.
 pub fn milliseconds(text: &str) -> Option<u64> {
     match Kind::Time(0).parse(text)? {
         Value::Time(time) => u64::try_from(time.as_millis()).ok(),
@@ -52,7 +52,7 @@ pub fn milliseconds(text: &str) -> Option<u64> {
     }
 }
 
-/// Why the server does not start; every problem that was found.
+/// The reasons why the server does not start: every problem that was found.
 #[derive(Debug, thiserror::Error)]
 #[error("the configuration has problems:\n{}", .0.iter().map(|p| format!("  - {p}")).collect::<Vec<_>>().join("\n"))]
 pub struct ConfigError(pub Vec<String>);
@@ -82,10 +82,10 @@ fn not_expected(given: &Given, key: &Key) -> String {
     )
 }
 
-/// Settings out of everything that was given, weakest source first.
+/// Resolves the given settings, weakest source first.
 ///
 /// # Errors
-/// Values that cannot be, an old and a new name with different values, settings that contradict each other.
+/// Invalid values, an old and a new name with different values, contradictory settings.
 pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
     let mut settings = Settings::default();
     let mut effective = Vec::new();
@@ -103,7 +103,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
                         given,
                     });
                 }),
-                // An empty variable is how environments say "not set".
+                // An empty environment variable means "not set".
                 None if given.text.is_empty() => {}
                 None => problems.push(not_expected(given, key)),
             },
@@ -161,7 +161,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
     }
 }
 
-/// What operators name themselves, any number of each.
+/// Settings whose names contain an operator's own names, any number of each.
 #[derive(Default)]
 struct Named<'g> {
     exporters: exporters::Exporters<'g>,
@@ -215,7 +215,7 @@ fn find(given: &Given) -> Option<(&'static Key, usize, Under)> {
     })
 }
 
-/// Names under these are answered for; others in a file belong to other programs.
+/// Names with these prefixes are ours; others in a file belong to other programs.
 const OURS: [&str; 7] = [
     "camunda.",
     "zeebe.",
@@ -226,7 +226,7 @@ const OURS: [&str; 7] = [
     "logging.",
 ];
 
-/// What is no setting of this version.
+/// Handles a name that is not a setting of this version.
 fn not_there(given: &Given, all: &[Given], warnings: &mut Vec<String>, problems: &mut Vec<String>) {
     match security::answer(given, all) {
         Some(Answer::Fine) => {}
@@ -265,7 +265,7 @@ fn unknown(given: &Given) -> Option<String> {
     Some(text)
 }
 
-/// The setting whose name is a few letters away.
+/// The setting with a similar name.
 fn nearest(name: &str, environment: bool) -> Option<&'static str> {
     let comparable = |key: &str| {
         let mut key = squeeze(key);
@@ -283,7 +283,7 @@ fn nearest(name: &str, environment: bool) -> Option<&'static str> {
     (distance <= 3).then_some(near)
 }
 
-/// Letters to insert, delete or replace to come from one text to the other.
+/// The number of letters to insert, delete or replace to turn one text into the other.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();

@@ -1,4 +1,4 @@
-//! docs/metrics.md is held against what the crates declare, and both against the reference: its names, types and labels.
+//! Checks docs/metrics.md against the metrics that the crates declare, and both against the reference: names, types and labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::process::ProcessFamilies;
 
 const PAGE: &str = include_str!("../../../docs/metrics.md");
 
-/// Names in the tables of docs/metrics.md whose second column is as wanted.
+/// Names in the tables of docs/metrics.md whose second column is `here`.
 pub fn documented(here: &str) -> Vec<&'static str> {
     let rows = PAGE.lines().filter_map(|row| {
         let mut cells = row.strip_prefix("| `")?.split('|');
@@ -60,7 +60,7 @@ fn no_name_is_declared_twice() {
     }
 }
 
-/// What the reference says: type and labels, by name.
+/// The metrics in the reference: type and labels, by name.
 fn reference(text: &str) -> BTreeMap<&str, (&str, Vec<&str>)> {
     let rows = text.lines().filter_map(|row| row.strip_prefix("| `"));
     let rows = rows.filter_map(|row| {
@@ -72,7 +72,7 @@ fn reference(text: &str) -> BTreeMap<&str, (&str, Vec<&str>)> {
     rows.collect()
 }
 
-/// The names in `partition, context (userCommand, scheduled)`.
+/// The label names in `partition, context (userCommand, scheduled)`.
 fn labels_of(cell: &str) -> Vec<&str> {
     let mut depth = 0;
     let outside = cell.split(|c: char| {
@@ -99,7 +99,7 @@ fn every_metric_of_the_reference_is_accounted_for() {
         .map(|folder| folder.join("shared/api/metrics.md"))
         .find(|file| file.is_file());
     let Some(facts) = facts else {
-        // Written past the test harness, which hides what passing tests print.
+        // Bypasses the test harness, which hides the output of passing tests.
         let _ = std::io::Write::write_all(
             &mut std::io::stderr(),
             b"NOT RUN (facts): shared/api/metrics.md is missing beside the repository\n",

@@ -1,4 +1,4 @@
-//! The codes of errors that users see, and the page of each (`docs/errors`).
+//! Codes of user-visible errors, and the page of each (`docs/errors`).
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ macro_rules! pages {
     };
 }
 
-/// In the order in which they are listed.
+/// In listing order.
 pub const PAGES: &[(&str, &str)] = pages! {
     USAGE CONFIGURATION CANNOT_LISTEN DATA_IN_USE DATA_DIRECTORY CLUSTER PARTITION_CANNOT_START NO_SERVER
     NO_ANSWER CONNECTION_LOST NOT_UNDERSTOOD NOT_HEALTHY EXPRESSION INPUT_OUTPUT FAILED
@@ -36,7 +36,7 @@ pub const PAGES: &[(&str, &str)] = pages! {
     NEVER_WAITS MARKER_NOT_ALLOWED LISTENER_NOT_ALLOWED REQUIRES_ITSELF COLUMNS_DIFFER RESULT_NOT_LAST
 };
 
-/// Other names of the same, as REST and rejections have them.
+/// Aliases of codes, as used by REST and in rejections.
 const ALIASES: [(&str, &str); 9] = [
     ("UNAUTHORIZED", "UNAUTHENTICATED"),
     ("FORBIDDEN", "PERMISSION_DENIED"),
@@ -49,12 +49,12 @@ const ALIASES: [(&str, &str); 9] = [
     ("REQUEST_TIMEOUT", "INVALID_ARGUMENT"),
 ];
 
-/// The page of a code, in whatever case it is written.
+/// The page of a code, ignoring case.
 pub fn page(code: &str) -> Option<&'static str> {
     find(code).map(|(_, page)| page)
 }
 
-/// The code of this name, which may be another name of it.
+/// The code with this name or alias.
 pub fn known(code: &str) -> Option<&'static str> {
     find(code).map(|(code, _)| code)
 }
@@ -69,7 +69,7 @@ fn find(code: &str) -> Option<(&'static str, &'static str)> {
     found.copied()
 }
 
-/// An error whose code its type does not tell.
+/// An error with an explicit code.
 #[derive(Debug)]
 pub struct Coded {
     code: &'static str,
@@ -93,7 +93,7 @@ impl fmt::Display for Coded {
 
 impl std::error::Error for Coded {}
 
-/// The code of an error: that of the first in its chain that has one.
+/// The code of an error: that of the first error in its chain that has one.
 pub fn code_of(error: &anyhow::Error) -> &'static str {
     error.chain().find_map(code_of_one).unwrap_or("FAILED")
 }
@@ -129,7 +129,7 @@ fn of_client(error: &skep_client::Error) -> &'static str {
     }
 }
 
-/// What a server has answered, as gRPC names it.
+/// The gRPC name of a server's status code.
 pub fn of_answer(code: skep_client::Code) -> &'static str {
     let name = code.to_string();
     let known = PAGES.iter().find(|(known, _)| *known == name);
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(codes.len(), Rule::ALL.len(), "two rules have one code");
         let is_of_rule = |page: &str| page.contains("\n*Found in a resource of a deployment.*\n");
         let pages = PAGES.iter().filter(|(_, page)| is_of_rule(page));
-        // What is stored was found to be right when it was deployed: the log says so when it is not any more.
+        // Stored definitions were valid when deployed: the log reports it when they no longer are.
         let stored = Rule::DefinitionNotUsable.code();
         assert!(page(stored).is_some());
         let pages: BTreeSet<&str> = pages.map(|(code, _)| *code).chain([stored]).collect();

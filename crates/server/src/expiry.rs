@@ -1,4 +1,4 @@
-//! When a certificate ends: the only field of X.509 that nothing else here reads.
+//! Expiry of certificates: the only field of X.509 that nothing else here reads.
 
 use std::path::Path;
 
@@ -12,19 +12,19 @@ const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
-/// Seconds since 1970 at which the first certificate of a file ends; none where the file cannot be read.
+/// Expiry of the first certificate of a file, in seconds since 1970; `None` if the file cannot be read.
 pub fn of_file(file: &Path) -> Option<i64> {
     let certificates = skep_tls::certificates(file).ok()?;
     not_after(certificates.first()?)
 }
 
-/// The same of the one in a key store, which takes a while to open.
+/// The same for the certificate in a key store, which takes a while to open.
 pub fn of_store(store: &KeyStore) -> Option<i64> {
     let pair = store.read(&skep_tls::provider()).ok()?;
     not_after(pair.chain.first()?)
 }
 
-/// The same of one in DER.
+/// The same for a certificate in DER.
 pub fn not_after(certificate: &[u8]) -> Option<i64> {
     let (certificate, _) = expect(certificate, SEQUENCE)?;
     let (mut fields, _) = expect(certificate, SEQUENCE)?;
@@ -41,13 +41,13 @@ pub fn not_after(certificate: &[u8]) -> Option<i64> {
     seconds(tag, std::str::from_utf8(text).ok()?)
 }
 
-/// The content of a value with this tag, and what is behind it.
+/// Expects a value with this tag; returns its content and the rest.
 fn expect(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (found, content, rest) = value(bytes)?;
     (found == tag).then_some((content, rest))
 }
 
-/// Tag, content and what is behind it.
+/// Splits off a value: tag, content and the rest.
 fn value(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (tag, bytes) = bytes.split_first()?;
     let (first, bytes) = bytes.split_first()?;
@@ -66,7 +66,7 @@ fn value(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((*tag, content, rest))
 }
 
-/// `YYMMDDhhmmssZ`, whose years begin with 1950, or `YYYYMMDDhhmmssZ`.
+/// Parses `YYMMDDhhmmssZ`, whose years begin with 1950, or `YYYYMMDDhhmmssZ`.
 fn seconds(tag: u8, text: &str) -> Option<i64> {
     let full = match tag {
         UTC_TIME if text.get(..2)? < "50" => format!("20{text}"),

@@ -1,17 +1,17 @@
-//! What an operator has to know when other machines reach a port.
+//! Warnings for an operator when other machines can reach a port.
 
 use std::net::SocketAddr;
 
 use crate::config::Settings;
 
-/// Where the server listens.
+/// The addresses that the server listens on.
 pub struct Listening {
     pub rest: SocketAddr,
     pub grpc: SocketAddr,
     pub management: SocketAddr,
 }
 
-/// Said at each start.
+/// The warnings, logged at each start.
 pub fn warnings(settings: &Settings, listening: &Listening) -> Vec<String> {
     let security = &settings.security;
     let protected = security.is_protected();

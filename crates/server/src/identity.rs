@@ -1,5 +1,5 @@
-//! What a cluster begins with: the roles and the tenant that every cluster has, and who is configured below
-//! `camunda.security.initialization`. Each node sends it when it starts, and again after a purge; the engine makes what is not there.
+//! The initial identities of a cluster: the roles and the tenant that every cluster has, and those configured below
+//! `camunda.security.initialization`. Each node sends them when it starts, and again after a purge; the engine creates the missing ones.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,30 +14,30 @@ use tokio::sync::oneshot;
 
 use crate::config::security::{Initial, InitialUser};
 
-/// How often it is looked whether everything has been deleted.
+/// Interval at which to check whether everything has been deleted.
 const LOOK: Duration = Duration::from_secs(1);
 /// Pauses between two attempts: the first, and the longest.
 const PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// An attempt without an answer ends, and the next one begins.
+/// Time limit of an attempt; the next one follows.
 const ANSWER: Duration = Duration::from_secs(30);
-/// A start waits so long, and goes on without: a partition may lack its leader for as long as other nodes are away.
+/// Maximum wait at startup, which then continues without: a partition may lack its leader for as long as other nodes are away.
 const START_WAITS: Duration = Duration::from_secs(2);
 
-/// Begins to send it, and returns when it was accepted, so that whoever calls a server that has started is known; or after some seconds.
+/// Begins to send them. Returns once they are accepted, so that every caller of a started server is known, or after some seconds.
 ///
 /// # Errors
-/// The system gives no thread for the hashes of passwords.
+/// The threads that hash passwords cannot be started.
 pub async fn begin(broker: Arc<dyn Broker>, initial: Initial) -> anyhow::Result<()> {
     let passwords = Passwords::start().context("the server's threads cannot be started")?;
     let (accepted, first) = oneshot::channel();
     tokio::spawn(keep(broker, initial, passwords, accepted));
-    // Whether it was accepted is said in the log.
+    // The log says whether they were accepted.
     let _ = tokio::time::timeout(START_WAITS, first).await;
     Ok(())
 }
 
-/// Never ends: there may be a purge at any time.
+/// Runs forever: there may be a purge at any time.
 async fn keep(
     broker: Arc<dyn Broker>,
     initial: Initial,
@@ -69,7 +69,7 @@ async fn until_accepted(broker: &dyn Broker, initial: &Initial, passwords: &Pass
     let mut pause = PAUSE;
     let mut said = false;
     while let Err(why) = send(broker, initial, passwords).await {
-        // While a partition has no leader yet there is nothing to tell.
+        // While a partition has no leader yet there is nothing to report.
         if !said && pause >= LOOK {
             said = true;
             tracing::warn!(

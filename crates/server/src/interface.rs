@@ -5,7 +5,7 @@ use http::Response;
 use http::request::Parts;
 use skep_gateway::Pages;
 
-/// Answers browsers what the API does not have.
+/// Answers requests of browsers that are not for the API.
 #[derive(Debug)]
 pub struct ForBrowsers(pub skep_ui::Interface);
 

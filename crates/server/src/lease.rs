@@ -1,9 +1,9 @@
-//! The number of this node by lease ([`skep_cluster::lease`]): a thread takes one from a bucket, renews the lease and gives it back.
+//! The leased number of this node ([`skep_cluster::lease`]): a thread takes one from a bucket, renews the lease and returns it.
 //!
 //! | What | Bound | At the bound |
 //! |---|---|---|
 //! | a request to the bucket | [`NodeIds::call_limit`] | its outcome is read |
-//! | the bucket is away | none | who has a number goes on; who has none waits, and says so |
+//! | the bucket is away | none | a node with a number continues; one without waits, and logs it |
 //! | giving a number back | [`LEAVE_LIMIT`] | the lease runs out |
 
 mod bucket;
@@ -25,22 +25,22 @@ use crate::config::node_number::hostname;
 use crate::errors::Coded;
 
 const CODE: &str = "NODE_ID";
-/// While something lasts that people should know, the log says so this often.
+/// Interval at which a lasting problem is logged again.
 const SAY_AGAIN: Duration = Duration::from_secs(10);
 const TRY_AGAIN: Duration = Duration::from_secs(1);
-/// Longer than this nobody waits for a number to be given back.
+/// Maximum time to wait until a number has been given back.
 const LEAVE_LIMIT: Duration = Duration::from_secs(3);
-/// There is one of each.
+/// Capacity for one command of each kind.
 const COMMANDS: usize = 2;
-/// What a task is called at most.
+/// Maximum length of a task's name.
 const MAX_TASK: usize = 256;
 
-/// What the node is from here on.
+/// The node number that this process has obtained.
 #[derive(Clone, Debug)]
 pub struct Number {
     pub node: u32,
     pub directory: PathBuf,
-    /// The data of the number is elsewhere: the node can only be added to a cluster.
+    /// The data of this number is elsewhere: the node can only be added to a cluster.
     pub joins: bool,
 }
 
@@ -49,18 +49,18 @@ enum Command {
     Leave,
 }
 
-/// What others see of the lease.
+/// The state of the lease, as visible to other parts of the process.
 #[derive(Clone, Debug)]
 pub struct Standing {
     pub node: u32,
     pub version: u64,
-    /// The last renewal that arrived was sent then.
+    /// Time at which the last successful renewal was sent.
     pub confirmed: Instant,
     /// Why the bucket cannot be used at the moment.
     pub trouble: Option<String>,
 }
 
-/// A number that this process has.
+/// A number held by this process.
 pub struct Lease {
     pub number: Number,
     standing: Arc<Mutex<Option<Standing>>>,
@@ -73,12 +73,12 @@ impl Lease {
         self.standing.lock().clone()
     }
 
-    /// The node belongs to a cluster with the data in its directory.
+    /// Notes that the node belongs to a cluster with the data in its directory.
     pub fn joined(&self) {
         let _ = self.commands.try_send(Command::Joined);
     }
 
-    /// This process acts no more: the number is given back.
+    /// Gives the number back: this process no longer acts.
     pub async fn leave(&self) {
         let _ = self.commands.try_send(Command::Leave);
         let ended = self.ended.lock().take();
@@ -96,7 +96,7 @@ impl Lease {
 /// Waits until this process has a number.
 ///
 /// # Errors
-/// Settings, a directory or a bucket that cannot be used.
+/// Settings, a directory or a bucket that is unusable.
 pub async fn take(settings: &Settings) -> Result<Lease, Coded> {
     let refused = |reason: String| Coded::new(CODE, reason);
     let ids = &settings.cluster.node_ids;
@@ -167,16 +167,16 @@ fn claimant(ids: &NodeIds, size: u32, directories: &Directories) -> std::io::Res
     Ok(Claimant::new(Terms { duration }, size, own))
 }
 
-/// Why this process gets no number.
+/// The reason why this process gets no number.
 struct NotTaken(String);
 
-/// The thread.
+/// The state of the thread.
 struct Keeper {
     claimant: Claimant,
     bucket: Bucket,
     directories: Directories,
     size: u32,
-    /// Who waits for a number.
+    /// The recipient of the number, until it has been sent.
     acts: Option<oneshot::Sender<Result<Number, NotTaken>>>,
     commands: mpsc::Receiver<Command>,
     standing: Arc<Mutex<Option<Standing>>>,
@@ -232,7 +232,7 @@ impl Keeper {
         }
     }
 
-    /// Waits for a store that writes under conditions.
+    /// Waits until the store proves to support conditional writes.
     async fn trust(&mut self) -> Result<(), NotTrusted> {
         loop {
             match self.bucket.probe().await {
@@ -246,7 +246,7 @@ impl Keeper {
                 }
                 Err(refused) => return Err(refused),
             }
-            // Nobody waits for a number any more.
+            // The caller has stopped waiting for a number.
             if self.acts.as_ref().is_none_or(oneshot::Sender::is_closed) {
                 return Err(NotTrusted::Unavailable("stopped".to_string()));
             }
@@ -255,7 +255,7 @@ impl Keeper {
     }
 
     async fn wait(&mut self, long: Duration) {
-        // A node that does not start any more wants no number.
+        // A node that no longer starts needs no number.
         if self.acts.as_ref().is_some_and(oneshot::Sender::is_closed) {
             self.take_command(&Command::Leave);
         }
@@ -325,7 +325,7 @@ impl Keeper {
         *self.standing.lock() = standing;
     }
 
-    /// Once in a while.
+    /// Logs lasting problems, once in a while.
     fn say_what_lasts(&mut self) {
         let long_ago = self.said.is_none_or(|said| said.elapsed() >= SAY_AGAIN);
         let waits = self.acts.is_some();
@@ -357,7 +357,7 @@ impl Keeper {
         }
     }
 
-    /// What keeps this process from each number.
+    /// Why this process cannot get each number.
     fn numbers(&self) -> String {
         let of = |(node, free): &(u32, Free)| match free {
             Free::Yes => format!("{node} is about to be taken"),
@@ -389,7 +389,7 @@ impl Keeper {
                     version = by.version,
                     "another process has taken the number of this node, since its lease was not renewed for too long: this process ends at once"
                 );
-                // It must not do what would take time, such as a checkpoint.
+                // Exits at once: nothing that takes time, such as a checkpoint, may happen any more.
                 std::process::exit(1);
             }
         }

@@ -1,4 +1,4 @@
-//! Log lines on standard error, and their levels, which can be changed while the server runs.
+//! Logging to standard error, with levels that can be changed while the server runs.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -14,14 +14,14 @@ use crate::config::LogFormat;
 
 /// The logger that all others inherit from.
 pub const ROOT: &str = "ROOT";
-/// Loggers with a level of their own, at most.
+/// Maximum number of loggers with a level of their own.
 const MAX_LOGGERS: usize = 1000;
-/// Our crates: their names begin with this.
+/// Prefix of the names of our crates.
 const OURS: &str = "skep";
-/// Libraries whose INFO lines say what only their developers want to know. At INFO they are kept to WARN.
+/// Libraries whose INFO lines interest only their developers. At INFO they are limited to WARN.
 const CHATTY: [&str; 2] = ["fjall", "lsm_tree"];
 
-/// A level for everything, and exceptions by module.
+/// A default level, and exceptions by module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Levels {
     pub root: LevelFilter,
@@ -32,14 +32,14 @@ impl Levels {
     fn targets(&self) -> Targets {
         let chatty = CHATTY.map(|name| (name, self.inherited(name)));
         let modules = self.modules.iter().map(|(name, level)| (name, *level));
-        // The later of two levels for one name counts.
+        // The later of two levels for one name wins.
         Targets::new()
             .with_default(self.root)
             .with_targets(chatty)
             .with_targets(modules)
     }
 
-    /// The level of a module that has none, and none above it either.
+    /// The level of a module for which neither it nor a parent has one.
     fn inherited(&self, module: &str) -> LevelFilter {
         let chatty = CHATTY.iter().any(|name| module.starts_with(name));
         if chatty && self.root == LevelFilter::INFO {
@@ -49,7 +49,7 @@ impl Levels {
         }
     }
 
-    /// The level of a module: its own, or that of the longest name that it begins with.
+    /// The level of a module: its own, or that of its nearest parent.
     pub fn effective(&self, module: &str) -> LevelFilter {
         let above = self
             .modules
@@ -60,7 +60,7 @@ impl Levels {
     }
 }
 
-/// Reads `info`, or `info,skep_broker=debug`.
+/// Parses `info`, or `info,skep_broker=debug`.
 pub fn levels(text: &str) -> Result<Levels, String> {
     let mut levels = Levels {
         root: LevelFilter::INFO,
@@ -77,7 +77,7 @@ pub fn levels(text: &str) -> Result<Levels, String> {
     Ok(levels)
 }
 
-/// A level by name.
+/// Parses the name of a level.
 pub fn level(name: &str) -> Result<LevelFilter, String> {
     match name.trim().to_ascii_uppercase().as_str() {
         "OFF" => Ok(LevelFilter::OFF),
@@ -92,7 +92,7 @@ pub fn level(name: &str) -> Result<LevelFilter, String> {
     }
 }
 
-/// The module that a logger's name stands for. Operators' scripts name loggers as in Java.
+/// The module that a logger's name stands for. Scripts of operators name loggers as in Java.
 pub fn module_of(logger: &str) -> String {
     let logger = logger.trim();
     if logger == "io.camunda" || logger.starts_with("io.camunda.") {
@@ -109,7 +109,7 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Begins to log. Once per process.
+    /// Starts logging. Once per process.
     ///
     /// # Errors
     /// The levels cannot be read, or the process logs already.
@@ -141,7 +141,7 @@ impl Logs {
         }))
     }
 
-    /// Levels that nobody logs by: for tests of what changes them.
+    /// Levels without effect on any logger: for tests of the code that changes them.
     #[cfg(test)]
     pub fn detached() -> Arc<Logs> {
         Arc::new(Logs {
@@ -191,7 +191,7 @@ impl Logs {
     }
 }
 
-/// A panic is a log line like any other, so that it is found where logs are looked for.
+/// Logs panics like any other event, so that they are found in the log.
 fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let payload = panic.payload();

@@ -27,7 +27,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-/// The default allocator of the platform keeps freed memory per thread; mimalloc is quicker and gives it back.
+/// The platform's default allocator keeps freed memory per thread; mimalloc is faster and returns it.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -154,7 +154,7 @@ fn main() -> ExitCode {
     };
     let cli = Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|why| why.exit());
     cli::fetch::believe(cli.ca_certificate);
-    // A server that a command starts for itself asks nobody.
+    // A server that a command starts for itself needs no login.
     if !matches!(&cli.command, Command::Test(args) if args.starts_server()) {
         cli::login::chosen(cli.login);
     }

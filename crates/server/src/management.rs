@@ -56,11 +56,11 @@ use crate::monitor::Monitor;
 use crate::node_metrics::NodeMetrics;
 use crate::process::ProcessMetrics;
 
-/// Connections at a time; further ones wait.
+/// Maximum number of connections; further ones wait.
 const MAX_CONNECTIONS: usize = 64;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the management port knows from the beginning.
+/// State of the management port, available from the start.
 pub struct Management {
     base_path: String,
     login: ManagementLogin,
@@ -71,7 +71,7 @@ pub struct Management {
     stopping: AtomicBool,
 }
 
-/// What it knows once the broker runs.
+/// State that is available once the broker runs.
 struct Started {
     broker: Arc<Broker>,
     registry: Registry,
@@ -99,7 +99,7 @@ impl Management {
         })
     }
 
-    /// From now on the server is started.
+    /// Marks the server as started.
     pub fn started(
         &self,
         broker: Arc<Broker>,
@@ -109,7 +109,7 @@ impl Management {
         (monitor, guard): (Arc<Monitor>, Option<Guard>),
     ) {
         nodes::answer_for(&broker, monitor);
-        // There is one start.
+        // The server starts only once.
         let _ = self.started.set(Started {
             broker,
             registry,
@@ -119,7 +119,7 @@ impl Management {
         });
     }
 
-    /// From now on the server is not ready.
+    /// Marks the server as stopping, hence not ready.
     pub fn stopping(&self) {
         self.stopping.store(true, Ordering::Relaxed);
     }
@@ -367,7 +367,7 @@ fn wake(broker: &Broker) {
 /// Serves in the background until the process ends; returns the address that was bound.
 ///
 /// # Errors
-/// When the address cannot be bound; the error says what to do.
+/// The address cannot be bound; the error says what to do.
 pub async fn listen(
     address: SocketAddr,
     tls: Option<ServerTls>,
@@ -405,7 +405,7 @@ async fn accept(listener: TcpListener, tls: Option<ServerTls>, management: Arc<M
                 let (management, visitor) = (management.clone(), Arc::clone(&visitor));
                 async move { Ok::<_, Infallible>(management.handle(request, &visitor).await) }
             });
-            // A connection that breaks off is its client's matter.
+            // A broken connection is its client's problem.
             let _ = hyper::server::conn::http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEADER_TIMEOUT)

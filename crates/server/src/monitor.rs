@@ -1,5 +1,5 @@
-//! What each node measures of itself, an hour of it, for the page Monitor of the web interface (`GET /skep/v1/monitor`): without any
-//! other server, and therefore without more than that.
+//! Measurements that each node takes of itself for the page Monitor of the web interface (`GET /skep/v1/monitor`). They need no other
+//! server and therefore cover only the last hour.
 
 mod rings;
 mod samples;
@@ -14,26 +14,26 @@ use skep_gateway::GatewayMetrics;
 use self::rings::{Rings, STEP, step_of};
 use self::samples::Samples;
 
-/// The question of another node begins so; the moment since which it asks follows, in epoch milliseconds.
+/// Prefix of the question from another node; the requested start time follows, in epoch milliseconds.
 pub const QUESTION: &str = "measured ";
 
-/// An hour of measurements.
+/// Measurements of one hour.
 #[derive(Debug, Default)]
 pub struct Monitor(Mutex<Rings>);
 
 impl Monitor {
-    /// Measures from now on, for as long as the server runs.
+    /// Starts measuring, for as long as the server runs.
     pub fn start(broker: Arc<Broker>, gateway: Arc<GatewayMetrics>) -> Arc<Monitor> {
         let monitor = Arc::new(Monitor::default());
         tokio::spawn(measure(Arc::clone(&monitor), Samples::new(broker, gateway)));
         monitor
     }
 
-    /// The answer to a question; empty if it is none.
+    /// The answer to a question; empty if the question is not understood.
     pub fn answer(&self, since: &str) -> String {
         match since.parse() {
             Ok(since) => self.0.lock().since(since),
-            // A later version asks otherwise.
+            // A question of a later version.
             Err(_) => String::new(),
         }
     }
@@ -41,14 +41,14 @@ impl Monitor {
 
 async fn measure(monitor: Arc<Monitor>, mut samples: Samples) {
     let mut before = Instant::now();
-    // What counters show now is where rates begin.
+    // Rates are relative to the current values of the counters.
     samples.take(1.0);
     loop {
         tokio::time::sleep(until_next_step()).await;
         let seconds = before.elapsed().as_secs_f64();
         before = Instant::now();
         let measured = samples.take(seconds);
-        // What was measured belongs to the step that is over; timers are not exact.
+        // The measurement belongs to the step that has just ended; timers are not exact.
         let step = step_of(epoch_ms() + STEP / 2) - 1;
         monitor.0.lock().put(step, measured);
     }
@@ -59,7 +59,7 @@ fn epoch_ms() -> i64 {
     i64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Steps begin at the same moments on all nodes.
+/// Time until the next step; steps begin at the same moments on all nodes.
 fn until_next_step() -> Duration {
     let left = STEP - epoch_ms().rem_euclid(STEP);
     Duration::from_millis(u64::try_from(left).unwrap_or_default())

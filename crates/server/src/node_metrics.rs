@@ -1,4 +1,4 @@
-//! What alerts ask of a node besides its partitions: room on the disk, changes of the cluster, certificates that end.
+//! Metrics of a node that alerts need besides those of its partitions: disk space, changes of the cluster, expiry of certificates.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ labels! {
 }
 
 metrics! {
-    /// What the node is told of when metrics are scraped.
+    /// Gauges that are updated when metrics are scraped.
     pub struct NodeFamilies {
         disk_free: Gauge = "skep_disk_free_bytes", "free bytes of the disk with the data directory";
         disk_needed: Gauge = "skep_disk_needed_bytes", "free bytes below which new work is refused";
@@ -42,9 +42,9 @@ pub struct NodeMetrics {
     lease: Option<Arc<Lease>>,
 }
 
-/// The certificate that other nodes see.
+/// The certificate presented to other nodes.
 enum OfCluster {
-    /// In a file, which is looked at each time.
+    /// In a file, which is read each time.
     File(PathBuf),
     /// In a key store, which was opened at the start.
     Store(Option<i64>),

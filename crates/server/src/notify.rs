@@ -1,16 +1,16 @@
-//! Tells the service manager that started the server how it is: `Type=notify` of systemd, one datagram a state.
+//! Reports the server's state to the service manager that started it: `Type=notify` of systemd, one datagram per state.
 
-/// The server takes work.
+/// Reports that the server takes work.
 pub fn ready() {
     tell("READY=1");
 }
 
-/// It was asked to stop.
+/// Reports that the server is stopping.
 pub fn stopping() {
     tell("STOPPING=1");
 }
 
-/// Nobody listens where no service manager is: then nothing is done.
+/// Sends a state; does nothing without a service manager.
 fn tell(state: &str) {
     let Some(socket) = std::env::var_os("NOTIFY_SOCKET") else {
         return;
@@ -20,7 +20,7 @@ fn tell(state: &str) {
     }
 }
 
-/// An address that begins with `@` is an abstract name, else it is a path.
+/// An address that begins with `@` is an abstract name, otherwise a path.
 #[cfg(target_os = "linux")]
 fn send(address: &[u8], state: &str) -> std::io::Result<()> {
     use std::os::linux::net::SocketAddrExt;

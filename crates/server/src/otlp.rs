@@ -1,7 +1,7 @@
 //! Export of spans over OTLP/HTTP in its JSON form: one span per command, with the time of each stage as attributes.
 //!
-//! Made by hand: the format is a page of JSON, and the crates that speak it cost more build time than the rest of the
-//! server's edge. Without an endpoint nothing of this exists.
+//! Written by hand: the format is a page of JSON, and the crates for it cost more build time than the rest of the server's edge. Without an
+//! endpoint, none of this runs.
 
 mod send;
 
@@ -17,9 +17,9 @@ use tokio::sync::mpsc;
 use self::send::Collector;
 use crate::config::TraceSettings;
 
-/// Spans that wait for the collector; more are dropped and counted.
+/// Maximum number of spans that wait for the collector; more are dropped and counted.
 const QUEUE: usize = 8192;
-/// Spans of one request to the collector.
+/// Maximum number of spans in one request to the collector.
 const BATCH: usize = 512;
 const FLUSH: Duration = Duration::from_secs(1);
 
@@ -27,16 +27,16 @@ const FLUSH: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Exporter {
     queue: mpsc::Sender<RequestSpan>,
-    /// A span is taken when a random number is below.
+    /// A span is recorded if a random number is below this.
     threshold: u64,
     dropped: Arc<AtomicU64>,
 }
 
 impl Exporter {
-    /// Starts the export, if it is configured. Must be called within the runtime.
+    /// Starts the export, if configured. Must be called within the runtime.
     ///
     /// # Errors
-    /// The endpoint is no address that can be used.
+    /// The endpoint is not a usable address.
     pub fn start(settings: &TraceSettings) -> Result<Option<Arc<Exporter>>, String> {
         let Some(endpoint) = settings.endpoint.as_deref() else {
             return Ok(None);
@@ -56,7 +56,7 @@ impl Exporter {
 
 impl SpanListener for Exporter {
     fn answered(&self, span: &RequestSpan) {
-        // The one who began a trace decides whether it is recorded.
+        // The originator of a trace decides whether it is recorded.
         let wanted = match span.parent {
             Some(parent) => parent.sampled,
             None => rand::random::<u64>() <= self.threshold,
@@ -94,7 +94,7 @@ async fn export(
             }
             Err(reason) => {
                 dropped.fetch_add(count as u64, Ordering::Relaxed);
-                // Once, not every second.
+                // Log once, not every second.
                 if !std::mem::replace(&mut failing, true) {
                     tracing::warn!(code = "SPANS_DROPPED", %reason, "the collector does not take spans; they are dropped");
                 }
@@ -132,7 +132,7 @@ fn span(span: &RequestSpan, (instant, time): (Instant, SystemTime)) -> Value {
     let mut attributes = vec![text("skep.protocol", protocol)];
     let stages = STAGES.iter().zip(span.stages);
     attributes.extend(stages.filter(|(_, ns)| *ns > 0).map(|(stage, ns)| {
-        // 64-bit numbers are texts in this format.
+        // 64-bit numbers are strings in this format.
         json!({ "key": format!("skep.stage.{stage}_ns"), "value": { "intValue": ns.to_string() } })
     }));
     let status = match span.failure {
@@ -145,7 +145,7 @@ fn span(span: &RequestSpan, (instant, time): (Instant, SystemTime)) -> Value {
     let trace = span
         .parent
         .map_or_else(|| rand::random::<u128>().max(1), |p| p.trace_id.get());
-    // An event at the end of each stage: beside each other they show where the time went.
+    // An event at the end of each stage: side by side they show where the time went.
     let mut at = started;
     let ends = STAGES.iter().zip(span.stages).filter_map(|(stage, ns)| {
         at = at.saturating_add(Duration::from_nanos(ns));
@@ -157,7 +157,7 @@ fn span(span: &RequestSpan, (instant, time): (Instant, SystemTime)) -> Value {
         "parentSpanId": span.parent.map_or_else(String::new, |p| format!("{:016x}", p.span_id)),
         "events": ends.collect::<Vec<_>>(),
         "name": span.request_type.to_string(),
-        // A server's span.
+        // `SPAN_KIND_SERVER`.
         "kind": 2,
         "startTimeUnixNano": started.as_nanos().to_string(),
         "endTimeUnixNano": ended.as_nanos().to_string(),

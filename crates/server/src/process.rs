@@ -1,4 +1,4 @@
-//! What the operating system says about this process, as metrics.
+//! Operating system data about this process, as metrics.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -14,7 +14,7 @@ labels! {
 }
 
 metrics! {
-    /// The process that the server is.
+    /// Metrics of the server's process.
     pub struct ProcessFamilies {
         cpu_usage: RealGauge = "process_cpu_usage", "share of all processors that this process used since the last look";
         cpu_seconds: RealCounter = "process_cpu_seconds", "processor time used";
@@ -31,7 +31,7 @@ metrics! {
 pub struct ProcessMetrics {
     families: ProcessFamilies,
     started: Instant,
-    /// When the CPU time was read last, and what it was.
+    /// Time and value of the last reading of CPU time.
     last: Mutex<(Instant, f64)>,
 }
 
@@ -103,7 +103,7 @@ fn resident_bytes() -> Option<i64> {
 
 fn open_files() -> Option<i64> {
     let entries = std::fs::read_dir("/proc/self/fd").ok()?;
-    // The listing itself is one of them.
+    // The listing itself has one descriptor open.
     i64::try_from(entries.count()).ok()?.checked_sub(1)
 }
 

@@ -49,13 +49,13 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<()> {
     for warning in &loaded.warnings {
         tracing::warn!(code = "CONFIGURATION", "configuration: {warning}");
     }
-    // For what happens now and then: accepting connections, management. Requests are served by threads of the gateways.
+    // For occasional work: accepting connections, management. Requests are served by threads of the gateways.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("the server's threads cannot be started")?;
     let served = runtime.block_on(serve(loaded, logs, started));
-    // What is left (a profile, an operator's request) ends with the process.
+    // Remaining work (a profile, an operator's request) ends with the process.
     runtime.shutdown_background();
     served
 }
@@ -74,7 +74,7 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
         logs,
     );
     let tls = settings.port_tls().map_err(ConfigError)?;
-    // First, so that probes are answered while data is recovered.
+    // First, so that probes are answered during recovery.
     let management_addr = management::listen(
         settings.management.socket(),
         tls.management.clone(),
@@ -91,8 +91,8 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
         lease = lease_number(&mut settings) => lease?,
         signal = stop.received() => return stopped_early(signal),
     };
-    // A node of a new cluster waits for the others, for as long as it takes them. A number is not given back before: until the process has
-    // ended, its directory may still get data.
+    // A node of a new cluster waits for the others, however long they take. Its number is not given back before: until the process has
+    // ended, its directory may still be written to.
     let broker = tokio::select! {
         broker = open_broker(&settings) => broker?,
         signal = stop.received() => return stopped_early(signal),
@@ -145,7 +145,7 @@ fn for_operators(
     (Monitor::start(broker.clone(), metrics), guard)
 }
 
-/// The ports for clients.
+/// Binds the ports for clients.
 async fn bind_gateway(
     settings: &Settings,
     broker: &Arc<Broker>,
@@ -165,7 +165,7 @@ async fn bind_gateway(
     Ok(gateway.await.map_err(cannot_listen)?)
 }
 
-/// Waits for the number of this node, if it is leased, and makes the settings those of that node.
+/// Waits for this node's number, if it is leased, and applies it to the settings.
 async fn lease_number(settings: &mut Settings) -> Result<Option<Arc<Lease>>, Coded> {
     if !settings.cluster.node_ids.is_leased() {
         return Ok(None);
@@ -195,7 +195,7 @@ async fn shutdown(stop: Signals, management: Arc<Management>) {
     });
 }
 
-/// Documents that have expired are removed now and then, for as long as the server runs.
+/// Removes expired documents now and then, for as long as the server runs.
 async fn sweep(documents: Arc<Stores>) {
     let mut now_and_then = tokio::time::interval(SWEEP_INTERVAL);
     loop {
@@ -209,7 +209,7 @@ async fn sweep(documents: Arc<Stores>) {
     }
 }
 
-/// False if something of it may still be at work.
+/// Stops the broker. Returns false if parts of it may still be running.
 async fn stop_broker(broker: Arc<Broker>) -> anyhow::Result<bool> {
     let stopped = tokio::task::spawn_blocking(move || broker.stop());
     let stopped = tokio::time::timeout(CHECKPOINT_GRACE, stopped).await;
@@ -227,7 +227,7 @@ async fn stop_broker(broker: Arc<Broker>) -> anyhow::Result<bool> {
     }
 }
 
-/// Where the server is reached: to the user on standard output, to operators in the log.
+/// Announces the server's addresses: to the user on standard output, to operators in the log.
 fn say_started(
     settings: &Settings,
     started: Instant,
@@ -278,7 +278,7 @@ fn say_started(
     }
 }
 
-/// Looked at before there is a data directory, which nobody wants of a server that did not start. The gateways take theirs later.
+/// Checked before the data directory is created, so that a server that does not start leaves none. The gateways bind their ports later.
 async fn ports_are_free(settings: &Settings) -> Result<(), Coded> {
     let wanted = settings.gateway_config();
     for (what, address) in [("REST", wanted.rest_addr), ("gRPC", wanted.grpc_addr)] {
@@ -289,13 +289,13 @@ async fn ports_are_free(settings: &Settings) -> Result<(), Coded> {
     Ok(())
 }
 
-/// A port that cannot be had; the error says which and why.
+/// A port that cannot be bound; the error says which and why.
 fn cannot_listen(error: impl std::fmt::Display) -> Coded {
     Coded::new("CANNOT_LISTEN", error.to_string())
 }
 
-/// Of pages of 2 MiB a part would be used: they take more memory, and no time is saved at full load (see "Secondary storage on and off"
-/// in docs/history/performance.md).
+/// Turns huge pages off: pages of 2 MiB would be partly used, so they take more memory and save no time at full load (see "Secondary
+/// storage on and off" in docs/history/performance.md).
 fn without_huge_pages() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
@@ -321,7 +321,7 @@ async fn open_broker(settings: &Settings) -> anyhow::Result<Arc<Broker>> {
 
 fn next_steps(scheme: &str, rest: SocketAddr) -> String {
     let address = match (rest.ip(), rest.port()) {
-        // Certificates are made out to names.
+        // Certificates are issued for names.
         (ip, port) if scheme == "https" && (ip.is_loopback() || ip.is_unspecified()) => {
             format!(" --address https://localhost:{port}")
         }

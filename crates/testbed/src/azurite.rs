@@ -1,4 +1,4 @@
-//! Azure Blob Storage: Azurite, the emulator that Microsoft makes.
+//! Azure Blob Storage: Azurite, Microsoft's emulator.
 
 use std::fs::{self, File};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use super::ports::free_port;
 
 const START_LIMIT: Duration = Duration::from_secs(180);
 
-/// A server. It ends when it goes out of scope, and with the test at the latest.
+/// A server. It ends when dropped, and with the test at the latest.
 #[derive(Debug)]
 pub struct Azurite {
     port: u16,
@@ -21,11 +21,11 @@ pub struct Azurite {
 
 impl Azurite {
     pub const ACCOUNT: &str = "devstoreaccount1";
-    /// Every emulator has this one: it is no secret.
+    /// The well-known key of every emulator: it is no secret.
     pub const KEY: &str =
         "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
-    /// Starts a server. `None`: it cannot be done here, which was said.
+    /// Starts a server. `None`: it cannot be started here, which has been reported.
     pub fn start_new() -> Option<Azurite> {
         let started = Azurite::start();
         started.map_err(|why| not_run("azure", &why)).ok()
@@ -83,7 +83,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The one that was fetched, where the machine's own is too old.
+/// The downloaded version of Node.js, if the installed one is too old.
 fn node() -> PathBuf {
     let fetched = ["node-ui", "node"].map(|name| root().join(".cache").join(name).join("bin/node"));
     let fetched = fetched.into_iter().find(|program| program.is_file());

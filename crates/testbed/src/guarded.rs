@@ -1,25 +1,25 @@
-//! A process that ends with the test, however that ends.
+//! A process that ends with the test, however the test ends.
 
 use std::io;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A shell watches over the process: its input ends with the test, which then cannot clean up any more.
+/// A shell that watches over the process: its input closes with the test, which cannot clean up any more then.
 const WATCH: &str = r#"directory=$1; shift
 "$@" </dev/null & own=$!
 trap '' INT TERM
 read -r line; kill "-${line:-KILL}" $own 2>/dev/null; wait $own
 [ -n "$line" ] || rm -rf "$directory""#;
 
-/// A process that is killed when it goes out of scope, and when the test dies.
+/// A process that is killed when dropped, and when the test dies.
 #[derive(Debug)]
 pub struct Guarded {
     watch: Child,
 }
 
 impl Guarded {
-    /// Starts a program; what it prints goes to `log`. Its directory goes with the test.
+    /// Starts a program; its output goes to `log`. Its directory is deleted with the test.
     pub fn start(command: &[String], directory: &Path, log: std::fs::File) -> io::Result<Guarded> {
         let errors = log.try_clone()?;
         let watch = Command::new("sh")
@@ -49,7 +49,7 @@ impl Drop for Guarded {
     }
 }
 
-/// Waits until it holds. False: it did not within the time.
+/// Waits until a condition holds. Returns false if it did not within the time.
 pub fn wait_for(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + limit;
     while !holds() {

@@ -1,4 +1,4 @@
-//! An identity provider for tests: it has a discovery document and keys, signs what it is told to, and misbehaves when it is told to.
+//! An identity provider for tests: it has a discovery document and keys, and signs or misbehaves as the test directs.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,23 +16,23 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
-/// Between two looks whether an answer is still held.
+/// Interval between two checks whether an answer is still held.
 const HELD: Duration = Duration::from_millis(5);
 
 /// The access token that comes with each ID token.
 const ACCESS: &str = "access-token-of-the-issuer";
 
-/// What it does when it is asked.
+/// Its behaviour when it receives a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Behaviour {
     Answers,
     /// Closes the connection.
     HangsUp,
-    /// Says nothing until it is told to do something else, and then what it would have said at once.
+    /// Sends nothing until its behaviour is changed, and then sends the withheld answer.
     Holds,
-    /// Sends its keys elsewhere.
+    /// Redirects requests for its keys.
     Redirects,
-    /// Says so many bytes.
+    /// Answers with this many bytes.
     Babbles(usize),
 }
 
@@ -48,27 +48,27 @@ struct State {
     behaviour: Behaviour,
     logins: Vec<Login>,
     redeemed: Vec<Redemption>,
-    /// What it says of a user to whom it gave an access token; `None`: nobody can ask.
+    /// Its user info for the holder of an access token; `None`: it has no such endpoint.
     user_info: Option<Value>,
-    /// So long its access tokens are good, in seconds, where it gives refresh tokens with them.
+    /// Lifetime of its access tokens in seconds; if set, it also gives refresh tokens.
     lives: Option<u64>,
     grants: Vec<Grant>,
-    /// What the ID token of the next refresh says beside what it said at the login.
+    /// Claims of the next refreshed ID token that differ from those at login.
     news: Map<String, Value>,
-    /// What it does when somebody comes for tokens.
+    /// Its behaviour at the token endpoint.
     at_token: Behaviour,
-    /// The error that it answers instead of tokens.
+    /// The error that it returns instead of tokens.
     error: Option<String>,
 }
 
-/// A login that lasts. Of its refresh tokens the last one is good; whoever shows an earlier one ends it (RFC 9700, section 4.14.2).
+/// A login with refresh tokens. Only the last one is valid; using an earlier one ends the login (RFC 9700, section 4.14.2).
 struct Grant {
     claims: Value,
     given: Vec<String>,
     is_good: bool,
 }
 
-/// How somebody came for the tokens of a login.
+/// A request for the tokens of a login.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redemption {
     /// The header `authorization`.
@@ -76,7 +76,7 @@ pub struct Redemption {
     pub form: BTreeMap<String, String>,
 }
 
-/// Somebody who has logged in, and whose browser brings a code back.
+/// A completed login, whose code the browser delivers.
 struct Login {
     code: String,
     challenge: String,
@@ -85,7 +85,7 @@ struct Login {
     claims: Value,
 }
 
-/// See the [module](self). It goes on until the process ends.
+/// See the [module](self). It runs until the process ends.
 #[derive(Clone)]
 pub struct Issuer {
     address: SocketAddr,
@@ -93,7 +93,7 @@ pub struct Issuer {
 }
 
 impl Issuer {
-    /// With one key, for ES256.
+    /// Starts with one key, for ES256.
     pub fn start() -> Issuer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let address = listener.local_addr().expect("its port");
@@ -126,7 +126,7 @@ impl Issuer {
         issuer
     }
 
-    /// As it names itself.
+    /// Its issuer URI.
     pub fn uri(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -135,13 +135,13 @@ impl Issuer {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Another key takes the place of those that there are.
+    /// Replaces all keys by a new one.
     pub fn rotate(&self) {
         let key = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).expect("a key");
         self.is_key(Key::Ecdsa(key));
     }
 
-    /// Tokens are signed with another key from now on, and those that there were are good still.
+    /// Signs tokens with a new key from now on; tokens signed with the old keys stay valid.
     pub fn adds_key(&self) {
         let key = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).expect("a key");
         let mut before = std::mem::take(&mut self.state().keys);
@@ -149,7 +149,7 @@ impl Issuer {
         self.state().keys.append(&mut before);
     }
 
-    /// Likewise one for RS256.
+    /// Like [`rotate`](Self::rotate), with a key for RS256.
     pub fn rotate_to_rsa(&self) {
         let key = RsaKeyPair::generate(KeySize::Rsa2048).expect("a key");
         self.is_key(Key::Rsa(Box::new(key)));
@@ -166,7 +166,8 @@ impl Issuer {
         self.state().behaviour = behaviour;
     }
 
-    /// Somebody logs in where a server has sent his browser: the query that the browser comes back with. The ID token has these claims.
+    /// Logs a user in at the URL that a server redirected the browser to. Returns the query that the browser brings back. The ID token has
+    /// these claims.
     pub fn logs_in(&self, sent_to: &str, claims: &Value) -> String {
         let query = sent_to.split_once('?').map_or("", |(_, query)| query);
         let asked: BTreeMap<String, String> = form_urlencoded::parse(query.as_bytes())
@@ -191,29 +192,29 @@ impl Issuer {
         format!("state={}&code={code}", said("state"))
     }
 
-    /// From now on it gives a refresh token at each login, and the access token beside it is good for so many seconds.
+    /// Gives a refresh token at each login from now on; the access tokens are valid for this many seconds.
     pub fn gives_refresh_tokens(&self, lives: u64) {
         self.state().lives = Some(lives);
     }
 
-    /// From now on ID tokens say this, too, when a refresh token is shown.
+    /// Adds these claims to ID tokens given for refresh tokens from now on.
     pub fn says_at_refresh(&self, news: &Value) {
         self.state().news = news.as_object().cloned().unwrap_or_default();
     }
 
-    /// Ends all logins: no refresh token is good any more.
+    /// Ends all logins: no refresh token is valid any more.
     pub fn revokes(&self) {
         for grant in &mut self.state().grants {
             grant.is_good = false;
         }
     }
 
-    /// Whether all logins that last do so still: none of their refresh tokens was shown twice.
+    /// Whether all logins with refresh tokens are still valid: no token was used twice.
     pub fn all_last(&self) -> bool {
         self.state().grants.iter().all(|grant| grant.is_good)
     }
 
-    /// How often somebody has shown a refresh token.
+    /// Number of requests with a refresh token.
     pub fn refreshed(&self) -> usize {
         let redeemed = &self.state().redeemed;
         let shown = redeemed
@@ -222,39 +223,39 @@ impl Issuer {
         shown.count()
     }
 
-    /// The refresh tokens that it has given.
+    /// The refresh tokens given so far.
     pub fn refresh_tokens(&self) -> Vec<String> {
         let state = self.state();
         let given = state.grants.iter().flat_map(|grant| grant.given.clone());
         given.collect()
     }
 
-    /// What it does from now on when somebody comes for tokens; its keys it gives all the same.
+    /// Sets its behaviour at the token endpoint; it still serves its keys.
     pub fn at_token(&self, behaviour: Behaviour) {
         self.state().at_token = behaviour;
     }
 
-    /// The error that it answers from now on to who comes for tokens.
+    /// Sets the error that it returns to requests for tokens from now on.
     pub fn refuses_tokens(&self, error: Option<&str>) {
         self.state().error = error.map(str::to_string);
     }
 
-    /// From now on it says so much of who has logged in, at an endpoint of its own.
+    /// Serves these claims about users at its user info endpoint from now on.
     pub fn says_of_users(&self, claims: &Value) {
         self.state().user_info = Some(claims.clone());
     }
 
-    /// Who came for tokens, in their order.
+    /// The requests for tokens, in order.
     pub fn redeemed(&self) -> Vec<Redemption> {
         self.state().redeemed.clone()
     }
 
-    /// How often somebody has asked for its keys.
+    /// Number of requests for its keys.
     pub fn asked(&self) -> usize {
         self.state().asked
     }
 
-    /// A token with these claims, that is good for five minutes unless they say something else.
+    /// A token with these claims, valid for five minutes unless they say otherwise.
     pub fn token(&self, claims: &Value) -> String {
         let header = {
             let state = self.state();
@@ -268,7 +269,7 @@ impl Issuer {
         self.signed(&header, claims)
     }
 
-    /// Likewise with another header, whatever it says.
+    /// A token with an arbitrary header.
     pub fn signed(&self, header: &Value, claims: &Value) -> String {
         let mut all = Map::new();
         all.insert("iss".into(), json!(self.uri()));
@@ -302,7 +303,7 @@ pub fn now() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// The behaviour, once nothing is held.
+/// Waits while answers are held, then returns the behaviour.
 fn behaviour(issuer: &Issuer, of: impl Fn(&State) -> &Behaviour) -> Behaviour {
     loop {
         let behaviour = of(&issuer.state()).clone();
@@ -370,7 +371,7 @@ fn answer(stream: &TcpStream, issuer: &Issuer) {
     let _ = { stream }.write_all(body.as_bytes());
 }
 
-/// The length of what follows the head of a request, and in whose name it comes.
+/// The length of a request's body, and its authorization header.
 fn headers(lines: &mut impl Iterator<Item = String>) -> (usize, Option<String>) {
     let mut length = 0;
     let mut authorization = None;
@@ -385,7 +386,7 @@ fn headers(lines: &mut impl Iterator<Item = String>) -> (usize, Option<String>) 
     (length, authorization)
 }
 
-/// Gives tokens for a code, once, to who proves to have asked for it, and for a refresh token.
+/// Gives tokens for a code, once, to a client that proves to have requested it, and for a refresh token.
 fn redeem(stream: &TcpStream, issuer: &Issuer, form: &[u8], authorization: Option<String>) {
     let form: BTreeMap<String, String> = form_urlencoded::parse(form).into_owned().collect();
     issuer.state().redeemed.push(Redemption {
@@ -438,7 +439,7 @@ fn first(issuer: &Issuer, form: &BTreeMap<String, String>) -> Option<Value> {
     Some(tokens)
 }
 
-/// The tokens for a refresh token, which is good once.
+/// The tokens for a refresh token, which is valid once.
 fn refreshed(issuer: &Issuer, shown: &str) -> Option<Value> {
     let (mut claims, token, lives) = {
         let mut state = issuer.state();
@@ -463,7 +464,7 @@ fn refreshed(issuer: &Issuer, shown: &str) -> Option<Value> {
     }))
 }
 
-/// Says of a user what it was told to, to who shows the access token.
+/// Answers a request for user info: the configured claims, if the access token is right.
 fn tell(stream: &TcpStream, state: &Mutex<State>, authorization: Option<&str>) {
     let state = state.lock().unwrap_or_else(PoisonError::into_inner);
     let is_given = authorization == Some(&*format!("Bearer {ACCESS}"));
@@ -486,7 +487,7 @@ fn public(id: &str, key: &Key) -> Value {
     let number = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
     match key {
         Key::Ecdsa(key) => {
-            // A point that is not compressed: 4, x, y (SEC 1, section 2.3.3).
+            // An uncompressed point: 4, x, y (SEC 1, section 2.3.3).
             let (_, point) = key.public_key().as_ref().split_at(1);
             let (x, y) = point.split_at(32);
             json!({"kty": "EC", "crv": "P-256", "kid": id, "use": "sig", "x": number(x), "y": number(y)})

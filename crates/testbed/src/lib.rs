@@ -1,6 +1,6 @@
-//! Real servers, ways and ports that tests and `skep chaos` start beside the engine.
+//! Real servers, proxies and ports for tests and `skep chaos`.
 //!
-//! Where a server cannot be started, the test says `NOT RUN` and why; with `CI=true` that is a failure (`.ci/test`).
+//! If a server cannot be started, the test reports `NOT RUN` with the reason; with `CI=true` that is a failure (`.ci/test`).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
@@ -22,7 +22,7 @@ pub use proxy::{Direction, Link, Proxy};
 pub use s3::S3Server;
 pub use search_server::{Product, SearchServer, shared_search_server};
 
-/// Says that a test does not run here. Written past the capture of the harness, so that the summary finds it.
+/// Reports that a test does not run here. Bypasses the capture of the test harness, so that the summary finds it.
 fn not_run(kind: &str, why: &str) {
     let line = format!("NOT RUN ({kind}): {why}\n");
     let _ = std::io::stderr().lock().write_all(line.as_bytes());

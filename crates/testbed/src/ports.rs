@@ -1,22 +1,22 @@
-//! Ports for servers that start in a moment, or start again.
+//! Ports for servers that start soon, or restart.
 //!
-//! The kernel gives any port of its range to an outgoing connection, also one that was free when a test looked: a JVM that took
-//! ten seconds to start has lost its port that way. So these are below that range, where nothing is given away.
+//! The kernel gives any port of its range to an outgoing connection, even one that was free when a test looked: a JVM that took ten seconds
+//! to start has lost its port that way. So these ports lie below that range, where none is given away.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The first port that is tried; common servers are below it.
+/// The first port to try; common servers are below it.
 const FIRST: u32 = 10_000;
-/// Where outgoing connections have their ports from unless the kernel says otherwise.
+/// Default beginning of the kernel's range for outgoing connections.
 const OUTGOING: u32 = 32_768;
 
-/// Different ports that nobody listens on.
+/// Distinct ports that nobody listens on.
 ///
 /// # Errors
-/// There are not so many.
+/// There are not that many.
 pub fn free_ports(count: usize) -> io::Result<Vec<u16>> {
     let end = first_outgoing();
     let mut held = Vec::new();
@@ -26,7 +26,7 @@ pub fn free_ports(count: usize) -> io::Result<Vec<u16>> {
         }
         let port = FIRST + next() % (end - FIRST);
         let port = u16::try_from(port).map_err(io::Error::other)?;
-        // All are held until all are known.
+        // Hold all of them until all are known.
         held.extend(TcpListener::bind((Ipv4Addr::LOCALHOST, port)));
     }
     if held.len() < count {
@@ -45,7 +45,7 @@ pub fn free_port() -> io::Result<u16> {
         .ok_or_else(|| io::ErrorKind::AddrInUse.into())
 }
 
-/// The next number to try: programs that run side by side begin far from each other.
+/// The next number to try: concurrent programs begin far apart.
 fn next() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_port_that_is_taken_is_not_given() {
-        // The next ones to try, those of others among them.
+        // The next candidates, some of which other programs may use.
         let next = free_port().unwrap() + 1;
         let taken: Vec<TcpListener> = (next..next + 10)
             .filter_map(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok())

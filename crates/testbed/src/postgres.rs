@@ -1,4 +1,4 @@
-//! PostgreSQL servers, each with a directory and a port of its own.
+//! PostgreSQL servers, each with its own directory and port.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,26 +13,25 @@ use super::ports::free_port;
 
 const START_LIMIT: Duration = Duration::from_secs(180);
 
-/// A server. It ends when it goes out of scope, and with the test at the latest.
+/// A server. It ends when dropped, and with the test at the latest.
 #[derive(Debug)]
 pub struct Postgres {
     programs: PathBuf,
     directory: tempfile::TempDir,
     port: u16,
-    /// Beside those that all have.
+    /// Additional options of this server.
     options: Vec<String>,
     process: Option<Guarded>,
 }
 
-/// One server for all tests of a program, which keep out of each other's way by prefixes. `None`: there is none here, which was
-/// said.
+/// A server shared by all tests of a program, which are isolated by prefixes. `None`: there is none here, which has been reported.
 pub fn shared_postgres() -> Option<&'static Postgres> {
     static SHARED: OnceLock<Option<Postgres>> = OnceLock::new();
     SHARED.get_or_init(Postgres::start_new).as_ref()
 }
 
 impl Postgres {
-    /// Starts a server of its own. `None`: it cannot be done here, which was said.
+    /// Starts a separate server. `None`: it cannot be started here, which has been reported.
     pub fn start_new() -> Option<Postgres> {
         let made = Postgres::make().and_then(|mut server| {
             server.start()?;
@@ -47,15 +46,15 @@ impl Postgres {
         }
     }
 
-    /// Whether there are its programs on this machine.
+    /// Whether PostgreSQL is installed on this machine.
     pub fn is_installed() -> bool {
         programs().is_some()
     }
 
-    /// A server that does not run yet.
+    /// Prepares a server without starting it.
     ///
     /// # Errors
-    /// It cannot be had on this machine, and why.
+    /// Why it cannot run on this machine.
     pub fn make() -> Result<Postgres, String> {
         let programs =
             programs().ok_or("PostgreSQL is not installed (apt-get install postgresql)")?;
@@ -90,14 +89,14 @@ impl Postgres {
         Ok(server)
     }
 
-    /// Starts the server, again after it was stopped.
+    /// Starts the server, also after a stop.
     ///
     /// # Errors
-    /// What it said.
+    /// The error output of the server.
     pub fn start(&mut self) -> Result<(), String> {
         let mut command = self.command("postgres");
         let (data, sockets) = (self.path("data"), self.path(""));
-        // The crashes of tests are those of processes: nothing is lost without fsync.
+        // Tests only crash processes: without fsync nothing is lost.
         let arguments = [
             "-D",
             &data,
@@ -128,10 +127,10 @@ impl Postgres {
         }
     }
 
-    /// Starts the server again, which encrypts from now on: certificate and key as PEM.
+    /// Restarts the server with TLS: certificate and key as PEM.
     ///
     /// # Errors
-    /// What it said.
+    /// The error output of the server.
     pub fn secure(&mut self, certificate: &str, key: &str) -> Result<(), String> {
         self.stop();
         for (name, text) in [("own.pem", certificate), ("own.key", key)] {
@@ -150,10 +149,10 @@ impl Postgres {
         self.start()
     }
 
-    /// From now on no file becomes larger, for connections that begin later: a disk that is full. `None` ends it.
+    /// Limits the size of files for new connections, like a full disk. `None` removes the limit.
     ///
     /// # Errors
-    /// What prlimit said.
+    /// The error output of prlimit.
     pub fn limit_files(&self, bytes: Option<u64>) -> Result<(), String> {
         let pid = std::fs::read_to_string(self.directory.path().join("data/postmaster.pid"));
         let pid = pid.map_err(|e| e.to_string())?;
@@ -168,7 +167,7 @@ impl Postgres {
     /// Ends all connections but this one.
     ///
     /// # Errors
-    /// What psql said.
+    /// The error output of psql.
     pub fn drop_connections(&self) -> Result<(), String> {
         let end =
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()
@@ -176,12 +175,12 @@ impl Postgres {
         self.sql(end).map(drop)
     }
 
-    /// Ends the server in good order.
+    /// Shuts the server down cleanly.
     pub fn stop(&mut self) {
         self.end("INT");
     }
 
-    /// Ends the server without giving it time for anything.
+    /// Ends the server immediately, without cleanup.
     pub fn kill(&mut self) {
         self.end("QUIT");
     }
@@ -192,10 +191,10 @@ impl Postgres {
         }
     }
 
-    /// Carries out SQL; what it finds, a row a line.
+    /// Executes SQL and returns the result, one row per line.
     ///
     /// # Errors
-    /// What psql said.
+    /// The error output of psql.
     pub fn sql(&self, sql: &str) -> Result<String, String> {
         let mut psql = Command::new(self.programs.join("psql"));
         psql.env("PGPASSWORD", "secret").args([
@@ -226,7 +225,7 @@ impl Postgres {
         }
     }
 
-    /// Where clients find it, as JDBC writes it. User `skep`, password `secret`.
+    /// The JDBC URL for clients. User `skep`, password `secret`.
     pub fn url(&self) -> String {
         format!("jdbc:postgresql://127.0.0.1:{}/postgres", self.port)
     }
@@ -235,7 +234,7 @@ impl Postgres {
         self.port
     }
 
-    /// Its own directory, which goes with it.
+    /// Its directory, which is deleted with it.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
@@ -247,7 +246,7 @@ impl Postgres {
         pid.ok()?.lines().next()?.parse().ok()
     }
 
-    /// A prefix of tables that nobody else has.
+    /// A unique prefix of tables.
     pub fn prefix(&self) -> String {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         format!("t{}_", NEXT.fetch_add(1, Ordering::Relaxed))
@@ -262,7 +261,7 @@ impl Postgres {
     }
 }
 
-/// The server does not run as root.
+/// Runs a program as a user other than root, which the server refuses.
 fn as_its_user(program: String) -> Vec<String> {
     if !is_root() {
         return vec![program];
@@ -285,7 +284,7 @@ impl Drop for Postgres {
     }
 }
 
-/// Where its programs are.
+/// The directory of its programs.
 fn programs() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let packaged = std::fs::read_dir("/usr/lib/postgresql")

@@ -1,4 +1,4 @@
-//! A long way to a server: a proxy that passes everything on later, or nothing at all.
+//! A slow connection to a server: a proxy that forwards data later, or not at all.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,11 +7,11 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Pieces of at most [`PIECE`] bytes that are on their way at once, in one direction of a connection.
+/// Maximum number of pieces, of at most [`PIECE`] bytes each, in flight in one direction of a connection.
 const PIECES: usize = 64;
 const PIECE: usize = 64 << 10;
 
-/// It ends when it goes out of scope; its connections end with one of their sides.
+/// A proxy. It ends when dropped; each connection ends with either of its sides.
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,
@@ -20,30 +20,30 @@ pub struct Proxy {
     open: Arc<Open>,
 }
 
-/// Both directions of connections. Several proxies may have one, and one proxy several.
+/// Both directions of connections. Proxies and links may be combined in any number.
 #[derive(Debug, Default)]
 pub struct Link {
     forth: Arc<Way>,
     back: Arc<Way>,
 }
 
-/// One of both directions.
+/// A direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From who connected to the server.
+    /// From the client to the server.
     Forth,
-    /// From the server.
+    /// From the server to the client.
     Back,
 }
 
-/// What happens to everything that is said in one direction.
+/// Treatment of all bytes in one direction.
 #[derive(Debug, Default)]
 struct Way {
     delay_micros: AtomicU64,
     held: AtomicBool,
 }
 
-/// The near sides of connections, by number.
+/// The client sides of connections, by number.
 #[derive(Debug, Default)]
 struct Open(Mutex<Vec<(usize, TcpStream)>>);
 
@@ -61,7 +61,7 @@ impl Link {
         }
     }
 
-    /// Nothing is passed on in this direction any more, and nothing ends: what is sent is held up until this is over.
+    /// Stops forwarding in this direction without ending connections: data is held back until released.
     pub fn hold(&self, direction: Direction, held: bool) {
         self.way(direction).held.store(held, Ordering::Relaxed);
     }
@@ -70,7 +70,7 @@ impl Link {
         self.way(direction).held.load(Ordering::Relaxed)
     }
 
-    /// From now on what is said in this direction arrives so much later; what is under way already is not quicker than it was.
+    /// Delays data sent in this direction from now on; data already in flight does not become faster.
     pub fn delay(&self, direction: Direction, delay: Duration) {
         let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
         let way = self.way(direction);
@@ -79,10 +79,10 @@ impl Link {
 }
 
 impl Proxy {
-    /// Listens on this machine, and passes on to a port of it: each piece as much later as `delay` says.
+    /// Listens on this machine and forwards to one of its ports, each piece delayed by `delay`.
     ///
     /// # Errors
-    /// No port can be had.
+    /// No port is available.
     pub fn start(to: u16, delay: Duration) -> std::io::Result<Proxy> {
         let proxy = Proxy::start_on(0, to)?;
         proxy.delay(Direction::Forth, delay);
@@ -90,20 +90,20 @@ impl Proxy {
         Ok(proxy)
     }
 
-    /// The same on a port that is known before.
+    /// The same on a given port.
     ///
     /// # Errors
-    /// The port cannot be had.
+    /// The port is not available.
     pub fn start_on(port: u16, to: u16) -> std::io::Result<Proxy> {
         let link = Arc::<Link>::default();
         let same = link.clone();
         Self::listen(port, to, link, move |_| Some(same.clone()))
     }
 
-    /// The same, where the address of who connects decides on the link that its connection is on. Without one it ends.
+    /// The same, with the link of a connection chosen by the client's address. A connection without a link ends.
     ///
     /// # Errors
-    /// No port can be had.
+    /// No port is available.
     pub fn start_for(
         to: u16,
         choose: impl Fn(SocketAddr) -> Option<Arc<Link>> + Send + Sync + 'static,
@@ -133,7 +133,7 @@ impl Proxy {
                 }
                 let Ok(near) = near else { continue };
                 let (open, choose) = (open.clone(), choose.clone());
-                // To choose may take a moment, and who gave up meanwhile is not to keep others waiting.
+                // Choosing may take a moment, and a client that gives up meanwhile must not keep others waiting.
                 std::thread::spawn(move || {
                     let link = near.peer_addr().ok().and_then(|peer| choose(peer));
                     if let Some(link) = link {
@@ -146,7 +146,7 @@ impl Proxy {
         Ok(proxy)
     }
 
-    /// How many connections there are.
+    /// Number of connections.
     pub fn connections(&self) -> usize {
         self.open.with(|open| open.len())
     }
@@ -160,13 +160,13 @@ impl Proxy {
         });
     }
 
-    /// Nothing is passed on any more, and nothing ends: what is sent is held up until this is over.
+    /// Stops forwarding without ending connections: data is held back until released.
     pub fn hold(&self, held: bool) {
         self.hold_way(Direction::Forth, held);
         self.hold_way(Direction::Back, held);
     }
 
-    /// The same of one direction.
+    /// The same for one direction.
     pub fn hold_way(&self, direction: Direction, held: bool) {
         self.link.hold(direction, held);
     }
@@ -188,7 +188,7 @@ impl Drop for Proxy {
     }
 }
 
-/// Passes on in both directions, until one of the sides ends.
+/// Forwards in both directions, until one side ends.
 fn connect(
     number: usize,
     near: TcpStream,
@@ -197,7 +197,7 @@ fn connect(
     open: &Open,
 ) -> std::io::Result<()> {
     let far = TcpStream::connect(("127.0.0.1", to))?;
-    // Small messages are not to wait for each other.
+    // Small messages must not wait for each other.
     near.set_nodelay(true)?;
     far.set_nodelay(true)?;
     let (known, near_end, far_end) = (near.try_clone()?, near.try_clone()?, far.try_clone()?);
@@ -209,10 +209,10 @@ fn connect(
     Ok(())
 }
 
-/// Between two looks whether what is held up may go on.
+/// Interval between two checks whether held data may pass again.
 const HELD: Duration = Duration::from_millis(5);
 
-/// Reads in one thread and writes in another, so that what comes later need not wait until what came before is passed on.
+/// Reads in one thread and writes in another, so that later data need not wait until earlier data is forwarded.
 fn pass(mut from: TcpStream, to: TcpStream, way: &Arc<Way>) {
     let (sender, pieces) = sync_channel(PIECES);
     let late = Arc::clone(way);

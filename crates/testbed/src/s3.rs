@@ -1,4 +1,4 @@
-//! Storage with the API of S3: versitygw, over a directory.
+//! Storage with the S3 API: versitygw, over a directory.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,7 +13,7 @@ use super::ports::free_port;
 const START_LIMIT: Duration = Duration::from_secs(180);
 const PROGRAM: &str = "versitygw";
 
-/// A server. It ends when it goes out of scope, and with the test at the latest.
+/// A server. It ends when dropped, and with the test at the latest.
 #[derive(Debug)]
 pub struct S3Server {
     program: PathBuf,
@@ -27,7 +27,7 @@ impl S3Server {
     pub const SECRET_KEY: &str = "skep-secret";
     pub const REGION: &str = "eu-central-1";
 
-    /// Starts a server. `None`: it cannot be done here, which was said.
+    /// Starts a server. `None`: it cannot be started here, which has been reported.
     pub fn start_new() -> Option<S3Server> {
         let made = S3Server::make().and_then(|mut server| {
             server.start()?;
@@ -51,10 +51,10 @@ impl S3Server {
         })
     }
 
-    /// Starts it again where it was.
+    /// Restarts it on the same port, with the same data.
     ///
     /// # Errors
-    /// What it said.
+    /// The error output of the server.
     pub fn start(&mut self) -> Result<(), String> {
         let log = self.directory.path().join("log");
         let file = File::create(&log).map_err(|error| error.to_string())?;
@@ -80,7 +80,7 @@ impl S3Server {
         Err(format!("{PROGRAM} does not start: {said}"))
     }
 
-    /// Stops it as a crash would.
+    /// Stops it like a crash.
     pub fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.end("KILL");
@@ -91,7 +91,7 @@ impl S3Server {
         self.directory.path().join("buckets")
     }
 
-    /// Makes a bucket.
+    /// Creates a bucket.
     pub fn make_bucket(&self, name: &str) -> io::Result<()> {
         fs::create_dir(self.buckets().join(name))
     }

@@ -1,4 +1,4 @@
-//! OpenSearch and Elasticsearch servers, each with a directory and a port of its own.
+//! OpenSearch and Elasticsearch servers, each with its own directory and port.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -12,11 +12,11 @@ use super::guarded::{Guarded, wait_for};
 use super::not_run;
 use super::ports::free_port;
 
-/// A busy machine takes its time to load so many classes.
+/// Time limit of a start: a busy machine takes long to load so many classes.
 const START_LIMIT: Duration = Duration::from_secs(240);
 const ANSWER_LIMIT: Duration = Duration::from_secs(180);
 
-/// Who made the server.
+/// The product that the server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Product {
     OpenSearch,
@@ -24,7 +24,7 @@ pub enum Product {
 }
 
 impl Product {
-    /// Its name in settings, and of its directory in `.cache`.
+    /// Its name in settings, also that of its directory in `.cache`.
     pub fn name(self) -> &'static str {
         match self {
             Product::OpenSearch => "opensearch",
@@ -32,7 +32,7 @@ impl Product {
         }
     }
 
-    /// What `tests/exporters/setup` makes.
+    /// The installation made by `tests/exporters/setup`.
     fn files(self) -> PathBuf {
         root().join(".cache").join(self.name())
     }
@@ -61,7 +61,7 @@ impl Product {
     }
 }
 
-/// A server of one node. It ends when it goes out of scope, and with the test at the latest.
+/// A single-node server. It ends when dropped, and with the test at the latest.
 #[derive(Debug)]
 pub struct SearchServer {
     product: Product,
@@ -70,8 +70,7 @@ pub struct SearchServer {
     process: Option<Guarded>,
 }
 
-/// One server for all tests of a program, which keep out of each other's way by prefixes. `None`: there is none here, which was
-/// said.
+/// A server shared by all tests of a program, which are isolated by prefixes. `None`: there is none here, which has been reported.
 pub fn shared_search_server(product: Product) -> Option<&'static SearchServer> {
     static SHARED: [OnceLock<Option<SearchServer>>; 2] = [OnceLock::new(), OnceLock::new()];
     let [opensearch, elasticsearch] = &SHARED;
@@ -85,7 +84,7 @@ pub fn shared_search_server(product: Product) -> Option<&'static SearchServer> {
 }
 
 impl SearchServer {
-    /// Starts a server of its own. `None`: it cannot be done here, which was said.
+    /// Starts a separate server. `None`: it cannot be started here, which has been reported.
     pub fn start_new(product: Product) -> Option<SearchServer> {
         let made = SearchServer::make(product).and_then(|mut server| {
             server.start()?;
@@ -115,10 +114,10 @@ impl SearchServer {
         })
     }
 
-    /// Starts the server, again after it was stopped.
+    /// Starts the server, also after a stop.
     ///
     /// # Errors
-    /// What it said.
+    /// The error output of the server.
     pub fn start(&mut self) -> Result<(), String> {
         let mut command = vec![
             "java".to_string(),
@@ -153,12 +152,12 @@ impl SearchServer {
         }
     }
 
-    /// Ends the server in good order.
+    /// Shuts the server down cleanly.
     pub fn stop(&mut self) {
         self.end("TERM");
     }
 
-    /// Ends the server without giving it time for anything.
+    /// Ends the server immediately, without cleanup.
     pub fn kill(&mut self) {
         self.end("KILL");
     }
@@ -169,10 +168,10 @@ impl SearchServer {
         }
     }
 
-    /// Sends a request with a JSON body, or none; the answer to it.
+    /// Sends a request with a JSON body, or none, and returns the answer.
     ///
     /// # Errors
-    /// It cannot be reached, or answers with an error.
+    /// The server cannot be reached, or answers with an error.
     pub fn ask(&self, method: &str, path: &str, body: &str) -> Result<String, String> {
         let asked = || -> std::io::Result<String> {
             let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
@@ -203,7 +202,7 @@ impl SearchServer {
         self.product
     }
 
-    /// Where clients find it.
+    /// The URL for clients.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
@@ -212,7 +211,7 @@ impl SearchServer {
         self.port
     }
 
-    /// A prefix of indices that nobody else has.
+    /// A unique prefix of indices.
     pub fn prefix(&self) -> String {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         format!("t{}", NEXT.fetch_add(1, Ordering::Relaxed))

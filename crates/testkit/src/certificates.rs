@@ -1,4 +1,4 @@
-//! Certificates as servers and their clients have them.
+//! Certificates for servers and their clients.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// Certificates for one name, and the files in which a client finds whom to trust.
+/// Certificates for one name, and the file of authorities that a client trusts.
 pub struct Certificates {
     pub server: Arc<ServerConfig>,
     directory: tempfile::TempDir,

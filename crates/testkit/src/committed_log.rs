@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use skep_exporting::{CommittedLog, LogError, LogProgress};
 
-/// The committed entries of a partition. Clones are the same log.
+/// The committed entries of a partition. Clones share the same log.
 #[derive(Clone, Default)]
 pub struct Log(Arc<Mutex<Vec<Bytes>>>);
 
@@ -14,7 +14,7 @@ impl Log {
         Log(Arc::new(Mutex::new(entries)))
     }
 
-    /// Adds entries, and tells of them.
+    /// Adds entries, and notifies readers.
     pub fn commit(&self, more: impl IntoIterator<Item = Bytes>, progress: &LogProgress) {
         let mut entries = self.0.lock().unwrap();
         entries.extend(more);

@@ -1,4 +1,4 @@
-//! What the tests of several crates share. Only tests depend on it.
+//! Shared by the tests of several crates. Only tests depend on it.
 //!
 //! - [`rig`] runs engines of one or several partitions in one process, with a network and a clock that the test moves.
 //! - [`stores`] are filled with what a rig's engines wrote, one for each back end of secondary storage.

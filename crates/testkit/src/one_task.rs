@@ -1,4 +1,4 @@
-//! Instances that wait for a job: what is exported in many tests.
+//! Instances that wait for a job, as exported in many tests.
 
 use bytes::Bytes;
 use skep_model::builder::Bpmn;
@@ -24,7 +24,7 @@ pub fn create(rig: &mut Rig, count: usize) {
     }
 }
 
-/// What so many instances write, with these variables: the same each time.
+/// The record batches of this many instances with these variables: the same each time.
 pub fn written(instances: usize, variables: &str) -> Vec<Bytes> {
     let mut rig = self::rig();
     for _ in 0..instances {

@@ -1,6 +1,6 @@
-//! A rig for engine specifications: one or several partitions in one process, a network between them, a clock that stands
-//! still until it is told to move, and job streams with credit. After every command each partition's twin applies the
-//! batch, and both must hold the same state; and no element may wait for nothing.
+//! A rig for engine specifications: one or several partitions in one process, a network between them, a clock that stands still until
+//! moved, and job streams with credit. After every command each partition's twin applies the batch, and both must hold the same state; and
+//! no element may wait for nothing.
 
 mod migrations;
 mod modification;
@@ -37,7 +37,7 @@ pub use streams::Streams;
 pub const START: i64 = 1_767_225_600_000;
 pub const MINUTE: i64 = 60_000;
 
-/// A record as it was written, with element ids in place of indices.
+/// A written record, with element ids in place of indices.
 #[derive(Clone, Debug)]
 pub struct Seen {
     pub partition: u32,
@@ -69,13 +69,13 @@ impl Seen {
     }
 }
 
-/// What the network does with a command between partitions.
+/// The network's treatment of a command between partitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fate {
     Arrives,
     Lost,
     Twice,
-    /// After time has passed.
+    /// Arrives after some time.
     Late,
 }
 
@@ -89,7 +89,7 @@ pub struct OpenIncident {
 
 pub struct Partition {
     pub engine: Engine,
-    /// Applies the batches as a follower does.
+    /// Applies the batches, as a follower does.
     pub twin: Engine,
 }
 
@@ -105,16 +105,16 @@ pub struct Rig {
     next_request: RequestId,
     /// Job types announced to long-polling clients.
     pub announced: Vec<String>,
-    /// The batches by partition, when asked for.
+    /// The batches by partition, if recorded.
     pub batches: Vec<(u32, Vec<u8>)>,
     keep_batches: bool,
-    /// Work that is put off stays: the test carries on with it by [`Rig::run_work`].
+    /// Deferred work is left alone: the test continues it by [`Rig::run_work`].
     pub interrupted: bool,
-    /// For which tenant commands make something new.
+    /// The tenant that owns what commands create.
     pub tenant: TenantId,
-    /// In whose name.
+    /// The claims of the caller.
     pub claims: Claims,
-    /// Commands are prepared, as the broker does it.
+    /// Whether commands are prepared, as in the broker.
     pub prepares: bool,
 }
 
@@ -148,7 +148,7 @@ impl Rig {
         Rig::with_configs(count, |id| config(id, count))
     }
 
-    /// Partitions with these configurations.
+    /// A rig of partitions with these configurations.
     pub fn with_configs(count: u32, config: impl Fn(u32) -> EngineConfig) -> Rig {
         let partitions = (1..=count).map(|id| Partition {
             engine: engine(config(id)),
@@ -174,7 +174,7 @@ impl Rig {
         }
     }
 
-    /// From now on a command may take so many steps before others have their turn.
+    /// Sets the number of steps that a command may take before others get their turn.
     pub fn turn_steps(&mut self, steps: u32) {
         for partition in &mut self.partitions {
             for engine in [&mut partition.engine, &mut partition.twin] {
@@ -183,12 +183,12 @@ impl Rig {
         }
     }
 
-    /// From now on, batches are kept for the test.
+    /// Keeps batches for the test from now on.
     pub fn record_batches(&mut self) {
         self.keep_batches = true;
     }
 
-    /// Root instances that have not ended, from the state.
+    /// Root instances that have not ended, read from the state.
     pub fn open_instances(&self) -> Vec<Key> {
         let mut open = Vec::new();
         for partition in &self.partitions {
@@ -197,7 +197,7 @@ impl Rig {
         open
     }
 
-    /// Instances that a call activity has started, from the log: some may have ended.
+    /// Instances started by call activities, read from the log: some may have ended.
     pub fn called_instances(&self) -> Vec<Key> {
         self.events("PROCESS_INSTANCE")
             .filter(|r| r.key == r.instance() && r.intent == "ELEMENT_ACTIVATING")
@@ -206,7 +206,7 @@ impl Rig {
             .collect()
     }
 
-    /// A rig where this process is deployed.
+    /// A rig with this process deployed.
     pub fn with(bpmn: Bpmn) -> Rig {
         let mut rig = Rig::new();
         rig.deploy(bpmn);
@@ -219,7 +219,7 @@ impl Rig {
 
     // ---- commands
 
-    /// Sends a command to the partition that it belongs to and waits for the answer.
+    /// Sends a command to its partition and waits for the answer.
     pub fn send(&mut self, command: Command) -> Result<Response, Rejection> {
         let request = self.send_async(command);
         self.answer(request).expect("the command is answered")
@@ -251,7 +251,7 @@ impl Rig {
         request
     }
 
-    /// The follower, which has only seen the events, carries on.
+    /// Lets the follower, which has only seen the events, take over.
     pub fn change_leader(&mut self, partition: u32) {
         let partition = &mut self.partitions[partition as usize - 1];
         let deposed = &mut partition.engine;
@@ -261,7 +261,7 @@ impl Rig {
         std::mem::swap(&mut partition.engine, &mut partition.twin);
     }
 
-    /// The answer stays there.
+    /// Returns the answer without removing it.
     pub fn look_at_answer(&self, request: RequestId) -> Option<&Result<Response, Rejection>> {
         self.answers.get(&request)
     }
@@ -270,14 +270,13 @@ impl Rig {
         self.answers.remove(&request)
     }
 
-    /// Commands that any partition can carry out go to the first, and so do keys of nothing.
+    /// The partition of a command. Commands that any partition can carry out go to the first, and so do keys of unknown entities.
     fn partition_of(&self, command: &Command) -> u32 {
         let routing = Routing::new(self.partitions.len() as u32);
         routing.partition_of(command.at()).unwrap_or(1)
     }
 
-    /// Commits what `partition` has written, delivers what partitions send each other, and lets all work that was put off
-    /// come to its end.
+    /// Commits the writes of `partition`, delivers messages between partitions, and runs all deferred work to its end.
     pub fn settle(&mut self, partition: u32) {
         self.commit(partition);
         self.deliver();
@@ -288,7 +287,7 @@ impl Rig {
         self.check_nothing_is_stuck();
     }
 
-    /// Pushes jobs of this type that wait into streams that have room: what they got.
+    /// Pushes waiting jobs of this type into streams with credit; returns the pushed jobs.
     pub fn push_waiting(&mut self, job_type: &str) -> Vec<ActivatedJob> {
         let now = self.now;
         let engine = &mut self.partitions[0].engine;
@@ -297,7 +296,7 @@ impl Rig {
         self.streams.take()
     }
 
-    /// Lets each partition carry on with put-off work for one turn. `false` when there was none.
+    /// Lets each partition continue deferred work for one turn. `false` if there was none.
     pub fn run_work(&mut self) -> bool {
         let now = self.now;
         let mut worked = false;
@@ -392,7 +391,7 @@ impl Rig {
 
     // ---- time
 
-    /// Lets time pass and fires what is due.
+    /// Lets time pass and fires due timers.
     pub fn advance(&mut self, millis: i64) {
         self.now += millis;
         self.run_due();
@@ -414,7 +413,7 @@ impl Rig {
                     &mut self.streams,
                 );
                 self.settle(id);
-                // A cycle that is late is due again at once.
+                // A late cycle is due again at once.
                 if !due.more && due.next.is_none_or(|next| next > now) {
                     break;
                 }
@@ -607,7 +606,7 @@ impl Rig {
             .collect()
     }
 
-    /// Ids of the elements of an instance for which there is such an event.
+    /// Ids of the elements of an instance with an event of this intent.
     pub fn elements(&self, instance: Key, intent: &str) -> Vec<String> {
         self.events("PROCESS_INSTANCE")
             .filter(|r| r.instance() == instance && r.intent == intent)
@@ -660,8 +659,8 @@ impl Rig {
         self.assert_nothing_left();
     }
 
-    /// No instance, job, timer, incident, subscription or work that was put off is left on any partition. What definitions
-    /// wait for stays.
+    /// Asserts that no instance, job, timer, incident, subscription or deferred work is left on any partition. Subscriptions of definitions
+    /// stay.
     #[track_caller]
     pub fn assert_nothing_left(&mut self) {
         for partition in &self.partitions {
@@ -714,7 +713,7 @@ impl Rig {
         }
     }
 
-    /// The value that a variable of this scope was set to last.
+    /// The last value set for a variable of this scope.
     pub fn variable(&self, scope: Key, name: &str) -> Option<String> {
         self.events("VARIABLE")
             .filter(|r| r.field("scopeKey") == scope.0 && r.text("name") == name)
@@ -746,7 +745,7 @@ impl Rig {
         open.remove(0)
     }
 
-    /// Every element that has not ended waits for something, or has an incident.
+    /// Asserts that every active element waits for something, or has an incident.
     pub fn check_nothing_is_stuck(&mut self) {
         for partition in &mut self.partitions {
             stuck::check(&mut partition.engine);
@@ -754,7 +753,7 @@ impl Rig {
     }
 }
 
-/// Commands from their parts.
+/// Builds commands from their parts.
 pub trait IntoCommand {
     fn into_command(self) -> Command;
 }

@@ -1,4 +1,4 @@
-//! File systems of a test's own: a test runs itself again in a mount and process namespace, and mounts what it likes there.
+//! Private file systems for tests: a test runs itself again in its own mount and process namespaces and mounts whatever it needs there.
 //!
 //! When the inner process ends, however it ends, the kernel kills what it started, unmounts what it mounted and detaches
 //! its loop devices. Where namespaces or mounts are not permitted the test says so on standard error, which `make test` counts.
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Set in the inner process: the directory that the outer one made for it.
+/// Set in the inner process: the directory that the outer process created for it.
 const INSIDE: &str = "SKEP_SANDBOX";
-/// Longer than everything that such a test waits for: it hangs.
+/// Time limit after which the test counts as hanging: longer than everything that such a test waits for.
 const LIMIT: &str = "900s";
-/// Who asks for more rounds waits for them.
+/// Variable that asks for more rounds, which take longer.
 const MORE_ROUNDS: &str = "SKEP_POWER_CUTS";
-/// The inner process ends with this code when the machine does not let it do its work.
+/// Exit code of the inner process if the machine does not permit its work.
 const NOT_RUN: i32 = 77;
 
 /// Runs the test `name` (its path within the test binary) in namespaces of its own. The body gets an empty directory.
@@ -47,7 +47,7 @@ fn outer(name: &str) {
         Some(_) => "24h",
         None => LIMIT,
     };
-    // All that it started goes with it: what it has said by then is what is told.
+    // Killing it ends everything it started; the output up to then is reported.
     let output = Command::new("timeout")
         .args(["--signal=KILL", limit, "unshare"])
         .args(&namespaces)
@@ -79,7 +79,7 @@ fn permitted(namespaces: &[&str]) -> bool {
     tried.is_ok_and(|output| output.status.success())
 }
 
-/// Past the capture of the test harness: who reads the log must see that something was not tested.
+/// Bypasses the capture of the test harness: readers of the log must see that something was not tested.
 fn say_not_run(name: &str, why: &str) {
     let text =
         format!("NOT RUN (sandbox): {name}: {why}. It needs root, mounts and loop devices.\n");
@@ -119,7 +119,7 @@ pub struct FileSystem {
 }
 
 impl FileSystem {
-    /// In memory.
+    /// A file system in memory.
     pub fn tmpfs(directory: &Path, mebibytes: u64) -> FileSystem {
         let root = directory.join("tmpfs");
         std::fs::create_dir_all(&root).expect("a mount point");
@@ -131,7 +131,7 @@ impl FileSystem {
         FileSystem { root, image: None }
     }
 
-    /// Ext4 on a loop device.
+    /// An ext4 file system on a loop device.
     pub fn ext4(directory: &Path, mebibytes: u64) -> FileSystem {
         let (root, image) = (directory.join("ext4"), directory.join("image"));
         std::fs::create_dir_all(&root).expect("a mount point");
@@ -158,25 +158,25 @@ impl FileSystem {
         }
     }
 
-    /// Bytes that may still be written.
+    /// Free bytes.
     pub fn free(&self) -> u64 {
         let stat = rustix::fs::statvfs(&self.root).expect("statvfs");
         stat.f_bavail * stat.f_frsize
     }
 
-    /// Somebody else takes room until about so many bytes are left.
+    /// Fills the disk until about this many bytes are left.
     pub fn fill_but(&self, left: u64) -> Filler {
         let (path, mut file) = filler(&self.root);
         let block = vec![1; 1 << 20];
         while self.free() > left {
             file.write_all(&block).expect("there is room");
-            // What the kernel only promised is taken too.
+            // Delayed allocations must take their space as well.
             file.sync_all().expect("there is room");
         }
         Filler { path, file }
     }
 
-    /// Somebody else takes all the room that is left, to the last byte.
+    /// Fills the disk to the last byte.
     pub fn fill(&self) -> Filler {
         let (path, file) = filler(&self.root);
         let mut filler = Filler { path, file };
@@ -184,11 +184,10 @@ impl FileSystem {
         filler
     }
 
-    /// Makes a switch that cuts the power off at once: what was not flushed is gone, and nothing can be written any more
-    /// until [`Self::power_on`].
+    /// Makes a switch that cuts the power at once: unflushed writes are lost, and nothing can be written until [`Self::power_on`].
     pub fn switch(&self) -> Switch {
-        // EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH. An ioctl would need unsafe code here, and an interpreter that
-        // waits for its line needs no time to start.
+        // EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH. An ioctl would need unsafe code here, and an interpreter that waits for its
+        // line takes effect without delay.
         let script = "import fcntl, os, struct, sys\n\
                       root = os.open(sys.argv[1], os.O_RDONLY)\n\
                       print('ready', flush=True)\n\
@@ -207,7 +206,7 @@ impl FileSystem {
         Switch(python)
     }
 
-    /// Mounts again what the disk holds. Nobody may use the file system any more.
+    /// Remounts the disk with its surviving content. Nobody may use the file system any more.
     pub fn power_on(&self) {
         command("umount", &[text(&self.root)]).expect("nobody uses the file system");
         self.mount();
@@ -235,14 +234,14 @@ impl Switch {
     }
 }
 
-/// A file that takes room until it is dropped.
+/// A file that takes up space until it is dropped.
 pub struct Filler {
     path: PathBuf,
     file: std::fs::File,
 }
 
 impl Filler {
-    /// Takes all the room that is left now.
+    /// Takes all space that is free now.
     pub fn take_more(&mut self) {
         let mut block = vec![1; 1 << 20];
         loop {
@@ -257,7 +256,7 @@ impl Filler {
                 Err(error) => panic!("filling failed: {error}"),
             }
         }
-        // What the kernel only promised is taken too.
+        // Delayed allocations must take their space as well.
         let _ = self.file.sync_all();
     }
 }

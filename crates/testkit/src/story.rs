@@ -1,11 +1,11 @@
-//! What happens to a random process: the same for the same seed.
+//! The story of a random process: the same for the same seed.
 
 use skep_model::builder::{Bpmn, random};
 use skep_protocol::Key;
 
 use crate::rig::{IntoCommand, Rig, decision};
 
-/// Steps after which most of what can happen has happened.
+/// Number of steps after which most of the possible events have happened.
 pub const STEPS: usize = 30;
 
 /// SplitMix64.
@@ -25,7 +25,7 @@ impl Random {
     }
 }
 
-/// A random process and those who work on it.
+/// A random process and its participants.
 pub struct Story {
     pub rig: Rig,
     random: Random,
@@ -51,7 +51,7 @@ impl Story {
         }
     }
 
-    /// One more thing happens.
+    /// Performs one more step.
     pub fn step(&mut self) {
         step(&mut self.rig, &mut self.random);
     }

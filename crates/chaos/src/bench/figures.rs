@@ -2,24 +2,24 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Of one turn.
+/// The figures of one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Figures {
-    /// Instances that completed, per second.
+    /// Completed instances per second.
     pub throughput: f64,
     pub create_p99_ms: f64,
     /// CPU time of the server.
     pub cpu_us_per_instance: f64,
-    /// What the server had it write, from its start to its end, ÷ all instances.
+    /// KiB that the server caused to be written, from its start to its end, ÷ all instances.
     pub written_kib_per_instance: f64,
-    /// The most memory that the server ever had.
+    /// Peak memory of the server.
     pub peak_rss_mib: f64,
-    /// From its start until it takes work.
+    /// Time from its start until it takes work.
     pub start_ms: f64,
 }
 
-/// Two turns beside each other.
+/// Two turns to be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
     pub this: Figures,
@@ -29,9 +29,9 @@ pub struct Pair {
 /// One of the figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
-    /// As people read it.
+    /// Its human-readable name.
     pub name: &'static str,
-    /// In JSON.
+    /// Its key in JSON.
     pub key: &'static str,
     pub of: fn(&Figures) -> f64,
 }

@@ -1,4 +1,4 @@
-//! Judging: the ratio of each figure, pair by pair, with an interval; that of the throughput decides.
+//! Judges a comparison: the ratio of each figure, pair by pair, with an interval; the throughput decides.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use super::figures::{ALL, Figure};
 pub const SLOWER: f64 = 0.95;
 /// One that may be below this share is not certainly as fast.
 pub const UNSURE: f64 = 0.90;
-/// Samples that are drawn again.
+/// Number of resamples of the bootstrap.
 const DRAWS: usize = 10_000;
-/// The same pairs give the same interval.
+/// Fixed, so that the same pairs give the same interval.
 const SEED: u64 = 0x5EED;
 
-/// A median with the interval that it lies in, with 95 %.
+/// A median with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     pub median: f64,
@@ -24,20 +24,20 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// What became of the comparison.
+/// Verdict on the comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// This build is not slower than the other by a tenth.
     Held,
-    /// It is slower.
+    /// This build is slower.
     Refuted,
-    /// It cannot be said, and why.
+    /// It cannot be decided, with the reason.
     NotRun(String),
 }
 
 impl Verdict {
-    /// As of a chaos experiment.
+    /// The exit code, as for chaos experiments.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Held => 0,
@@ -47,7 +47,7 @@ impl Verdict {
     }
 }
 
-/// Ratios and what follows from them.
+/// Ratios, and the verdict that follows from them.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Verdicts {
@@ -57,7 +57,7 @@ pub struct Verdicts {
 }
 
 impl Verdicts {
-    /// `noise` is why the pairs say nothing, if they do not.
+    /// `noise`: why the pairs prove nothing, if they do not.
     pub fn of(pairs: &[Pair], noise: Option<String>) -> Self {
         let ratios = ALL
             .iter()
@@ -70,7 +70,7 @@ impl Verdicts {
         }
     }
 
-    /// The one of this figure.
+    /// The ratio of this figure.
     pub(super) fn ratio(&self, figure: &Figure) -> Option<Interval> {
         self.ratios.get(figure.key).copied()
     }
@@ -94,7 +94,7 @@ fn verdict(throughput: Option<Interval>, noise: Option<String>) -> Verdict {
     }
 }
 
-/// `None` without pairs, and where the other build has none of it.
+/// `None` without pairs, or if the figure of the other build is zero.
 fn ratio(pairs: &[Pair], figure: &Figure) -> Option<Interval> {
     let ratios = pairs
         .iter()
@@ -106,7 +106,7 @@ fn ratio(pairs: &[Pair], figure: &Figure) -> Option<Interval> {
     interval(&ratios)
 }
 
-/// The middle one, or between the two that are in the middle.
+/// The middle value, or the mean of the two in the middle.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -118,7 +118,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
     Some(f64::midpoint(upper, *sorted.get(half.checked_sub(1)?)?))
 }
 
-/// Bootstrap: how far do medians go of samples that are drawn from the sample?
+/// Bootstrap: the range of medians of samples drawn from the sample.
 fn interval(values: &[f64]) -> Option<Interval> {
     let median_of_all = median(values)?;
     let mut random = Random(SEED);

@@ -71,10 +71,10 @@ impl Comparison {
         }
     }
 
-    /// As `--json` prints it.
+    /// The comparison in the format of `--json`.
     ///
     /// # Errors
-    /// None that is known.
+    /// None is known.
     pub fn to_json(&self) -> std::io::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }

@@ -13,10 +13,10 @@ use crate::http;
 use crate::plan::Nodes;
 use crate::probes::float;
 
-/// How long a build may take to start, and to end.
+/// Time limit for the start and for the end of a build.
 pub(super) const START: Duration = Duration::from_secs(60);
 pub(super) const END: Duration = Duration::from_secs(60);
-/// Between two questions whether it has started.
+/// Interval between two checks whether it has started.
 const LOOK: Duration = Duration::from_millis(5);
 const READY: &str = "/actuator/health/readiness";
 
@@ -116,7 +116,7 @@ async fn measure(cluster: &Cluster, options: &Options, start_ms: f64) -> anyhow:
     })
 }
 
-/// Also those before and after what was measured.
+/// The total number of completed instances, including those before and after the measured time.
 fn completed_in_all(node: &Node) -> Option<u64> {
     let (_, text) = http::ask(&node.management, "GET", "/actuator/prometheus", "", START).ok()?;
     completed(&text)
@@ -130,7 +130,7 @@ fn completed(metrics: &str) -> Option<u64> {
     counts.sum::<Option<u64>>().filter(|count| *count > 0)
 }
 
-/// A number of a file of `/proc`.
+/// Reads a number from a file of `/proc`.
 fn of_process(pid: i32, file: &str, name: &str) -> Option<f64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/{file}")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;

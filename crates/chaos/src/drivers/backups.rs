@@ -1,4 +1,4 @@
-//! Backups that nodes take to a directory of the run, and what is made of them after all disks are lost.
+//! Backups taken to a directory of the run, and restores from them after all disks are lost.
 
 use std::fs;
 use std::io;
@@ -13,15 +13,15 @@ use crate::guard::Ticket;
 use crate::http;
 
 const BACKUPS: &str = "/actuator/backupRuntime";
-/// Between two looks at a backup, or at programs that restore one.
+/// Interval between two checks of a backup, or of programs that restore one.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The directory below that of the nodes' data, which goes with it.
+/// The directory of backups below that of the nodes' data, deleted with it.
 pub(super) fn directory(data: &Path) -> PathBuf {
     data.join("backups")
 }
 
-/// By which nodes take backups to this directory.
+/// Settings that make nodes take backups to this directory.
 pub(super) fn settings(directory: &Path) -> [(String, String); 2] {
     let key = |name: &str| format!("camunda.data.primary-storage.backup.{name}");
     [
@@ -30,7 +30,7 @@ pub(super) fn settings(directory: &Path) -> [(String, String); 2] {
     ]
 }
 
-/// Where backups of a cluster are asked for and kept.
+/// The place for taking and keeping backups of a cluster.
 #[derive(Clone, Debug)]
 pub struct Backups {
     pub(super) directory: PathBuf,
@@ -41,7 +41,7 @@ impl Backups {
     /// Takes a backup, and returns the bytes that it added to the directory. Blocks until it is complete.
     ///
     /// # Errors
-    /// No node takes it, it fails, or it is not complete in time.
+    /// No node accepts the request, the backup fails, or it is not complete in time.
     pub fn take(&self, limit: Duration) -> io::Result<u64> {
         let end = Instant::now() + limit;
         let before = size(&self.directory)?;
@@ -70,7 +70,7 @@ impl Backups {
     }
 }
 
-/// Bytes of all files below a directory; none where it does not exist.
+/// Total size of the files below a directory; zero if it does not exist.
 fn size(directory: &Path) -> io::Result<u64> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
@@ -91,7 +91,7 @@ fn size(directory: &Path) -> io::Result<u64> {
     Ok(sum)
 }
 
-/// Programs that restore the data of nodes, one for each.
+/// The running programs that restore the nodes' data, one per node.
 #[derive(Debug)]
 pub struct Restoring {
     pub(super) programs: Vec<(u32, Child, Ticket)>,
@@ -102,7 +102,7 @@ impl Restoring {
     /// Waits until all of them have succeeded. Blocks.
     ///
     /// # Errors
-    /// One of them fails, or is not done in time; the guard ends it with the run.
+    /// One of them fails, or is not done in time; the guard then ends it with the run.
     pub fn wait(mut self, limit: Duration) -> io::Result<()> {
         let end = Instant::now() + limit;
         for (node, child, ticket) in &mut self.programs {

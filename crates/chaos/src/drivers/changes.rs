@@ -1,4 +1,4 @@
-//! Changes of a cluster, by its management port.
+//! Changes of a cluster over its management port.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use crate::http;
 
 const CLUSTER: &str = "/actuator/cluster";
 
-/// Asks the first node that answers.
+/// Asks the first node that answers for this number of partitions.
 pub fn scale(management_addresses: &[String], partitions: u32) -> io::Result<()> {
     let body = json!({ "partitions": { "count": partitions } }).to_string();
     let mut error = io::Error::other("no node is up");
@@ -25,7 +25,7 @@ pub fn scale(management_addresses: &[String], partitions: u32) -> io::Result<()>
     Err(error)
 }
 
-/// Whether every one of these nodes knows that so many partitions take part, and of no change. Blocks.
+/// Whether every node knows that this many partitions take part, and knows of no pending change. Blocks.
 pub fn have_partitions(management_addresses: &[String], count: u32) -> bool {
     management_addresses.iter().all(|address| {
         let cluster = http::json(address, "GET", CLUSTER, "", PATIENCE);

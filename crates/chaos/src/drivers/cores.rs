@@ -1,4 +1,4 @@
-//! Cores: where nodes have cores of their own, what else the run does is done on the others.
+//! CPU cores: if nodes have dedicated cores, everything else of the run uses the others.
 
 use std::io;
 use std::process::Command;
@@ -27,7 +27,7 @@ fn list(cores: &[usize]) -> String {
     cores.collect::<Vec<String>>().join(",")
 }
 
-/// How many cores all nodes together have for themselves.
+/// The number of cores dedicated to all nodes together.
 fn of_nodes(nodes: &Nodes) -> Option<usize> {
     let count = usize::try_from(nodes.count).unwrap_or(usize::MAX);
     Some(nodes.cores?.saturating_mul(count))
@@ -38,7 +38,7 @@ pub(super) fn suffice(nodes: &Nodes) -> bool {
     of_nodes(nodes).is_none_or(|needed| needed < allowed().len())
 }
 
-/// The words before a program that let a node run on its own cores only.
+/// The command prefix that confines a node to its own cores.
 pub(super) fn words(nodes: &Nodes, number: u32) -> Vec<String> {
     let Some(cores) = nodes.cores else {
         return Vec::new();
@@ -50,18 +50,18 @@ pub(super) fn words(nodes: &Nodes, number: u32) -> Vec<String> {
     vec!["taskset".into(), "--cpu-list".into(), list(&own)]
 }
 
-/// This program runs on the cores that nodes leave, until it goes out of scope.
+/// Confines this program to the cores that nodes leave, until dropped.
 #[derive(Debug)]
 pub(crate) struct Confined {
-    /// Where it ran before, if it is somewhere else now.
+    /// The cores it ran on before, if it was moved.
     before: Option<Vec<usize>>,
 }
 
 impl Confined {
-    /// Nodes are started before, so that they know which cores there are.
+    /// Must be created after the nodes have started, so that they see all cores.
     ///
     /// # Errors
-    /// The machine does not let it.
+    /// The machine does not permit it.
     pub(crate) fn beside(nodes: &Nodes) -> io::Result<Self> {
         let Some(taken) = of_nodes(nodes) else {
             return Ok(Self { before: None });
@@ -77,13 +77,13 @@ impl Confined {
 impl Drop for Confined {
     fn drop(&mut self) {
         if let Some(cores) = &self.before {
-            // It was there before.
+            // It ran there before.
             let _ = run_on(cores);
         }
     }
 }
 
-/// All threads of this program.
+/// Moves all threads of this program to these cores.
 fn run_on(cores: &[usize]) -> io::Result<()> {
     let own = std::process::id().to_string();
     let done = Command::new("taskset")

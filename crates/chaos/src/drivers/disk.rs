@@ -1,4 +1,4 @@
-//! A disk of a node's own: a file system in memory, in a mount namespace that only the node has. It goes with the node.
+//! A private disk of a node: a file system in memory, in a mount namespace of the node alone. It ends with the node.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,14 +9,14 @@ use std::time::Duration;
 use super::{Node, SharedGuard};
 use crate::guard::Undo;
 
-/// As in `HELD`, with a mount before the server begins.
+/// As in `HELD`, with a mount before the server starts.
 const MOUNT: &str =
     r#"read -r _ && mount -t tmpfs -o "size=$1m" none "$2" && shift 2 && exec "$@" </dev/null"#;
 
-/// The file of somebody else.
+/// The file that fills the disk.
 const FILLER: &str = "filled-by-skep-chaos";
 
-/// Flags of `unshare` with which this machine lets a file system be mounted; found by trying.
+/// The flags of `unshare` with which this machine permits mounts; found by trying.
 fn permitted() -> Option<Vec<&'static str>> {
     let as_root = vec!["--mount"];
     let as_user = vec!["--mount", "--user", "--map-root-user"];
@@ -34,7 +34,7 @@ pub fn mounts_are_permitted() -> bool {
     permitted().is_some()
 }
 
-/// The words before the server's own.
+/// The command prefix of a server with a private disk.
 pub(super) fn shell(directory: &Path, mib: u64) -> io::Result<Vec<String>> {
     let flags = permitted().ok_or_else(|| {
         io::Error::other("this machine does not let a file system be mounted (`unshare --mount`)")
@@ -46,7 +46,7 @@ pub(super) fn shell(directory: &Path, mib: u64) -> io::Result<Vec<String>> {
     Ok(words)
 }
 
-/// The words before a program that let each of its flushes take so much longer. It keeps its process id.
+/// The command prefix that delays each flush of a program. The process id stays the same.
 pub(super) fn late(delay: Duration) -> Vec<String> {
     let inject = format!(
         "inject=fsync,fdatasync:delay_exit={}",
@@ -67,7 +67,7 @@ pub(super) fn flushes_can_be_late() -> bool {
     tried.is_ok_and(|output| output.status.success())
 }
 
-/// The directory of the node as it sees it itself, in its namespace.
+/// The node's directory, as seen in its own namespace.
 fn seen(node: &Node) -> Option<PathBuf> {
     let process = node.process()?;
     let inner = node.data.strip_prefix("/").ok()?;

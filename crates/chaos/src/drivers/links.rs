@@ -1,5 +1,5 @@
-//! Links between nodes: messages from one to another go through a proxy, which finds out who has connected in the machine's table of
-//! sockets. So each node has one address for all others, as without proxies, and each direction of each link can be cut alone.
+//! Links between nodes: messages from one to another go through a proxy, which identifies the connecting node in the machine's table of
+//! sockets. So each node has one address for all others, as without proxies, and each direction of each link can be cut separately.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +12,7 @@ use skep_testbed::{Direction, Link, Proxy};
 
 use super::Node;
 
-/// How long a connection may be nobody's: a node is known a moment after its start.
+/// How long a connection may be unattributed: a node is known a moment after its start.
 const UNKNOWN: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -22,19 +22,19 @@ type Processes = Arc<Mutex<BTreeMap<u32, i32>>>;
 /// All links between nodes.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    /// By the node to which they lead.
+    /// By target node.
     proxies: Vec<Proxy>,
-    /// By the node that connects and the one that it connects to.
+    /// By connecting node and target node.
     links: BTreeMap<(u32, u32), Arc<Link>>,
     processes: Processes,
 }
 
-/// In which direction something is said, as a node sees it.
+/// The direction of messages, from a node's view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Said {
-    /// To it.
+    /// To the node.
     Into,
-    /// By it.
+    /// From the node.
     OutOf,
 }
 
@@ -62,12 +62,12 @@ impl Links {
         })
     }
 
-    /// Where others reach each node.
+    /// The ports by which others reach each node.
     pub(super) fn ports(&self) -> impl Iterator<Item = u16> {
         self.proxies.iter().map(Proxy::port)
     }
 
-    /// Nodes may have started since the last call.
+    /// Notes the nodes' processes, as nodes may have started since the last call.
     pub(super) fn note(&self, nodes: &[Node]) {
         let pids = nodes
             .iter()
@@ -78,7 +78,7 @@ impl Links {
             .unwrap_or_else(PoisonError::into_inner) = pids.collect();
     }
 
-    /// All links on which something is said to this node or by it, with the direction in which that goes.
+    /// All links with messages to or from this node, each with the direction of these messages.
     fn of(&self, node: u32, said: Said) -> impl Iterator<Item = (&Link, Direction)> {
         self.links.iter().filter_map(move |((from, to), link)| {
             let forth = match said {
@@ -90,7 +90,7 @@ impl Links {
                 Said::OutOf => *to == node,
             };
             match (forth, back) {
-                // Only a node itself is at both ends.
+                // Only a connection of a node to itself has it at both ends.
                 (true, true) | (false, false) => None,
                 (true, false) => Some((link.as_ref(), Direction::Forth)),
                 (false, true) => Some((link.as_ref(), Direction::Back)),
@@ -98,21 +98,21 @@ impl Links {
         })
     }
 
-    /// Nothing of it arrives any more.
+    /// Cuts the links: these messages no longer arrive.
     pub(super) fn cut(&self, node: u32, said: Said) {
         for (link, direction) in self.of(node, said) {
             link.hold(direction, true);
         }
     }
 
-    /// It arrives so much later.
+    /// Slows the links: these messages arrive later by `delay`.
     pub(super) fn slow(&self, node: u32, said: Said, delay: Duration) {
         for (link, direction) in self.of(node, said) {
             link.delay(direction, delay);
         }
     }
 
-    /// All is as it was in the beginning.
+    /// Restores all links to their original state.
     pub(super) fn heal(&self) {
         for link in self.links.values() {
             for direction in [Direction::Forth, Direction::Back] {
@@ -134,7 +134,7 @@ fn who_connected(near: SocketAddr, processes: &Processes) -> Option<u32> {
         let known = processes.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.clone();
         let table = std::fs::read_to_string("/proc/net/tcp").ok()?;
-        // Who has closed it has none any more.
+        // A peer that has closed its connection no longer has an entry.
         let inode = inode_of(&table, near.port())?;
         let mut nodes = known.iter();
         if let Some((number, _)) = nodes.find(|(_, pid)| has_socket(**pid, &inode)) {
@@ -147,13 +147,13 @@ fn who_connected(near: SocketAddr, processes: &Processes) -> Option<u32> {
     }
 }
 
-/// Of the socket with this own port, in a table of `/proc/net/tcp`.
+/// The inode of the socket with this local port, in a table of `/proc/net/tcp`.
 fn inode_of(table: &str, port: u16) -> Option<String> {
     let own = format!(":{port:04X}");
     let mut lines = table.lines().skip(1).map(str::split_whitespace);
     lines.find_map(|mut fields| {
         let local = fields.nth(1)?;
-        // An ended connection has no inode any more.
+        // An ended connection no longer has an inode.
         let inode = fields.nth(7).filter(|inode| *inode != "0")?;
         local.ends_with(&own).then(|| inode.to_string())
     })

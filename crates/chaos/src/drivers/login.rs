@@ -1,4 +1,4 @@
-//! An identity provider of the run: the nodes let nobody in without a token of it, and the run always has one that is good.
+//! The identity provider of a run: the nodes require its tokens, and the run always has a valid one.
 
 use std::fmt;
 use std::io;
@@ -11,16 +11,16 @@ use skep_testbed::issuer::{Behaviour, Issuer, now};
 
 use crate::plan::IssuerState;
 
-/// Who the run is.
+/// User name of the run.
 const NAME: &str = "skep-chaos";
-/// For whom the tokens are.
+/// Audience of the tokens.
 const AUDIENCE: &str = "skep";
 
 /// See the [module](self).
 pub(super) struct Login {
     issuer: Issuer,
     authorization: Authorization,
-    /// Tokens are renewed for as long as it is there.
+    /// Tokens are renewed until this is dropped.
     _renewed: Arc<()>,
 }
 
@@ -31,7 +31,7 @@ impl fmt::Debug for Login {
 }
 
 impl Login {
-    /// Its tokens are good for so many seconds, and renewed when half of them are over.
+    /// Starts the provider. Its tokens are valid for this many seconds, and renewed after half of them.
     pub(super) fn start(seconds: u64) -> io::Result<Self> {
         let issuer = Issuer::start();
         let first = Authorization::renewed(&token(&issuer, seconds));
@@ -42,7 +42,7 @@ impl Login {
         std::thread::spawn(move || {
             while wanted.strong_count() > 0 {
                 std::thread::sleep(half);
-                // A token has no characters that a header cannot hold.
+                // A token contains only characters that a header can hold.
                 let _ = renewal.is(&token(&of_thread, seconds));
             }
         });
@@ -53,7 +53,7 @@ impl Login {
         })
     }
 
-    /// By which nodes ask for its tokens.
+    /// Settings that make nodes require its tokens.
     pub(super) fn settings(&self) -> [(String, String); 6] {
         [
             ("authentication.method", "oidc".to_string()),
@@ -66,7 +66,7 @@ impl Login {
         .map(|(name, value)| (format!("camunda.security.{name}"), value))
     }
 
-    /// The token that is good now, whenever it is asked for.
+    /// The authorization with the current token, whenever it is used.
     pub(super) fn authorization(&self) -> &Authorization {
         &self.authorization
     }

@@ -1,9 +1,9 @@
-//! What a plan needs of the machine, found by trying.
+//! Requirements of a plan on the machine, found by trying.
 
 use super::{cores, disk, quota};
 use crate::plan::{Action, Plan};
 
-/// Something that a machine may lack.
+/// A feature that a machine may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     Mounts,
@@ -14,7 +14,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// A word for it.
+    /// Its short name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mounts => "mounts",
@@ -25,7 +25,7 @@ impl Need {
         }
     }
 
-    /// Why this machine does not have it.
+    /// Why this machine lacks it.
     fn lack(self, plan: &Plan) -> Option<&'static str> {
         let (has, why) = match self {
             Self::Mounts => (
@@ -53,7 +53,7 @@ impl Need {
     }
 }
 
-/// What a plan needs.
+/// The requirements of a plan.
 pub fn needs(plan: &Plan) -> Vec<Need> {
     let nodes = &plan.nodes;
     let does = |is: fn(&Action) -> bool| plan.steps.iter().any(|step| is(&step.action));
@@ -69,7 +69,7 @@ pub fn needs(plan: &Plan) -> Vec<Need> {
     needs.map(|(_, need)| need).collect()
 }
 
-/// What a plan needs and this machine does not have.
+/// The first requirement of a plan that this machine does not meet, as a text.
 pub fn missing(plan: &Plan) -> Option<&'static str> {
     needs(plan).into_iter().find_map(|need| need.lack(plan))
 }

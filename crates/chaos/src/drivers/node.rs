@@ -14,20 +14,20 @@ use super::{SharedGuard, cores, disk};
 use crate::guard::{Process, Ticket, Undo};
 use crate::plan::Nodes;
 
-/// The server begins when its guard knows of it: until then a shell waits for a line, and ends when nobody will write it.
+/// Shell script that starts the server once its guard knows of it: until then it waits for a line, and it ends if nobody will write one.
 pub(super) const HELD: &str = r#"read -r _ && exec "$@" </dev/null"#;
-/// How long a node may take to end by itself.
+/// Time limit for a node to end by itself.
 const END: Duration = Duration::from_secs(60);
 
 /// One node.
 #[derive(Debug)]
 pub struct Node {
     pub number: u32,
-    /// Where its REST API, its gRPC API and its management port listen.
+    /// Addresses of its REST API, its gRPC API and its management port.
     pub rest: String,
     pub grpc: String,
     pub management: String,
-    /// Its data, and below this a disk of its own if it has one.
+    /// Its data; below it, its private disk if it has one.
     pub(super) data: PathBuf,
     pub(super) disk_mib: Option<u64>,
     command: Vec<String>,
@@ -36,16 +36,16 @@ pub struct Node {
     log: PathBuf,
     state: State,
     paused: Option<Ticket>,
-    /// The cores that it may use.
+    /// The number of cores that it may use.
     cores: Option<f64>,
     quota: Option<Quota>,
-    /// How much longer each flush takes.
+    /// Additional delay of each flush.
     flush_delay: Duration,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Of somebody else.
+    /// A node of a foreign cluster.
     Foreign,
     Down,
     Up {
@@ -55,8 +55,8 @@ enum State {
     },
 }
 
-/// Nodes with ports that are free now; their data is below `nodes` in the directory, their logs are beside it.
-/// With links, others reach each of them through a proxy.
+/// Nodes with ports that are free now; their data is below `nodes` in the directory, their logs are beside it. With links, others reach
+/// each of them through a proxy.
 pub(super) fn with_ports(
     plan: &Nodes,
     linked: bool,
@@ -64,7 +64,7 @@ pub(super) fn with_ports(
     directory: &Path,
 ) -> io::Result<(Vec<Node>, Links)> {
     let count = usize::try_from(plan.count).map_err(io::Error::other)? * 4;
-    // A node that is down for a while finds them free: no outgoing connection gets one of these.
+    // The ports stay free while a node is down: no outgoing connection gets one of these.
     let ports = skep_testbed::free_ports(count)?;
     let each = ports.chunks_exact(4).filter_map(|ports| match ports {
         [rest, grpc, management, internal] => Some([*rest, *grpc, *management, *internal]),
@@ -155,7 +155,7 @@ fn spawned<'w>(mut words: impl Iterator<Item = &'w String>, log: File) -> io::Re
         .stdin(Stdio::piped())
         .stdout(log.try_clone()?)
         .stderr(log)
-        // It is the guard that ends it, not a Ctrl+C in the terminal.
+        // The guard ends it, not a Ctrl+C in the terminal.
         .process_group(0)
         .spawn()
 }
@@ -187,7 +187,7 @@ impl Node {
         }
     }
 
-    /// Whether it was started, or is somebody else's.
+    /// Whether it was started, or is foreign.
     pub fn is_up(&self) -> bool {
         !self.is_down()
     }
@@ -196,7 +196,7 @@ impl Node {
         matches!(self.state, State::Down)
     }
 
-    /// The process, if it is one of ours.
+    /// The process, if the node is ours.
     pub fn process(&self) -> Option<Process> {
         match &self.state {
             State::Up { process, .. } => Some(*process),
@@ -282,7 +282,7 @@ impl Node {
         guard.with(|guard| guard.pop(ticket))
     }
 
-    /// It has so many cores from now on, also after it started again.
+    /// Limits it to this many cores from now on, also after a restart.
     pub(super) fn limit(&mut self, cores: f64, guard: &SharedGuard) -> io::Result<()> {
         let Some(process) = self.process() else {
             return Err(io::Error::other(format!("node {} is not up", self.number)));
@@ -292,12 +292,12 @@ impl Node {
         Ok(())
     }
 
-    /// It has these settings from its next start on.
+    /// Sets settings that apply from its next start on.
     pub(super) fn set(&mut self, settings: &BTreeMap<String, String>) {
         self.settings.extend(settings.clone());
     }
 
-    /// Each flush takes so much longer, from its next start on.
+    /// Delays each flush by this much, from its next start on.
     pub(super) fn flush_late(&mut self, delay: Duration) {
         self.flush_delay = delay;
     }
@@ -322,7 +322,7 @@ impl Node {
         Ok(())
     }
 
-    /// Whether it was paused.
+    /// Continues the node; returns whether it was paused.
     pub(super) fn resume(&mut self, guard: &SharedGuard) -> io::Result<bool> {
         let (Some(ticket), Some(process)) = (self.paused.take(), self.process()) else {
             return Ok(false);
@@ -332,7 +332,7 @@ impl Node {
         Ok(true)
     }
 
-    /// Whether it has ended by itself; only the first call says so.
+    /// Whether it has ended by itself; true for the first call only.
     pub(super) fn has_died(&mut self) -> bool {
         let ended = match &mut self.state {
             State::Up { child, .. } => matches!(child.try_wait(), Ok(Some(_))),

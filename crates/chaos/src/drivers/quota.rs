@@ -1,4 +1,4 @@
-//! How much of the cores a node gets: a quota of CPU time, in a control group that only the node is in.
+//! CPU limits of nodes: a quota of CPU time, in a control group for the node alone.
 
 use std::fs;
 use std::io;
@@ -9,18 +9,17 @@ use crate::guard::{Process, Undo};
 
 const ROOT: &str = "/sys/fs/cgroup";
 
-/// The period of a quota. With the usual 100 ms a node with half a core stands still for 50 ms, and latencies
-/// measure that.
+/// The period of a quota. With the usual 100 ms, a node with half a core would pause for 50 ms, and latencies would measure that.
 const PERIOD_US: u32 = 10_000;
 
-/// The group of one process.
+/// The control group of one process.
 #[derive(Debug)]
 pub(super) struct Quota {
     group: PathBuf,
     process: Process,
 }
 
-/// The directory below which groups are made, and whether it is of the second version.
+/// The directory below which groups are created, and whether it is of version 2.
 fn hierarchy() -> (PathBuf, bool) {
     let root = Path::new(ROOT);
     let second = root.join("cgroup.controllers").exists();
@@ -43,7 +42,7 @@ pub(super) fn is_permitted() -> bool {
         return false;
     }
     let limited = limit(&group, 0.5);
-    // Nobody is in it.
+    // The group is empty.
     let removed = fs::remove_dir(&group);
     limited.is_ok() && removed.is_ok()
 }
@@ -58,7 +57,7 @@ fn limit(group: &Path, cores: f64) -> io::Result<()> {
 }
 
 impl Quota {
-    /// The process gets so many cores from now on, with all its threads.
+    /// Limits the process with all its threads to this many cores from now on.
     pub(super) fn set(
         before: Option<Quota>,
         process: Process,

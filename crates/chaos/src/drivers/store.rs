@@ -1,4 +1,4 @@
-//! A PostgreSQL server that the nodes keep secondary storage in, on a way of its own, so that it can be away in several manners.
+//! A PostgreSQL server for the nodes' secondary storage, reached through a proxy so that it can be unavailable in several manners.
 
 use std::io;
 use std::time::Duration;
@@ -12,22 +12,22 @@ use crate::plan::StoreState;
 /// The nodes log in with these.
 const USER: &str = "nodes";
 const PASSWORD: &str = "secret";
-/// Until a port that was listened on can be had again.
+/// Time limit for binding a previously used port again.
 const REBIND: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(super) struct Store {
     server: Postgres,
-    /// Where the nodes look for it.
+    /// The port used by the nodes.
     port: u16,
-    /// Nobody listens there while the server is stopped.
+    /// `None` while the server is stopped: then nobody listens.
     way: Option<Proxy>,
     made: bool,
     guard: SharedGuard,
 }
 
 impl Store {
-    /// A server that does not run yet.
+    /// Prepares a server without starting it.
     pub(super) fn new(guard: &SharedGuard) -> io::Result<Self> {
         let server = Postgres::make().map_err(io::Error::other)?;
         let directory = Undo::Remove(server.directory().to_path_buf());
@@ -41,7 +41,7 @@ impl Store {
         })
     }
 
-    /// Settings of nodes that use it.
+    /// Settings that make nodes use it.
     pub(super) fn settings(&self) -> [(String, String); 4] {
         let url = format!("jdbc:postgresql://127.0.0.1:{}/postgres", self.port);
         [
@@ -77,7 +77,7 @@ impl Store {
             way.delay(Direction::Forth, delay);
             way.delay(Direction::Back, delay);
             way.hold(state == StoreState::Silent);
-            // Who has logged in already notices it too.
+            // Existing sessions must notice the change too.
             way.cut();
         }
         Ok(())
@@ -85,7 +85,7 @@ impl Store {
 
     fn start(&mut self) -> io::Result<()> {
         if self.server.pid().is_none() {
-            // It also ends with this program by itself: its shell waits for that.
+            // It also ends with this program by itself: its shell watches for that.
             self.server.start().map_err(io::Error::other)?;
             let process = self.server.pid().and_then(Process::of);
             if let Some(process) = process {

@@ -1,4 +1,4 @@
-//! Who leads what, as a node tells it.
+//! Leaders of the partitions, as reported by a node.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,7 +17,7 @@ pub struct Topology {
 
 impl Topology {
     /// # Errors
-    /// The node does not answer, or with something else.
+    /// The node does not answer, or its answer is not a topology.
     pub fn of(rest: &Rest) -> io::Result<Self> {
         let answer = rest.json("GET", "/v2/topology", "", PATIENCE)?;
         Ok(Self::read(&answer))
@@ -53,7 +53,7 @@ impl Topology {
         self.leaders.get(&partition).copied()
     }
 
-    /// How many partitions a node leads.
+    /// The number of partitions that a node leads.
     pub fn leads(&self, node: u32) -> usize {
         self.leaders
             .values()
@@ -61,7 +61,7 @@ impl Topology {
             .count()
     }
 
-    /// Whether every partition has a leader, and none of so many nodes leads two more than another.
+    /// Whether every partition has a leader, and none of this many nodes leads more than its fair share, rounded up.
     pub fn is_even(&self, nodes: usize) -> bool {
         let fair = self.partitions.div_ceil(nodes.max(1));
         let led = self.partitions > 0 && self.leaders.len() == self.partitions;

@@ -1,5 +1,5 @@
-//! Ways through the network that can become long or end: proxies before ports of nodes. They are threads of the run itself and end with
-//! it, however it ends, so there is nothing of them that the guard would have to undo.
+//! Ways through the network that can be slowed or cut: proxies in front of the nodes' ports. They are threads of the run itself and end
+//! with it, however it ends, so the guard has nothing to undo.
 
 use std::io;
 use std::time::Duration;
@@ -10,20 +10,20 @@ use super::Node;
 use super::links::{Links, Said};
 use crate::plan::Way;
 
-/// All ways of a run; those that its plan does not change are direct.
+/// All ways of a run; those that its plan does not change are direct connections.
 #[derive(Debug, Default)]
 pub(super) struct Ways {
-    /// For each node, the one on which workers reach its REST API.
+    /// For each node, the proxy by which workers reach its REST API.
     workers: Vec<Proxy>,
     links: Links,
 }
 
-/// What becomes of a way.
+/// A change to a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Its messages arrive so much later.
+    /// Its messages arrive later by this much.
     Late(Duration),
-    /// Nothing arrives, and nothing ends.
+    /// Nothing arrives, but connections stay open.
     Cut,
 }
 
@@ -39,7 +39,7 @@ impl Ways {
         &self.links
     }
 
-    /// From now on workers reach these nodes through proxies.
+    /// Puts proxies between workers and these nodes.
     pub(super) fn add_workers(&mut self, nodes: &[Node]) -> io::Result<()> {
         let each = nodes.iter().map(|node| {
             let port = node.rest.rsplit(':').next();
@@ -50,7 +50,7 @@ impl Ways {
         Ok(())
     }
 
-    /// Where workers reach these nodes.
+    /// The addresses by which workers reach these nodes.
     pub(super) fn worker_addresses(&self, nodes: &[Node]) -> Vec<String> {
         if self.workers.is_empty() {
             return nodes.iter().map(|node| node.rest.clone()).collect();
@@ -60,7 +60,7 @@ impl Ways {
             .collect()
     }
 
-    /// `node` is the one that the way is about.
+    /// Changes a way. `node` is the node at its end.
     pub(super) fn change(&self, way: Way, node: Option<u32>, change: Change) -> io::Result<()> {
         let none = || io::Error::other(format!("{way}: there is no such way"));
         let said: &[Said] = match way {
@@ -88,7 +88,7 @@ impl Ways {
         Ok(())
     }
 
-    /// All ways are as they were in the beginning.
+    /// Restores all ways to their original state.
     pub(super) fn heal(&self) {
         for way in &self.workers {
             way.delay(Direction::Back, Duration::ZERO);

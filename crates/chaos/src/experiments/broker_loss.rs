@@ -41,7 +41,7 @@ fn plan(full: bool) -> Plan {
             .into(),
         nodes: Nodes {
             count: 3,
-            // One node leads nothing when all is even.
+            // When leaders are spread evenly, one node leads nothing.
             partitions: 2,
             ..Nodes::default()
         },

@@ -1,4 +1,4 @@
-//! A node starts while its database is away, in several manners.
+//! A node starts while its database is unavailable, in several manners.
 
 use super::{Experiment, invariants, step, wait};
 use crate::plan::{
@@ -12,7 +12,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// Each is a way to be away, with what health says of it.
+/// Manners of being unavailable, each with the text that health reports.
 const POSTGRES: &str = "PostgreSQL at 127.0.0.1:";
 const AWAY: [(&str, StoreState, &str); 3] = [
     ("stopped", StoreState::Stopped, POSTGRES),
@@ -24,7 +24,7 @@ const AWAY: [(&str, StoreState, &str); 3] = [
     ),
 ];
 
-/// A database that takes connections is given 20 s for an answer.
+/// Time until health names the fault: a database that accepts connections has 20 s to answer.
 const NAMED_S: f64 = 25.0;
 
 fn request(management: bool, method: &str, path: &str, status: u16, says: &str) -> Request {
@@ -39,7 +39,7 @@ fn request(management: bool, method: &str, path: &str, status: u16, says: &str) 
     }
 }
 
-/// The node starts again and is ready.
+/// Restarts the node and waits until it is ready.
 fn again() -> [Step; 3] {
     let ready = request(true, "GET", "/actuator/health/readiness", 200, "");
     [

@@ -65,7 +65,7 @@ fn criteria() -> Vec<Criterion> {
             .timed()
             .post("5 ×"),
         );
-        // The CPU of an instance here ÷ that with half a core.
+        // CPU per instance here ÷ that with half a core.
         let of_least = least("completed-per-s", Take::Mean).over(least("node0.cores", Take::Mean));
         let instances = here("completed-per-s", Take::Mean).over(of_least);
         let cost = here("node0.cores", Take::Mean).over(instances);
@@ -83,7 +83,7 @@ fn criteria() -> Vec<Criterion> {
             "×",
         )
         .timed(),
-        // It is the quota that limits the node.
+        // The quota is what limits the node.
         Criterion::new(
             "1.25 M with half a core: cores that the node used",
             of("node0.cores", Take::Max, "over", "normal"),

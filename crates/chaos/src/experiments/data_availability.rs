@@ -1,4 +1,4 @@
-//! How long it takes until what was done can be searched, under more and more load.
+//! How long until data can be searched, under increasing load.
 
 use super::{Experiment, invariants, step};
 use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take};

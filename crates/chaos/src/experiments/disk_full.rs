@@ -1,4 +1,4 @@
-//! Somebody else fills the disk of a node.
+//! Another program fills the disk of a node.
 
 use super::{Experiment, invariants, settings, step, wait};
 use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Request, Take, Until};
@@ -9,7 +9,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// A backlog that is still there when the disk is full.
+/// Seconds to build a backlog that still exists when the disk is full.
 const BACKLOG_S: f64 = 10.0;
 
 fn plan(full: bool) -> Plan {
@@ -17,7 +17,7 @@ fn plan(full: bool) -> Plan {
     let ask = |name, method: &str, path: &str, body: &str, status| {
         let request = Request {
             node: 0,
-            // The others are of the REST API.
+            // The other requests go to the REST API.
             management: name == "health",
             method: method.into(),
             path: path.into(),

@@ -1,4 +1,4 @@
-//! The settings that bound how many requests a gateway works on at a time.
+//! The settings that limit the concurrent requests of a gateway.
 
 use super::{Experiment, invariants, ready, settings, step};
 use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Wire};
@@ -14,7 +14,7 @@ const CAPACITY: &str = "camunda.api.rest.executor.queue-capacity";
 const PER_WORKER: &str = "skep.api.executor.requests-per-worker";
 const POLICY: &str = "skep.api.executor.policy";
 
-/// Times the processors, and requests of each worker.
+/// Workers per processor, and requests per worker.
 const QUICK: [(&str, &str); 3] = [DEFAULT, ("1", "16"), ("16", "128")];
 const DEFAULT: (&str, &str) = ("2", "128");
 const FULL: [(&str, &str); 10] = [
@@ -76,7 +76,7 @@ fn plan(full: bool) -> Plan {
     }
 }
 
-/// The node starts with these settings.
+/// Restarts the node with these settings.
 fn again(with: &[(&str, &str)]) -> [crate::plan::Step; 2] {
     let settings = settings(with);
     [

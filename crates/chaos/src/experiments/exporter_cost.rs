@@ -1,4 +1,4 @@
-//! What it costs that everything can be searched.
+//! The cost of making everything searchable.
 
 use super::{Experiment, invariants, ready, settings, step};
 use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take};
@@ -32,7 +32,7 @@ fn plan(full: bool) -> Plan {
     steps.extend(turn("embedded", "embedded-over"));
     steps.extend(again("none"));
     steps.extend(turn("none", "none-over"));
-    // So that the node can be asked at the end.
+    // So that the node can be queried at the end.
     steps.extend(again("embedded"));
     Plan {
         name: EXPERIMENT.name.into(),
@@ -89,7 +89,7 @@ fn criteria() -> Vec<Criterion> {
             "",
         ),
     ];
-    // Nobody can be asked for instances that were there while nothing was exported.
+    // Instances that existed while nothing was exported cannot be queried.
     let invariants = invariants().into_iter();
     criteria.extend(invariants.filter(|it| it.measure.of != "ledger.lost"));
     criteria

@@ -10,14 +10,14 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 const LEADER: Who = Who::LeaderOf(1);
-/// The ways that are cut, each with the name of its step.
+/// The ways to cut, each with the name of its step.
 const CUTS: [(&str, Way); 3] = [
     ("both", Way::Around(LEADER)),
     ("out", Way::OutOf(LEADER)),
     ("into", Way::Into(LEADER)),
 ];
-/// Seconds that it lasts once the others serve. A job that is on its way through the cut network is to arrive before its time is over:
-/// otherwise it is given to somebody else, as it has to be, and comes twice.
+/// Seconds that the cut lasts once the others serve. A job in flight across the cut must arrive before its timeout: otherwise it is rightly
+/// given to another worker and comes twice.
 const AWAY: f64 = 5.0;
 /// Instances per second.
 const RATE: f64 = 60.0;
@@ -53,7 +53,7 @@ fn plan(full: bool) -> Plan {
     }
 }
 
-/// So many creations show that the others serve: more than were under way when the network was cut.
+/// Number of creations that shows that the others serve: more than were under way when the network was cut.
 const SERVES: u64 = 300;
 
 fn criteria() -> Vec<Criterion> {

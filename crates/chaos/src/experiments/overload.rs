@@ -1,4 +1,4 @@
-//! More is asked of a node than it can do.
+//! A node gets more work than it can do.
 
 use super::{Experiment, invariants, step, wait};
 use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Until};
@@ -63,7 +63,7 @@ fn criteria() -> Vec<Criterion> {
             slots.between(from, to).skip(5.0)
         };
         criteria.push(
-            // Half of them are those of the front end that is not asked.
+            // Half of them belong to the front end that is not used.
             Criterion::new(
                 &format!("{share} M: the cause is seen: slots of new work ÷ before"),
                 slots(name, next(number)).over(slots("base", "over-1.25")),

@@ -1,4 +1,4 @@
-//! Nodes are killed, stopped and paused while somebody searches at each of them.
+//! Nodes are killed, stopped and paused while a reader searches at each of them.
 
 use super::{Experiment, invariants, step, wait};
 use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Until, Who};
@@ -9,7 +9,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// Instances per second: no total reaches 10,000, from which on nobody counts exactly.
+/// Instances per second: no total reaches 10,000, above which counts are no longer exact.
 const RATE: f64 = 40.0;
 
 fn plan(full: bool) -> Plan {

@@ -1,4 +1,4 @@
-//! All disks of three nodes are lost in the midst of work, and continuous backups bring back all but the last seconds of it.
+//! All disks of three nodes are lost under load, and continuous backups bring back all but the last seconds of work.
 
 use super::{Experiment, invariants, settings, step, wait};
 use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Until};
@@ -11,7 +11,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 /// Instances per second.
 const RATE: f64 = 50.0;
-/// What does not hold: work behind the last marker is lost, and jobs that were completed in it come again.
+/// Invariants that do not hold here: work after the last marker is lost, and jobs completed in it come again.
 const GIVEN_UP: [&str; 2] = ["ledger.lost", "ledger.repeated"];
 
 fn plan(full: bool) -> Plan {

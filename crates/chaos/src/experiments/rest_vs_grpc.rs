@@ -1,4 +1,4 @@
-//! The same work by REST and by gRPC.
+//! The same work over REST and over gRPC.
 
 use super::{Experiment, invariants, step};
 use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Wire};
@@ -13,7 +13,7 @@ const HTTP1: &str = "http-1.1";
 const HTTP2: &str = "http-2";
 const GRPC: &str = "grpc";
 
-/// What the machine does meanwhile changes slowly: in this order it is the same for all.
+/// Other work on the machine changes slowly: this order spreads it evenly over all interfaces.
 const TURNS: [(&str, Wire); 6] = [
     (HTTP2, Wire::Http2),
     (GRPC, Wire::Grpc),
@@ -23,7 +23,7 @@ const TURNS: [(&str, Wire); 6] = [
     (HTTP2, Wire::Http2),
 ];
 
-/// Instances per second that every installation has to do.
+/// Instances per second that every installation must manage.
 const FEW: f64 = 150.0;
 
 fn plan(full: bool) -> Plan {
@@ -61,7 +61,7 @@ fn criteria() -> Vec<Criterion> {
     };
     let completed = |wire| mean("completed-per-s", wire);
     let cores = |wire| mean("node0.cores", wire);
-    // CPU ÷ instances by this wire, divided by the same by gRPC.
+    // CPU ÷ instances over this wire, divided by the same over gRPC.
     let cost = |wire| {
         let by_grpc = completed(GRPC).over(cores(GRPC));
         cores(wire).over(completed(wire).over(by_grpc))

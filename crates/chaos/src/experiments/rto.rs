@@ -9,11 +9,11 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// A time at which the disks are lost.
+/// A point at which the disks are lost.
 struct Point {
-    /// Instances that have ended until then.
+    /// Instances ended until then.
     instances: u32,
-    /// Seconds until an instance is completed again, at most.
+    /// Maximum number of seconds until an instance is completed again.
     limit: f64,
     post: Option<&'static str>,
 }
@@ -34,7 +34,7 @@ const FULL: [Point; 5] = [
     point(90_000, 11.0, None),
     point(180_000, 15.0, Some("1482")),
 ];
-/// Instances per second while the cluster comes back, as in the post, and while a backup is taken.
+/// Instances per second while the cluster recovers, as in the post, and while a backup is taken.
 const RATE: f64 = 50.0;
 const BUSY: f64 = 150.0;
 
@@ -69,7 +69,7 @@ fn plan(full: bool) -> Plan {
     }
 }
 
-/// Some more instances, a backup, and the way back from it.
+/// Steps: some more instances, a backup, and recovery from it.
 fn cycle(instances: u32, more: u32) -> Vec<Step> {
     let name = |what: &str| format!("{what}-{instances}");
     vec![

@@ -1,4 +1,4 @@
-//! The database that is searched goes away under load, in two manners, and comes back to a backlog.
+//! The database of secondary storage fails under load, in two manners, and returns to a backlog.
 
 use super::{Experiment, invariants, step, wait};
 use crate::plan::{
@@ -15,7 +15,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 /// Instances per second.
 const RATE: f64 = 100.0;
 
-/// Each outage with the step at which it ends.
+/// Each outage, with the step at which it ends.
 const AWAY: [(&str, StoreState, &str); 2] = [
     ("stopped", StoreState::Stopped, "back-1"),
     ("silent", StoreState::Silent, "back-2"),
@@ -87,7 +87,7 @@ fn criteria(long: f64) -> Vec<Criterion> {
     criteria
 }
 
-/// Of one outage, and of as long a time afterwards.
+/// Criteria of one outage, and of an equally long time afterwards.
 fn during(name: &str, back: &str, long: f64) -> [Criterion; 4] {
     const EXPORTED: &str = "zeebe_exporter_last_exported_position";
     const WRITTEN: &str = "zeebe_log_appender_last_committed_position";
@@ -120,7 +120,7 @@ fn during(name: &str, back: &str, long: f64) -> [Criterion; 4] {
             "×",
         )
         .timed(),
-        // The database is away indeed.
+        // The database is indeed unavailable.
         Criterion::new(
             &format!("{name}: records that were exported meanwhile"),
             here(EXPORTED, Take::Growth).over(here("completed-total", Take::Growth)),

@@ -1,4 +1,4 @@
-//! Answers to workers are late for a while, so that workers are full.
+//! Answers to workers are delayed for a while, so that workers are full.
 
 use super::{Experiment, invariants, step, wait};
 use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Until, Way};

@@ -1,4 +1,4 @@
-//! The disk of a node takes longer and longer for a flush.
+//! The flushes of a node's disk take longer and longer.
 
 use super::{Experiment, invariants, ready, step, wait};
 use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Step, Take, Until};
@@ -9,15 +9,15 @@ pub const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// More than the node can do.
+/// Share of M: more than the node can do.
 const FLOOD: f64 = 1.25;
 /// Instances per second while each flush takes 300 ms.
 const FEW: f64 = 20.0;
-/// The flushes that are late under a flood: milliseconds, the step, and the share of M that must be completed.
+/// Delayed flushes under a flood: milliseconds, the step, and the share of M that must be completed.
 const LATE: [(f64, &str, f64); 2] = [(1.0, "late-1", 0.8), (10.0, "late-10", 0.3)];
 const LATEST_MS: f64 = 300.0;
 
-/// The node is on such a disk, and ready.
+/// Restarts the node on such a disk and waits until it is ready.
 fn on_disk(late_ms: f64) -> [Step; 3] {
     [
         // The last instances end before the node stops.
@@ -76,7 +76,7 @@ fn criteria() -> Vec<Criterion> {
     }
     criteria.extend(at_300_ms());
     criteria.extend([
-        // A partition that has just started takes 100 commands at a time, and a flood may bring more.
+        // A partition that has just started accepts 100 commands at a time, and a flood may bring more.
         Criterion::new(
             "refused ÷ created, the floods included",
             Measure::of("refused-total")
@@ -119,13 +119,13 @@ fn at_300_ms() -> [Criterion; 4] {
         Criterion::new(
             "flush + 300 ms: p99 of a creation",
             of("create-p99-ms", Take::Median),
-            // It may come while a flush is under way, and then waits for its own.
+            // A creation may arrive during a flush, and then waits for its own as well.
             Limit::AtMost(1_000.0),
             "ms",
         )
         .flushes(2.0)
         .timed(),
-        // A disk that is not late would hold all of it.
+        // A disk without delay would hold all of these.
         Criterion::new(
             "flush + 300 ms: the flushes are late: p50 of a creation",
             of("create-p50-ms", Take::Median),

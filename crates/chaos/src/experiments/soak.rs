@@ -11,11 +11,11 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 /// How the time is filled, in seconds.
 struct Rounds {
-    /// In each a leader is killed.
+    /// Number of rounds; in each, a leader is killed.
     count: u32,
-    /// Restarts of the workers in each.
+    /// Restarts of the workers in each round.
     restarts: u32,
-    /// Between two of them.
+    /// Pause between two of them.
     pause: f64,
 }
 

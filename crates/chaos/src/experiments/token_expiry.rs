@@ -14,17 +14,17 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 /// Instances per second, as in the post.
 const RATE: f64 = 300.0;
-/// Seconds that a token is good for.
+/// Lifetime of a token in seconds.
 const LIVES: u64 = 10;
-/// Seconds for which requests wait. Their tokens have half a life left at least, so that many expire meanwhile; and less than the ten
-/// seconds after which a node gives a request up.
+/// Seconds for which requests wait. Their tokens have at least half a lifetime left, so many expire meanwhile; less than the ten seconds
+/// after which a node gives a request up.
 const WAIT: f64 = 8.0;
-/// Seconds of a window in which the rate is looked at.
+/// Length in seconds of a window for which the rate is measured.
 const WINDOW: f64 = 10.0;
 
 fn plan(full: bool) -> Plan {
     let issuer = |name, after, state| step(name, after, Action::Issuer(state));
-    // Begins a window, and does nothing else: workers work already.
+    // Only begins a window: workers are running already.
     let window = |after| step("window", after, Action::Workers(true));
     let mut steps = vec![
         step("workers", 0.0, Action::Workers(true)),
@@ -85,7 +85,7 @@ fn processing(name: &str, after_s: f64, what: &str) -> Step {
     step(name, after_s, Action::Request(request))
 }
 
-/// As much as the node does for a while.
+/// Saturates the node for a while.
 fn turn(name: &str, long: f64) -> [Step; 2] {
     [
         step(name, 2.0, Action::Saturate(Wire::Http2)),
@@ -93,7 +93,7 @@ fn turn(name: &str, long: f64) -> [Step; 2] {
     ]
 }
 
-/// From now on callers are asked for a token, or not.
+/// Switches the requirement of tokens on or off.
 fn asked(is: bool) -> [Step; 2] {
     let open = if is { "false" } else { "true" };
     let settings = settings(&[("camunda.security.authentication.unprotected-api", open)]);

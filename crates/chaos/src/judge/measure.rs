@@ -1,4 +1,4 @@
-//! Taking a value of the record.
+//! Extracts values from the record.
 
 use std::fmt;
 
@@ -27,10 +27,10 @@ impl Measured {
         self.0
     }
 
-    /// Takes it.
+    /// Takes the value from the record.
     ///
     /// # Errors
-    /// There is no value in a window of it, or no window.
+    /// There is no window, or one without a value.
     pub fn of(measure: &Measure, record: &Record) -> Result<Measured, Missing> {
         let value = value(measure, record)?;
         let value = match &measure.over {
@@ -69,7 +69,7 @@ fn value(measure: &Measure, record: &Record) -> Result<f64, Missing> {
         .ok_or_else(|| Missing(format!("the step {} did not begin", window.from)))
 }
 
-/// From when to when, in seconds.
+/// The begin and end of each window, in seconds.
 fn windows(window: &Window, record: &Record) -> Vec<(f64, f64)> {
     let ends = window.to.as_ref().map(|to| record.times(to, Kind::Begin));
     let begins = record.times(&window.from, Kind::Begin).into_iter();
@@ -85,7 +85,7 @@ fn windows(window: &Window, record: &Record) -> Vec<(f64, f64)> {
     windows.collect()
 }
 
-/// One of values, each with its time.
+/// Aggregates values, each with its time.
 fn take(take: Take, timed: &[(f64, f64)]) -> Option<f64> {
     let values: Vec<f64> = timed.iter().map(|(_, value)| *value).collect();
     let (first, last) = (values.first()?, values.last()?);
@@ -103,7 +103,7 @@ fn take(take: Take, timed: &[(f64, f64)]) -> Option<f64> {
     }
 }
 
-/// The smallest value that so many are not above.
+/// The smallest value that at least this share of the values does not exceed.
 fn quantile(mut values: Vec<f64>, quantile: f64) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     // The length is far below 2^52.
@@ -116,10 +116,10 @@ fn quantile(mut values: Vec<f64>, quantile: f64) -> Option<f64> {
     values.get(index.saturating_sub(1)).copied()
 }
 
-/// More values than this are looked at in steps: the pairs are as many as their square.
+/// Number of values above which they are sampled: the number of pairs grows with the square.
 const MAX_SLOPES: usize = 400;
 
-/// The slope of Theil and Sen, in a second.
+/// The Theil–Sen slope, per second.
 fn slope(timed: &[(f64, f64)]) -> Option<f64> {
     let step = timed.len().div_ceil(MAX_SLOPES).max(1);
     let points: Vec<(f64, f64)> = timed.iter().step_by(step).copied().collect();

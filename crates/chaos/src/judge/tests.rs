@@ -1,4 +1,4 @@
-//! Verdicts of recorded samples: what holds, what does not, and what was not measured.
+//! Verdicts on recorded samples: held, refuted, and not measured.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ fn event(at: f64, kind: Kind, step: &str) -> Event {
     }
 }
 
-/// Two times base, fault; the latency is 1, 2, 3 … ms at 1, 2, 3 … s.
+/// Twice base, then fault; the latency is 1, 2, 3 … ms at 1, 2, 3 … s.
 fn record() -> Record {
     let steps = [
         (0.0, "base"),
@@ -75,7 +75,7 @@ fn a_measure_is_taken_of_each_window_and_across_them() {
 fn a_slope_is_that_of_most_pairs_in_an_hour() {
     let mut record = Record::default();
     for second in 0..1_000 {
-        // One MiB in a hundred seconds, and a few odd values.
+        // One MiB in a hundred seconds, and a few outliers.
         let odd = if second % 50 == 7 { 500.0 } else { 0.0 };
         let at = f64::from(second);
         record.samples.push(sample(at, "rss", at / 100.0 + odd));
@@ -192,7 +192,7 @@ fn an_experiment_is_refuted_before_it_is_not_run_before_it_is_held() {
     );
 }
 
-/// Every series that a measure needs, with one value in each of its windows.
+/// Adds every series that a measure needs, with one value in each of its windows.
 fn fed(measure: &Measure, value: f64, record: &mut Record) {
     let steps = record.events.iter();
     let moments: Vec<f64> = match &measure.window {
@@ -204,7 +204,7 @@ fn fed(measure: &Measure, value: f64, record: &mut Record) {
     };
     for at in moments {
         const LATER: f64 = 0.1;
-        // A growth and a slope need two; divided again, the slope is not to be above the limit.
+        // A growth and a slope need two values; divided again, the slope must not exceed the limit.
         let (first, second) = match measure.take {
             Take::Growth => (0.0, value),
             Take::Slope => (0.0, value * LATER / 3_600.0 * (1.0 - 1e-9)),
@@ -218,7 +218,7 @@ fn fed(measure: &Measure, value: f64, record: &mut Record) {
     }
 }
 
-/// The control of each criterion: samples with which it must be REFUTED, others with which it is HELD, and none at all.
+/// Checks each criterion: samples for which it must be REFUTED, samples for which it is HELD, and none at all.
 #[test]
 fn every_criterion_of_every_experiment_can_be_refuted() {
     for experiment in experiments::ALL {

@@ -1,9 +1,9 @@
-//! What is wrong with a plan before it begins.
+//! Validation of a plan before it begins.
 
 use super::{Action, Plan, Until, Way, Who};
 
 impl Plan {
-    /// What contradicts.
+    /// Checks the plan for contradictions.
     pub(super) fn check(&self) -> Result<(), String> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if self.name.is_empty() || !self.name.chars().all(plain) {
@@ -45,7 +45,7 @@ impl Plan {
         self.check_windows()
     }
 
-    /// What a disk in memory, or its lack, does not let be done.
+    /// Why the action is impossible with a disk in memory, or without one.
     fn wrong_disk(&self, action: &Action) -> Option<&'static str> {
         let ends = matches!(
             action,
@@ -137,7 +137,7 @@ impl Plan {
         }
     }
 
-    /// A window that no step begins would never be measured.
+    /// Checks windows: one that no step begins would never be measured.
     fn check_windows(&self) -> Result<(), String> {
         let known = |name: &String| self.steps.iter().any(|step| step.name == *name);
         for criterion in &self.criteria {

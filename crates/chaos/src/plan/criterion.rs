@@ -1,28 +1,28 @@
-//! What must hold: a measure, and the limit of its value.
+//! Criteria: a measure, and the limit of its value.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A statement that is judged.
+/// A statement to be judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Criterion {
     pub name: String,
     pub measure: Measure,
     pub limit: Limit,
-    /// The limit is for a fast disk: so many times the time that a flush takes here is added to it (milliseconds).
+    /// The limit is meant for a fast disk: it is relaxed by this many times the duration of a flush here (milliseconds).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub flushes: f64,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    /// What the post says about the engine that it measured.
+    /// The value that the post reports for the engine it measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post: Option<String>,
-    /// It is about speed: on a machine with other work it is NOT RUN.
+    /// Whether it is about speed: then it is NOT RUN on a machine with other work.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed: bool,
-    /// If it is NOT RUN, the experiment may still be HELD.
+    /// Whether the experiment may be HELD even if this is NOT RUN.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
 }
@@ -32,7 +32,7 @@ pub(super) fn is_zero(number: &f64) -> bool {
     *number == 0.0
 }
 
-/// What a value may be.
+/// The limit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Limit {
@@ -40,27 +40,27 @@ pub enum Limit {
     AtLeast(f64),
 }
 
-/// A value that is taken of the record.
+/// A value computed from the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Measure {
     /// A series of the record.
     pub of: String,
-    /// What is taken of its values in a window.
+    /// How its values in a window are aggregated.
     #[serde(default, skip_serializing_if = "Take::is_max")]
     pub take: Take,
-    /// The whole run if there is none.
+    /// The window; `None`: the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
-    /// What is taken of the values of several windows.
+    /// How the values of several windows are aggregated.
     #[serde(default, skip_serializing_if = "Take::is_max")]
     pub across: Take,
-    /// The value is divided by this one.
+    /// A divisor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<Box<Measure>>,
 }
 
-/// One value of several.
+/// An aggregate of several values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Take {
@@ -70,9 +70,9 @@ pub enum Take {
     Mean,
     Median,
     P99,
-    /// The last one less the first one.
+    /// The last value minus the first.
     Growth,
-    /// How much they grow in an hour: the median of the slopes between all pairs, which a few odd values do not change.
+    /// Growth per hour: the median of the slopes between all pairs, which is robust against outliers.
     Slope,
 }
 
@@ -83,25 +83,25 @@ impl Take {
     }
 }
 
-/// Time from each step of a name on.
+/// Time windows that begin with the steps of a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Window {
-    /// Name of steps; each of them that began has a window.
+    /// Name of the steps; each that began has a window.
     pub from: String,
-    /// It ends where the next step of this name begins.
+    /// Name of the steps at which the window ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// It begins so many seconds later.
+    /// Seconds by which the window begins later.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skip_s: f64,
-    /// It ends after so many seconds, if nothing else ends it.
+    /// Seconds after which the window ends, unless it ends before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_s: Option<f64>,
 }
 
 impl Measure {
-    /// The largest value of the whole run; the only one, of what is measured once.
+    /// The largest value of the whole run; for a series measured once, its only value.
     pub fn of(series: &str) -> Self {
         Self {
             of: series.into(),
@@ -117,7 +117,7 @@ impl Measure {
         self
     }
 
-    /// From steps of one name to those of another.
+    /// Restricts it to windows from steps of one name to those of another.
     pub fn between(mut self, from: &str, to: &str) -> Self {
         self.window = Some(Window {
             from: from.into(),
@@ -128,7 +128,7 @@ impl Measure {
         self
     }
 
-    /// The window begins later.
+    /// Makes the window begin later.
     pub fn skip(mut self, seconds: f64) -> Self {
         if let Some(window) = &mut self.window {
             window.skip_s = seconds;
@@ -161,7 +161,7 @@ impl Criterion {
         }
     }
 
-    /// It is about speed.
+    /// Marks it as being about speed.
     pub fn timed(mut self) -> Self {
         self.timed = true;
         self

@@ -1,4 +1,4 @@
-//! YAML to JSON values and back: what plans need of it, without references and tags.
+//! Converts YAML to JSON values and back: the subset that plans need, without references and tags.
 
 use std::fmt::Write as _;
 
@@ -81,14 +81,14 @@ fn scalar(text: &str, plain: bool) -> Value {
     }
 }
 
-/// Writes a document: what holds nothing but plain values stands on one line.
+/// Writes a document: a collection of plain values is written on one line.
 pub fn write(value: &Value) -> String {
     let mut text = String::new();
     block(&mut text, value, 0);
     text
 }
 
-/// What a reader wants to see first; JSON values know no order of their own.
+/// Keys to write first, for the reader; JSON objects have no order of their own.
 const ORDER: [&str; 14] = [
     "name",
     "hypothesis",
@@ -118,7 +118,7 @@ fn block(out: &mut String, value: &Value, depth: usize) {
     match value {
         Value::Object(map) => {
             for (number, (key, value)) in ordered(map).into_iter().enumerate() {
-                // The first one stands beside the hyphen of its list.
+                // The first one follows the hyphen of its list.
                 if number > 0 || depth == 0 {
                     out.push_str(&indent);
                 }
@@ -159,7 +159,7 @@ fn member(out: &mut String, value: &Value, depth: usize) {
     }
 }
 
-/// How wide a value on one line may be.
+/// Maximum width of a value on one line.
 const WIDTH: usize = 90;
 
 fn is_flat(value: &Value) -> bool {
@@ -187,7 +187,7 @@ fn flow(value: &Value) -> String {
     }
 }
 
-/// Whether a text would be read as something else if it stood there as it is.
+/// Whether a text would be read as something else without quotes.
 fn needs_quotes(text: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || " -_./÷%≤≥×()".contains(c);
     !text.starts_with(char::is_alphabetic)

@@ -1,4 +1,4 @@
-//! What clients saw since the last look, and in all.
+//! The clients' observations since the last look, and in all.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use skep_load::ledger::Ledger;
 
 use super::float;
 
-/// An instance that takes longer than a run may take is not given up by the ledger.
+/// Time limit of instances: the ledger never gives one up during a run.
 const NEVER: Duration = Duration::from_secs(1 << 20);
 
-/// The ledger, and what it said last.
+/// The ledger, and its previous values.
 pub struct Clients {
     live: Arc<Live>,
     at: Instant,
@@ -30,7 +30,7 @@ impl Clients {
         }
     }
 
-    /// Series with their values. `rate` is that of the load, if there is one.
+    /// Samples all series. `rate` is that of the load, if there is one.
     pub fn look(&mut self, rate: Option<f64>, values: &mut BTreeMap<String, f64>) {
         let now = Instant::now();
         let mut set = |name: &str, value: f64| {
@@ -83,7 +83,7 @@ impl Clients {
             for (word, count) in &audit.words {
                 set(&format!("refused-for.{word}"), float(*count));
             }
-            // Without load nothing is created, and that is no gap.
+            // Without load nothing is created, which is not a gap.
             if rate.is_some()
                 && let Some(gap) = audit.take_gap(now)
             {
@@ -94,7 +94,7 @@ impl Clients {
     }
 }
 
-/// Creations that were refused for back-pressure, and those that failed otherwise.
+/// Creations refused for back-pressure, and those that failed otherwise.
 fn failures(ledger: &Ledger) -> (u64, u64) {
     let counts = &ledger.counts;
     (
@@ -103,7 +103,7 @@ fn failures(ledger: &Ledger) -> (u64, u64) {
     )
 }
 
-/// What did not happen has no latency.
+/// Latencies of the interval; an operation that did not happen has none.
 fn latencies(ledger: &mut Ledger, set: &mut impl FnMut(&str, f64)) {
     let created = !ledger.interval.0.histogram().is_empty();
     let completed = !ledger.interval.1.histogram().is_empty();

@@ -1,4 +1,4 @@
-//! The machine itself: is it quiet, how fast does it turn, how long does a flush take?
+//! The machine itself: whether it is quiet, how fast it computes, how long a flush takes.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,27 +9,27 @@ use skep_load::server::usage;
 
 use super::float;
 
-/// Below this share of idle CPU before the run there is other work.
+/// Share of idle CPU before the run below which the machine has other work.
 const IDLE: f64 = 0.85;
-/// The same work may take so much longer at one end of the run than at the other.
+/// Tolerated difference between the durations of the same work before and after the run.
 const DRIFT: f64 = 0.15;
-/// Flushes that are timed.
+/// Number of flushes to time.
 const FLUSHES: usize = 300;
-/// Flushes are timed for this long at most: a slow disk is known by fewer.
+/// Time limit for timing flushes: on a slow disk fewer suffice.
 const FLUSHING: Duration = Duration::from_secs(5);
 
-/// What is known before the run.
+/// Measurements of the machine before the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Calibration {
-    /// Share of CPU time that nobody used.
+    /// Share of idle CPU time.
     pub idle: f64,
     /// p99 of a write of 4 KiB and a flush, in milliseconds.
     pub flush_p99_ms: f64,
-    /// Seconds that a fixed piece of work took.
+    /// Duration of a fixed piece of work, in seconds.
     pub spin: f64,
 }
 
-/// Looks at the machine before anything runs. Takes about two seconds.
+/// Measures the machine before anything runs. Takes about two seconds.
 ///
 /// # Errors
 /// The directory cannot be written to.
@@ -38,7 +38,7 @@ pub fn calibrate(directory: &Path) -> io::Result<Calibration> {
     machine.idle();
     std::thread::sleep(Duration::from_secs(1));
     Ok(Calibration {
-        // A machine that does not tell is not known to be quiet.
+        // A machine that reports nothing is not known to be quiet.
         idle: machine.idle().unwrap_or(0.0),
         flush_p99_ms: flush_p99_ms(directory)?,
         spin: spin(),
@@ -46,12 +46,12 @@ pub fn calibrate(directory: &Path) -> io::Result<Calibration> {
 }
 
 impl Calibration {
-    /// Why speed cannot be judged, if so. Looks at the machine once more, after the run.
+    /// Why speed cannot be judged, if so. Measures the machine once more, after the run.
     pub fn noise(&self) -> Option<String> {
         self.noise_with(self.idle)
     }
 
-    /// The same, with a share of idle CPU time that was seen elsewhere.
+    /// The same, with a share of idle CPU time measured elsewhere.
     pub fn noise_with(&self, idle: f64) -> Option<String> {
         noise(idle, self.spin, spin())
     }
@@ -91,7 +91,7 @@ fn flush_p99_ms(directory: &Path) -> io::Result<f64> {
     Ok(times.get(index).copied().unwrap_or(f64::INFINITY))
 }
 
-/// The quickest of five: what other work took is not counted, what the machine is short of is.
+/// Duration of the fastest of five rounds: this excludes interruptions by other work, but shows a permanent lack of CPU.
 fn spin() -> f64 {
     let times = (0..5).map(|_| {
         let begin = Instant::now();
@@ -112,7 +112,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Cores that this program itself used since the last look; `None` the first time.
+    /// Cores used by this program itself since the last call; `None` the first time.
     pub fn own_cores(&mut self) -> Option<f64> {
         let used = usage("self")?.cpu_seconds;
         let now = Instant::now();
@@ -121,7 +121,7 @@ impl Machine {
         Some((used - before) / seconds)
     }
 
-    /// Share of CPU time that nobody used; `None` the first time, and where `/proc` does not tell.
+    /// Share of idle CPU time since the last call; `None` the first time, and if `/proc` does not report it.
     pub fn idle(&mut self) -> Option<f64> {
         let text = std::fs::read_to_string("/proc/stat").ok()?;
         let (idle, all) = times(&text)?;
@@ -131,7 +131,7 @@ impl Machine {
     }
 }
 
-/// Bytes that this program itself has made, without its code: what a limit of memory kills it for.
+/// Memory allocated by this program itself, without its code, in bytes: what counts for a memory limit.
 pub fn own_memory() -> Option<u64> {
     anonymous(&std::fs::read_to_string("/proc/self/status").ok()?)
 }

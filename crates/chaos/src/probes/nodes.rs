@@ -1,4 +1,4 @@
-//! What nodes tell of themselves, and the machine of them.
+//! Metrics of the nodes and of their processes.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use super::float;
 use crate::drivers::Node;
 use crate::http;
 
-/// Metric families that are kept; both this engine and the reference have those that begin with `zeebe_`.
+/// Metric families to record; those that begin with `zeebe_` exist in this engine and in the reference.
 const FAMILIES: [&str; 10] = [
     "skep_disk_free_bytes",
     "skep_disk_needed_bytes",
@@ -23,14 +23,14 @@ const FAMILIES: [&str; 10] = [
     "zeebe_pending_incidents",
 ];
 
-/// Series of what has one label of a family.
+/// Series that count a single label of a family.
 const LABELLED: [(&str, &str, &str); 1] =
     [("jobs-failed", "zeebe_job_events_total", "action=\"failed\"")];
 
-/// A node that does not answer in this time tells nothing this second.
+/// A node that does not answer within this time has no values for this second.
 const LIMIT: Duration = Duration::from_millis(800);
 
-/// One of them, as it is now.
+/// A node in its current state.
 #[derive(Clone, Debug)]
 pub struct Seen {
     pub number: u32,
@@ -48,15 +48,15 @@ impl Seen {
     }
 }
 
-/// What was seen before.
+/// The previous look at the nodes.
 #[derive(Debug, Default)]
 pub struct Nodes {
-    /// Process, time, CPU seconds.
+    /// Process, time and CPU seconds, by node.
     before: BTreeMap<u32, (Option<i32>, Instant, f64)>,
 }
 
 impl Nodes {
-    /// Series with their values. Blocks until the nodes have answered, each for a moment at most.
+    /// Samples all series. Blocks until the nodes have answered, each for a moment at most.
     pub fn look(&mut self, nodes: &[Seen], values: &mut BTreeMap<String, f64>) {
         let texts: Vec<Option<String>> = std::thread::scope(|scope| {
             let asked: Vec<_> = nodes
@@ -106,7 +106,7 @@ fn metrics(address: &str) -> Option<String> {
     (status == 200).then_some(text)
 }
 
-/// The families that are kept, each summed over its labels, and the labels that are series of their own.
+/// The recorded families, each summed over its labels, and the labels that are series of their own.
 fn families(text: &str) -> BTreeMap<&'static str, f64> {
     let mut found = BTreeMap::new();
     for line in text.lines() {
@@ -115,7 +115,7 @@ fn families(text: &str) -> BTreeMap<&'static str, f64> {
         let part = LABELLED.iter().find(|(_, family, _)| *family == name);
         let (series, counts) = match (whole, part) {
             (Some(family), _) => (*family, true),
-            // What never happened has no line, and is zero where the family is there.
+            // An event that never happened has no line; it counts as zero if its family is present.
             (None, Some((series, _, label))) => (*series, line.contains(label)),
             (None, None) => continue,
         };

@@ -1,4 +1,4 @@
-//! What searches say at each node while instances are only added: no total falls, and no instance vanishes.
+//! Checks searches at each node while instances are only added: no total falls, and no instance vanishes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,29 +11,29 @@ use crate::http::Rest;
 
 const LIMIT: Duration = Duration::from_secs(15);
 
-/// What one node has answered to one reader.
+/// Answers of one node to one reader so far.
 #[derive(Debug, Default)]
 pub struct Reader {
-    /// The most instances that it ever said there are.
+    /// The highest number of instances ever reported.
     total: u64,
-    /// The last of them.
+    /// The key of the last instance.
     key: Option<String>,
 }
 
-/// Of all readers.
+/// Results of all readers.
 #[derive(Debug, Default)]
 pub struct Searches {
     answered: u64,
     refused: u64,
-    /// Refusals without a reason, and answers that nobody can read.
+    /// Refusals without a reason, and unreadable answers.
     odd: u64,
     fell: u64,
     vanished: u64,
-    /// Milliseconds of answers since they were taken last.
+    /// Latencies in milliseconds since they were last taken.
     latencies: Vec<f64>,
 }
 
-/// What came of one look.
+/// Outcome of one look.
 #[derive(Debug, PartialEq)]
 pub enum Looked {
     /// The node was not reached.
@@ -45,13 +45,13 @@ pub enum Looked {
     Found {
         total: u64,
         last: Option<String>,
-        /// The one that was the last before is there no more.
+        /// Whether the previously last instance has vanished.
         vanished: bool,
     },
 }
 
 impl Reader {
-    /// Asks for the instance that was the last one, and then how many there are. Blocks.
+    /// Searches for the previously last instance, and then for their number. Blocks.
     pub fn look(&self, rest: &Rest, process_id: &str) -> (Looked, Duration) {
         let begin = Instant::now();
         let looked = self.asked(rest, process_id).unwrap_or(Looked::Away);
@@ -128,7 +128,7 @@ impl Searches {
         self.latencies.push(took.as_secs_f64() * 1e3);
     }
 
-    /// Series with their values.
+    /// Returns all series with their values.
     pub fn take(&mut self) -> BTreeMap<String, f64> {
         let mut values: BTreeMap<String, f64> = [
             ("searches-answered", self.answered),
@@ -166,7 +166,7 @@ mod tests {
         let took = Duration::from_millis(2);
         all.count(&mut one, page(5, "5"), took);
         all.count(&mut one, page(7, "7"), took);
-        // Another node may be behind.
+        // Another node may lag behind.
         all.count(&mut other, page(4, "4"), took);
         let values = all.take();
         assert_eq!((values["totals-fell"], values["search-p99-ms"]), (0.0, 2.0));

@@ -1,4 +1,4 @@
-//! The report as one HTML page that needs nothing else.
+//! The report as a self-contained HTML page.
 
 use std::fmt::Write as _;
 
@@ -144,7 +144,7 @@ fn write_page(out: &mut String, reports: &[&Report]) -> std::fmt::Result {
 }
 
 fn head(out: &mut String, report: &Report) -> std::fmt::Result {
-    // A column that has nothing needs no room.
+    // An empty column is left out.
     let posts = report.judged.iter().any(|it| it.criterion.post.is_some());
     let posts = |cell: String| if posts { cell } else { String::new() };
     write!(
@@ -194,7 +194,7 @@ fn class(verdict: &str) -> &'static str {
     }
 }
 
-/// Nothing where nothing was measured.
+/// A plot; `None` if nothing was measured.
 fn plot((title, unit, divisor, series): &Panel, report: &Report) -> Option<String> {
     let nodes = 0..report.plan.nodes.count;
     let each = series.iter().flat_map(|(name, label)| {

@@ -1,4 +1,4 @@
-//! The report of a small record: its text by a golden file, its page by what it must show.
+//! The report of a small record: its text against a golden file, its page by required contents.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -111,7 +111,7 @@ fn a_report_that_is_read_is_judged_again() {
     assert_eq!(read.to_text(), written.to_text());
     assert_eq!(read.outcome.exit_code(), 0);
 
-    // A verdict that somebody changed is not believed, and neither is one without its samples.
+    // An edited verdict is not believed, and neither is one without its samples.
     let path = directory.path().join("run.json");
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(

@@ -7,7 +7,7 @@ use crate::judge::{Judged, Verdict, amount};
 use crate::plan::Limit;
 use crate::record::{Event, Kind};
 
-/// Names are cut to this width where columns follow.
+/// Width to which names are cut if columns follow.
 const NAME: usize = 58;
 
 impl Report {
@@ -117,7 +117,7 @@ fn wanted(limit: Limit) -> String {
     }
 }
 
-/// A step as it happens; nothing where there is nothing to say.
+/// An event as a line; `None` if there is nothing to report.
 pub fn time_line(event: &Event) -> Option<String> {
     let at = event.at;
     let line = format!("{at:>7.1} s  {:<10} {}", event.step, event.said()?);
@@ -127,7 +127,7 @@ pub fn time_line(event: &Event) -> Option<String> {
     })
 }
 
-/// The criteria of two runs of one experiment, by their names.
+/// Compares the criteria of two runs of one experiment, by name.
 pub fn side_by_side(one: &Report, two: &Report) -> String {
     let mut rows = vec![["Criterion", "first", "", "second", ""].map(String::from)];
     for it in &one.judged {
@@ -178,7 +178,7 @@ fn table(rows: &[[String; 5]]) -> String {
     for row in rows {
         let mut line = String::new();
         for (column, (text, width)) in row.iter().zip(&widths).enumerate() {
-            // A column that has nothing needs no room.
+            // An empty column is left out.
             if *width > 0 {
                 let _ = write!(line, "{:<width$}  ", cell(text, column));
             }
@@ -188,7 +188,7 @@ fn table(rows: &[[String; 5]]) -> String {
     out
 }
 
-/// Lines of at most a hundred characters.
+/// Wraps a text into lines of at most a hundred characters.
 fn wrapped(text: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

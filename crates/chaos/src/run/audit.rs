@@ -1,4 +1,4 @@
-//! The end of a run: instances end, and every node is asked what became of those that were acknowledged.
+//! The end of a run: instances end, and every node is asked for the acknowledged ones.
 
 use std::collections::HashMap;
 use std::io;
@@ -11,15 +11,15 @@ use super::{Stage, lock};
 use crate::http::Rest;
 use crate::probes::float;
 
-/// How long an answer is awaited.
+/// Maximum time to wait for an answer.
 const LIMIT: Duration = Duration::from_secs(30);
-/// Secondary storage follows what was acknowledged; once it has not moved for so long, it has caught up.
+/// Secondary storage lags behind acknowledgements; once it has not changed for this long, it has caught up.
 const STILL: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(200);
-/// Instances in an answer.
+/// Instances per page.
 const PAGE: usize = 2000;
 
-/// Lets instances end, as long as they may take. That some do not is found out by asking.
+/// Lets instances end within the time limit. Those that do not are found by the final audit.
 pub(super) async fn drain(
     stage: &Arc<Stage>,
     process_id: &str,
@@ -27,7 +27,7 @@ pub(super) async fn drain(
 ) -> anyhow::Result<()> {
     let begin = Instant::now();
     while begin.elapsed() < limit && stage.live.ledger().open() > 0 {
-        // A completion whose answer was lost is not known to the ledger.
+        // The ledger does not know completions whose answers were lost.
         let unfinished = of_first_node(stage, process_id).await?;
         if unfinished == Some(0) {
             break;
@@ -38,7 +38,7 @@ pub(super) async fn drain(
     Ok(())
 }
 
-/// Instances that have not ended; `None` where a node cannot tell.
+/// Number of unfinished instances; `None` if a node cannot tell.
 async fn of_first_node(stage: &Arc<Stage>, process_id: &str) -> anyhow::Result<Option<u64>> {
     let Some(rest) = rests(stage).into_iter().next() else {
         return Ok(None);
@@ -53,7 +53,7 @@ async fn of_first_node(stage: &Arc<Stage>, process_id: &str) -> anyhow::Result<O
     Ok(asked.await?.ok().and_then(total))
 }
 
-/// Those of nodes that are up.
+/// REST APIs of the nodes that are up.
 fn rests(stage: &Stage) -> Vec<Rest> {
     let cluster = lock(&stage.cluster);
     let all = cluster.nodes().iter().zip(cluster.rests());
@@ -66,18 +66,18 @@ fn search(rest: &Rest, body: &Value) -> io::Result<Value> {
     rest.json("POST", path, &body.to_string(), LIMIT)
 }
 
-/// What one node knows of the instances.
+/// One node's account of the instances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Found {
-    /// Acknowledged and not there.
+    /// Acknowledged but missing.
     lost: u64,
-    /// There, and neither acknowledged nor in doubt.
+    /// Present, but neither acknowledged nor in doubt.
     surplus: u64,
-    /// There, and not ended.
+    /// Present, but not ended.
     unfinished: u64,
 }
 
-/// Notes the worst that any node says. Where one does not answer, nothing is noted, and what depends on it is NOT RUN.
+/// Records the worst result of any node. If a node does not answer, nothing is recorded, and everything that depends on it is NOT RUN.
 pub(super) async fn ask_every_node(stage: &Arc<Stage>, process_id: &str) -> anyhow::Result<()> {
     let (created, twice, in_doubt, repeated, overflown) = {
         let ledger = stage.live.ledger();
@@ -129,7 +129,7 @@ pub(super) async fn ask_every_node(stage: &Arc<Stage>, process_id: &str) -> anyh
     Ok(())
 }
 
-/// Asks until all is well, or nothing changes any more.
+/// Asks until everything is right, or nothing changes any more.
 fn settled(rest: &Rest, process_id: &str, created: &[i64], in_doubt: u64) -> io::Result<Found> {
     let (mut before, mut since) = (None, Instant::now());
     let begin = since;

@@ -1,4 +1,4 @@
-//! M: the instances per second that the nodes can do for long.
+//! M: the sustainable number of instances per second of the nodes.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,17 +9,17 @@ use skep_load::{Live, LoadArgs};
 use super::process;
 use crate::probes::{Nodes, Seen};
 
-/// How long the nodes are saturated.
+/// Time for which the nodes are saturated.
 const LONG: Duration = Duration::from_secs(9);
 
 const EXPORTED: &str = "zeebe_exporter_last_exported_position";
 const STEP: Duration = Duration::from_millis(250);
-/// Exporters that export nothing for so long have exported all.
+/// Exporters that have exported nothing for this long have caught up.
 const STILL: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs instances in a closed loop. Exporters put off a part of their work while the nodes are busy, so that the time that they take
-/// afterwards counts as well.
+/// Measures M by running instances in a closed loop. Exporters defer some of their work while the nodes are busy, so the time that they
+/// need afterwards counts as well.
 pub async fn maximum(
     args: LoadArgs,
     nodes: Vec<Seen>,
@@ -42,7 +42,7 @@ pub async fn maximum(
     Ok(crate::probes::float(completed) / seconds)
 }
 
-/// Waits until nothing more is exported. Returns how long something was.
+/// Waits until nothing more is exported. Returns how long exporting continued.
 fn until_exported(nodes: &[Seen]) -> Duration {
     let begin = Instant::now();
     let (mut last, mut grew) = (None, begin);

@@ -1,4 +1,4 @@
-//! Somebody at each node who searches all the time, and notes each second what came of it.
+//! Readers that search at each node all the time, and record the results each second.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,11 +9,11 @@ use tokio::task::JoinHandle;
 use super::{Stage, lock};
 use crate::probes::{Reader, Searches};
 
-/// Between two searches at a node.
+/// Pause between two searches at a node.
 const PAUSE: Duration = Duration::from_millis(50);
 const NOTE: Duration = Duration::from_secs(1);
 
-/// They search until they are ended.
+/// Readers, which search until they are ended.
 pub(super) struct Readers {
     stop: Arc<AtomicBool>,
     tasks: Vec<JoinHandle<()>>,

@@ -1,4 +1,4 @@
-//! The steps of a plan, one after another by the clock.
+//! Carries out the steps of a plan, one after another by the clock.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -16,24 +16,24 @@ use crate::plan::{Action, Plan, Rate, Request, Step, Until};
 use crate::probes::float;
 use crate::record::{Event, Kind, Record};
 
-/// Between two looks at what is waited for.
+/// Interval between two checks of a condition.
 const LOOK: Duration = Duration::from_millis(10);
-/// How long the answer to a request of a plan is awaited.
+/// Time limit of a plan's request.
 const ANSWER: Duration = Duration::from_secs(20);
-/// Rates are those of so long a time.
+/// Time over which rates are measured.
 const SECOND: Duration = Duration::from_secs(1);
-/// Creations that are under way at once while there are too many: more than a partition takes.
+/// Creations under way at once in a flood: more than a partition accepts.
 pub(super) const FLOOD: u32 = 2048;
 const MIB: u64 = 1 << 20;
 
-/// Load that is there now.
+/// The current load.
 #[derive(Default)]
 struct Loads {
     starters: Option<Running>,
     workers: Option<Running>,
 }
 
-/// Does all steps, lets instances end, and asks the nodes what became of them.
+/// Carries out all steps, lets instances end, and asks the nodes for the results.
 pub(super) async fn carry_out(
     plan: &Plan,
     stage: Arc<Stage>,
@@ -73,7 +73,7 @@ pub(super) async fn carry_out(
     Ok(record)
 }
 
-/// What is to be said of it once it is done.
+/// Carries out a step. Returns the text to report once it is done.
 async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Result<String> {
     let said = String::new();
     match &step.action {
@@ -137,7 +137,7 @@ fn per_second(rate: Rate, stage: &Stage) -> anyhow::Result<f64> {
     Ok(rate)
 }
 
-/// Works on the cluster by blocking calls.
+/// Changes the cluster by blocking calls.
 async fn on_cluster<T: Send + 'static>(
     stage: &Arc<Stage>,
     work: impl FnOnce(&mut Cluster) -> io::Result<T> + Send + 'static,
@@ -147,7 +147,7 @@ async fn on_cluster<T: Send + 'static>(
     Ok(done.await??)
 }
 
-/// How many things were found to do it to.
+/// Describes how many things were changed; an error if there were none.
 fn some(count: usize, noun: &str, what: &str) -> io::Result<String> {
     match count {
         0 => Err(io::Error::other(format!(
@@ -205,7 +205,7 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
     Ok(format!("node {node}"))
 }
 
-/// Does what changes the cluster as a whole.
+/// Carries out actions on the cluster as a whole.
 fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
     match action {
         Action::Scale { partitions } => cluster.scale(*partitions)?,
@@ -216,7 +216,7 @@ fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
         Action::Resume => return some(cluster.resume()?, "node", "paused"),
         Action::Start => return some(cluster.start_again()?, "node", "down"),
         Action::Free => return some(cluster.free()?, "disk", "filled"),
-        // Of a node, or of the clients.
+        // Actions on a node, or on the clients.
         Action::Kill(_)
         | Action::Stop(_)
         | Action::Pause(_)
@@ -256,7 +256,7 @@ async fn back_up(step: &Step, limit_s: f64, stage: &Arc<Stage>) -> anyhow::Resul
     Ok(format!("{kib:.0} KiB after {seconds:.2} s"))
 }
 
-/// `works`: there are starters and workers, so that instances can be completed.
+/// `works`: there are starters and workers, so instances can be completed.
 async fn restore(
     step: &Step,
     limit_s: f64,
@@ -307,7 +307,7 @@ async fn ask(step: &Step, request: &Request, stage: &Arc<Stage>) -> anyhow::Resu
     Ok(format!("{}{without} after {millis:.0} ms", answer.status))
 }
 
-/// What a node answered.
+/// Answer of a node.
 struct Answer {
     status: u16,
     body: String,
@@ -323,7 +323,7 @@ impl Answer {
     }
 }
 
-/// The port that a request is for.
+/// The API that a request goes to.
 fn asked_of(request: &Request, stage: &Stage) -> Option<Rest> {
     let cluster = lock(&stage.cluster);
     let mut nodes = cluster.nodes().iter().zip(cluster.rests());
@@ -384,11 +384,11 @@ fn note_backlog(name: &str, stage: &Stage, backlog: f64) {
     }
 }
 
-/// What was seen of the clients when the waiting began.
+/// State of the clients when the wait began.
 struct Watched {
     created: u64,
     open: f64,
-    /// Looks of the last second, each with what was created and completed then.
+    /// Samples of the last second: time, created and completed instances.
     second: VecDeque<(Instant, u64, u64)>,
 }
 
@@ -403,7 +403,7 @@ impl Watched {
         }
     }
 
-    /// What was created and completed in the last second; nothing before it is over.
+    /// Instances created and completed per second, over the last second; `None` until the first second is over.
     fn per_second(&mut self, now: (Instant, u64, u64)) -> Option<(f64, f64)> {
         let mut over = None;
         while let Some(look) = self.second.front() {

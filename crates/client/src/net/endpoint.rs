@@ -1,4 +1,4 @@
-//! Where a server is, and how to reach it.
+//! The address of a server, and how to reach it.
 
 use std::time::Duration;
 

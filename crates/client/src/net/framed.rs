@@ -27,7 +27,7 @@ pub(crate) enum ByteStream {
     },
 }
 
-/// What a body yields next.
+/// The next part of a body.
 pub(crate) enum Chunk {
     Data(Bytes),
     End(Option<HeaderMap>),
@@ -128,7 +128,7 @@ impl ByteStream {
     }
 }
 
-/// Notices a stream that went silent (a peer that vanished without closing).
+/// Detects a stream that went silent (a peer that vanished without closing).
 #[derive(Debug)]
 pub(crate) struct Idle {
     limit: Duration,

@@ -1,7 +1,8 @@
-//! Which requests a server that goes away has not looked at.
+//! Finds out which requests a server that is going away has not processed.
 //!
-//! A GOAWAY frame names the last stream that the server looks at; what came after it was not carried out and may be sent again (RFC 9113,
-//! section 6.8). The `h2` crate tells the error and not the number, so the frame is read here, on its way in.
+//! A GOAWAY frame names the last stream that the server processes; later requests were not carried
+//! out and may be sent again (RFC 9113, section 6.8). The `h2` crate reports the error but not the
+//! number, so the frame is read here, as it arrives.
 
 use std::io::{IoSlice, Result};
 use std::pin::Pin;
@@ -13,15 +14,15 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 const GOAWAY: u8 = 7;
 const HEADER: usize = 9;
-/// The header of a frame and the number with which a GOAWAY frame begins.
+/// Length of a frame header plus the number with which a GOAWAY frame begins.
 const HEAD: usize = HEADER + 4;
 
-/// The last stream that the server looks at, as far as it has said so.
+/// The last stream that the server processes, as far as announced.
 #[derive(Debug, Clone)]
 pub(crate) struct LastStream(Arc<AtomicU32>);
 
 impl LastStream {
-    /// True when the server has said that it does not look at this stream.
+    /// True when the server has announced that it does not process this stream.
     pub(crate) fn excludes(&self, stream: h2::StreamId) -> bool {
         stream.as_u32() > self.0.load(Ordering::Acquire)
     }
@@ -47,13 +48,13 @@ impl<S> Listening<S> {
     }
 }
 
-/// Where in the stream of frames the reading is.
+/// The reading position within the stream of frames.
 #[derive(Debug, Default)]
 struct Frames {
     head: [u8; HEAD],
-    /// Bytes of the head that are there.
+    /// Bytes of the head received so far.
     known: usize,
-    /// Bytes of the frame behind its head.
+    /// Remaining bytes of the frame after its head.
     rest: usize,
 }
 

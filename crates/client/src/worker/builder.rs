@@ -127,7 +127,7 @@ impl WorkerBuilder {
         self
     }
 
-    /// Who is told what happens.
+    /// Sets the observer, which is notified of the worker's events.
     pub fn observer(mut self, observer: Arc<dyn WorkerObserver>) -> Self {
         self.observer = observer;
         self

@@ -129,8 +129,8 @@ impl Poll {
         }
     }
 
-    /// The jobs of the next poll that brings any. `want` is how many a new poll may ask for;
-    /// with none wanted, only a poll that is running goes on.
+    /// The jobs of the next poll that brings any. `want` is the number that a new poll may ask for;
+    /// if zero, only a poll already running is continued.
     pub(super) async fn next(&mut self, want: usize, settings: &WorkerBuilder) -> Vec<Job> {
         loop {
             match &mut self.state {

@@ -1,11 +1,11 @@
-//! Reporting what became of a job.
+//! Reports the outcome of a job.
 
 use std::time::{Duration, Instant};
 
 use super::builder::WorkerBuilder;
 use crate::{Backoff, Code, Error, FailJob, ThrowError};
 
-/// What a handler made of its job.
+/// A handler's outcome for its job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -15,7 +15,7 @@ pub enum Outcome {
     Fail {
         /// Retries left.
         retries: Option<i32>,
-        /// What went wrong.
+        /// The error message.
         message: String,
         /// How long until the job may be activated again.
         back_off: Duration,
@@ -77,7 +77,7 @@ pub struct Finished<'a> {
     pub job_key: i64,
     /// Its process instance.
     pub process_instance_key: i64,
-    /// What the handler said.
+    /// The kind of outcome that the handler returned.
     pub kind: OutcomeKind,
     /// When the job arrived.
     pub received: Instant,
@@ -90,7 +90,7 @@ pub struct Finished<'a> {
     pub result: Result<(), &'a Error>,
 }
 
-/// What is known of a job once its handler has taken it.
+/// Facts about a job that remain once its handler has taken it.
 pub(super) struct Ticket {
     pub(super) key: i64,
     pub(super) process_instance_key: i64,

@@ -19,7 +19,7 @@ pub struct Worker<H> {
     pub(super) handler: H,
 }
 
-/// What a worker did.
+/// Totals of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WorkerSummary {
     /// Jobs received.

@@ -1,4 +1,4 @@
-//! The file of a document: a mark of the format, the length of the head, the head as JSON, the content.
+//! The file of a document: a magic number, the length of the head, the head as JSON, the content.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -10,7 +10,7 @@ use crate::metadata::{MAX_METADATA, Metadata};
 use crate::store::Document;
 
 const MARK: &[u8; 8] = b"SKEPDOC1";
-/// What is known of a document, and its id.
+/// Maximum size of a document's head: its metadata and its id.
 const MAX_HEAD: usize = MAX_METADATA + 4096;
 
 #[derive(Serialize)]
@@ -29,7 +29,7 @@ fn bad(path: &Path, what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
-/// Writes a file that is durable when this is done.
+/// Writes a file durably.
 pub fn write_new(path: &Path, document: &Document) -> io::Result<()> {
     let head = serde_json::to_vec(&NewHead {
         id: &document.id,
@@ -45,7 +45,7 @@ pub fn write_new(path: &Path, document: &Document) -> io::Result<()> {
 }
 
 impl Head {
-    /// Opens a file, which then stands at its content. `None`: there is none.
+    /// Opens a file, positioned at its content. `None`: it does not exist.
     pub fn open(path: &Path) -> io::Result<Option<(Head, File)>> {
         let mut file = match File::open(path) {
             Ok(file) => file,

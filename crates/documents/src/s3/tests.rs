@@ -1,4 +1,4 @@
-//! A bucket of a real server, and what becomes of requests when there is none.
+//! Tests against a bucket of a real server, and without any server.
 
 use bytes::Bytes;
 use skep_testbed::S3Server;
@@ -47,8 +47,8 @@ fn expiring(expires_at: Timestamp) -> Given {
     }
 }
 
-/// This server refuses before it has read the body, and closes the connection: where the refusal is lost by that, the answer
-/// is to ask again, as clients are told.
+/// This server refuses before it has read the body, and closes the connection: if the refusal is lost that way, the error tells clients to
+/// retry.
 async fn create_again(store: &S3Store, document: &Document) -> Result<(), DocumentError> {
     let mut answer = store.create(document.clone(), at(1)).await;
     for _ in 0..20 {
@@ -84,7 +84,7 @@ async fn a_document_comes_back_as_it_was_given() {
         let given: serde_json::Value = serde_json::from_str(&document.metadata.to_json()).unwrap();
         assert_eq!(known, given);
         assert_eq!(all(found.content).await.unwrap(), large);
-        // Another server sees the same.
+        // Another server sees the same documents.
         let other = S3Store::new(&config(&server)).unwrap();
         other.delete(id, at(1)).await.unwrap();
         let gone = DocumentError::no_document(id);

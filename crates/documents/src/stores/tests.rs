@@ -1,4 +1,4 @@
-//! What holds for every store, each of which does the same.
+//! Behaviour common to all stores.
 
 use std::path::Path;
 

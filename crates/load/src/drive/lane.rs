@@ -12,7 +12,7 @@ use crate::args::to_usize;
 
 /// Starts instances until the slice stops starting.
 pub(super) async fn run(shared: Arc<Shared>, clients: Vec<Client>, lane: u32) {
-    // Neighbouring lanes begin at different addresses.
+    // Neighbouring lanes start with different addresses.
     let mut addresses = clients.iter().cycle().skip(to_usize(lane) % clients.len());
     let Some(mut client) = addresses.next() else {
         return;
@@ -32,8 +32,8 @@ pub(super) async fn run(shared: Arc<Shared>, clients: Vec<Client>, lane: u32) {
             },
             None => Instant::now(),
         };
-        // What back-pressure refuses is sent again after a pause, as clients do: its latency counts
-        // from the first attempt.
+        // Creations refused by back-pressure are sent again after a pause, as clients do: their
+        // latency counts from the first attempt.
         loop {
             let Err(error) = start(&shared, client, &create, due, lane).await else {
                 backoff.reset();
@@ -45,11 +45,11 @@ pub(super) async fn run(shared: Arc<Shared>, clients: Vec<Client>, lane: u32) {
             if shared.plan.habits.gives_up {
                 break;
             }
-            // Another node may do what this one cannot; back-pressure is that of all.
+            // Another node may accept what this one cannot; back-pressure applies to all nodes.
             if error.code() != Some(Code::ResourceExhausted) {
                 client = addresses.next().unwrap_or(client);
             }
-            // In an open loop the next start is due when it is due, whatever became of this one.
+            // In an open loop the next start is due on schedule, whatever the result of this one.
             if error.is_retryable() || shared.pacer.is_none() {
                 tokio::time::sleep(backoff.next_pause()).await;
             }
@@ -80,7 +80,7 @@ async fn start(
 ) -> Result<(), Error> {
     let collector = &shared.collector;
     let creating = collector.creating();
-    // Who ends the slice either sees that a creation is under way, or it is not sent.
+    // Either the end of the slice sees this creation under way, or the creation is not sent.
     if !shared.starting.load(Ordering::SeqCst) {
         if shared.pacer.is_some() {
             collector.ledger().unsent(due, Instant::now());

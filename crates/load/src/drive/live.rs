@@ -1,4 +1,5 @@
-//! Load that others steer: starters and workers come and go while everything is noted in one ledger.
+//! Load under external control: starters and workers come and go while one ledger records
+//! everything.
 
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
@@ -12,13 +13,13 @@ use crate::{
     process::Process,
 };
 
-/// How often answers that are awaited are looked for.
+/// Interval at which outstanding answers are checked for.
 const STEP: Duration = Duration::from_millis(20);
 
-/// A connection has no more requests under way than the server lets it have.
+/// Connections of a flood: the server limits the requests under way on each.
 const FLOOD_CONNECTIONS: u32 = 4;
 
-/// A process that is deployed, and what is known of its instances.
+/// A deployed process, and the ledger of its instances.
 pub struct Live {
     plan: Arc<Plan>,
     transport: Transport,
@@ -34,11 +35,11 @@ pub enum Wire {
     Grpc(String),
 }
 
-/// Starters or workers at work.
+/// Running starters or workers.
 pub struct Running {
     slice: Slice,
     collector: Arc<Collector>,
-    /// How long answers to creations are awaited.
+    /// How long to wait for answers to creations.
     patience: Duration,
 }
 
@@ -70,12 +71,12 @@ impl Live {
         })
     }
 
-    /// From now on every key is remembered, and the refusals that have these words are counted.
+    /// Starts an audit: every key is remembered, and refusals that contain these words are counted.
     pub fn audit(&self, words: &[String]) {
         self.ledger().audit = Some(Box::new(Audit::with_words(words)));
     }
 
-    /// Starts so many instances per second.
+    /// Starts this many instances per second.
     ///
     /// # Errors
     /// Threads that cannot be started.
@@ -89,7 +90,8 @@ impl Live {
         })
     }
 
-    /// The same, but what is refused is given up, latency counts from when a start was sent, and so many may be under way.
+    /// The same, but refused starts are given up, latency counts from the sending of a start, and
+    /// `in_flight` limits the creations under way.
     ///
     /// # Errors
     /// Threads that cannot be started.
@@ -106,7 +108,7 @@ impl Live {
         })
     }
 
-    /// Works the jobs of the nodes at these addresses of REST.
+    /// Works the jobs of the nodes at these REST addresses.
     ///
     /// # Errors
     /// Threads that cannot be started.
@@ -126,7 +128,7 @@ impl Live {
         self.run(|args, _| args.rate = None)
     }
 
-    /// The same by another wire.
+    /// The same over another wire.
     ///
     /// # Errors
     /// Threads that cannot be started.
@@ -164,10 +166,10 @@ impl Live {
         })
     }
 
-    /// Deletes the process that was deployed.
+    /// Deletes the deployed process.
     ///
     /// # Errors
-    /// The server refuses that or cannot be reached.
+    /// The server refuses the deletion or cannot be reached.
     pub async fn delete(&self) -> anyhow::Result<()> {
         let client = super::client(&self.plan.args, self.transport)?;
         for item in &self.deployment.items {
@@ -178,14 +180,14 @@ impl Live {
         Ok(())
     }
 
-    /// What is known so far.
+    /// The ledger so far.
     pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.collector.ledger()
     }
 }
 
 impl Running {
-    /// Ends them, once what was sent is answered.
+    /// Ends them, once all sent requests are answered.
     ///
     /// # Errors
     /// One of their threads failed.

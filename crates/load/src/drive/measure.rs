@@ -14,12 +14,12 @@ use crate::{
     server::{self, Counters, Usage},
 };
 
-/// Samples kept per transport.
+/// Maximum number of samples kept per transport.
 pub const MAX_SAMPLES: u32 = 7_200;
-/// How often the end of the drain is looked for.
+/// Interval at which the end of the drain is checked.
 const DRAIN_STEP: Duration = Duration::from_millis(20);
 
-/// One transport: what was collected so far.
+/// Measurements of one transport so far.
 pub(super) struct Measurement {
     plan: Arc<Plan>,
     transport: Transport,
@@ -103,7 +103,7 @@ impl Measurement {
         Ok(self.account(&first, &last))
     }
 
-    /// Lets time pass, with lost instances swept away.
+    /// Lets time pass, sweeping lost instances away.
     async fn idle(&self, length: Duration, interrupt: &Interrupt) {
         let end = Instant::now() + length;
         loop {

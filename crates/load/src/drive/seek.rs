@@ -1,7 +1,7 @@
-//! Looking for instances that have just been created: how long until a search finds them.
+//! Searches for newly created instances: how long until a search finds them.
 //!
-//! One at a time, so that looking is little work beside the load: the newest instance is asked for by its key, without waiting
-//! for what is not stored yet, again and again until it is there.
+//! One at a time, so that searching is little work beside the load: the newest instance is
+//! requested by its key, without waiting for pending writes, again and again until it is found.
 
 use std::{
     io,
@@ -17,11 +17,11 @@ use tokio::{
 
 use super::slice::Shared;
 
-/// Between two questions for one instance: the figures are not finer than this.
+/// Pause between two requests for one instance: this limits the resolution of the figures.
 const PAUSE: Duration = Duration::from_millis(2);
-/// Between two instances.
+/// Pause between two instances.
 const REST: Duration = Duration::from_millis(20);
-/// A body of an answer that is read at most.
+/// Maximum size of an answer's body that is read.
 const MAX_BODY: usize = 1 << 20;
 
 /// An instance whose creation was acknowledged.
@@ -31,13 +31,13 @@ pub(super) struct Created {
     pub(super) at: Instant,
 }
 
-/// Who is asked, and who asks.
+/// The server to search at, and the credentials of the caller.
 struct Address {
     host: String,
     authorization: Option<Authorization>,
 }
 
-/// Looks until the slice ends.
+/// Searches until the slice ends.
 pub(super) async fn run(shared: Arc<Shared>) {
     let args = &shared.plan.args;
     let address = Address {
@@ -83,12 +83,12 @@ pub(super) async fn run(shared: Arc<Shared>) {
             }
         }
         tokio::time::sleep(REST).await;
-        // The next one is looked for from its creation on.
+        // The next instance is searched for from its creation on.
         newest.mark_unchanged();
     }
 }
 
-/// False: it was not there in the time that an instance has.
+/// Returns false if the instance was not found within its time limit.
 async fn seek(
     shared: &Shared,
     address: &Address,
@@ -111,16 +111,16 @@ async fn seek(
     Ok(false)
 }
 
-/// What a search waits for.
+/// The writes that a search waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Consistency {
-    /// For nothing.
+    /// None.
     Eventual,
-    /// For what was acknowledged before, as all searches do that say nothing else.
+    /// All acknowledged writes of the caller, the default of searches.
     OwnWrites,
 }
 
-/// One exchange, on a connection that is made where there is none; the status of the answer.
+/// Sends one request, connecting if necessary; returns the status of the answer.
 async fn ask(
     connection: &mut Option<BufStream<TcpStream>>,
     address: &Address,
@@ -183,7 +183,7 @@ async fn ask(
 mod tests {
     use super::*;
 
-    /// A server that gives these answers to what it is asked, over one connection.
+    /// A server that gives these answers to requests over one connection.
     async fn serve(answers: &'static [&'static str]) -> String {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();

@@ -21,7 +21,7 @@ use crate::{
     process::Process,
 };
 
-/// What stays the same in all slices of a run.
+/// Parameters common to all slices of a run.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) args: LoadArgs,
@@ -33,13 +33,15 @@ pub(super) struct Plan {
 /// The differences from `skep load`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Habits {
-    /// Open loop: what is refused is not sent again, and latency counts from when a start was sent.
+    /// Open loop: refused starts are not sent again, and latency counts from the sending of a
+    /// start.
     pub(super) gives_up: bool,
-    /// With `find`: every second instance is looked for once, by a search that waits for what its caller has done.
+    /// With `find`: every second instance is searched for once, by a search that waits for its
+    /// caller's writes.
     pub(super) own_writes: bool,
 }
 
-/// Where all threads of a transport note what they see.
+/// Collects the observations of all threads of a transport.
 #[derive(Debug)]
 pub(super) struct Collector {
     ledger: Mutex<Ledger>,
@@ -68,12 +70,12 @@ impl Collector {
         Creating(self)
     }
 
-    /// Nothing is under way any more.
+    /// Whether nothing is under way any more.
     pub(super) fn is_quiet(&self) -> bool {
         self.is_answered() && self.ledger().open() == 0
     }
 
-    /// All creations that were sent are answered.
+    /// Whether all sent creations are answered.
     pub(super) fn is_answered(&self) -> bool {
         self.creating.load(Ordering::SeqCst) == 0
     }
@@ -98,7 +100,7 @@ impl Drop for Creating<'_> {
     }
 }
 
-/// What the threads of a slice share.
+/// State shared by the threads of a slice.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) plan: Arc<Plan>,
@@ -108,12 +110,12 @@ pub(super) struct Shared {
     pub(super) pacer: Option<Arc<Pacer>>,
     pub(super) starting: AtomicBool,
     pub(super) stop: watch::Sender<bool>,
-    /// The last instance that was created, for who looks for it.
+    /// The last created instance, for the task that searches for it.
     pub(super) newest: watch::Sender<Option<seek::Created>>,
 }
 
 impl Shared {
-    /// One for each address.
+    /// One client for each address.
     fn clients(&self) -> anyhow::Result<Vec<Client>> {
         let configs = self.configs.iter().cloned();
         let clients = configs.map(|config| Ok(Client::new(self.transport, config)?));

@@ -39,7 +39,8 @@ pub(super) async fn run(shared: Arc<Shared>, client: Client, job_type: String, n
         .await;
 }
 
-/// Publishes the message that the instance waits for next, and tells it the key.
+/// Publishes the message that the instance waits for next, and gives the instance its correlation
+/// key as a variable.
 async fn publish(client: &Client, job: &Job) -> Outcome {
     let key = job.process_instance_key.to_string();
     let message = Message {
@@ -52,7 +53,7 @@ async fn publish(client: &Client, job: &Job) -> Outcome {
     };
     match client.publish_message(&message).await {
         Ok(_) => Outcome::complete_with(format!(r#"{{"key":"{key}"}}"#)),
-        // Another try of the job publishes again: the instance takes one of them.
+        // A retry of the job publishes again: the instance takes one of the messages.
         Err(error) => Outcome::fail(error.to_string()),
     }
 }

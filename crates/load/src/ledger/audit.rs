@@ -1,4 +1,4 @@
-//! What every key came to: nothing that was acknowledged may be lost, and nothing may be done twice.
+//! The fate of every key: nothing acknowledged may be lost, and nothing may be done twice.
 
 use std::{
     collections::BTreeMap,
@@ -10,32 +10,35 @@ use skep_client::{Code, Error};
 
 use super::{Latency, MAX_OPEN};
 
-/// Digits of a key that count within its partition; those above are the partition's number.
+/// Number of bits of a key that count within its partition; the bits above are the partition's
+/// number.
 const PARTITION_SHIFT: u32 = 51;
 
-/// Kept for the whole run. Beyond [`MAX_OPEN`] keys it is [`overflown`](Self::overflown), and says nothing any more.
+/// An audit, kept for the whole run. Beyond [`MAX_OPEN`] keys it is [`overflown`](Self::overflown),
+/// and its results are void.
 #[derive(Debug, Default)]
 pub struct Audit {
     /// Instances whose creation was acknowledged.
     pub created: FxHashSet<i64>,
-    /// Keys that were given to two instances.
+    /// Keys given to two instances.
     pub created_twice: u64,
-    /// Creations that may have been carried out or not.
+    /// Creations that may or may not have been carried out.
     pub in_doubt: u64,
-    /// Jobs whose completion was acknowledged and that came again.
+    /// Jobs that came again after their completion was acknowledged.
     pub repeated: u64,
-    /// Jobs that came after a younger one of their partition had come.
+    /// Jobs that came after a younger one of their partition.
     pub overtaken: u64,
-    /// Instances that were looked for by a search that waits for what its caller has done, and those that it did not find.
+    /// Instances searched for by a search that waits for its caller's writes, and those that it
+    /// missed.
     pub own_writes: u64,
     pub own_writes_missed: u64,
-    /// Time until a search found an instance, since that was taken.
+    /// Time until a search found an instance, since the value was last taken.
     pub(super) found: Latency,
     /// Refusals by code.
     pub refusals: BTreeMap<String, u64>,
-    /// Refusals without a word about why.
+    /// Refusals without a stated reason.
     pub without_cause: u64,
-    /// Refusals by the words in which they are looked for.
+    /// Refusals by the words that they contain.
     pub words: BTreeMap<String, u64>,
     done: FxHashSet<i64>,
     newest: FxHashMap<i64, i64>,
@@ -44,7 +47,7 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// An audit that also counts the refusals that have these words.
+    /// An audit that also counts refusals that contain these words.
     pub fn with_words(words: &[String]) -> Self {
         let words = words.iter().map(|word| (word.clone(), 0)).collect();
         Self {
@@ -91,12 +94,12 @@ impl Audit {
         }
     }
 
-    /// Whether there were more keys than are remembered.
+    /// Whether there were more keys than can be remembered.
     pub fn overflown(&self) -> bool {
         self.created.len() >= MAX_OPEN || self.done.len() >= MAX_OPEN
     }
 
-    /// Refusals whose code is none of those by which a server asks to come again or says that a job is gone.
+    /// Refusals with unexpected codes: neither a request to retry nor the news that a job is gone.
     pub fn odd_refusals(&self) -> u64 {
         let expected = [
             Code::ResourceExhausted,
@@ -112,8 +115,8 @@ impl Audit {
             .sum()
     }
 
-    /// Median and 99th percentile of the time until a search found an instance, since the last call, in microseconds. `None`: none
-    /// was found.
+    /// Median and 99th percentile of the time until a search found an instance, since the last
+    /// call, in microseconds. `None`: none was found.
     pub fn take_found(&mut self) -> Option<(u64, u64)> {
         let histogram = self.found.histogram();
         let at = |quantile| histogram.value_at_quantile(quantile);
@@ -123,14 +126,14 @@ impl Audit {
         any.then_some(found)
     }
 
-    /// From now on gaps between acknowledged creations are looked for anew: before, no load was asked for.
+    /// Restarts the detection of gaps between acknowledged creations: there was no load before.
     pub fn begin_gaps(&mut self) {
         self.acknowledged.clear();
         self.gap = Duration::ZERO;
     }
 
-    /// The longest time, since the last call, that a partition did not acknowledge a creation; one that goes on counts as far
-    /// as it has come. `None` while nothing was acknowledged.
+    /// The longest time, since the last call, in which a partition acknowledged no creation; a gap
+    /// that continues counts up to now. `None` while nothing was acknowledged.
     pub fn take_gap(&mut self, now: Instant) -> Option<Duration> {
         let last = self.acknowledged.values().min()?;
         let open = now.saturating_duration_since(*last);

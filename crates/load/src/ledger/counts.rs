@@ -1,4 +1,4 @@
-//! Counts of what happened.
+//! Event counts.
 
 use serde::Serialize;
 
@@ -38,10 +38,10 @@ pub struct Counts {
     /// Starts that were due but never sent, because the run ended first. They count in the
     /// latencies with the time they had waited.
     pub unsent: u64,
-    /// Instances that were looked for and not found in the time that an instance has.
+    /// Instances searched for and not found within their time limit.
     pub not_found: u64,
     /// Searches for instances that failed.
     pub search_failures: u64,
-    /// Instances not tracked for lack of room.
+    /// Instances not tracked, for lack of room.
     pub untracked: u64,
 }

@@ -1,4 +1,4 @@
-//! The report as one HTML page that needs nothing else.
+//! The report as a self-contained HTML page.
 
 use std::fmt::Write as _;
 
@@ -136,7 +136,7 @@ impl Report {
         }
     }
 
-    /// Latency over percentiles, each nine as wide as the one before.
+    /// Latency over percentiles, with equal width for each additional nine.
     fn percentiles(&self, title: &str, curve: fn(&TransportResult) -> &Vec<(f64, f64)>) -> String {
         let nines = |quantile: f64| -(1.0 - quantile).log10();
         let lines: Vec<_> = self

@@ -9,7 +9,7 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 40.0;
 
-/// How a page with plots looks.
+/// The style sheet of a page with plots.
 pub const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:820px;margin:2em auto;padding:0 1em;color:#1c2430;background:#fff}\
 h1{font-size:1.5em}h2{font-size:1.15em;margin-top:1.8em}table{border-collapse:collapse;margin:.6em 0}\
 td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #dde3ea}td:first-child,th:first-child{text-align:left}\
@@ -20,43 +20,43 @@ svg path{fill:none;stroke-width:1.6}svg .grid{stroke:#e3e8ee}svg .mark{stroke:#9
 
 /// A named line.
 pub struct Line {
-    /// In the legend.
+    /// Its name in the legend.
     pub name: String,
-    /// As CSS writes it.
+    /// Its CSS colour.
     pub color: &'static str,
-    /// In the order of x.
+    /// Points in ascending order of x.
     pub points: Vec<(f64, f64)>,
     /// Whether it is drawn with gaps.
     pub dashed: bool,
 }
 
 impl Line {
-    /// Points further apart are not joined: between them the other transport had its turn.
+    /// Distance above which points are not joined: between them the other transport had its turn.
     fn gap(&self) -> f64 {
         let steps = self.points.windows(2).filter_map(|pair| match pair {
             [a, b] => Some(b.0 - a.0),
             _ => None,
         });
-        // The usual step: one that came late makes the next one short.
+        // The median step: a late sample makes the next step short.
         let mut steps: Vec<f64> = steps.collect();
         steps.sort_by(f64::total_cmp);
         2.5 * steps.get(steps.len() / 2).copied().unwrap_or(f64::INFINITY)
     }
 }
 
-/// What a plot shows.
+/// The contents of a plot.
 pub struct Plot<'a> {
-    /// Above the plot.
+    /// The title above the plot.
     pub title: &'a str,
-    /// What x counts.
+    /// Name and unit of the x axis.
     pub x_name: &'a str,
-    /// What y counts.
+    /// Name and unit of the y axis.
     pub y_name: &'a str,
-    /// What is drawn.
+    /// The lines to draw.
     pub lines: Vec<Line>,
     /// Positions and labels on the x axis; even steps when empty.
     pub x_ticks: Vec<(f64, String)>,
-    /// Moments that are marked by an upright line, each with a name.
+    /// Named moments, each marked by a vertical line.
     pub marks: &'a [(f64, String)],
 }
 
@@ -217,7 +217,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// Text for HTML and SVG.
+/// Escapes text for HTML and SVG.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -248,7 +248,7 @@ mod tests {
             lines: vec![Line {
                 name: "x".into(),
                 color: "#000",
-                // One of them came late.
+                // One of the samples was late.
                 points: [0.0, 1.0, 2.8, 3.0, 9.0, 10.0, 11.0]
                     .map(|x| (x, 1.0))
                     .into(),

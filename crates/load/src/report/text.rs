@@ -1,4 +1,4 @@
-//! The summary for people, as plain text.
+//! The human-readable summary.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ impl Report {
         Ok(())
     }
 
-    /// One line on what was run.
+    /// One line that describes the run.
     pub(super) fn headline(&self) -> String {
         let settings = &self.settings;
         let load = match settings.rate {
@@ -104,7 +104,7 @@ impl TransportResult {
         Ok(())
     }
 
-    /// What became of the instances that were looked for.
+    /// Results of searching for created instances.
     fn write_found(&self, out: &mut String) -> std::fmt::Result {
         let (counts, found) = (&self.counts, self.found.count);
         if found + counts.not_found + counts.search_failures == 0 {
@@ -119,7 +119,7 @@ impl TransportResult {
         )
     }
 
-    /// What the server used and counted.
+    /// Resource usage and counters of the server.
     fn write_server(&self, out: &mut String) -> std::fmt::Result {
         if let Some(server) = &self.server {
             writeln!(
@@ -141,7 +141,7 @@ impl TransportResult {
         Ok(())
     }
 
-    /// The distributions that were seen, with their names.
+    /// The measured distributions with their names.
     pub(super) fn latencies(&self) -> impl Iterator<Item = (&'static str, &LatencySummary)> {
         [
             ("create", &self.create),

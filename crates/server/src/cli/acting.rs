@@ -1,4 +1,4 @@
-//! Commands that change what a server does: deploy, start, complete, resolve, cancel and their like.
+//! Commands that change the state of a server: deploy, start, complete, resolve, cancel and the like.
 
 pub mod batch;
 pub mod cancel;

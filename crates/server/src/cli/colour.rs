@@ -1,4 +1,4 @@
-//! Colours, only where a terminal is and nobody asked to leave them out (<https://no-color.org>).
+//! Colours, only on a terminal and unless disabled (<https://no-color.org>).
 
 use std::io::IsTerminal;
 
@@ -7,7 +7,7 @@ const RED: &str = "\x1b[31m";
 const GREEN: &str = "\x1b[32m";
 const END: &str = "\x1b[0m";
 
-/// Whether what is printed here may have colours.
+/// Whether this output may have colours.
 pub fn wanted(output: &impl IsTerminal) -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
@@ -19,17 +19,17 @@ pub fn heading(text: &str) -> String {
     format!("{BOLD}{text}{END}")
 }
 
-/// The word before what went wrong.
+/// A word that announces an error.
 pub fn alarm(text: &str) -> String {
     format!("{BOLD}{RED}{text}{END}")
 }
 
-/// The word before what is as it should be.
+/// A word that announces success.
 pub fn good(text: &str) -> String {
     format!("{GREEN}{text}{END}")
 }
 
-/// A cell of a table: what is well is green, what is not is red.
+/// A cell of a table: green for a good state, red for a bad one.
 pub fn cell(text: &str) -> String {
     match text.trim_end() {
         "INCIDENT"

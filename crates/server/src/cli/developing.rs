@@ -1,4 +1,4 @@
-//! Commands for those who build processes and workers.
+//! Commands for developers of processes and workers.
 
 pub mod check;
 pub mod dev;

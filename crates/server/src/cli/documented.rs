@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use clap::{Arg, Command, CommandFactory};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
-/// What comes before it is written by hand.
+/// The part before this mark is written by hand.
 const MARK: &str = "<!-- What follows is made from the program: SKEP_GOLDEN=write cargo test -p skep documented -->\n";
 
-/// All of a server's settings have a page of their own.
+/// The settings of a server have a page of their own.
 const ELSEWHERE: [&str; 2] = ["serve", "config"];
 
 fn reference(root: &Command) -> String {

@@ -1,4 +1,4 @@
-//! Requests over HTTP/1.1 that no client is needed for.
+//! Plain HTTP/1.1 requests that do not need the client crate.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -21,14 +21,14 @@ const MAX_ANSWER: usize = 64 << 20;
 
 static AUTHORITIES: OnceLock<PathBuf> = OnceLock::new();
 
-/// Whom the command believes that a server of `https` is the one it says (`--ca-certificate`): once, when it begins.
+/// Sets the file of certificate authorities trusted for `https` (`--ca-certificate`): once, when the command begins.
 pub fn believe(authorities: Option<PathBuf>) {
     if let Some(file) = authorities {
         AUTHORITIES.get_or_init(|| file);
     }
 }
 
-/// The file of whom to believe; without one, whom the machine trusts.
+/// The file of trusted authorities; without one, the trust store of the machine applies.
 pub fn authorities() -> Option<&'static Path> {
     AUTHORITIES.get().map(PathBuf::as_path)
 }
@@ -37,7 +37,7 @@ pub async fn get(base: &str, path: &str, timeout: Duration) -> anyhow::Result<(S
     say_behind(send(Method::GET, base, path, Bytes::new(), timeout).await?)
 }
 
-/// Like [`get`], for what is asked again and again: nothing is said of rows that are old.
+/// Like [`get`], for repeated polling: does not warn about stale rows.
 pub async fn look(
     base: &str,
     path: &str,
@@ -47,7 +47,7 @@ pub async fn look(
     Ok((answer.status, answer.body))
 }
 
-/// Sends a JSON text.
+/// Posts a JSON text.
 pub async fn post(
     base: &str,
     path: &str,
@@ -68,7 +68,7 @@ pub async fn request(
     say_behind(send(method, base, path, body.into(), timeout).await?)
 }
 
-/// Deletes what is at this path.
+/// Sends a DELETE for this path.
 pub async fn delete(
     base: &str,
     path: &str,
@@ -90,14 +90,14 @@ fn say_behind(answer: Answer) -> anyhow::Result<(StatusCode, Bytes)> {
     Ok((answer.status, answer.body))
 }
 
-/// How long one of several servers may take to accept a connection.
+/// Connect timeout when there are several servers to choose from.
 const REACHED: Duration = Duration::from_secs(2);
 
-/// The address to ask: of several, separated by commas, one that accepts a connection. They are tried from the last that did,
-/// or from any, so that not all callers ask the first.
+/// The address to use: of several, separated by commas, one that accepts a connection. They are tried starting with the last one that did,
+/// or with a random one, so that not all callers use the first.
 ///
 /// # Errors
-/// None of them does.
+/// None of them accepts a connection.
 pub async fn one_of(addresses: &str, default_port: u16) -> anyhow::Result<String> {
     static LAST: AtomicUsize = AtomicUsize::new(usize::MAX);
     let all: Vec<&str> = addresses.split(',').map(str::trim).collect();
@@ -154,7 +154,7 @@ async fn send(
         let login = login::at(&base)?;
         return ask(method, &base, (path, body), login.as_ref(), timeout).await;
     }
-    // The management port mostly has no login, and then it is told none.
+    // The management port usually requires no login: credentials are sent only if it does.
     let asked = (path, body.clone());
     let answer = ask(method.clone(), &base, asked, None, timeout).await?;
     match login::at(&base)? {
@@ -222,7 +222,7 @@ async fn ask(
         .with_context(|| format!("{host}:{port} cannot be asked; start a server with `skep serve`, or name the address of a running one"))
 }
 
-/// Said of rows that lack what was done lately.
+/// A warning that the rows lack recent changes.
 fn behind(headers: &HeaderMap) -> Option<String> {
     let millis: u64 = headers.get("skep-behind-ms")?.to_str().ok()?.parse().ok()?;
     let age = match millis {

@@ -1,4 +1,4 @@
-//! One process instance while it runs: each element that begins or ends is a line.
+//! Follows a running process instance: prints a line for each element that begins or ends.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,32 +11,32 @@ use super::instance::waits;
 use super::rest::{Body, RestArgs, read};
 use super::search::{items, word};
 
-/// The pause between two looks grows from the first to the second while nothing happens.
+/// The pause between two polls grows from the first to the second while nothing happens.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
-/// Elements that are shown at most.
+/// Maximum number of elements shown.
 const MOST: u64 = 10_000;
 
-/// How it ended, as far as it is followed.
+/// How following the instance ended.
 pub enum End {
     Completed,
     Terminated,
-    /// With an error type and what is said of the incident.
+    /// An incident, with its error type and message.
     Incident(String, String),
-    /// Nothing has happened for a while, and nothing will unless somebody does something: what it waits for.
+    /// Nothing has happened for a while, and nothing will without outside action: the reasons for waiting.
     Waits(String),
     /// The time is over.
     Late(String),
 }
 
-/// How long to follow.
+/// When to stop following.
 pub struct Until {
-    /// An incident is the end of it, and so is nothing for this long while nobody works on it; none: neither is.
+    /// An incident ends it, and so does inactivity for this long while nobody works on it; `None`: neither does.
     pub patience: Option<Duration>,
     pub timeout: Option<Duration>,
 }
 
-/// Prints what happens on standard error until the instance ends or, if so wanted, is stuck.
+/// Prints events on standard error until the instance ends or, if requested, is stuck.
 pub async fn follow(rest: &RestArgs, key: i64, until: &Until) -> anyhow::Result<End> {
     let began = Instant::now();
     let mut last = Instant::now();
@@ -44,7 +44,7 @@ pub async fn follow(rest: &RestArgs, key: i64, until: &Until) -> anyhow::Result<
     let mut seen = Seen::default();
     loop {
         let found = rest.look(&format!("process-instances/{key}")).await?;
-        // Where secondary storage is a moment behind, the instance is not found yet.
+        // If secondary storage lags behind, the instance is not found yet.
         if found.0 != StatusCode::NOT_FOUND || began.elapsed() > LONGEST_PAUSE * 4 {
             let instance = read(found)?;
             if seen.look(rest, key, &instance).await? {
@@ -71,7 +71,7 @@ pub async fn follow(rest: &RestArgs, key: i64, until: &Until) -> anyhow::Result<
     }
 }
 
-/// Whether somebody has to do something, and what.
+/// Whether outside action is needed, and which.
 async fn stuck(
     rest: &RestArgs,
     key: i64,
@@ -98,7 +98,7 @@ async fn stuck(
     Ok((!moves).then_some(End::Waits(text)))
 }
 
-/// What an instance waits for, and whether it goes on by itself: a worker has its job, or a timer is due.
+/// Describes what an instance waits for, and whether it continues unaided: a worker has its job, or a timer is due.
 async fn what_it_waits_for(rest: &RestArgs, key: i64) -> anyhow::Result<(bool, String)> {
     let waiting = rest
         .get_own(&format!("process-instances/{key}/diagnosis"))
@@ -108,12 +108,12 @@ async fn what_it_waits_for(rest: &RestArgs, key: i64) -> anyhow::Result<(bool, S
     Ok((moves, waits(&waiting, &rest.flag())))
 }
 
-/// What was shown of the elements of an instance: their states, by key.
+/// Element states of an instance already shown, by key.
 #[derive(Default)]
 struct Seen(BTreeMap<String, String>);
 
 impl Seen {
-    /// Prints what is new; whether there is anything.
+    /// Prints new events; returns whether there were any.
     async fn look(&mut self, rest: &RestArgs, key: i64, instance: &Value) -> anyhow::Result<bool> {
         let body = Body::default()
             .with("filter", json!({"processInstanceKey": key.to_string()}))

@@ -1,4 +1,4 @@
-//! What stands on the command line: keys, times, variables.
+//! Parses command-line arguments: keys, times, variables.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::Usage;
 use crate::config::value::duration;
 
-/// The key of something.
+/// Parses a key.
 pub fn key(text: &str) -> Result<i64, String> {
     match text.parse() {
         Ok(key) if key > 0 => Ok(key),
@@ -17,7 +17,7 @@ pub fn key(text: &str) -> Result<i64, String> {
     }
 }
 
-/// A time with its unit.
+/// Parses a time span with a unit.
 pub fn time(text: &str) -> Result<Duration, String> {
     let has_unit = text.contains(|c: char| c.is_ascii_alphabetic());
     match duration(text).filter(|_| has_unit) {
@@ -26,7 +26,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Two names with something between them.
+/// Parses two names with a separator between them.
 pub fn pair(text: &str, between: char) -> Result<(String, String), String> {
     match text.split_once(between) {
         Some((one, two)) if !one.trim().is_empty() && !two.trim().is_empty() => {
@@ -48,7 +48,7 @@ pub struct VariableArgs {
 }
 
 impl VariableArgs {
-    /// All of them as a JSON object; none if none was given. A `--var` wins over the same name in `--variables`.
+    /// All of them as a JSON object; `None` if none was given. A `--var` wins over the same name in `--variables`.
     pub fn json(&self) -> Result<Option<Box<RawValue>>, Usage> {
         if self.each.is_empty() && self.variables.is_none() {
             return Ok(None);
@@ -74,7 +74,7 @@ fn object(text: &str) -> Result<BTreeMap<String, Box<RawValue>>, Usage> {
         .map_err(|_| Usage("--variables must be a JSON object, as in '{\"a\": 1}'".into()))
 }
 
-/// One variable. What begins like JSON must be JSON: a forgotten brace is no text.
+/// Parses one variable. A value that begins like JSON must be JSON: a forgotten brace is an error, not a string.
 fn one(text: &str) -> Result<(&str, Box<RawValue>), Usage> {
     let (name, value) = match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => (name.trim(), value.trim()),

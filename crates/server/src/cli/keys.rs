@@ -1,4 +1,4 @@
-//! What a key belongs to, where it was not what a command takes.
+//! Explains which entity a key belongs to when a command was given the key of another kind of entity.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::rest::{Body, RestArgs};
 use super::search::{items, word};
 use crate::errors::{Coded, code_of};
 
-/// Where a key is looked for, what it would be the key of, and the command for that.
+/// Where to look for a key: the endpoint, the kind of entity, and the command for it.
 const PLACES: [(&str, &str, &str); 7] = [
     ("process-instances", "a process instance", "skep instance"),
     ("incidents", "an incident", "skep resolve"),
@@ -17,7 +17,7 @@ const PLACES: [(&str, &str, &str); 7] = [
     ("decision-definitions", "a decision", "skep evaluate"),
 ];
 
-/// An error of a command that takes a key, with what the key belongs to if it was not found. What is wanted is named as in
+/// Adds to an error of a command that takes a key what the key belongs to, if it was not found. `wanted` names the expected kinds as in
 /// [`PLACES`]; there may be several.
 pub async fn explain(
     rest: &RestArgs,
@@ -44,7 +44,7 @@ pub async fn explain(
     Coded::new("NOT_FOUND", text).into()
 }
 
-/// What the key belongs to; nothing if secondary storage does not know it, or there is none.
+/// Finds the entity that the key belongs to; `None` if secondary storage does not know it, or there is none.
 async fn owner(rest: &RestArgs, key: i64) -> Option<(&'static str, &'static str, Value)> {
     for (place, what, command) in PLACES {
         let found = rest.look(&format!("{place}/{key}")).await.ok()?;

@@ -1,4 +1,4 @@
-//! What the commands that print a list share: since when, and again and again.
+//! Shared by the commands that print a list: `--since` and `--watch`.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 use super::given;
 use super::search::SearchArgs;
 
-/// Between two looks of `--watch`.
+/// Interval between two searches of `--watch`.
 const PAUSE: Duration = Duration::from_secs(2);
-/// Goes home and erases everything: a terminal shows the page in the place of the one before.
+/// Moves the cursor home and clears the screen: a terminal shows the new page in place of the old one.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
 #[derive(Args)]
@@ -27,13 +27,13 @@ pub struct ListArgs {
     search: SearchArgs,
 }
 
-/// What is searched for.
+/// A search for a list of items.
 pub struct Search {
     /// As in `/v2/jobs/search`.
     pub what: &'static str,
     pub filter: Map<String, Value>,
     pub sort: Value,
-    /// The field with the time at which one of them began.
+    /// The field with an item's start time.
     pub began: &'static str,
 }
 
@@ -42,7 +42,7 @@ impl ListArgs {
         &self.search
     }
 
-    /// Searches, and prints what is found.
+    /// Searches, and prints the result.
     pub async fn show(
         &self,
         mut search: Search,
@@ -64,7 +64,7 @@ impl ListArgs {
         .await
     }
 
-    /// Prints what is found, with `--watch` each time that it is another.
+    /// Prints the result; with `--watch`, whenever it has changed.
     pub async fn again(
         &self,
         mut find: impl AsyncFnMut() -> anyhow::Result<Value>,

@@ -1,4 +1,4 @@
-//! Who the commands say they are: the flags and variables of the official clients.
+//! The identity that commands log in with: the flags and variables of the official clients.
 
 mod token;
 
@@ -10,10 +10,10 @@ use skep_client::Authorization;
 
 use super::Usage;
 
-/// Bytes of a file with a password.
+/// Maximum size of a password file, in bytes.
 const MAX_PASSWORD: u64 = 4096;
 
-/// Flags of all commands, apart from those of one of them.
+/// Help heading of these flags, which all commands have.
 pub const HEADING: &str = "Server and login";
 
 /// How a command logs in.
@@ -46,12 +46,13 @@ pub struct LoginArgs {
 static LOGIN: OnceLock<LoginArgs> = OnceLock::new();
 static WARNED: OnceLock<()> = OnceLock::new();
 
-/// What the command line and the environment say: once, when the command begins. Commands that ask no server do not look at it.
+/// Stores the login given on the command line and in the environment: once, when the command begins. Commands that call no server ignore
+/// it.
 pub fn chosen(login: LoginArgs) {
     LOGIN.get_or_init(|| login);
 }
 
-/// What a request to this address says of who sends it; a warning where others can read it on its way.
+/// The credentials for requests to this address; warns if others can read them on the way.
 ///
 /// # Errors
 /// Settings that contradict each other, or a file that cannot be read.
@@ -67,7 +68,7 @@ pub fn at(address: &str) -> Result<Option<Authorization>, Usage> {
     Ok(found)
 }
 
-/// Said once if a password goes to this address in clear text.
+/// Warns once if a password goes to this address in clear text.
 pub fn warn_of(address: &str) {
     if is_readable(address) && WARNED.set(()).is_ok() {
         eprintln!(
@@ -76,7 +77,7 @@ pub fn warn_of(address: &str) {
     }
 }
 
-/// What to do where a server wants to know who calls.
+/// Advice for when a server requires a login.
 pub fn advice() -> &'static str {
     let known = LOGIN.get().and_then(|login| login.user.as_ref());
     match known {
@@ -156,7 +157,7 @@ impl LoginArgs {
     }
 }
 
-/// The first line of a file.
+/// Reads the first line of a file.
 fn read(file: &PathBuf) -> Result<String, Usage> {
     let bad = |why: String| Usage(format!("--password-file {}: {why}", file.display()));
     let size = std::fs::metadata(file).map_err(|error| bad(error.to_string()))?;
@@ -173,7 +174,7 @@ fn read(file: &PathBuf) -> Result<String, Usage> {
     }
 }
 
-/// Others may read what is sent there: no TLS, and another machine.
+/// Whether others may read requests to this address: no TLS, and another machine.
 fn is_readable(address: &str) -> bool {
     let (scheme, rest) = address.split_once("://").unwrap_or(("http", address));
     if matches!(scheme, "https" | "grpcs") {

@@ -1,6 +1,6 @@
-//! Names that are nearly what somebody wrote.
+//! Finds names similar to a misspelt one.
 
-/// The nearest of them, if it is a few letters away.
+/// The most similar name, if it differs in a few letters only.
 pub fn nearest<'a>(wrote: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let most = (wrote.chars().count() / 2).clamp(1, 3);
     let with_distance = names.map(|name| (distance(wrote, name), name));
@@ -8,7 +8,7 @@ pub fn nearest<'a>(wrote: &str, names: impl Iterator<Item = &'a str>) -> Option<
     near.min().map(|(_, name)| name)
 }
 
-/// How many letters have to be changed, added or left out, whatever their case.
+/// The number of letters to change, add or remove, ignoring case.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,4 +1,4 @@
-//! Commands for those who run a server or a cluster.
+//! Commands for operators of a server or a cluster.
 
 pub mod backup;
 pub mod bench;

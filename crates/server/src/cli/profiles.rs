@@ -1,4 +1,4 @@
-//! Profiles: servers with names, in a file of the user, so that `--profile prod` stands for an address, a login and more.
+//! Profiles: named servers in a file of the user, so that `--profile prod` stands for an address, a login and more.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -20,19 +20,19 @@ const FLAGS: [&str; 9] = [
     "transport",
     "user",
 ];
-/// The flags whose values are files, beside that of the profiles.
+/// Flags whose values are files, relative to the file of the profiles.
 const FILES: [&str; 2] = ["ca-certificate", "password-file"];
-/// Where these flags mean something else: how a server listens, or that tests run on one that others use.
+/// Commands for which these flags mean something else: how a server listens, or that tests run on a shared server.
 const SERVERS: [&str; 4] = ["serve", "config", "dev", "test"];
 
 static ADDRESS: OnceLock<&'static str> = OnceLock::new();
 
-/// The address that the profile names.
+/// The address given by the profile.
 pub fn address() -> Option<&'static str> {
     ADDRESS.get().copied()
 }
 
-/// The commands with what the chosen profile says as the defaults of their flags: flags and variables win over it.
+/// The commands with the values of the chosen profile as defaults of their flags: flags and variables win over it.
 ///
 /// # Errors
 /// There is no such profile, or a file that cannot be read or says something unknown.
@@ -61,7 +61,7 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The profile that the command line names. It is needed before the command line is understood.
+/// The profile named on the command line. It is needed before the command line is parsed.
 fn named(mut arguments: impl Iterator<Item = String>) -> Option<String> {
     while let Some(argument) = arguments.next() {
         match argument.strip_prefix("--profile") {
@@ -87,7 +87,7 @@ fn file(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
 
 type Profile = Vec<(&'static str, &'static str)>;
 
-/// A profile of the file; without a name, the one that the file calls its default, if it does.
+/// Reads a profile of the file; without a name, the default one, if the file names it.
 fn read(file: &Path, wanted: Option<&str>) -> Result<Profile, Usage> {
     let documents = source::file(file).map_err(Usage)?;
     let given: Vec<_> = documents.into_iter().flatten().collect();
@@ -130,7 +130,7 @@ fn read(file: &Path, wanted: Option<&str>) -> Result<Profile, Usage> {
                 (true, Some(beside)) => beside.join(&given.text).display().to_string(),
                 _ => given.text.clone(),
             };
-            // Defaults of flags live as long as the program.
+            // Defaults of flags must live as long as the program.
             profile.push((flag, text.leak()));
         }
     }

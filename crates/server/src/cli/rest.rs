@@ -1,4 +1,4 @@
-//! Requests to the REST interface, as the commands that search and those that act send them.
+//! Requests to the REST interface, used by commands that search and commands that act.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,25 +35,25 @@ pub const DEFAULT_ADDRESS: &str = "http://localhost:8080";
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 impl RestArgs {
-    /// The answer to a GET below `/v2/`.
+    /// Sends a GET below `/v2/` and returns the answer.
     pub async fn get(&self, what: &str) -> anyhow::Result<Value> {
         let path = format!("/v2/{what}");
         read(fetch::get(&self.address, &path, TIMEOUT).await?)
     }
 
-    /// The same of an operation of Skep's own, below `/skep/v1/`.
+    /// As [`get`](Self::get), for Skep's own operations below `/skep/v1/`.
     pub async fn get_own(&self, what: &str) -> anyhow::Result<Value> {
         let path = format!("/skep/v1/{what}");
         read(fetch::get(&self.address, &path, TIMEOUT).await?)
     }
 
-    /// The same, for what is asked again and again: nothing is said of rows that are old.
+    /// As [`get`](Self::get), for repeated polling: does not warn about stale rows.
     pub async fn look(&self, what: &str) -> anyhow::Result<(StatusCode, Bytes)> {
         let path = format!("/v2/{what}");
         fetch::look(&self.address, &path, TIMEOUT).await
     }
 
-    /// The answer to a POST; null where the server answers with nothing.
+    /// Sends a POST and returns the answer; null if it is empty.
     pub async fn post(&self, what: &str, body: Body) -> anyhow::Result<Value> {
         self.send(Method::POST, what, body).await
     }
@@ -78,7 +78,7 @@ impl RestArgs {
         Ok(Client::rest(config)?)
     }
 
-    /// What a command line that is suggested has to say to reach the same server.
+    /// The `--address` flag that a suggested command line needs to reach the same server.
     pub fn flag(&self) -> String {
         let known = std::env::var("SKEP_ADDRESS").ok();
         let known = known
@@ -92,7 +92,7 @@ impl RestArgs {
         }
     }
 
-    /// Prints what was done: a sentence, or JSON.
+    /// Prints the result: a sentence, or JSON.
     pub fn say(&self, sentence: &str, done: &Value) -> anyhow::Result<()> {
         if self.json {
             super::print(&format!("{done:#}\n"))
@@ -102,12 +102,12 @@ impl RestArgs {
     }
 }
 
-/// The fields of a JSON object. Variables stay as they were written: a number that is read and written again may be rounded.
+/// The fields of a JSON object. Variables stay as written: parsing and writing a number again might round it.
 #[derive(Default, Serialize)]
 pub struct Body(BTreeMap<&'static str, Box<RawValue>>);
 
 impl Body {
-    /// With a field.
+    /// Adds a field.
     pub fn with(mut self, name: &'static str, value: impl Serialize) -> Body {
         // Serialization of texts, numbers and JSON values has no error.
         if let Ok(value) = to_raw_value(&value) {
@@ -116,7 +116,7 @@ impl Body {
         self
     }
 
-    /// With a field, if there is a value for it.
+    /// Adds a field, if it has a value.
     pub fn with_some(self, name: &'static str, value: Option<impl Serialize>) -> Body {
         match value {
             Some(value) => self.with(name, value),
@@ -129,7 +129,7 @@ impl Body {
     }
 }
 
-/// What a server answered, or why it refused.
+/// Returns the server's answer, or its reason for refusing.
 pub fn read((status, body): (StatusCode, Bytes)) -> anyhow::Result<Value> {
     let answer: Value = serde_json::from_slice(&body)
         .with_context(|| format!("the server answered {status} with something that is no JSON"))?;

@@ -1,4 +1,4 @@
-//! What the commands that search share.
+//! Shared by the commands that search.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ impl SearchArgs {
     }
 }
 
-/// How many there are of what a page shows, as far as they are counted.
+/// The total number of items behind a page, as far as they are counted.
 pub fn total(answer: &Value) -> u64 {
     let total = answer.pointer("/page/totalItems");
     total.and_then(Value::as_u64).unwrap_or_default()
@@ -36,7 +36,7 @@ pub fn items(answer: &Value) -> impl Iterator<Item = &Value> {
     answer["items"].as_array().into_iter().flatten()
 }
 
-/// Said where a page does not show everything.
+/// A note for when a page does not show everything.
 pub fn more(answer: &Value) -> String {
     let (shown, total) = (items(answer).count() as u64, total(answer));
     if total <= shown {
@@ -49,7 +49,7 @@ pub fn more(answer: &Value) -> String {
     format!("\n{shown} of {than}{total}; see --limit.\n")
 }
 
-/// A field as text; a dash where there is none.
+/// A field as text; a dash if it is missing.
 pub fn word(item: &Value, name: &str) -> String {
     match &item[name] {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! Commands that show what a server has, and what is wrong with it.
+//! Commands that show the contents of a server, and its problems.
 
 pub mod incidents;
 pub mod instance;

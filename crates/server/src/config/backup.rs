@@ -1,4 +1,4 @@
-//! Backups: where they go, and what of them this version does not do.
+//! Settings of backups: where they go, and which of them this version does not support.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub struct Backup {
     pub offset: u64,
     /// Zero: not set.
     pub checkpoint_interval: Duration,
-    /// Zero: backups stay.
+    /// Zero: backups are kept.
     pub retention_window: Duration,
 }
 
@@ -136,9 +136,9 @@ impl Default for Backup {
     }
 }
 
-/// A request that fails is tried again for this long.
+/// A failed request is retried for this long.
 const CALL_LIMIT: Duration = Duration::from_secs(180);
-/// Between two moments that can be restored.
+/// Interval between two restorable moments.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(10);
 const SHORTEST_INTERVAL: Duration = Duration::from_secs(1);
 const KEY: &str = "camunda.data.primary-storage.backup";
@@ -169,7 +169,7 @@ impl Backup {
                 limit: CALL_LIMIT,
             },
             BackupStore::Azure => Location::Azure {
-                // One that cannot be read has stopped the start.
+                // An unreadable one has prevented the start.
                 container: self.azure.location().ok()?,
                 limit: CALL_LIMIT,
             },
@@ -179,7 +179,7 @@ impl Backup {
             location,
             rate: self.max_rate,
             schedule: Schedule {
-                // One that cannot be read has stopped the start.
+                // An unreadable one has prevented the start.
                 times: self.times().ok().flatten(),
                 keep: (!self.retention_window.is_zero()).then_some(self.retention_window),
                 offset: self.offset,
@@ -194,7 +194,7 @@ impl Backup {
         })
     }
 
-    /// A time span, or a cron text.
+    /// Parses a time span, or a cron expression.
     fn times(&self) -> Result<Option<Cycle>, InvalidTimerValue> {
         let text = self.schedule.trim();
         if text.is_empty() || text.eq_ignore_ascii_case("none") {
@@ -225,7 +225,7 @@ impl Backup {
         }
     }
 
-    /// What cannot be, each with the keys.
+    /// Impossible combinations, each with its keys.
     pub fn contradictions(&self) -> Vec<String> {
         let mut found = Vec::new();
         match self.store {
@@ -241,7 +241,7 @@ impl Backup {
             BackupStore::Azure => self.check_azure(&mut found),
             BackupStore::None | BackupStore::Filesystem | BackupStore::S3 | BackupStore::Gcs => {}
         }
-        // To take these without doing them would promise backups that nobody makes.
+        // Accepting these without implementing them would promise backups that nobody makes.
         let text = |text: &str| !text.is_empty() && text != "none";
         let promises = [
             ("required", self.required),

@@ -1,4 +1,4 @@
-//! The table as text: docs/configuration.md, and what `skep config` prints.
+//! The table of settings as text: docs/configuration.md, and the output of `skep config`.
 
 use super::exporters::ARGS;
 use super::security::{FIELDS, List};
@@ -105,7 +105,7 @@ fn settings(text: &mut String) {
     }
 }
 
-/// What is said of an identity provider.
+/// The table of settings of an identity provider.
 fn providers(text: &mut String) {
     text.push_str(PROVIDERS);
     for field in FIELDS {
@@ -122,7 +122,7 @@ fn providers(text: &mut String) {
     }
 }
 
-/// The lists of who and what is made at a start.
+/// The lists of initial entities.
 fn initialization(text: &mut String) {
     text.push_str(INITIALIZATION);
     for list in List::ALL {

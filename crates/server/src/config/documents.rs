@@ -1,4 +1,4 @@
-//! Stores of documents: any number, each under an id of its own.
+//! Document stores: any number, each with its own id.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -54,7 +54,7 @@ fn bytes(text: &str) -> Option<usize> {
     }
 }
 
-/// What was said of one store.
+/// The settings of one store, as far as given.
 #[derive(Default)]
 pub struct Draft {
     class: Option<String>,
@@ -64,15 +64,15 @@ pub struct Draft {
     max_bytes: Option<usize>,
 }
 
-/// What was given of stores.
+/// The given settings of all stores.
 #[derive(Default)]
 pub struct Given<'g> {
-    /// By id; what comes later wins.
+    /// By id; later values win.
     by_id: BTreeMap<String, Vec<(String, &'g source::Given)>>,
 }
 
 impl<'g> Given<'g> {
-    /// Takes a setting, if it is one of a store.
+    /// Takes a setting, if it belongs to a store.
     pub fn take(&mut self, given: &'g source::Given) -> bool {
         let Some((id, rest)) = split(given) else {
             return false;
@@ -81,7 +81,7 @@ impl<'g> Given<'g> {
         true
     }
 
-    /// The stores; what is wrong with them goes to `problems`.
+    /// Builds the stores; faults are added to `problems`.
     pub fn finish(
         self,
         warnings: &mut Vec<String>,
@@ -165,7 +165,7 @@ impl Draft {
     }
 }
 
-/// The stores of a server that was told of none.
+/// The stores of a server without configured stores.
 pub fn of_every_server(data: &Path) -> Vec<StoreConfig> {
     let local = Local {
         directory: data.join("documents"),
@@ -183,7 +183,7 @@ pub fn of_every_server(data: &Path) -> Vec<StoreConfig> {
     kinds.map(store).into()
 }
 
-/// The id of the store, and which of its settings it is, in comparable letters.
+/// The id of the store and the name of its setting, normalized for comparison.
 fn split(given: &source::Given) -> Option<(String, String)> {
     if let Source::Environment(_) = given.source {
         let name = given.name.to_ascii_lowercase();

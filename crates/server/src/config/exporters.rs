@@ -1,5 +1,4 @@
-//! `camunda.data.exporters.NAME.*`: what exports records. Names are the operator's, so that these settings stand in a table of
-//! their own.
+//! `camunda.data.exporters.NAME.*`: exporters of records. The names are the operator's, so these settings have a table of their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use skep_protocol::ValueType;
 use super::source::{Given, Source};
 use super::value::{Kind, Value, squeeze};
 
-/// Exporters of records at a time.
+/// Maximum number of exporters.
 const MAX_EXPORTERS: usize = 16;
 
 /// A setting below `args`.
@@ -141,7 +140,7 @@ args! {
         "Name of the policy."
 }
 
-/// Value types of the reference that this release writes no records of: they can be switched on and off without effect.
+/// Value types of the reference for which this release writes no records: switching them on or off has no effect.
 const NOT_WRITTEN: [&str; 19] = [
     "agentdefinition",
     "asyncrequest",
@@ -224,16 +223,16 @@ impl Draft {
     }
 }
 
-/// What was given of exporters.
+/// The given settings of exporters.
 #[derive(Default)]
 pub struct Exporters<'g> {
-    /// By name; what comes later wins.
+    /// By name; later values win.
     by_name: BTreeMap<String, Vec<(String, &'g Given)>>,
     skip: Vec<&'g Given>,
 }
 
 impl<'g> Exporters<'g> {
-    /// Takes a setting, if it is one of an exporter.
+    /// Takes a setting, if it belongs to an exporter.
     pub fn take(&mut self, given: &'g Given) -> bool {
         let plain = given.name.split('[').next().unwrap_or_default();
         let plain = Given {
@@ -255,7 +254,7 @@ impl<'g> Exporters<'g> {
         true
     }
 
-    /// The exporters; what is wrong with them goes to `problems`.
+    /// Builds the exporters; faults are added to `problems`.
     pub fn finish(
         self,
         broker_version: &str,
@@ -352,7 +351,7 @@ fn exporter(
     }
 }
 
-/// False: there is no such setting.
+/// Returns false if there is no such setting.
 fn set(draft: &mut Draft, rest: &str, given: &Given) -> Result<bool, String> {
     let is_bare = matches!(given.source, Source::Environment(_));
     let same = |name: &str| {
@@ -363,7 +362,7 @@ fn set(draft: &mut Draft, rest: &str, given: &Given) -> Result<bool, String> {
         format!("args{}{name}", if is_bare { "" } else { "." }) == rest
     };
     if given.text.is_empty() {
-        // An empty variable is how environments say "not set".
+        // An empty environment variable means "not set".
         return Ok(true);
     }
     if let Some(arg) = ARGS.iter().find(|arg| same(arg.name)) {
@@ -397,7 +396,7 @@ fn set(draft: &mut Draft, rest: &str, given: &Given) -> Result<bool, String> {
     Ok(true)
 }
 
-/// The name of the exporter, and what of it is set, in comparable letters. In the environment dots do not count.
+/// The name of the exporter and of its setting, normalized for comparison. In the environment dots do not count.
 fn split(given: &Given) -> Option<(String, String)> {
     if let Source::Environment(_) = given.source {
         let name = given.name.to_ascii_lowercase();
@@ -412,7 +411,7 @@ fn split(given: &Given) -> Option<(String, String)> {
     let name = squeeze(&given.name);
     let prefixes = ["camunda.data.exporters.", "zeebe.broker.exporters."];
     let below = prefixes.iter().find(|prefix| name.starts_with(**prefix))?;
-    // The operator's spelling of the exporter's name stays.
+    // Keep the operator's spelling of the exporter's name.
     let segments = below.matches('.').count();
     let id = given.name.split('.').nth(segments)?;
     let rest = name.split('.').skip(segments + 1);

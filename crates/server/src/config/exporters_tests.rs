@@ -31,7 +31,7 @@ const CLASS: (&str, &str) = (
     "io.camunda.zeebe.exporter.opensearch.OpensearchExporter",
 );
 
-/// What the exporters make is shown as their settings.
+/// The exporters' resulting configurations, rendered as text.
 fn shown(loaded: &Loaded) -> Vec<(String, String)> {
     let exporters = loaded.settings.broker.exporters.iter();
     exporters

@@ -1,10 +1,10 @@
-//! Lists in YAML, or in the environment with a variable for each item, as the texts that they stand for: `a, b`.
+//! Turns lists in YAML, or in the environment with one variable per item, into the equivalent text: `a, b`.
 
 use super::source::{Given, Source};
 use super::table::KEYS;
 use super::value::Kind;
 
-/// What was given, with the items of each list (`name[0]`, `name[1]`) in one text.
+/// The given settings, with the items of each list (`name[0]`, `name[1]`) joined into one text.
 pub fn joined(given: &[Given]) -> Vec<Given> {
     let mut joined: Vec<Given> = Vec::with_capacity(given.len());
     for one in given {
@@ -42,7 +42,7 @@ fn is_list(given: &Given) -> bool {
     })
 }
 
-/// In the environment the number of an item stands behind an underscore.
+/// Rewrites an item's number, which in the environment follows an underscore.
 fn numbered(given: &Given) -> Given {
     let environment = matches!(given.source, Source::Environment(_));
     let Some((name, number)) = given.name.rsplit_once('_').filter(|_| environment) else {

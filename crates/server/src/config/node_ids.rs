@@ -1,4 +1,4 @@
-//! Where a node has its number from: a setting, or a lease in a bucket.
+//! The source of a node's number: a setting, or a lease in a bucket.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::source::Given;
 use super::value::{Value, squeeze};
 
 const TYPE: &str = "camunda.cluster.node-id-provider.type";
-/// Names of a number that is given.
+/// Settings with a fixed number.
 const FIXED: [&str; 4] = [
     "camunda.cluster.node-id",
     "camunda.cluster.node-id-provider.fixed.node-id",
@@ -82,7 +82,7 @@ impl NodeIds {
         self.provider == Provider::S3
     }
 
-    /// Where the leases are. A request is made once: whether it arrived is found out by reading.
+    /// The location of the leases. A request is sent once: whether it arrived is found out by reading.
     pub fn location(&self) -> Location {
         Location::S3 {
             bucket: S3 {
@@ -97,12 +97,12 @@ impl NodeIds {
         }
     }
 
-    /// One request. It leaves time for two more before the lease runs out.
+    /// Time limit of one request. It leaves time for two more before the lease expires.
     pub fn call_limit(&self) -> Duration {
         self.call_timeout.min(self.lease_duration / 3)
     }
 
-    /// What contradicts itself, each with the keys.
+    /// Contradictory settings, each with its keys.
     pub fn contradictions(&self, settings: &Settings) -> Vec<String> {
         let mut found = Vec::new();
         if !self.is_leased() {
@@ -139,7 +139,7 @@ impl NodeIds {
     }
 }
 
-/// A number was given, though it is to come from a bucket.
+/// Reports a fixed number, if one was given although it is to come from a bucket.
 pub fn conflict(all: &[Given]) -> Option<String> {
     let last = all.iter().rev().find(|given| given.matches(TYPE))?;
     if squeeze(&last.text) != "s3" {

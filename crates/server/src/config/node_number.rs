@@ -1,11 +1,11 @@
-//! The number of a node out of its host name, for those who start nodes from one template: `skep-2` is node 2.
+//! Derives the number of a node from its host name, for nodes started from one template: `skep-2` is node 2.
 
 use super::source::{Given, Source};
 
 const SWITCH: &str = "skep.cluster.node-id-from-hostname";
 const NODE_ID: &str = "camunda.cluster.node-id";
 
-/// What the host is called; a container has a name of its own.
+/// The host name; each container has its own.
 pub fn hostname() -> Option<String> {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = kernel.or_else(|| std::env::var("HOSTNAME").ok());
@@ -13,10 +13,10 @@ pub fn hostname() -> Option<String> {
     name.filter(|name| !name.is_empty())
 }
 
-/// The number, as if it had been given, where it is to be taken from the host name.
+/// The number as a given setting, if it is to be taken from the host name.
 ///
 /// # Errors
-/// A host name without a number at its end, and a number that was given besides.
+/// A host name that does not end with a number, or a number given as well.
 pub fn given(all: &[Given], hostname: Option<String>) -> Result<Option<Given>, String> {
     let last = all.iter().rev().find(|given| given.matches(SWITCH));
     if !last.is_some_and(|given| given.text.eq_ignore_ascii_case("true")) {

@@ -1,12 +1,12 @@
-//! `${NAME}` and `${NAME:default}` in values, as Spring has them. A name is an environment variable or another setting.
+//! `${NAME}` and `${NAME:default}` in values, as in Spring. A name is an environment variable or another setting.
 
 use super::docs::environment_name;
 use super::source::Given;
 
-/// A value may refer to one that refers to another, and so on, so often.
+/// Maximum depth of values that refer to each other.
 const MAX_DEPTH: usize = 16;
 
-/// Replaces the placeholders in all values. `variable` reads the environment. Returns what could not be replaced.
+/// Replaces the placeholders in all values. `variable` reads the environment. Returns the placeholders that could not be replaced.
 pub fn fill(given: &mut [Given], variable: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
     let mut problems = Vec::new();
     let all = given.to_vec();
@@ -28,7 +28,7 @@ pub fn fill(given: &mut [Given], variable: &dyn Fn(&str) -> Option<String>) -> V
     problems
 }
 
-/// Its text, unless nobody is to read it.
+/// The text to show, unless it is secret.
 fn shown(given: &Given) -> &str {
     let name = given.name.to_ascii_lowercase();
     if ["password", "secret", "token"]
@@ -87,7 +87,7 @@ impl Sources<'_> {
     }
 }
 
-/// Where the placeholder ends whose `${` came before.
+/// The end of a placeholder, given the text after its `${`.
 fn closing(text: &str) -> Option<usize> {
     let mut open = 1;
     for (at, _) in text.match_indices(['{', '}']) {

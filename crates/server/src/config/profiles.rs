@@ -1,4 +1,4 @@
-//! Documents of a YAML file that hold only for some profiles, as Spring has them.
+//! Documents of a YAML file that apply to certain profiles only, as in Spring.
 
 use super::source::Given;
 use super::value::squeeze;
@@ -6,8 +6,8 @@ use super::value::squeeze;
 const ACTIVE: &str = "spring.profiles.active";
 const CONDITION: &str = "spring.config.activate.on-profile";
 
-/// The settings of the documents that hold, in order, without those that only choose. `outside`: what the environment and the
-/// flags say; `spring.profiles.active` there is stronger than in a file.
+/// The settings of the documents that apply, in order, without those that only select profiles. `outside`: settings of the environment and
+/// the flags; `spring.profiles.active` there is stronger than in a file.
 pub fn select(documents: Vec<Vec<Given>>, outside: &mut Vec<Given>) -> Vec<Given> {
     let chosen = |given: &[Given]| values(given, ACTIVE);
     let in_files = documents
@@ -42,7 +42,7 @@ pub(super) fn is(given: &Given, name: &str) -> bool {
     given.matches(name)
 }
 
-/// A list of texts: `a, b`, or a YAML list. Of several sources the last counts.
+/// A list of texts: `a, b`, or a YAML list. The last source wins.
 pub(super) fn values(given: &[Given], name: &str) -> Vec<String> {
     let Some(last) = given.iter().rev().find(|one| is(one, name)) else {
         return Vec::new();

@@ -1,6 +1,6 @@
-//! Settings below `camunda.security`: whether callers say who they are, whether it is asked what they may do, and who is there at first.
+//! Settings below `camunda.security`: authentication, authorization, and the initial identities.
 //!
-//! A server that is told nothing has no login and is reached from its own machine only. On any other address it does not start before
+//! Without configuration a server has no login and is reachable from its own machine only. On any other address it does not start until
 //! somebody has chosen.
 
 mod entries;
@@ -22,10 +22,10 @@ pub use not_there::{Answer, answer};
 pub use places::List;
 pub use providers::{FIELDS, Providers};
 
-/// What ids may be.
+/// The setting with the pattern that ids must match.
 pub const ID_PATTERN: &str = "camunda.security.id-validation-pattern";
 
-/// How callers say who they are.
+/// How callers authenticate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     Basic,
@@ -43,21 +43,21 @@ pub enum ManagementLogin {
     Api,
 }
 
-/// See the [module](self). What nobody said is `None`.
+/// See the [module](self). `None`: not given.
 #[derive(Clone, Debug)]
 pub struct Security {
     pub method: Option<Method>,
     pub unprotected_api: Option<bool>,
     pub authorizations: Option<bool>,
-    /// Callers see what belongs to their tenants, and nothing else.
+    /// Whether callers see only what belongs to their tenants.
     pub tenant_checks: bool,
     pub tenants_api: bool,
-    /// Whose tokens are taken.
+    /// The identity providers whose tokens are accepted.
     pub providers: Vec<ProviderSettings>,
     pub initial: Initial,
     /// Callers of the management port log in as those of the API.
     pub management: ManagementLogin,
-    /// What an id may be, as it was given.
+    /// The pattern that ids must match, as given.
     pub id_pattern: String,
     /// The same, compiled.
     pub ids: IdPattern,
@@ -81,7 +81,7 @@ impl Default for Security {
 }
 
 impl Security {
-    /// Callers have to say who they are.
+    /// Whether callers must authenticate.
     pub fn is_protected(&self) -> bool {
         match self.unprotected_api {
             Some(unprotected) => !unprotected,
@@ -89,7 +89,7 @@ impl Security {
         }
     }
 
-    /// It is asked what each of them may do.
+    /// Whether permissions of callers are checked.
     pub fn authorizations(&self) -> bool {
         self.authorizations.unwrap_or_else(|| self.is_protected())
     }
@@ -102,7 +102,7 @@ impl Security {
         }
     }
 
-    /// What the gateways are told.
+    /// The security configuration of the gateways.
     pub fn gateway(&self) -> skep_gateway::Security {
         let identity = self.identity();
         skep_gateway::Security {
@@ -121,7 +121,7 @@ impl Security {
         }
     }
 
-    /// What partitions are told.
+    /// The identity configuration of the partitions.
     pub fn identity(&self) -> IdentityConfig {
         IdentityConfig {
             authorizations: self.authorizations(),
@@ -135,7 +135,7 @@ impl Security {
     /// Compiles the pattern of ids.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not a valid pattern.
     pub fn compile_ids(&mut self, source: &Source) -> Result<(), String> {
         let compiled = IdPattern::new(&self.id_pattern).map_err(|why| {
             let pattern = shortened(&self.id_pattern);
@@ -145,7 +145,7 @@ impl Security {
         Ok(())
     }
 
-    /// The value of a setting that follows from others when nobody gives it.
+    /// The value of a setting that is derived from others unless given.
     pub fn shown(&self, name: &str) -> Option<String> {
         match name {
             "camunda.security.authentication.unprotected-api" => {
@@ -156,7 +156,7 @@ impl Security {
         }
     }
 
-    /// Likewise of all settings.
+    /// Fills in the derived values of all settings.
     pub fn show(&self, mut effective: Vec<Effective>) -> Vec<Effective> {
         for one in &mut effective {
             if let Some(value) = self.shown(one.name) {
@@ -166,7 +166,7 @@ impl Security {
         effective
     }
 
-    /// Why the server does not start. `listening`: its ports for clients.
+    /// The reasons why the server must not start. `listening`: its ports for clients.
     pub fn contradictions(&self, listening: &[(&str, IpAddr)]) -> Vec<String> {
         let mut found = Vec::new();
         if self.login() == Login::Bearer && self.providers.is_empty() {
@@ -197,7 +197,7 @@ const TENANTS_OF_NOBODY: &str = "camunda.security.multi-tenancy.checks-enabled i
      port would see the things of all tenants. Let callers log in (camunda.security.authentication.method: basic, and no \
      camunda.security.authentication.unprotected-api: true), or take the checks off";
 
-/// Nobody opens a server to other machines without knowing it.
+/// Refuses to open a server to other machines without a decision about its security.
 fn undecided(listening: &[(&str, IpAddr)]) -> Option<String> {
     let open = listening
         .iter()

@@ -369,7 +369,7 @@ fn a_later_document_of_a_file_replaces_a_list() {
     assert_eq!(users, ["c"]);
 }
 
-/// What is given, the entry that is named, and what is said of it.
+/// The given settings, the entry that is named, and the message about it.
 type Refused = (
     &'static [(&'static str, &'static str)],
     &'static str,

@@ -1,4 +1,4 @@
-//! The settings of a server, typed, with their defaults.
+//! Typed settings of a server, with their defaults.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ pub struct Listen {
 }
 
 impl Listen {
-    /// Only programs on the same machine reach it, as nobody has to log in.
+    /// Reachable from the same machine only, since there is no login.
     fn local(port: u16) -> Listen {
         Listen {
             address: Ipv4Addr::LOCALHOST.into(),
@@ -48,25 +48,25 @@ pub enum LogFormat {
     Json,
 }
 
-/// What this process is of a cluster.
+/// The role of this process in a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// It has partitions and serves clients.
+    /// Has partitions and serves clients.
     AllInOne,
-    /// It serves clients, and has no data.
+    /// Serves clients, and has no data.
     Gateway,
 }
 
 /// Export of spans.
 #[derive(Clone, Debug)]
 pub struct TraceSettings {
-    /// Where an OTLP/HTTP collector listens; none: no spans.
+    /// Address of an OTLP/HTTP collector; `None`: no spans.
     pub endpoint: Option<String>,
-    /// Share of the requests that get a span.
+    /// Share of the requests that are traced.
     pub ratio: f64,
 }
 
-/// Where what happened is kept so that it can be searched.
+/// The kind of secondary storage, which serves searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecondaryStorage {
     /// A SQLite file beside each partition.
@@ -84,11 +84,11 @@ pub enum SecondaryStorage {
 #[derive(Clone, Debug)]
 pub struct SearchServer {
     pub url: String,
-    /// They count instead of the one above.
+    /// Takes precedence over `url`.
     pub urls: Vec<String>,
     pub username: Option<String>,
     pub password: Option<String>,
-    /// Path of a file; empty: whom the machine trusts.
+    /// Path of a file; empty: the trust store of the machine.
     pub certificates: String,
     pub verify_hostname: bool,
     pub index_prefix: String,
@@ -141,20 +141,20 @@ impl SearchServer {
     }
 }
 
-/// One node of several.
+/// Settings of a node in a cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterSettings {
     pub size: u32,
     pub replication_factor: u32,
     pub contact_points: Vec<String>,
-    /// The number of the node was taken from its host name.
+    /// Whether the node's number was taken from its host name.
     pub node_id_from_hostname: bool,
-    /// Or it is leased.
+    /// Settings of a leased number.
     pub node_ids: NodeIds,
     pub election_timeout: Duration,
-    /// For other nodes, if it is another one than clients get.
+    /// The host given to other nodes, if it differs from that for clients.
     pub advertised_host: Option<String>,
-    /// Zero: the port on which it listens.
+    /// Zero: the port that it listens on.
     pub advertised_port: u16,
 }
 
@@ -174,7 +174,7 @@ impl Default for ClusterSettings {
 }
 
 impl ClusterSettings {
-    /// What contradicts itself, each with the keys.
+    /// Contradictory settings, each with its keys.
     fn contradictions(&self, node: u32) -> Vec<String> {
         let (size, copies) = (self.size, self.replication_factor);
         let mut found = Vec::new();
@@ -269,7 +269,7 @@ impl TlsSettings {
     }
 }
 
-/// TLS of the ports for clients, each by itself.
+/// TLS of each port for clients.
 #[derive(Clone, Debug, Default)]
 pub struct PortsTls {
     pub rest: PortTls,
@@ -287,9 +287,9 @@ pub struct Settings {
     pub rdbms: skep_secondary::RdbmsSettings,
     pub elasticsearch: SearchServer,
     pub opensearch: SearchServer,
-    /// Those that were named; none: the ones that every server has.
+    /// The configured stores; none: the ones that every server has.
     pub document_stores: Vec<StoreConfig>,
-    /// The store of those who name none. Empty: the first one.
+    /// The store used unless a request names one. Empty: the first one.
     pub default_document_store: Option<String>,
     pub documents_at_a_time: usize,
     pub gateway: GatewayConfig,
@@ -299,11 +299,11 @@ pub struct Settings {
     pub management: Listen,
     pub tls: PortsTls,
     pub base_path: String,
-    /// What a proxy puts in front of all paths; empty without one.
+    /// The prefix that a proxy puts in front of all paths; empty without one.
     pub ui_base_path: String,
     pub max_file_size: usize,
     pub cluster: ClusterSettings,
-    /// For other nodes.
+    /// The port for other nodes.
     pub internal: Listen,
     pub internal_tls: TlsSettings,
     pub clock_controlled: bool,
@@ -311,11 +311,11 @@ pub struct Settings {
     pub log_format: LogFormat,
     pub trace: TraceSettings,
     pub worker_threads: usize,
-    /// Ten times this is added to every port.
+    /// Ten times this number is added to every port.
     pub port_offset: u16,
-    /// Bounds requests besides the bounds of the interfaces.
+    /// Limits the size of requests, in addition to the limits of the interfaces.
     pub network_message_size: usize,
-    /// Zero: clients may ping as they like.
+    /// Zero: no limit on pings of clients.
     pub min_ping_interval: Duration,
 }
 
@@ -368,13 +368,13 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What the gateways are told.
+    /// The configuration of the gateways.
     pub fn gateway_config(&self) -> GatewayConfig {
         let mut config = self.gateway.clone();
         config.rest_addr = self.rest.socket();
         config.grpc_addr = self.grpc.socket();
         config.worker_threads = self.worker_threads;
-        // One file is most of its request.
+        // A single file makes up most of its request.
         config.multipart.max_size = config.multipart.max_size.min(self.max_file_size);
         config.max_message_size = config.max_message_size.min(self.network_message_size);
         if self.network_message_size < NETWORK_MESSAGE_SIZE {
@@ -392,21 +392,21 @@ impl Settings {
     /// The TLS of all ports.
     ///
     /// # Errors
-    /// Files that cannot be used, each with its setting.
+    /// Unusable files, each with its setting.
     pub fn port_tls(&self) -> Result<Ports, Vec<String>> {
         Ports::open(&self.tls.rest, &self.tls.grpc, &self.tls.management)
     }
 
-    /// The certificate of this node, which it shows to others.
+    /// The certificate that this node presents to other nodes.
     pub fn cluster_certificate(&self) -> Option<Certificate> {
         let files = self.internal_tls.files();
         files.map(|files| files.certificate)
     }
 
-    /// The stores of documents.
+    /// Opens the document stores.
     ///
     /// # Errors
-    /// Settings of theirs that cannot be.
+    /// Their settings are invalid.
     pub fn documents(&self) -> Result<Stores, String> {
         let mut config = skep_documents::Config {
             stores: self.document_stores.clone(),
@@ -433,7 +433,7 @@ impl Settings {
         Stores::open(&config, Arc::new(jiff::Timestamp::now))
     }
 
-    /// Adds the offset to every port but 0, which takes a free one.
+    /// Adds the offset to every port but 0, which selects a free one.
     pub fn shift_ports(&mut self) -> Result<(), String> {
         let offset = u32::from(self.port_offset) * 10;
         for port in [
@@ -456,14 +456,14 @@ impl Settings {
         Ok(())
     }
 
-    /// What the broker is told.
+    /// The configuration of the broker.
     pub fn broker_config(&self) -> BrokerConfig {
         let mut config = self.broker.clone();
         config.max_message_size = self.gateway.max_message_size;
         config.engine.identity = self.security.identity();
         config.secondary_storage = match self.secondary_storage {
             SecondaryStorage::Embedded => Some(self.secondary.clone()),
-            // Settings that cannot be used have stopped the start.
+            // Invalid settings have prevented the start.
             SecondaryStorage::Rdbms => {
                 Rdbms::new(&self.rdbms)
                     .ok()
@@ -488,7 +488,7 @@ impl Settings {
         config.cluster = self.is_one_of_several().then(|| self.cluster_config());
         if self.is_gateway() {
             config.node_id += skep_cluster::FIRST_GATEWAY;
-            // It writes nothing.
+            // A gateway writes nothing.
             config.disk.monitoring_enabled = false;
         }
         config
@@ -498,13 +498,13 @@ impl Settings {
         self.mode == Mode::Gateway
     }
 
-    /// The port for other nodes, where there are any and whoever reaches it is believed.
+    /// The port for other nodes, if there are any and every caller of that port is trusted.
     pub fn internal_without_tls(&self) -> Option<SocketAddr> {
         let listens = self.is_one_of_several() && !self.internal_tls.enabled;
         listens.then(|| self.internal.socket())
     }
 
-    /// There are other nodes.
+    /// Whether there are other nodes.
     fn is_one_of_several(&self) -> bool {
         self.cluster.size > 1 || self.is_gateway()
     }
@@ -529,7 +529,7 @@ impl Settings {
         }
     }
 
-    /// Threads that answer searches where all partitions share them.
+    /// Number of threads that answer searches if all partitions share them.
     fn shared_readers(&self) -> usize {
         (self.secondary.readers * self.broker.partitions as usize).min(32)
     }
@@ -546,7 +546,7 @@ impl Settings {
         }
     }
 
-    /// Why the database, or the search server, cannot be used.
+    /// Why the database or search server cannot be used.
     fn of_database(&self) -> Option<String> {
         let storage = self.secondary_storage;
         if matches!(storage, SecondaryStorage::Embedded | SecondaryStorage::None) {
@@ -564,7 +564,7 @@ impl Settings {
         }
     }
 
-    /// What contradicts itself, each with the keys.
+    /// Contradictory settings, each with its keys.
     pub fn contradictions(&self) -> Vec<String> {
         let mut found = Vec::new();
         let disk = &self.broker.disk;
@@ -632,7 +632,7 @@ impl Settings {
     }
 }
 
-/// A place in the settings that takes a [`Value`] of its key's kind.
+/// A field of the settings that takes a [`Value`] of its key's kind.
 pub trait Field {
     fn put(&mut self, value: Value);
     fn value(&self) -> Value;
@@ -642,7 +642,7 @@ macro_rules! numbers {
     ($($type:ty),*) => {$(
         impl Field for $type {
             fn put(&mut self, value: Value) {
-                // The kind's bounds keep numbers within the type.
+                // The bounds of the kind keep numbers within the type.
                 match value {
                     Value::Number(number) => *self = <$type>::try_from(number).unwrap_or(<$type>::MAX),
                     Value::Time(time) => *self = <$type>::try_from(time.as_millis()).unwrap_or(<$type>::MAX),

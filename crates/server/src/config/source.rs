@@ -1,4 +1,4 @@
-//! Where settings come from: files, the environment, flags. All become a flat list of names and texts.
+//! Sources of settings: files, the environment, flags. Each becomes a flat list of names and texts.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use super::value::squeeze;
 
-/// A configuration file is read up to this size.
+/// Maximum size of a configuration file, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 const MAX_DEPTH: usize = 64;
 
@@ -36,10 +36,10 @@ impl fmt::Display for Source {
     }
 }
 
-/// A name with a text, as someone gave it.
+/// A setting as given: a name with a text.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// As it was written.
+    /// The name as written.
     pub name: String,
     pub text: String,
     pub source: Source,
@@ -54,7 +54,7 @@ impl Given {
         }
     }
 
-    /// The same for all spellings of a name. In the environment dots are underscores, so there dots do not count.
+    /// Whether this is the setting `key`, in any spelling. In the environment dots are underscores, so there dots do not count.
     pub fn matches(&self, key: &str) -> bool {
         match &self.source {
             Source::Environment(_) => bare(&self.name) == bare(key),
@@ -62,7 +62,7 @@ impl Given {
         }
     }
 
-    /// Whether it is one of those whose names begin with this one.
+    /// Whether its name begins with this prefix.
     pub fn is_below(&self, prefix: &str) -> bool {
         match &self.source {
             Source::Environment(_) => bare(&self.name).starts_with(&bare(prefix)),
@@ -77,7 +77,7 @@ fn bare(name: &str) -> String {
     name
 }
 
-/// What begins like this is ours in the environment; other names there are other programs'.
+/// Prefixes of our variables in the environment; all others belong to other programs.
 const ENVIRONMENT: [&str; 11] = [
     "CAMUNDA_",
     "DOCUMENT_STORE_",
@@ -91,7 +91,7 @@ const ENVIRONMENT: [&str; 11] = [
     "SKEP_",
     "LOGGING_LEVEL_",
 ];
-/// Whole names that count, besides.
+/// Further variables of ours, by their full names.
 const ENVIRONMENT_NAMES: [&str; 10] = [
     "DOCUMENT_THREAD_POOL_SIZE",
     "SERVER_PORT",
@@ -104,7 +104,7 @@ const ENVIRONMENT_NAMES: [&str; 10] = [
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_TRACES_SAMPLER_ARG",
 ];
-/// Settings of clients and of the command line.
+/// Variables of clients and of the command line.
 const CLIENT: [&str; 21] = [
     "CAMUNDA_CLIENT_",
     "CAMUNDA_OAUTH_",
@@ -120,7 +120,7 @@ const CLIENT: [&str; 21] = [
     "SKEP_MANAGEMENT_ADDRESS",
     "SKEP_PROFILE",
     "SKEP_TEST_",
-    // Of those who build and test it.
+    // Variables used to build and test Skep.
     "SKEP_BIN",
     "SKEP_CACHE",
     "SKEP_GOLDEN",
@@ -130,7 +130,7 @@ const CLIENT: [&str; 21] = [
     "SKEP_SEED",
 ];
 
-/// The settings among environment variables.
+/// Collects the settings among environment variables.
 pub fn environment(variables: impl Iterator<Item = (String, String)>) -> Vec<Given> {
     let ours = |name: &String| {
         let name = name.to_ascii_uppercase();
@@ -152,7 +152,7 @@ pub fn environment(variables: impl Iterator<Item = (String, String)>) -> Vec<Giv
 /// Reads a YAML file: the settings of each of its documents.
 ///
 /// # Errors
-/// With file and place, when it cannot be read or is not YAML of the kind that configuration files are.
+/// The file cannot be read, or is not YAML of the kind that configuration files are; with file and place.
 pub fn file(path: &Path) -> Result<Vec<Vec<Given>>, String> {
     let unreadable = |e: std::io::Error| {
         format!(
@@ -177,7 +177,7 @@ enum Frame {
 }
 
 impl Frame {
-    /// The name of the value that comes now.
+    /// The name of the value that comes next.
     fn name(&mut self) -> Option<String> {
         match self {
             Frame::Map { prefix, key } => {

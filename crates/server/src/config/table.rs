@@ -1,15 +1,15 @@
-//! The one table of all settings: name, old names, what a value may be, where it goes, what it means.
+//! The single table of all settings: name, old names, valid values, target field and documentation.
 
 use super::settings::{Field, Settings};
 use super::value::{Kind, Value};
 
 /// A setting.
 pub struct Key {
-    /// Its name in the newest release.
+    /// Its name in the latest release.
     pub name: &'static str,
-    /// Names in older releases. Given with another value than the new name, they stop the start.
+    /// Names in older releases. The start fails if one is given with a value other than that of the new name.
     pub old: &'static [&'static str],
-    /// Names that others use for the same; they count when nothing else is given.
+    /// Names that other programs use for the same setting; they count only if no other name is given.
     pub also: &'static [&'static str],
     pub kind: Kind,
     pub doc: &'static str,

@@ -109,7 +109,7 @@ fn an_old_and_a_new_name_must_agree() {
     ] {
         assert!(error.contains(part), "{part} not in {error}");
     }
-    // A flag is the operator's last word.
+    // A flag takes precedence over everything else.
     let flagged = resolve(&[new, other, flag("camunda.data.snapshot-period", "2m")]).unwrap();
     assert_eq!(flagged.settings.broker.snapshot_period.as_secs(), 120);
 }
@@ -277,7 +277,7 @@ fn an_empty_variable_is_not_set() {
 
 #[test]
 fn every_setting_reaches_its_place() {
-    // Setting a setting to its own default text changes nothing, and to the text of its value gives that value.
+    // Giving a setting the text of its own default changes nothing, and the text of its value yields that value.
     for key in KEYS {
         let mut settings = Settings::default();
         let shown = key.kind.show(&(key.get)(&settings));
@@ -498,7 +498,7 @@ fn the_audit_log_is_told_what_to_tell_of() {
     assert!(wrong.to_string().contains(said), "{wrong}");
 }
 
-/// `NAME: "value"` in upper case, wherever it stands on a line.
+/// `NAME: "value"` in upper case, anywhere on a line.
 fn in_compose_file(text: &str) -> Vec<(String, String)> {
     let words = text
         .split(['{', ',', '\n', '}'])
@@ -518,7 +518,7 @@ fn the_compose_file_of_a_cluster_names_settings_that_there_are() {
     let nodes = in_compose_file(nodes);
     assert_eq!(nodes.len(), 6);
     for (number, own) in nodes.chunks(2).enumerate() {
-        // Of the list of nodes the first is enough here.
+        // The first of the nodes is enough here.
         let given = in_compose_file(shared).into_iter().chain(own.to_vec());
         let given: Vec<Given> = given.map(|(name, text)| variable(&name, &text)).collect();
         assert!(given.len() >= 6);
@@ -559,6 +559,6 @@ fn a_search_server_is_secondary_storage_with_the_settings_of_its_type() {
             );
         }
     }
-    // Those of a type that is not chosen do no harm.
+    // Settings of a type that is not selected do no harm.
     assert!(with(&[("opensearch.url", "nowhere")]).is_ok());
 }

@@ -1,4 +1,4 @@
-//! TLS of the ports that clients and operators call.
+//! TLS of the ports for clients and operators.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use skep_tls::{Authorities, Certificate, Clients, KeyStore, Password, ServerFile
 
 use super::value::squeeze;
 
-/// Whether clients show a certificate (`…client-auth`).
+/// Whether clients present a certificate (`…client-auth`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClientAuth {
     #[default]
@@ -18,34 +18,34 @@ pub enum ClientAuth {
 /// The TLS of one port: paths of files.
 #[derive(Clone, Debug, Default)]
 pub struct PortTls {
-    /// Not said: on where a certificate is named.
+    /// `None`: on if a certificate is given.
     pub enabled: Option<bool>,
     pub certificate: String,
     pub private_key: String,
-    /// Whoever may have signed the certificates of clients.
+    /// The file of authorities that may sign client certificates.
     pub trust: String,
     pub trust_store: TrustSettings,
     pub client_auth: ClientAuth,
     pub key_store: StoreSettings,
 }
 
-/// A key store, instead of certificate and key.
+/// A key store, in place of certificate and key.
 #[derive(Clone, Debug, Default)]
 pub struct StoreSettings {
     pub path: String,
     pub password: Password,
     pub alias: String,
     pub key_password: Password,
-    /// `PKCS12`, or one that is refused.
+    /// `PKCS12`; any other format is refused.
     pub kind: String,
 }
 
-/// A trust store, instead of the file of authorities.
+/// A trust store, in place of the file of authorities.
 #[derive(Clone, Debug, Default)]
 pub struct TrustSettings {
     pub path: String,
     pub password: Password,
-    /// `PKCS12`, or one that is refused.
+    /// `PKCS12`; any other format is refused.
     pub kind: String,
 }
 
@@ -59,7 +59,7 @@ impl PortTls {
     /// Opens the files; `None` without TLS. `key` begins the names of these settings.
     ///
     /// # Errors
-    /// What is missing, contradicts itself or cannot be read.
+    /// Settings or files that are missing, contradictory or unreadable.
     pub fn open(&self, key: &str, protocols: &[&str]) -> Result<Option<ServerTls>, String> {
         if !self.is_on() {
             return Ok(None);
@@ -105,7 +105,7 @@ impl PortTls {
         }
     }
 
-    /// From the key store, or from the two files in PEM format.
+    /// Reads the key store, or the two files in PEM format.
     fn certificate(&self, key: &str) -> Result<Certificate, String> {
         let is_pem = !self.certificate.is_empty() || !self.private_key.is_empty();
         match (self.key_store.path.is_empty(), is_pem) {
@@ -135,7 +135,7 @@ impl StoreSettings {
         Ok(self.named())
     }
 
-    /// As it was named, of whatever type.
+    /// The store as configured, of any type.
     pub fn named(&self) -> KeyStore {
         let alias = Some(&self.alias).filter(|it| !it.is_empty());
         let key_password = Some(&self.key_password).filter(|it| !it.is_empty());
@@ -148,7 +148,7 @@ impl StoreSettings {
     }
 }
 
-/// Settings that cannot be.
+/// Invalid settings.
 #[derive(Debug, thiserror::Error)]
 enum Refused {
     #[error(
@@ -183,7 +183,7 @@ fn is_pkcs12(key: String, kind: &str, path: &str) -> Result<(), Refused> {
     })
 }
 
-/// Files may be written as URLs.
+/// A path, which may be written as a URL.
 fn path(text: &str) -> PathBuf {
     let text = text.strip_prefix("file:").unwrap_or(text);
     PathBuf::from(match text.strip_prefix("//") {
@@ -201,7 +201,7 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Those with TLS, by the names of metrics.
+    /// Ports with TLS, by their names in metrics.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, ServerTls)> {
         let all = [
             ("rest", &self.rest),
@@ -213,7 +213,7 @@ impl Ports {
     }
 
     /// # Errors
-    /// For each port what is wrong.
+    /// The faults of each port.
     pub fn open(
         rest: &PortTls,
         grpc: &PortTls,

@@ -1,8 +1,8 @@
-//! Values of settings: how they are written, what they may be, and how they are shown.
+//! Values of settings: their notation, their bounds, and how they are shown.
 
 use std::time::Duration;
 
-/// A value that was read.
+/// A parsed value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Counts, bytes, milliseconds.
@@ -13,7 +13,7 @@ pub enum Value {
     Text(String),
 }
 
-/// What a setting may be.
+/// The type of a setting's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// A whole number within bounds, both included.
@@ -35,15 +35,15 @@ pub enum Kind {
     Levels,
     /// Any text that is not empty.
     Text,
-    /// A text that is not shown.
+    /// A text that is never shown.
     Secret,
-    /// A URL, whose password is not shown.
+    /// A URL, whose password is never shown.
     Url,
-    /// An absolute path within a URL.
+    /// An absolute path of a URL.
     UrlPath,
-    /// A release: three numbers with dots between them.
+    /// A release: three numbers separated by dots.
     Release,
-    /// Texts with commas between them.
+    /// Texts separated by commas.
     List,
 }
 
@@ -56,7 +56,7 @@ const UNITS: [(&str, u64); 5] = [
 ];
 
 impl Kind {
-    /// Reads a value; `None` when it is not of this kind.
+    /// Parses a value; `None` if it is not of this kind.
     pub fn parse(&self, text: &str) -> Option<Value> {
         let text = text.trim();
         match *self {
@@ -126,7 +126,7 @@ impl Kind {
         }
     }
 
-    /// What is expected, as in "expected …".
+    /// A description of valid values, as in "expected …".
     pub fn expected(&self) -> String {
         match *self {
             Kind::Number(min, u64::MAX) => format!("a whole number, at least {min}"),
@@ -159,11 +159,11 @@ impl Kind {
         }
     }
 
-    /// The value as it would be written.
+    /// The value in the notation of settings.
     pub fn show(&self, value: &Value) -> String {
         match value {
             Value::Number(bytes) if matches!(self, Kind::Bytes(..)) => show_bytes(*bytes),
-            // Times that are kept as a number are milliseconds.
+            // Times kept as a number are milliseconds.
             Value::Number(millis) if matches!(self, Kind::Time(..)) => {
                 show_time(Duration::from_millis(*millis))
             }
@@ -232,7 +232,7 @@ fn show_bytes(bytes: u64) -> String {
     }
 }
 
-/// A time as settings have it: `90s`, `2h`, `PT15M`; a number alone counts milliseconds.
+/// Parses a time span: `90s`, `2h`, `PT15M`; a plain number counts milliseconds.
 pub fn duration(text: &str) -> Option<Duration> {
     if text.starts_with(['P', 'p']) {
         let span: jiff::SignedDuration = text.parse().ok()?;

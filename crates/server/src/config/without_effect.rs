@@ -1,9 +1,9 @@
-//! Settings of the reference that mean nothing here, each with the reason: who sets one should know why nothing changes.
+//! Settings of the reference without meaning here, each with the reason: whoever sets one should know why nothing changes.
 
 use super::source::Given;
 
 pub struct WithoutEffect {
-    /// The newest name and older ones.
+    /// The latest name, and older ones.
     pub names: &'static [&'static str],
     /// As in "has no effect: …".
     pub reason: &'static str,

@@ -1,4 +1,4 @@
-//! The objects of leases, and whether their store can be trusted with them.
+//! The objects of leases, and whether their store is safe to use for them.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use skep_objects::{Condition, Location, NotWritten, ObjectError, Objects};
 /// Writers that race for one object; one of them must win.
 const RACERS: usize = 8;
 
-/// Why numbers cannot be had from a bucket.
+/// The reason why a bucket cannot be used for numbers.
 #[derive(Debug, thiserror::Error)]
 pub enum NotTrusted {
     #[error(
@@ -29,7 +29,7 @@ pub enum NotTrusted {
 pub struct Bucket {
     objects: Objects,
     limit: Duration,
-    /// The last request that failed, and why.
+    /// The last failed request, and the reason.
     pub trouble: Option<String>,
 }
 
@@ -39,7 +39,7 @@ fn name(node: u32) -> String {
 
 impl Bucket {
     /// # Errors
-    /// Settings of the bucket that cannot be.
+    /// The settings of the bucket are invalid.
     pub fn open(location: &Location, limit: Duration) -> Result<Bucket, ObjectError> {
         Ok(Bucket {
             objects: Objects::open(location)?,
@@ -91,14 +91,15 @@ impl Bucket {
         answer
     }
 
-    /// Whether the store writes under conditions: several create one object at once, and somebody writes over what it is not.
+    /// Checks that the store supports conditional writes: several writers create one object at once, and one overwrites an outdated
+    /// version.
     ///
     /// # Errors
-    /// It does not, or cannot be asked.
+    /// It does not support them, or cannot be reached.
     pub async fn probe(&self) -> Result<(), NotTrusted> {
         let name = format!("node-ids/probe-{}", uuid::Uuid::new_v4());
         let probed = self.race(&name).await;
-        // It expires with nobody, and does no harm if it stays.
+        // The object does no harm if it stays.
         let _ = tokio::time::timeout(self.limit, self.objects.delete(&name)).await;
         probed
     }
@@ -168,7 +169,7 @@ mod tests {
         Bucket::open(&location, Duration::from_secs(5)).unwrap()
     }
 
-    /// A store that says yes to every write, or, with `heeds`, to the first that wants no object and to all others.
+    /// A store that accepts every write, or, with `heeds`, only the first conditional creation and all other writes.
     async fn careless(heeds_absence: bool) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -1,7 +1,7 @@
 //! The directories of numbers below the data directory, each with a lock and an id.
 //!
-//! The lock says that nobody else uses the data, and the id that this is the directory which a lease names. The lock is one of the kernel,
-//! and ends with the process. On file systems of a network it may end earlier, so those are refused.
+//! The lock ensures that nobody else uses the data, and the id that this is the directory named by the lease. It is a kernel lock and ends
+//! with the process. On network file systems it may end earlier, so those are refused.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,12 +14,12 @@ use skep_storage::disk::create_dir_durably;
 /// Held by the process that uses the directory.
 const LOCK: &str = "lease.lock";
 const ID: &str = "lease.id";
-/// There once the node belongs to a cluster.
+/// Present once the node belongs to a cluster.
 const DATA: &str = "cluster";
-/// More than ids have.
+/// Maximum length read; ids are shorter.
 const MAX_ID: usize = 64;
 
-/// File systems whose locks can end while their holder goes on, by their numbers in statfs.
+/// File systems whose locks can be lost while their holder still runs, by their magic numbers in statfs.
 const OF_NETWORKS: [(u64, &str); 9] = [
     (0x6969, "NFS"),
     (0x517b, "SMB"),
@@ -60,10 +60,10 @@ pub struct Directories {
 }
 
 impl Directories {
-    /// Makes the data directory if it is missing.
+    /// Creates the data directory if it is missing.
     ///
     /// # Errors
-    /// It cannot be used for leases.
+    /// The directory cannot be used for leases.
     pub fn open(root: &Path) -> std::result::Result<Directories, NotUsable> {
         let directory = || root.display().to_string();
         let io = |source| NotUsable::Io {
@@ -96,7 +96,7 @@ impl Directories {
         self.root.join(format!("node-{node}"))
     }
 
-    /// Numbers below `size` whose directories are here, with the ids of these.
+    /// The numbers below `size` with a directory here, each with its id.
     pub fn here(&self, size: u32) -> Result<Ids> {
         let mut here = BTreeMap::new();
         for node in 0..size {
@@ -107,13 +107,14 @@ impl Directories {
         Ok(here)
     }
 
-    /// Numbers below `size` whose directories here have data.
+    /// The numbers below `size` whose directories here contain data.
     pub fn with_data(&self, size: u32) -> BTreeSet<u32> {
         let has_data = |node: &u32| self.of(*node).join(DATA).exists();
         (0..size).filter(has_data).collect()
     }
 
-    /// Locks the directory without waiting; its id. `None`: another process has it, or it is not there and is not to be made.
+    /// Locks the directory without waiting and returns its id. `None`: another process has it, or it does not exist and is not to be
+    /// created.
     pub fn lock(&mut self, node: u32, create: bool) -> Result<Option<String>> {
         let directory = self.of(node);
         if create {

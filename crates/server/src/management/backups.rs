@@ -1,4 +1,4 @@
-//! `/actuator/backupRuntime`: backups of the cluster. Any node that has the store in its settings answers.
+//! `/actuator/backupRuntime`: backups of the cluster. Any node with a configured store answers.
 
 use std::time::SystemTime;
 
@@ -26,7 +26,7 @@ pub async fn handle(broker: &Broker, method: &Method, path: &[&str], body: Incom
             allow(method, &[Method::GET, Method::HEAD])?;
             state(broker).await
         }
-        // The store is asked each time: there is no index of it that could be old.
+        // The store is read each time: there is no index of it that could be stale.
         ["state", "sync"] => {
             allow(method, &[Method::POST])?;
             state(broker).await
@@ -53,7 +53,7 @@ pub async fn handle(broker: &Broker, method: &Method, path: &[&str], body: Incom
     }
 }
 
-/// `/actuator/backupHistory`, which takes snapshots of search servers in the reference.
+/// `/actuator/backupHistory`, which in the reference takes snapshots of search servers.
 pub fn history() -> Answer {
     bad_request(
         "the embedded secondary storage is a part of each backup of /actuator/backupRuntime; a database or a search server is backed up with \
@@ -80,7 +80,7 @@ async fn take(broker: &Broker, body: &serde_json::Map<String, Value>) -> Handled
     let is_scheduled =
         config.is_some_and(|config| config.schedule.times.is_some() || config.continuous.is_some());
     let id = match body.get("backupId") {
-        // As in the reference: ids are given where no backup is taken without being asked for.
+        // As in the reference: callers choose ids only if no schedule takes backups.
         None | Some(Value::Null) if is_scheduled => None,
         None | Some(Value::Null) => {
             return Err(bad_request(format!("backupId is missing: {ID}")));
@@ -106,7 +106,7 @@ async fn take(broker: &Broker, body: &serde_json::Map<String, Value>) -> Handled
     }
 }
 
-/// Asks the store, beside all else.
+/// Accesses the store on a separate thread.
 async fn ask<T: Send + 'static>(
     broker: &Broker,
     question: impl FnOnce(&Place) -> Result<T, BackupError> + Send + 'static,
@@ -222,7 +222,7 @@ fn unfinished(backup: &Backup) -> Vec<Value> {
     details.collect()
 }
 
-/// The newest checkpoint and the newest backup of each partition, and the spans within which every checkpoint can be restored.
+/// The newest checkpoint and backup of each partition, and the ranges within which every checkpoint can be restored.
 async fn state(broker: &Broker) -> Handled {
     let state = ask(broker, |place| {
         let backups = skep_backup::list(place, "")?;
@@ -251,7 +251,7 @@ async fn state(broker: &Broker) -> Handled {
     Ok(ok(&state.await?))
 }
 
-/// Where each partition was cut at a moment of a range.
+/// The position of each partition at a moment of a range.
 fn checkpoints_at(place: &Place, range: &Range, moment: Moment) -> Result<Vec<Value>, BackupError> {
     let Some(base) = range.base(moment) else {
         return Ok(Vec::new());

@@ -1,5 +1,5 @@
-//! `/actuator/banning`: instances that are left alone. Banning one is an operator's last resort; who is banned, and why, is an
-//! addition of Skep.
+//! `/actuator/banning`: banned instances, which are no longer processed. Banning is an operator's last resort; the list of banned instances
+//! with reasons is an addition of Skep.
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ pub async fn handle(broker: &Broker, method: &Method, key: Option<&str>) -> Hand
     }
 }
 
-/// Up to a thousand of each partition.
+/// Up to a thousand per partition.
 fn list(broker: &Broker) -> Value {
     let mut items = Vec::new();
     for handle in broker.partitions() {

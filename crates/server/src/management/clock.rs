@@ -48,7 +48,7 @@ pub async fn handle(
     Ok(now(broker))
 }
 
-/// Times beyond this are not dates that anyone writes.
+/// The latest time accepted: the end of the year 9999.
 const MAX_MILLIS: i64 = 253_402_300_799_999;
 
 fn number(body: &Map<String, Value>, field: &str) -> Result<i64, Answer> {

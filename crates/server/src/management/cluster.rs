@@ -1,4 +1,4 @@
-//! `/actuator/cluster`: what the cluster knows of itself, and changes of it. Any node answers.
+//! `/actuator/cluster`: the state of the cluster, and changes to it. Any node answers.
 
 mod shown;
 
@@ -12,7 +12,7 @@ use skep_cluster::{Planned, Refusal, Request, UnsafeRecovery};
 use super::reply::{self, Answer, Handled, allow, bad_request, message, ok};
 use shown::brokers;
 
-/// What is done at a path below `/actuator/cluster`.
+/// Handles requests to paths below `/actuator/cluster`.
 pub async fn handle(
     broker: &Broker,
     method: &Method,
@@ -91,7 +91,7 @@ pub fn rebalance(broker: &Broker, method: &Method) -> Handled {
     Ok(reply::respond(StatusCode::OK, "application/json", ""))
 }
 
-/// Where a change is asked for.
+/// The broker and the query string of a change request.
 struct Target<'a> {
     broker: &'a Broker,
     query: Option<&'a str>,
@@ -145,7 +145,7 @@ impl Target<'_> {
         .await
     }
 
-    /// `POST /actuator/cluster/brokers`: the whole set that is wanted.
+    /// `POST /actuator/cluster/brokers`: the complete set of wanted brokers.
     async fn set_brokers(&self, brokers: Vec<u32>) -> Handled {
         let replication_factor = reply::query(self.query, "replicationFactor");
         let replication_factor = replication_factor
@@ -182,7 +182,7 @@ impl Target<'_> {
         match told {
             ClusterAnswer::Planned(planned) => Ok(self.planned(&planned)),
             ClusterAnswer::State(state) => Ok(ok(&shown::topology(self.broker, &state))),
-            // Nodes ask each other for that.
+            // Only nodes ask each other for this.
             ClusterAnswer::Survivor(_)
             | ClusterAnswer::Backup(_)
             | ClusterAnswer::BackupStep(_) => Err(message(
@@ -225,7 +225,7 @@ impl Target<'_> {
     }
 }
 
-/// The answer to a request that the cluster has refused.
+/// The answer to a request that the cluster refused.
 pub fn refused(refusal: &Refusal) -> Answer {
     let status = match refusal {
         Refusal::Invalid(_) => StatusCode::BAD_REQUEST,
@@ -238,7 +238,7 @@ pub fn refused(refusal: &Refusal) -> Answer {
     message(status, refusal.to_string())
 }
 
-/// What goes on without a majority, and what is lost.
+/// The result of an unsafe recovery: the partitions that continue without a majority, and those that are lost.
 fn recovered(unsafe_recovery: &UnsafeRecovery) -> Value {
     let from = unsafe_recovery.from.iter();
     let from = from.map(|(partition, goes_on)| {
@@ -263,7 +263,7 @@ fn unknown_change(id: u32) -> Answer {
     message(StatusCode::NOT_FOUND, text)
 }
 
-/// Nothing that is asked for is passed over.
+/// Refuses unknown fields, so that no part of a request is ignored.
 fn known(object: &Map<String, Value>, names: &[&str]) -> Result<(), Answer> {
     match object.keys().find(|name| !names.contains(&name.as_str())) {
         None => Ok(()),

@@ -1,5 +1,5 @@
-//! `/actuator/exporters` and `/actuator/exporting`: which exporters there are, and whether they may work. What is changed is state
-//! of the partitions: it survives restarts.
+//! `/actuator/exporters` and `/actuator/exporting`: lists, switches and pauses exporters. Changes are part of the partitions' state and
+//! survive restarts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use skep_service::{Broker as _, PartitionRole};
 use super::nodes::EXPORTERS;
 use super::reply::{self, Answer, Handled, allow, bad_request, message, ok};
 
-/// How long a pause waits until nothing is on its way any more.
+/// Maximum time that a pause waits for records in flight.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
@@ -34,10 +34,10 @@ pub async fn list(broker: &Broker) -> Answer {
     ok(&exporters.collect())
 }
 
-/// What a node tells of its exporters.
+/// A node's report on its exporters.
 #[derive(Default, Serialize, Deserialize)]
 struct Seen {
-    /// What runs by its configuration.
+    /// Exporters that run according to the node's configuration.
     configured: BTreeSet<String>,
     partitions: Vec<SeenPartition>,
 }
@@ -46,13 +46,13 @@ struct Seen {
 struct SeenPartition {
     id: u32,
     leads: bool,
-    /// What the state says of exporters: whether each is enabled.
+    /// The partition's state of each exporter: whether it is enabled.
     enabled: BTreeMap<String, bool>,
-    /// One that has not heard of a pause yet, or still waits for its target.
+    /// An exporter that has not noticed a pause yet, or still waits for its target.
     busy: Option<String>,
 }
 
-/// What this node tells others.
+/// The report that this node gives to other nodes.
 pub fn of_node(broker: &Broker) -> String {
     let config = broker.config();
     let records = config.exporters.iter().map(|exporter| exporter.id.clone());
@@ -100,7 +100,7 @@ impl Nodes {
         self.seen().any(|(_, seen)| seen.configured.contains(id))
     }
 
-    /// All that are configured, or known to the state of a partition.
+    /// All exporters that are configured, or known to a partition's state.
     fn ids(&self) -> BTreeSet<String> {
         let mut ids = BTreeSet::new();
         for (_, seen) in self.seen() {
@@ -111,7 +111,7 @@ impl Nodes {
         ids
     }
 
-    /// An exporter that does not rest, its partition and its node.
+    /// A busy exporter, its partition and its node.
     fn busy(&self) -> Option<(String, u32, u32)> {
         for (node, seen) in self.seen() {
             for one in &seen.partitions {
@@ -123,7 +123,7 @@ impl Nodes {
         None
     }
 
-    /// Whether each partition has the exporter enabled: as its leader says, or whoever is there.
+    /// Whether each partition has the exporter enabled: according to its leader, or else to any replica.
     fn enabled(&self, id: &str) -> Vec<bool> {
         let mut by_partition: BTreeMap<u32, (bool, bool)> = BTreeMap::new();
         let partitions = self.seen().flat_map(|(_, seen)| &seen.partitions);
@@ -148,13 +148,13 @@ impl Nodes {
         match enabled.iter().filter(|enabled| **enabled).count() {
             0 if !enabled.is_empty() => "DISABLED",
             all if all == enabled.len() => "ENABLED",
-            // A change did not reach all of them.
+            // A change did not reach all partitions.
             _ => "UNKNOWN",
         }
     }
 }
 
-/// What can be done with one exporter.
+/// An operation on one exporter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Operation {
     Enable,
@@ -225,7 +225,7 @@ pub async fn change(
     Ok(reply::json(StatusCode::ACCEPTED, &answer))
 }
 
-/// What is done on each replica of each partition.
+/// The planned operations on each replica of each partition.
 fn planned(nodes: &Nodes, operation: Operation, id: &str) -> Vec<Value> {
     let operation = match operation {
         Operation::Enable => "PARTITION_ENABLE_EXPORTER",
@@ -282,7 +282,7 @@ fn check(
     }
 }
 
-/// What `pause` and `resume` lead to.
+/// The phase that `pause` or `resume` leads to.
 pub fn phase(operation: &str, soft: bool) -> ExportingPhase {
     match (operation, soft) {
         ("resume", _) => ExportingPhase::Exporting,
@@ -291,7 +291,7 @@ pub fn phase(operation: &str, soft: bool) -> ExportingPhase {
     }
 }
 
-/// `POST /actuator/exporting/pause` and `…/resume`: the status is within the answer.
+/// `POST /actuator/exporting/pause` and `…/resume`: the answer's body contains the status.
 pub async fn set_phase(broker: &Broker, phase: ExportingPhase) -> Answer {
     let done = match send(broker, &ExportingChange::Phase(phase)).await {
         Ok(()) if phase == ExportingPhase::Paused => rests(broker).await,
@@ -314,7 +314,7 @@ pub async fn set_phase_of_partitions(broker: &Broker, phase: ExportingPhase) -> 
     done.map_err(|(status, reason)| message(status, reason))
 }
 
-/// Waits until nothing is on its way any more.
+/// Waits until no records are in flight.
 async fn rests(broker: &Broker) -> Result<(), (StatusCode, String)> {
     let deadline = tokio::time::Instant::now() + PAUSE_TIMEOUT;
     loop {
@@ -344,7 +344,7 @@ async fn rests(broker: &Broker) -> Result<(), (StatusCode, String)> {
     }
 }
 
-/// Tells all partitions. Each of them has its own leader and may fail for itself.
+/// Sends a change to all partitions. Each has its own leader and may fail on its own.
 async fn send(broker: &Broker, change: &ExportingChange) -> Result<(), (StatusCode, String)> {
     for handle in broker.partitions() {
         let partition = handle.status.partition;
@@ -357,7 +357,7 @@ async fn send(broker: &Broker, change: &ExportingChange) -> Result<(), (StatusCo
             Err(failure) => failure,
         };
         let (status, reason) = match failure {
-            // Another partition has forgotten it already.
+            // The partition has deleted the exporter already.
             Failure::Rejected(rejection) if rejection.kind == RejectionType::NotFound => continue,
             Failure::Rejected(rejection) => (StatusCode::BAD_REQUEST, rejection.reason.to_string()),
             failure => (StatusCode::INTERNAL_SERVER_ERROR, failure.to_string()),
@@ -367,7 +367,7 @@ async fn send(broker: &Broker, change: &ExportingChange) -> Result<(), (StatusCo
     Ok(())
 }
 
-/// The brokers with the exporters of their partitions, as they are, or as they are to become.
+/// The brokers with the exporters of their partitions, before or after a change.
 fn topology(nodes: &Nodes, change: Option<(&str, Operation)>) -> Value {
     let ids = nodes.ids();
     let partition = |one: &SeenPartition| {
@@ -402,7 +402,7 @@ fn topology(nodes: &Nodes, change: Option<(&str, Operation)>) -> Value {
     nodes.seen().map(broker).collect()
 }
 
-/// The exporters of a partition with how far they have got, for people.
+/// The exporters of a partition with their progress, for people.
 pub fn of_partition(handle: &PartitionHandle) -> Value {
     let committed = handle.status.committed();
     let of = |status: Arc<skep_exporting::Status>| {
@@ -434,7 +434,7 @@ pub fn of_partition(handle: &PartitionHandle) -> Value {
     Value::Object(all)
 }
 
-/// The exporters of records that something is in the way of: the engine works without them, and the log is kept for them.
+/// Exporters with problems: the engine works without them, but the log is kept until they have exported it.
 pub fn health(broker: &Broker) -> (bool, Value) {
     let mut faults = Map::new();
     for handle in broker.partitions() {

@@ -30,7 +30,7 @@ pub async fn handle(broker: &Broker, method: &Method, body: Incoming) -> Handled
     Ok(all(broker))
 }
 
-/// Limits of the write rate are not built: turning one on must not look as if it worked.
+/// Limits of the write rate are not implemented: enabling one must not appear to work.
 fn check_write(write: &Value) -> Result<(), Answer> {
     let on = |value: &Value| value.get("enabled").and_then(Value::as_bool) == Some(true);
     let throttling = write.get("throttling").cloned().unwrap_or_default();
@@ -43,7 +43,7 @@ fn check_write(write: &Value) -> Result<(), Answer> {
     Ok(())
 }
 
-/// What is named changes, the rest stays. All partitions or none.
+/// Changes the named values and keeps the others. All partitions or none.
 fn change(broker: &Broker, request: &Map<String, Value>) -> Result<(), Answer> {
     let mut changed = Vec::new();
     for partition in broker.partitions() {
@@ -140,7 +140,7 @@ fn all(broker: &Broker) -> Answer {
     ok(&Value::Object(partitions))
 }
 
-/// Of the algorithm in use.
+/// The settings of the algorithm in use.
 fn settings(config: &FlowControlConfig) -> Value {
     let settings = match config.algorithm {
         Algorithm::Aimd => serde_json::to_value(&config.aimd),

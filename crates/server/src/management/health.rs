@@ -1,4 +1,4 @@
-//! Health: of everything, and the groups that orchestrators probe.
+//! Health: overall, and by the groups that orchestrators probe.
 
 use std::sync::atomic::Ordering;
 
@@ -70,7 +70,7 @@ pub fn group(management: &Management, group: Group) -> Answer {
     answer(code, &json!({ "status": text }))
 }
 
-/// A bucket that is away stops nobody, so the component is always up.
+/// An unreachable bucket stops nobody, so the component is always up.
 fn lease_details(lease: &Standing) -> Value {
     let mut details = json!({
         "nodeId": lease.node,
@@ -140,7 +140,7 @@ pub fn all(management: &Management) -> Answer {
     )
 }
 
-/// A gateway has nothing of its own that could be sick.
+/// Health of a gateway, which has no components of its own that could fail.
 fn of_gateway(broker: &Broker) -> Vec<(&'static str, Value)> {
     let reached = broker.cluster().map_or(0, |cluster| cluster.reached());
     vec![
@@ -160,7 +160,7 @@ fn component(up: bool, details: Value) -> Value {
     json!({ "status": status(up).1, "details": details })
 }
 
-/// What can be searched: the engine works without, but whoever searches sees less and less of what happens.
+/// Health of secondary storage: the engine works without it, but searches return increasingly stale data.
 fn secondary_storage(broker: &Broker) -> (bool, Value) {
     let mut faults = Map::new();
     for handle in broker.partitions() {

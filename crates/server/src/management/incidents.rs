@@ -1,5 +1,4 @@
-//! `/actuator/incidents`: what waits to be resolved. An addition of Skep: until there is a search API, this is where the key
-//! of an incident is found.
+//! `/actuator/incidents`: open incidents. An addition of Skep: without a search API, this is where the key of an incident is found.
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -38,7 +37,7 @@ pub async fn list(broker: &Broker, parameters: Option<&str>) -> Handled {
         let command = Command::ListIncidents {
             partition,
             after: if partition == first { after } else { Key::NONE },
-            // With no room left it is only asked whether there are more.
+            // With no room left, only check whether there are more.
             limit: left.max(1),
         };
         match broker.execute(Request::internal(command)).await.result {
@@ -62,7 +61,7 @@ pub async fn list(broker: &Broker, parameters: Option<&str>) -> Handled {
     Ok(ok(&json!({ "items": items, "hasMore": more })))
 }
 
-/// With the names and types of the REST API's incident.
+/// An incident with the names and types of the REST API.
 fn one(partition: u32, open: &OpenIncident) -> Value {
     let key = |key: Key| key.some().map(|key| key.to_string());
     let incident = &open.incident;

@@ -19,7 +19,7 @@ pub fn info() -> Answer {
     }))
 }
 
-/// Parts of names whose values nobody should see.
+/// Parts of names whose values must stay hidden.
 const SECRET: [&str; 7] = [
     "user",
     "pass",

@@ -1,4 +1,4 @@
-//! `/actuator/jobstreams`: who takes jobs by push.
+//! `/actuator/jobstreams`: clients that receive jobs by push.
 
 use http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ pub fn handle(broker: &Broker, part: Option<&str>) -> Handled {
     }
 }
 
-/// As the broker sees them: streams of the same kind are one with several consumers.
+/// Streams from the broker's view: streams of the same kind are one with several consumers.
 fn remote(broker: &Broker, streams: &[std::sync::Arc<Stream>]) -> Value {
     let mut groups: Map<String, Value> = Map::new();
     for stream in streams {
@@ -44,7 +44,7 @@ fn remote(broker: &Broker, streams: &[std::sync::Arc<Stream>]) -> Value {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// As the gateway sees them.
+/// Streams from the gateway's view.
 fn client(broker: &Broker, streams: &[std::sync::Arc<Stream>]) -> Value {
     let one = |stream: &std::sync::Arc<Stream>| {
         json!({
@@ -70,12 +70,12 @@ fn metadata(stream: &Stream) -> Value {
     })
 }
 
-/// Members are named by their node's number.
+/// The name of a member: its node number.
 fn member(broker: &Broker) -> String {
     broker.config().node_id.to_string()
 }
 
-/// The stream's number in the form of a UUID.
+/// The stream's number formatted as a UUID.
 fn id(stream: &Stream) -> String {
     format!("00000000-0000-4000-8000-{:012x}", stream.id)
 }

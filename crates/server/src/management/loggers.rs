@@ -9,7 +9,7 @@ use super::reply::{self, Handled, allow, bad_request, no_content, ok};
 use crate::logs::{self, Levels, Logs, ROOT};
 
 const LEVELS: [&str; 6] = ["OFF", "ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
-/// Always listed: where Skep's own lines come from.
+/// Loggers that are always listed: the sources of Skep's own lines.
 const KNOWN: [&str; 9] = [
     "skep",
     "skep_broker",

@@ -1,4 +1,4 @@
-//! The two texts in which metrics are told.
+//! The two text formats for metrics.
 //!
 //! The registry writes OpenMetrics, where a counter's `# TYPE` line names it without the `_total` of its samples. In the older
 //! Prometheus text format both have the same name; read as that, an OpenMetrics counter would have no type.
@@ -8,8 +8,8 @@ use http::header::ACCEPT;
 
 const OPEN_METRICS: &str = "application/openmetrics-text";
 
-/// Content type and text for who asks: OpenMetrics for those who say that they read it, such as Prometheus, else version 0.0.4
-/// of the Prometheus text format.
+/// Content type and text for the requested format: OpenMetrics for callers that accept it, such as Prometheus, otherwise version 0.0.4 of
+/// the Prometheus text format.
 pub fn negotiated(headers: &HeaderMap, open_metrics: String) -> (&'static str, String) {
     let accepted = headers.get_all(ACCEPT).iter().any(|value| {
         let text = value.to_str().unwrap_or_default().to_ascii_lowercase();
@@ -32,10 +32,10 @@ pub fn negotiated(headers: &HeaderMap, open_metrics: String) -> (&'static str, S
     }
 }
 
-/// OpenMetrics as Prometheus text: `HELP` and `TYPE` of a counter get the name of its samples.
+/// Converts OpenMetrics to Prometheus text: `HELP` and `TYPE` of a counter get the name of its samples.
 fn prometheus(open_metrics: &str) -> String {
     let mut out = String::with_capacity(open_metrics.len() + 1024);
-    // HELP stands before TYPE, which tells what it is for.
+    // HELP precedes TYPE, which tells the type of metric.
     let mut help = None;
     for line in open_metrics.lines() {
         if let Some(rest) = line.strip_prefix("# HELP ") {

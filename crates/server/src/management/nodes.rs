@@ -1,4 +1,4 @@
-//! What all nodes of the cluster know, whichever of them is asked: `/actuator/nodes`, and what exporters need of others.
+//! Data collected from all nodes of the cluster, whichever of them is asked: `/actuator/nodes`, and the states of exporters.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use super::reply::{Answer, ok};
 use super::{exporters, partitions};
 use crate::monitor::{self, Monitor};
 
-/// What nodes ask each other.
+/// Questions that nodes ask each other.
 pub const PARTITIONS: &str = "partitions";
 pub const EXPORTERS: &str = "exporters";
 
-/// From now on this node answers.
+/// Lets this node answer questions of other nodes.
 pub fn answer_for(broker: &Arc<Broker>, monitor: Arc<Monitor>) {
     let known = Arc::downgrade(broker);
     broker.answer_questions(Box::new(move |question| {
@@ -25,14 +25,14 @@ pub fn answer_for(broker: &Arc<Broker>, monitor: Arc<Monitor>) {
             EXPORTERS => exporters::of_node(&broker),
             other => match other.strip_prefix(monitor::QUESTION) {
                 Some(since) => monitor.answer(since),
-                // A later version asks for it.
+                // A question of a later version.
                 None => String::new(),
             },
         }
     }));
 }
 
-/// What a reader asks of all nodes.
+/// Answers a request for the data of all nodes.
 pub async fn tell(broker: &Broker, name: &str) -> Answer {
     match name {
         EXPORTERS => exporters::list(broker).await,

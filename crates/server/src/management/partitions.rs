@@ -15,7 +15,7 @@ use super::exporters::set_phase_of_partitions as set_phase;
 use super::health::{health, role};
 use super::reply::{Answer, Handled, message, ok};
 
-/// How long a snapshot may take before the request gives up waiting; the snapshot goes on.
+/// Maximum time that a request waits for a snapshot; the snapshot itself continues.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub fn all(broker: &Broker) -> Answer {
@@ -68,7 +68,7 @@ fn one(broker: &Broker, handle: &PartitionHandle) -> Value {
     })
 }
 
-/// Process instances that have written many of the latest records, the busiest first.
+/// Process instances that wrote many of the latest records, busiest first.
 fn busiest(status: &PartitionStatus) -> Value {
     let busiest = status.busiest();
     let one = |busy: &Busy| {
@@ -95,7 +95,7 @@ fn phase(status: &PartitionStatus) -> &'static str {
     }
 }
 
-/// The clock that the partition goes by: the one pinned by a command (`PUT /v2/clock`), else the node's.
+/// The partition's clock: the one pinned by a command (`PUT /v2/clock`), else the node's.
 fn clock(broker: &Broker, status: &PartitionStatus) -> Value {
     let pinned = status.pinned_clock.load(Ordering::Relaxed);
     if pinned != i64::MIN {
@@ -161,7 +161,7 @@ fn tree(status: &PartitionStatus) -> Value {
     }
 }
 
-/// What can be done with all partitions of this node.
+/// An operation on all partitions of this node.
 #[derive(Clone, Copy, Debug)]
 pub enum Operation {
     PauseProcessing,

@@ -8,7 +8,7 @@ use super::reply::{Handled, allow, bad_request, message, query, respond};
 
 const DEFAULT_SECONDS: u64 = 10;
 const MAX_SECONDS: u64 = 300;
-/// Not a divisor of what timers run at, so that it does not beat with them.
+/// Samples per second. Not a divisor of common timer frequencies, to avoid sampling in step with timers.
 const FREQUENCY: i32 = 199;
 
 const IDLE: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"600\" height=\"40\">\
@@ -44,7 +44,7 @@ pub async fn flame_graph(method: &Method, parameters: Option<&str>) -> Handled {
     })?;
     let guard = pprof::ProfilerGuardBuilder::default()
         .frequency(FREQUENCY)
-        // Unwinding through these from a signal can hang.
+        // Unwinding through these from a signal handler can hang.
         .blocklist(&["libc", "libgcc", "pthread", "vdso"])
         .build()
         .map_err(|e| failed(e.to_string()))?;
@@ -54,7 +54,7 @@ pub async fn flame_graph(method: &Method, parameters: Option<&str>) -> Handled {
         let report = guard.report().build().map_err(|e| e.to_string())?;
         let mut svg = Vec::new();
         report.flamegraph(&mut svg).map_err(|e| e.to_string())?;
-        // Nothing is drawn where nothing was sampled.
+        // Without samples nothing is drawn.
         Ok::<_, String>(if svg.is_empty() { IDLE.into() } else { svg })
     });
     match drawn.await {

@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
-/// Requests of operators are small.
+/// Maximum size of a request body; requests of operators are small.
 const MAX_BODY: usize = 64 << 10;
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -48,7 +48,7 @@ pub fn respond(status: StatusCode, content_type: &'static str, body: impl Into<B
     answer
 }
 
-/// Refuses other methods than these, naming them.
+/// Refuses all methods but these, naming them.
 pub fn allow(method: &Method, allowed: &[Method]) -> Result<(), Answer> {
     if allowed.contains(method) {
         return Ok(());

@@ -1,21 +1,21 @@
-//! The last hour of what a node measures, in memory of a fixed size.
+//! A node's measurements of the last hour, in a fixed amount of memory.
 //!
-//! Each series is a ring of 720 numbers of 4 bytes, one for every 5 seconds. A partition has 64 series at most, so an hour of it takes
-//! 180 KiB; the node's own series take as much at most. A ring is made when its first number comes.
+//! Each series is a ring of 720 numbers of 4 bytes, one for every 5 seconds. A partition has at most 64 series, so an hour of it takes 180
+//! KiB; the node's own series take at most as much. A ring is created with its first number.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
-/// Milliseconds between two points. Steps are counted from 1970, so that those of all nodes are the same.
+/// Milliseconds between two points. Steps are counted from 1970, so they are the same on all nodes.
 pub const STEP: i64 = 5_000;
 /// An hour.
 pub const POINTS: usize = 720;
-/// Series of one partition.
+/// Maximum number of series per partition.
 pub const MAX_SERIES: usize = 64;
 
-/// What has been measured of a partition; 0 is the node itself.
+/// Measurements by partition; 0 is the node itself.
 pub type Measured = BTreeMap<u32, Vec<Value>>;
 
 /// One number of this step.
@@ -28,7 +28,7 @@ pub struct Value {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Unit {
-    /// In a second.
+    /// Per second.
     #[serde(rename = "1/s")]
     PerSecond,
     #[serde(rename = "ms")]
@@ -39,7 +39,7 @@ pub enum Unit {
     BytesPerSecond,
     #[serde(rename = "count")]
     Count,
-    /// Of one; what is or is not is 1 or 0.
+    /// A share of one; booleans are 1 or 0.
     #[serde(rename = "share")]
     Share,
 }
@@ -48,7 +48,7 @@ pub enum Unit {
 struct Series {
     name: String,
     unit: Unit,
-    /// By step; not a number where nothing was measured.
+    /// By step; NaN if nothing was measured.
     points: Box<[f32]>,
 }
 
@@ -80,7 +80,7 @@ fn place(step: i64) -> usize {
     usize::try_from(step.rem_euclid(POINTS as i64)).unwrap_or_default()
 }
 
-/// The step that a moment is in.
+/// The step that contains a moment.
 pub fn step_of(epoch_ms: i64) -> i64 {
     epoch_ms.div_euclid(STEP)
 }
@@ -93,8 +93,7 @@ pub struct Rings {
 }
 
 impl Rings {
-    /// Enters what was measured in a step. Steps that were left out hold nothing; one that is not newer is left out itself, as the
-    /// clock was set back.
+    /// Enters the measurements of a step. Skipped steps hold nothing; a step that is not newer is dropped, since the clock was set back.
     pub fn put(&mut self, step: i64, measured: Measured) {
         let first = match self.last {
             Some(last) if last >= step => return,
@@ -118,7 +117,7 @@ impl Rings {
                 }
             }
         }
-        // What this node has had nothing of for an hour is gone.
+        // Series without a value for an hour are dropped.
         for all in self.partitions.values_mut() {
             all.retain(|series| !series.is_empty());
         }
@@ -213,7 +212,7 @@ mod tests {
                 {"name": "elements", "partition": 1, "unit": "count", "points": [null, null, null, 7]},
             ]})
         );
-        // Within a step the next one is the first that is asked for.
+        // From within a step, the next step is the first one returned.
         let newest = told(&rings, 102 * STEP + 1);
         assert_eq!(newest["from"], 103 * STEP);
         assert_eq!(newest["series"][0]["points"], json!([4]));
@@ -244,7 +243,7 @@ mod tests {
             (&points[0], &points[POINTS - 1]),
             (&json!(1280), &json!(1999))
         );
-        // A pause that is longer than all that is kept leaves nothing of before.
+        // After a gap longer than the ring, nothing from before is left.
         put(&mut rings, 10_000, 2, vec![value("elements", 1.0)]);
         let after = told(&rings, i64::MIN);
         assert_eq!(after["series"].as_array().unwrap().len(), 1, "{after}");
@@ -267,7 +266,7 @@ mod tests {
             told(&rings, 0)["series"].as_array().unwrap().len(),
             MAX_SERIES
         );
-        // What is never a number takes no room.
+        // A series that never has a number takes no room.
         put(&mut rings, 3, 2, vec![value("jobs", f32::NAN)]);
         assert!(!rings.partitions.contains_key(&2));
     }

@@ -1,4 +1,4 @@
-//! What is measured in each step: rates from counters, and what gauges say.
+//! The measurements of each step: rates from counters, and values of gauges.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use skep_metrics::Histogram;
 
 use super::rings::{Measured, Unit, Value};
 
-/// The node itself stands where partitions stand, which are numbered from 1.
+/// Number of the node itself among the partitions, which are numbered from 1.
 const NODE: u32 = 0;
 
 const NANOS: f64 = 1e6;
 
-/// Remembers what counters showed last.
+/// Remembers the previous values of counters.
 pub struct Samples {
     broker: Arc<Broker>,
     gateway: Arc<GatewayMetrics>,
@@ -24,7 +24,7 @@ pub struct Samples {
     now: HashMap<(u32, String), u64>,
 }
 
-/// One partition, or the node, in one step.
+/// The values of a partition, or of the node, in one step.
 struct Step<'a> {
     partition: u32,
     seconds: f64,
@@ -42,7 +42,7 @@ impl Step<'_> {
         });
     }
 
-    /// By how much a counter has grown. `None`: it was not read before, or has begun anew.
+    /// The growth of a counter. `None`: it was not read before, or was reset.
     fn growth(&mut self, name: &str, count: u64) -> Option<u64> {
         let key = (self.partition, name.to_string());
         let before = self.before.get(&key).copied();
@@ -64,7 +64,7 @@ impl Step<'_> {
         self.value(name, Unit::Count, count.load(Relaxed) as f64);
     }
 
-    /// How long something took on average; nothing where nothing happened.
+    /// Adds the mean duration of an operation; nothing if none happened.
     fn mean(&mut self, name: &str, count: u64, nanos: u64) {
         let times = self.growth(&format!("{name} times"), count);
         let sum = self.growth(&format!("{name} sum"), nanos);
@@ -102,7 +102,7 @@ impl Samples {
             let values = self.step(number, seconds, |step| partition(step, &broker, handle));
             measured.insert(number, values);
         }
-        // Counters of partitions that are gone are forgotten.
+        // Forget counters of partitions that are gone.
         self.before = std::mem::take(&mut self.now);
         measured
     }
@@ -169,7 +169,7 @@ fn partition(step: &mut Step<'_>, broker: &Broker, handle: &PartitionHandle) {
             );
         }
     }
-    // Counters go on where they were when a partition is led here again; meanwhile they stand still elsewhere.
+    // Counters keep their values while another node leads the partition and continue from there once it is led here again.
     let totals = broker.metrics().work.totals(status.partition);
     let limit = &status.limit;
     let load = |count: &AtomicU64| count.load(Relaxed);

@@ -15,7 +15,7 @@ impl Rig {
         of_process.last().expect("the process is deployed").key
     }
 
-    /// To the newest definition of a process.
+    /// A migration to the newest definition of a process.
     pub fn migration(&self, instance: Key, target: &str, pairs: &[(&str, &str)]) -> Command {
         let instructions = pairs.iter().map(|(source, target)| MappingInstruction {
             source_element_id: (*source).into(),

@@ -1,4 +1,4 @@
-//! Modifications of instances, put together step by step.
+//! Builds modifications of instances, step by step.
 
 use skep_protocol::command::{Command, ModifyProcessInstance};
 use skep_protocol::value::{ActivateInstruction, MoveInstruction, TerminateInstruction};
@@ -6,7 +6,7 @@ use skep_protocol::{Key, Rejection, Response};
 
 use super::{Rig, rejected};
 
-/// A modification that is being put together.
+/// A modification under construction.
 pub struct Modify<'a>(&'a mut Rig, ModifyProcessInstance);
 
 impl Rig {
@@ -44,7 +44,7 @@ impl Modify<'_> {
         self.send().unwrap();
     }
 
-    /// The type and the reason of the refusal. Nothing has changed.
+    /// Expects a refusal that changes nothing; returns its type and reason.
     #[track_caller]
     pub fn refused(self) -> (String, String) {
         let Modify(rig, command) = self;

@@ -1,10 +1,10 @@
-//! The names of elements for records that specifications look at.
+//! Names of elements for records that specifications inspect.
 
 use skep_engine::state::State;
 use skep_protocol::Key;
 use skep_protocol::json::{Definitions, ElementNames, Lineage};
 
-/// The specifications look at fields, not at paths, which readers of the log add: the lineage stays empty.
+/// Specifications inspect fields, not the paths that readers of the log add: the lineage stays empty.
 pub(super) struct Names<'a> {
     pub(super) state: &'a State,
     pub(super) lineage: Lineage,

@@ -1,4 +1,4 @@
-//! Playing instances to their end: what workers, users and the world around do when they do all that is waited for.
+//! Plays instances to their end: the part of workers, users and the outside world, who do everything that is waited for.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,8 @@ use skep_protocol::{ActivatedJob, Document, Key};
 use super::{Rig, Seen};
 
 impl Rig {
-    /// Does all that instances wait for, round after round, until none is left: jobs and user tasks are completed with these
-    /// variables, messages and signals come, time passes, incidents are resolved. Returns the instances that are left after
-    /// so many rounds.
+    /// Does everything that instances wait for, round after round, until none is left: completes jobs and user tasks with these variables,
+    /// sends messages and signals, lets time pass, resolves incidents. Returns the instances left after this many rounds.
     pub fn play(&mut self, variables: &str, rounds: usize) -> Vec<Key> {
         for _ in 0..rounds {
             if self.open_instances().is_empty() {
@@ -30,7 +29,7 @@ impl Rig {
         self.complete_jobs(variables);
         self.complete_user_tasks(variables);
         for instance in self.open_instances() {
-            // One that ended meanwhile is not there any more.
+            // The instance may have ended meanwhile.
             let _ = self.send(Command::SetVariables {
                 element_instance_key: instance,
                 variables: Document::parse(variables).unwrap(),
@@ -70,7 +69,7 @@ impl Rig {
         }
     }
 
-    /// A job that was cancelled meanwhile is refused.
+    /// Works a job; one that was cancelled meanwhile is refused.
     pub fn do_job(&mut self, job: &ActivatedJob, variables: &str) {
         let (variables, result) = match job.kind {
             JobKind::TaskListener(_) => ("{}", None),
@@ -93,12 +92,12 @@ impl Rig {
 
     fn complete_user_tasks(&mut self, variables: &str) {
         for task in self.waiting_user_tasks() {
-            // It is answered when its listeners have run.
+            // The answer comes after its listeners have run.
             self.send_async(Rig::completion(task, variables));
         }
     }
 
-    /// User tasks that are in no transition, oldest first.
+    /// User tasks without a transition under way, oldest first.
     pub fn waiting_user_tasks(&self) -> Vec<Key> {
         let mut tasks = Vec::new();
         for partition in &self.partitions {
@@ -158,7 +157,7 @@ impl Rig {
         }));
     }
 
-    /// Until the next timer of an instance, and jobs that workers have not finished come again.
+    /// Lets time pass until the next timer of an instance, and until unfinished jobs time out.
     fn pass_time(&mut self) {
         let mut next = i64::MAX;
         for partition in &self.partitions {
@@ -183,7 +182,7 @@ impl Rig {
     }
 }
 
-/// What the worker of an ad-hoc sub-process activates: the first of the activities that it is told of.
+/// Plays the worker of an ad-hoc sub-process: activates the first of the available activities.
 fn first_activity(job: &ActivatedJob) -> Vec<ActivateElement> {
     let variables: serde_json::Value = serde_json::from_str(&job.variables).unwrap();
     let first = &variables["adHocSubProcessElements"][0]["elementId"];

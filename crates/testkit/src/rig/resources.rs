@@ -1,4 +1,4 @@
-//! What is deployed beside processes, and small files of decisions.
+//! Resources deployed besides processes, and small decision files.
 
 use skep_protocol::command::Command;
 use skep_protocol::value::DeploymentValue;
@@ -7,7 +7,7 @@ use skep_protocol::{Key, Rejection, Response};
 use super::Rig;
 
 impl Rig {
-    /// Deploys these files and says what that brought.
+    /// Deploys these files and returns the deployment.
     pub fn deployed(&mut self, files: Vec<(&str, String)>) -> DeploymentValue {
         match self.deploy_files(files) {
             Ok(Response::Deployed(deployed)) => deployed,
@@ -15,7 +15,7 @@ impl Rig {
         }
     }
 
-    /// Likewise, with what can be searched of it. Returns the key of the batch operation.
+    /// Deletes a resource with its history. Returns the key of the batch operation.
     pub fn delete_with_history(&mut self, resource_key: Key) -> Option<Key> {
         let request = self.send_async(Command::DeleteResource {
             resource_key,

@@ -1,4 +1,4 @@
-//! A store in memory that checkpoints are written to.
+//! An in-memory store for checkpoints.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,11 +14,11 @@ pub struct MemoryStore(pub Arc<Mutex<Rows>>);
 #[derive(Default)]
 pub struct Pending(Vec<Change>);
 
-/// A row that is written, or deleted. Nothing is encoded before it is written.
+/// A row to write or delete. It is encoded only when it is written.
 type Change = ((u8, Vec<u8>), Option<EncodeLater>);
 
 impl MemoryStore {
-    /// The checkpoint has reached the disk.
+    /// Completes a checkpoint, as if it had reached the disk.
     pub fn write(&self, checkpoint: Pending) {
         let mut rows = self.0.lock().unwrap();
         for (key, row) in checkpoint.0 {
@@ -29,7 +29,7 @@ impl MemoryStore {
         }
     }
 
-    /// A copy, as a snapshot is one.
+    /// A copy, like a snapshot.
     pub fn snapshot(&self) -> MemoryStore {
         MemoryStore(Arc::new(Mutex::new(self.0.lock().unwrap().clone())))
     }

@@ -8,7 +8,7 @@ use skep_protocol::origin::Claims;
 use skep_protocol::{ActivatedJob, Tenants};
 
 pub struct Streams {
-    /// Who has opened them.
+    /// The claims of the client that opened the streams.
     pub claims: Claims,
     pub credit: HashMap<String, usize>,
     pub pushed: Vec<(StreamId, ActivatedJob)>,

@@ -52,7 +52,7 @@ pub fn check(engine: &mut Engine) {
             || rows.contains_key(&extra.called_instance);
         let process = engine.state.processes.get(row.process_definition_key);
         let element = process.map(|process| &process.graph.elements[row.element as usize]);
-        // It waits for somebody who activates its elements.
+        // It waits for the activation of its elements.
         let waits = waits
             || element
                 .is_some_and(|element| matches!(element.kind, ElementKind::AdHocSubProcess(_)));

@@ -1,4 +1,4 @@
-//! What clients do with user tasks.
+//! Commands that clients send for user tasks.
 
 use skep_protocol::command::*;
 use skep_protocol::value::Corrections;

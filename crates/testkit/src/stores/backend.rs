@@ -1,4 +1,4 @@
-//! The back ends of secondary storage: what is asked of one is asked of all, and the answers are equal.
+//! The back ends of secondary storage: each gets the same queries and must give the same answers.
 
 use std::sync::Arc;
 
@@ -14,18 +14,17 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// Settings of a store of this kind that nobody else uses. Where the server cannot be started, which was said, it is the
-    /// embedded one.
+    /// Settings of an unshared store of this kind. If its server cannot be started, which is reported, the embedded store is used.
     pub fn config(self) -> Config {
         Config {
             location: self.location(),
-            // What a test waits for may be slow on a busy machine.
+            // Operations that a test waits for may be slow on a busy machine.
             max_wait: std::time::Duration::from_secs(180),
             ..Config::default()
         }
     }
 
-    /// How many random processes are tried: what makes rows of records is the same for all.
+    /// Number of random processes to try: the code that turns records into rows is the same for all.
     pub fn seeds(self) -> u64 {
         match self {
             Backend::Embedded => 24,
@@ -34,7 +33,7 @@ impl Backend {
         }
     }
 
-    /// How many of them are searched at random: what queries are made of is the same for both search servers.
+    /// Number of them to search at random: the code that builds queries is the same for both search servers.
     pub fn searched(self) -> u64 {
         match self {
             Backend::Embedded | Backend::Postgres | Backend::OpenSearch => 6,
@@ -57,7 +56,7 @@ impl Backend {
         }
     }
 
-    /// That of a back end that is one.
+    /// The product of a back end that is a search server.
     pub fn product(self) -> Product {
         match self {
             Backend::OpenSearch => Product::OpenSearch,
@@ -66,7 +65,7 @@ impl Backend {
         }
     }
 
-    /// The one that tests share. `None`: there is none here, which was said.
+    /// The search server shared by tests. `None`: there is none here, which has been reported.
     pub fn search_server(self) -> Option<&'static SearchServer> {
         skep_testbed::shared_search_server(self.product())
     }
@@ -90,7 +89,7 @@ pub fn documents(server: &SearchServer, prefix: &str) -> StoreLocation {
     StoreLocation::Documents(Arc::new(Documents::new(settings).expect("settings")))
 }
 
-/// Settings as a configuration of this product makes them.
+/// Settings as the configuration for this product creates them.
 pub fn document_settings(product: Product, url: String, prefix: &str) -> DocumentsSettings {
     let mut settings = DocumentsSettings::new(match product {
         Product::OpenSearch => "camunda.data.secondary-storage.opensearch",

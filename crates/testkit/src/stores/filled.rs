@@ -1,4 +1,4 @@
-//! A store that is filled from what a rig's engines write.
+//! A store filled with the records of a rig's engines.
 
 use std::path::Path;
 use std::sync::{Arc, mpsc};
@@ -24,7 +24,7 @@ pub struct Filled {
 }
 
 impl Filled {
-    /// `window`: how long changes are collected.
+    /// `window`: how long changes are collected before they are written.
     pub fn new(backend: Backend, partition: u32, window: Duration) -> Filled {
         Filled::with(
             backend,
@@ -36,7 +36,7 @@ impl Filled {
         )
     }
 
-    /// In this place.
+    /// A store at this location.
     pub fn at(location: StoreLocation, partition: u32, window: Duration) -> Filled {
         Filled::open(
             partition,
@@ -48,7 +48,7 @@ impl Filled {
         )
     }
 
-    /// In a place of its own, with settings.
+    /// A store at a location of its own, with settings.
     pub fn with(backend: Backend, partition: u32, config: Config) -> Filled {
         let own = backend.config();
         Filled::open(
@@ -75,7 +75,7 @@ impl Filled {
         }
     }
 
-    /// Takes what the rig's engines wrote since the last time.
+    /// Applies the records written by the rig's engines since the last call.
     pub fn follow(&self, batches: &[(u32, Vec<u8>)]) {
         let own = batches.iter().filter(|(id, _)| *id == self.partition);
         let own = own.map(|(_, batch)| Bytes::from(batch.clone()));
@@ -104,7 +104,7 @@ impl Filled {
         self.progress.committed()
     }
 
-    /// Stops the store; what was in its way then.
+    /// Stops the store; returns its fault at that time, if any.
     pub fn stop(self) -> Option<String> {
         self.store.stop();
         self.fault()
@@ -118,7 +118,7 @@ impl Filled {
         answer.recv().unwrap()
     }
 
-    /// Asks without waiting here for the answer.
+    /// Sends a query without waiting for the answer.
     pub fn query(
         &self,
         query: Query,
@@ -128,15 +128,15 @@ impl Filled {
         self.store.query(query, consistency, done);
     }
 
-    /// On a busy machine a server takes longer to make an index, and to answer, than a query waits: it is asked again.
+    /// Answers a query. On a busy machine a server may take longer to create an index and answer than a query waits: then it is retried.
     pub fn ask(&self, query: Query) -> Answer {
         self.ask_or_be_refused(query).expect("an answer")
     }
 
-    /// The same of what the store may refuse.
+    /// The same for a query that the store may refuse.
     ///
     /// # Errors
-    /// It refuses it.
+    /// The store refuses it.
     pub fn ask_or_be_refused(&self, query: Query) -> Result<Answer, QueryError> {
         let deadline = Instant::now() + Duration::from_secs(600);
         let is_busy = |error: &QueryError| {
@@ -158,7 +158,7 @@ impl Filled {
         Ok(answer)
     }
 
-    /// The rows that a search finds, as their JSON.
+    /// The rows found by a search, as JSON.
     pub fn find(&self, entity: &'static Entity, filter: &str) -> Vec<Json> {
         let body = format!(r#"{{"filter": {filter}, "page": {{"limit": 10000}}}}"#);
         let mut search = search(entity, &body).unwrap_or_else(|error| panic!("{body}: {error}"));
@@ -173,7 +173,7 @@ impl Filled {
         }
     }
 
-    /// Every list can be walked through page by page, to the end and once.
+    /// Checks that every list can be paged through to its end, with each row exactly once.
     pub fn check_pages(&self) {
         for entity in entities::ALL {
             let all = self.find(entity, "{}").len();
@@ -204,7 +204,7 @@ impl Filled {
     }
 }
 
-/// Nothing is forgotten: the rig's clock stands at a day that has passed.
+/// Keeps everything: the rig's clock stands at a day in the past.
 fn settings() -> Config {
     Config {
         history_ttl: Duration::from_secs(100 * 365 * 24 * 3600),

@@ -1,9 +1,9 @@
-//! Recorded throughputs: a build that is slower by a tenth is caught, the same build is not, and what says nothing is NOT RUN.
+//! Recorded throughputs: a build that is slower by a tenth is caught, the same build is not, and inconclusive data is NOT RUN.
 
 use super::*;
 use crate::bench::Figures;
 
-/// Two turns each of one and the same build on a machine of two cores, in instances per second.
+/// Two turns each of the same build on a machine with two cores, in instances per second.
 const SAME: [(f64, f64); 10] = [
     (6120.0, 6055.0),
     (6087.0, 6172.0),

@@ -15,34 +15,34 @@ use tokio::io::{AsyncReadExt as _, AsyncWrite as _, AsyncWriteExt as _};
 use super::head::{self, Framing, Head};
 use crate::{Error, net::framed::too_large};
 
-/// Bytes of an answer's head.
+/// Maximum size of an answer's head, in bytes.
 const MAX_HEAD: usize = 64 << 10;
-/// Room for what a read may bring.
+/// Buffer space reserved for each read.
 const READ: usize = 8 << 10;
 
 /// A connection between two requests, or with one under way.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: Socket,
-    /// What has arrived and was not handed out.
+    /// Bytes that have arrived and were not handed out yet.
     buffer: BytesMut,
-    /// Bytes that the body of an answer may have.
+    /// Maximum size of an answer's body, in bytes.
     limit: usize,
 }
 
-/// An answer that has arrived whole.
+/// A complete answer.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) body: Bytes,
-    /// The connection takes another request.
+    /// Whether the connection can take another request.
     pub(super) reusable: bool,
 }
 
-/// How far sending came.
+/// Progress of sending.
 #[derive(Debug)]
 enum Step {
-    /// So many bytes more.
+    /// This many more bytes were sent.
     Sent(usize),
     /// The answer has begun, or the connection has ended.
     Arrived(io::Result<bool>),
@@ -72,7 +72,7 @@ impl Connection {
         }
     }
 
-    /// False when the server has closed the connection, or sent what nobody asked for.
+    /// False when the server has closed the connection, or sent unsolicited data.
     pub(super) fn is_open(&mut self) -> bool {
         self.buffer.is_empty() && matches!(self.arrived(), Ok(false))
     }
@@ -203,7 +203,7 @@ impl Connection {
         }
     }
 
-    /// So many bytes, with `before` that belong to the same body.
+    /// Takes `length` bytes, after `before` bytes of the same body.
     async fn take(&mut self, length: usize, before: usize) -> Result<Bytes, Error> {
         self.check(length.saturating_add(before))?;
         self.buffer
@@ -282,7 +282,7 @@ mod tests {
         )
     }
 
-    /// What the client makes of the pieces of an answer.
+    /// Feeds the client an answer in these pieces; returns the answer that it reads.
     async fn answer(pieces: &[&str], limit: usize) -> Result<Answer, Failure> {
         let (mut connection, mut server) = pair(limit).await;
         let talk = async {

@@ -7,7 +7,7 @@ use http::{HeaderValue, StatusCode};
 use super::Call;
 use crate::Error;
 
-/// Headers of an answer that are looked at.
+/// Maximum number of headers of an answer.
 const MAX_HEADERS: usize = 64;
 
 /// How the body of an answer ends.
@@ -15,18 +15,18 @@ const MAX_HEADERS: usize = 64;
 pub(super) enum Framing {
     Length(usize),
     Chunked,
-    /// With the connection.
+    /// At the end of the connection.
     Close,
 }
 
 /// The head of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
-    /// Bytes that it takes in the buffer.
+    /// Its size in the buffer, in bytes.
     pub(super) bytes: usize,
     pub(super) status: StatusCode,
     pub(super) framing: Framing,
-    /// The server keeps the connection open.
+    /// Whether the server keeps the connection open.
     pub(super) keep: bool,
 }
 

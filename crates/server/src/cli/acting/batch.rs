@@ -1,4 +1,4 @@
-//! `skep batch`: batch operations, one of them with what failed, what becomes of it, and new ones.
+//! `skep batch`: lists batch operations, shows one with its failures, changes it, and begins new ones.
 
 mod act;
 

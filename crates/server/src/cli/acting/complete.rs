@@ -1,4 +1,4 @@
-//! `skep complete`: a job or a user task is done.
+//! `skep complete`: completes a job or a user task.
 
 use clap::Args;
 use serde_json::json;
@@ -37,7 +37,7 @@ pub async fn run(args: CompleteArgs) -> anyhow::Result<()> {
                 let done = json!({"completed": {field: key.to_string()}});
                 return rest.say(&format!("Completed {what} {key}."), &done);
             }
-            // A key that is not that of a job may be that of a user task.
+            // If it is not the key of a job, it may be that of a user task.
             Err(error) if code_of(&error) == "NOT_FOUND" => refused = refused.or(Some(error)),
             Err(error) => return Err(error),
         }

@@ -1,4 +1,4 @@
-//! `skep delete`: what was deployed, or what is remembered of an instance that has ended.
+//! `skep delete`: deletes deployed resources, or the history of ended instances.
 
 use clap::Args;
 use serde_json::json;
@@ -35,7 +35,7 @@ pub async fn run(args: DeleteArgs) -> anyhow::Result<()> {
                 let done = json!({"deleted": {"resourceKey": key.to_string()}});
                 rest.say(&format!("Deleted the resource {key}."), &done)?;
             }
-            // A key that is not that of a resource may be that of an instance.
+            // If it is not the key of a resource, it may be that of an instance.
             Err(error) if code_of(&error) == "NOT_FOUND" => {
                 let path = format!("process-instances/{key}/deletion");
                 if let Err(second) = rest.post(&path, Body::default()).await {

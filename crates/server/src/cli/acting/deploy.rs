@@ -42,7 +42,7 @@ pub async fn run(args: DeployArgs) -> anyhow::Result<()> {
     crate::cli::print(&text)
 }
 
-/// The files, as a deployment takes them.
+/// Reads the files as resources of a deployment.
 pub fn resources(files: &[PathBuf]) -> anyhow::Result<Vec<Resource>> {
     let read = |file: &PathBuf| {
         let content =
@@ -62,7 +62,7 @@ pub async fn deploy(
     resources: &[Resource],
     tenant: Option<&str>,
 ) -> anyhow::Result<Deployment> {
-    // A server at its limit, or one that has just started, takes the request a moment later.
+    // A server that is at its limit or has just started accepts the request after a retry.
     let deploy = || client.deploy(resources, tenant);
     match RetryPolicy::default().run(deploy).await {
         Err(Error::Refused(problem)) => {

@@ -1,4 +1,4 @@
-//! `skep evaluate`: a decision.
+//! `skep evaluate`: evaluates a decision.
 
 use clap::Args;
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub struct EvaluateArgs {
     rest: RestArgs,
 }
 
-/// The output goes to standard output as JSON; with `--json`, the whole answer.
+/// Prints the output to standard output as JSON; with `--json`, the whole answer.
 pub async fn run(args: EvaluateArgs) -> anyhow::Result<()> {
     let name = match args.decision.parse::<i64>() {
         Ok(_) => "decisionDefinitionKey",
@@ -41,7 +41,7 @@ pub async fn run(args: EvaluateArgs) -> anyhow::Result<()> {
         let text = format!("the decision '{failed}' has no result: {why}");
         return Err(Coded::new("DECISION_EVALUATION_ERROR", text).into());
     }
-    // The output is JSON in a text already.
+    // The output is already JSON, as a string.
     let output = text("output").unwrap_or("null");
     args.rest.say(output, &answer)
 }

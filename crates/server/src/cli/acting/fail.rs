@@ -1,4 +1,4 @@
-//! `skep fail`: a job could not be done.
+//! `skep fail`: reports that a job failed.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `skep migrate`: running instances go on with another definition.
+//! `skep migrate`: running instances continue with another definition.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ pub async fn active(rest: &RestArgs, mut filter: Value) -> anyhow::Result<Vec<St
 }
 
 impl PlanArgs {
-    /// Key of the definition to go on with.
+    /// Key of the target definition.
     pub async fn target(&self, rest: &RestArgs) -> anyhow::Result<String> {
         if given::key(&self.target).is_ok() {
             return Ok(self.target.clone());
@@ -95,7 +95,7 @@ impl PlanArgs {
         })
     }
 
-    /// Which element becomes which: those that were named, and the active ones, which else keep their ids.
+    /// The mapping instructions: the given ones, and the other active elements, which keep their ids.
     pub fn instructions(&self, active: Vec<String>) -> Vec<Value> {
         let mut mapped: BTreeMap<String, String> =
             active.into_iter().map(|id| (id.clone(), id)).collect();

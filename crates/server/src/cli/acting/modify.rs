@@ -1,4 +1,4 @@
-//! `skep modify`: elements of a running instance begin, end or move.
+//! `skep modify`: activates, terminates or moves elements of a running instance.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ pub struct ModifyArgs {
     rest: RestArgs,
 }
 
-/// Two element ids.
+/// Parses two element ids.
 pub fn from_to(text: &str) -> Result<(String, String), String> {
     given::pair(text, ':')
 }
@@ -45,7 +45,7 @@ pub async fn run(args: ModifyArgs) -> anyhow::Result<()> {
             "variables go with elements that begin (--activate, --move); `skep set` sets others";
         return Err(Usage(why.into()).into());
     }
-    // In the scope of the process, where all elements see them.
+    // In the process scope, where all elements see them.
     let set: Option<Vec<_>> =
         variables.map(|variables| vec![Body::default().with("variables", variables)]);
     let activate: Vec<Body> = args

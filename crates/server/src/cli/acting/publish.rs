@@ -1,4 +1,4 @@
-//! `skep publish`: a message.
+//! `skep publish`: publishes a message.
 
 use std::time::Duration;
 

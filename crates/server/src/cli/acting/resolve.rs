@@ -1,4 +1,4 @@
-//! `skep resolve`: incidents whose cause is mended.
+//! `skep resolve`: resolves incidents whose cause has been fixed.
 
 use clap::Args;
 use http::Method;

@@ -1,4 +1,4 @@
-//! `skep run FILE`: deploys it, starts an instance, and follows that until it ends or is stuck.
+//! `skep run FILE`: deploys a file, starts an instance, and follows it until it ends or is stuck.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -85,7 +85,7 @@ fn chosen<'a>(items: &'a [Deployed], wanted: Option<&str>) -> anyhow::Result<(&'
     })
 }
 
-/// Prints the result, or says why there is none.
+/// Prints the result, or why there is none.
 pub async fn ended(rest: &RestArgs, key: i64, end: End) -> anyhow::Result<()> {
     let (code, text) = match end {
         End::Completed => {

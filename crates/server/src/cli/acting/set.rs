@@ -1,4 +1,4 @@
-//! `skep set`: variables of a process instance or of one of its elements.
+//! `skep set`: sets variables of a process instance or of one of its elements.
 
 use clap::Args;
 use http::Method;

@@ -1,4 +1,4 @@
-//! `skep signal`: tells everybody who waits for it.
+//! `skep signal`: broadcasts a signal.
 
 use clap::Args;
 

@@ -16,7 +16,7 @@ use crate::cli::rest::Body;
 use crate::cli::search::items;
 use crate::cli::{Usage, fetch};
 
-/// How long is looked for what was meant.
+/// Maximum time spent looking for a similar process id.
 const MEANT: Duration = Duration::from_secs(2);
 
 #[derive(Args)]
@@ -106,14 +106,14 @@ fn json(instance: &Instance, variables: Option<String>) -> anyhow::Result<String
         .text()
 }
 
-/// Creates the instance. With its variables where only the answer to the creation can tell of its end.
+/// Creates the instance. Awaits its variables in the same request only if its end cannot be observed otherwise.
 async fn create_instance(
     args: &StartArgs,
     client: &Client,
     request: &CreateInstance,
     watched: Option<&str>,
 ) -> Result<(Instance, Option<String>), Error> {
-    // A server at its limit, or one that has just started, takes the request a moment later.
+    // A server that is at its limit or has just started accepts the request after a retry.
     let retry = RetryPolicy::default();
     if args.r#await && watched.is_none() {
         let timeout = args.server.timeout();
@@ -126,7 +126,7 @@ async fn create_instance(
     }
 }
 
-/// The process whose id is nearly the one that is not there, as far as that can be asked for.
+/// The process with an id similar to the unknown one, as far as the server can be asked.
 async fn meant(args: &StartArgs, error: &Error) -> Option<String> {
     let address = args.server.rest_address()?;
     if error.code() != Some(Code::NotFound) || args.process.parse::<i64>().is_ok() {

@@ -1,4 +1,4 @@
-//! `skep check FILE`: what a deployment would find, without a server.
+//! `skep check FILE`: reports the findings of a deployment, without a server.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `skep dev DIR`: a server that keeps nothing, deploys what changes in a directory, and shows what happens.
+//! `skep dev DIR`: runs a server that keeps no data, deploys changed files of a directory, and shows events.
 
 mod events;
 mod files;
@@ -18,7 +18,7 @@ use crate::cli::log::each;
 use crate::cli::log::reading::Reading;
 use crate::errors::code_of;
 
-/// Between two looks at files and records.
+/// Interval between two checks of files and records.
 const PAUSE: Duration = Duration::from_millis(300);
 
 #[derive(Args)]
@@ -62,7 +62,7 @@ pub async fn run(args: DevArgs) -> anyhow::Result<()> {
     }
 }
 
-/// What has been deployed and shown.
+/// The files deployed so far and the log records already printed.
 struct Work {
     files: Files,
     log: Reading,
@@ -80,12 +80,13 @@ impl Work {
 
     async fn look(&mut self, server: &Server) -> anyhow::Result<()> {
         let changed = self.files.changed()?;
-        // Together, as they may need each other; those that cannot be deployed so do not keep back the others.
+        // Deploy them together, as they may need each other; if that fails, each by itself, so that one faulty file does not hold back the
+        // others.
         if !changed.is_empty()
             && (changed.len() == 1 || self.deploy(&changed, server).await.is_err())
         {
             for file in &changed {
-                // A finding, or a file that is gone again, is no reason to end: the next change may mend it.
+                // A finding, or a file that has disappeared, is no reason to stop: the next change may fix it.
                 if let Err(why) = self.deploy(std::slice::from_ref(file), server).await {
                     let text = format!("{why:#}\n");
                     crate::cli::print(&crate::cli::once(&text, code_of(&why)))?;

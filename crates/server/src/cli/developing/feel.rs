@@ -17,7 +17,7 @@ pub struct FeelArgs {
     context: String,
 }
 
-/// The value goes to standard output as JSON, warnings to standard error.
+/// Prints the value to standard output as JSON, and warnings to standard error.
 pub fn run(args: &FeelArgs) -> anyhow::Result<()> {
     let text = args.expression.trim();
     let text = text.strip_prefix('=').unwrap_or(text);

@@ -1,4 +1,4 @@
-//! `skep init`: an example to begin with, and a worker for it.
+//! `skep init`: writes an example process and a worker for it.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `skep test FILE`: runs process tests, the scenarios in JSON files that Camunda's process-test library runs too.
+//! `skep test FILE`: runs process tests, the scenarios in JSON files that Camunda's process-test library also runs.
 
 mod act;
 mod assert;
@@ -36,9 +36,9 @@ use crate::cli::rest::RestArgs;
 use crate::cli::{Usage, colour, deploy, given};
 use crate::errors::Coded;
 
-/// The setting with which a server lets its clock be moved.
+/// The setting that allows moving the server's clock.
 const CLOCK: &str = "camunda.system.clock-controlled=true";
-/// How long a test case may take.
+/// Time limit of a test case.
 const CASE: Duration = Duration::from_secs(600);
 
 #[derive(Args)]
@@ -65,7 +65,7 @@ pub struct TestArgs {
 }
 
 impl TestArgs {
-    /// Whether the server is one that the command starts for itself.
+    /// Whether the command starts a server of its own.
     pub fn starts_server(&self) -> bool {
         self.address.is_none()
     }
@@ -131,7 +131,7 @@ async fn run_all(
     Ok(())
 }
 
-/// Runs a test case on a server of its own, or apart from what else there is on the server that was named.
+/// Runs a test case on a server of its own, or isolated from other data on the given server.
 async fn run_case(
     args: &TestArgs,
     case: &TestCase,
@@ -143,7 +143,7 @@ async fn run_case(
         json: false,
         address: address.to_string(),
     };
-    // It ends with the case.
+    // Ends with the case.
     let mut own = None;
     let mut world = match &args.address {
         Some(address) => World::new(rest(address), args.timeout, Clock::Pinned(None)),
@@ -161,7 +161,7 @@ async fn run_case(
     if own.is_none() {
         world.begin().await?;
     }
-    // Who interrupts it finds a server that others use as it was.
+    // On interruption, a server shared with others is cleaned up as well.
     let done = tokio::select! {
         () = end => None,
         failure = run_instructions(&mut world, case, CASE) => Some(failure),
@@ -181,7 +181,7 @@ async fn run_case(
     })
 }
 
-/// `None`: all was as the case expects. It takes no longer than `limit`.
+/// `None`: everything was as the case expects. Takes no longer than `limit`.
 async fn run_instructions(world: &mut World, case: &TestCase, limit: Duration) -> Option<Failure> {
     let end = tokio::time::Instant::now() + limit;
     for (index, placed) in case.instructions.iter().enumerate() {
@@ -193,7 +193,7 @@ async fn run_instructions(world: &mut World, case: &TestCase, limit: Duration) -
                 limit.as_secs()
             ))),
         };
-        // What a mocked worker could not do is nothing that the test case has asked for.
+        // The test case did not ask for the failure of a mocked worker, so it counts as an error.
         let trouble = world.trouble.lock().first().cloned();
         if let (Ok(()), Some(trouble)) = (&result, trouble) {
             result = Err(Wrong::Refused(trouble));
@@ -220,7 +220,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_test_case_does_not_wait_beyond_its_limit() {
-        // Takes connections, and answers nothing.
+        // Accepts connections but never answers.
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let rest = RestArgs {
             json: false,

@@ -1,4 +1,4 @@
-//! `skep worker TYPE`: does jobs by a command of the shell, or completes them.
+//! `skep worker TYPE`: works jobs with a shell command, or just completes them.
 
 mod command;
 
@@ -51,7 +51,7 @@ pub struct WorkerArgs {
 pub async fn run(args: WorkerArgs) -> anyhow::Result<()> {
     let variables = args.variables.json()?;
     let client = args.rest.client().await?;
-    // Fails at once where there is no server.
+    // Fails at once if there is no server.
     client.topology().await?;
     let said = Arc::new(Said {
         json: args.rest.json,
@@ -62,7 +62,7 @@ pub async fn run(args: WorkerArgs) -> anyhow::Result<()> {
         .max_jobs(args.parallel as usize)
         .timeout(args.timeout)
         .tenant_ids(&args.tenant)
-        // With any compatible server.
+        // Works with any compatible server.
         .delivery(Delivery::Poll)
         .observer(said);
     eprintln!("Waiting for jobs of type '{}'.", args.job_type);
@@ -91,10 +91,10 @@ pub async fn run(args: WorkerArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints what became of each job.
+/// Prints the outcome of each job.
 struct Said {
     json: bool,
-    /// The last trouble, which is said once.
+    /// The last error, which is printed once.
     last: parking_lot::Mutex<String>,
 }
 
@@ -120,7 +120,7 @@ impl WorkerObserver for Said {
         } else {
             format!("Job {job} of instance {instance}: {what}, {millis} ms\n")
         };
-        // Who reads this may have gone; the jobs go on.
+        // The reader of the output may be gone; the jobs continue.
         let _ = crate::cli::print(&line);
         if let Err(error) = finished.result {
             eprintln!("{error}");

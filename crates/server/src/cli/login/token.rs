@@ -1,4 +1,4 @@
-//! Tokens of an identity provider for a command: got before it begins, and renewed on a thread of its own for as long as it runs.
+//! Tokens of an identity provider for a command: obtained before it begins, and renewed on a separate thread for as long as it runs.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use skep_oidc::{ClientCredentials, ClientSecret, Given};
 
 use super::Usage;
 
-/// After a failure the token is asked for again.
+/// Pause before a failed renewal is tried again.
 const RETRY: Duration = Duration::from_secs(1);
-/// No token is renewed more often.
+/// Minimum interval between two renewals.
 const SHORTEST: Duration = Duration::from_millis(500);
 
-/// Where a token comes from, in the variables of the official clients.
+/// The source of tokens, from the variables of the official clients.
 pub fn source(variable: impl Fn(&str) -> Option<String>) -> Result<ClientCredentials, Usage> {
     let given = |name: &str| variable(name).filter(|text| !text.is_empty());
     let needed = |name: &str| {
@@ -33,7 +33,7 @@ pub fn source(variable: impl Fn(&str) -> Option<String>) -> Result<ClientCredent
     })
 }
 
-/// Gets a token, and keeps it good until the process ends. Blocks until there is one.
+/// Gets a token and renews it until the process ends. Blocks until there is one.
 pub fn kept(source: ClientCredentials) -> Result<Authorization, Usage> {
     let (tell, told) = mpsc::sync_channel(1);
     let failed = |why: String| Usage(format!("the identity provider gives no token: {why}"));
@@ -62,7 +62,7 @@ async fn renew(source: &ClientCredentials, tell: &mpsc::SyncSender<Result<Author
         Err(why) => return drop(tell.send(Err(why))),
     };
     loop {
-        // Another one, while the old one is still good for a third of its time.
+        // Renew while the old token is still valid for a third of its lifetime.
         tokio::time::sleep((lives * 2 / 3).max(SHORTEST)).await;
         while let Err(why) = another(source, &renewal, &mut lives).await {
             eprintln!("warning: the token is not renewed: {why}");

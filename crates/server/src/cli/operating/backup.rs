@@ -17,9 +17,9 @@ use crate::cli::{Usage, block_on, fetch, print, table};
 use crate::errors::Coded;
 
 const PATH: &str = "/actuator/backupRuntime";
-/// The store of backups may be slow.
+/// Request timeout: the store of backups may be slow.
 const TIMEOUT: Duration = Duration::from_secs(200);
-/// Between two looks at a backup that is being taken.
+/// Interval between two checks of a backup in progress.
 const LOOK: Duration = Duration::from_millis(200);
 
 #[derive(Args)]
@@ -126,7 +126,7 @@ pub fn run(args: BackupArgs) -> anyhow::Result<()> {
     }
 }
 
-/// The time in milliseconds since 1970, or what is above the newest id. Servers with a schedule make ids so too.
+/// The time in milliseconds since 1970, or one above the newest id. Servers with a schedule choose ids the same way.
 async fn next_id(base: &str) -> anyhow::Result<u64> {
     let listed = expect(fetch::get(base, PATH, TIMEOUT).await?)?;
     let listed: Vec<Shown> = serde_json::from_value(listed)?;
@@ -196,7 +196,7 @@ async fn list(args: ListArgs) -> anyhow::Result<()> {
     let state = expect(fetch::get(&args.server.management, &path, TIMEOUT).await?)?;
     let state: ShownState = serde_json::from_value(state)?;
     let mut text = String::new();
-    // Those of one range are the same for all partitions.
+    // The checkpoints of a range are the same for all partitions.
     for range in state.ranges.iter().filter(|it| it.partition_id == 1) {
         let (start, end) = (&range.start, &range.end);
         let line = format!(
@@ -217,7 +217,7 @@ async fn delete(args: OneArgs) -> anyhow::Result<()> {
     print(&format!("The backup {} is deleted.\n", args.id))
 }
 
-/// What the server answers, or what it says is wrong.
+/// Returns the server's answer, or the error that it reports.
 fn expect((status, body): (StatusCode, bytes::Bytes)) -> anyhow::Result<Value> {
     let answer: Value = serde_json::from_slice(&body)
         .with_context(|| format!("the server has answered {status}, and no JSON"))?;
@@ -235,7 +235,7 @@ fn expect((status, body): (StatusCode, bytes::Bytes)) -> anyhow::Result<Value> {
     bail!(Coded::new(code, text))
 }
 
-/// Where backups are, by the settings of a server.
+/// The location of backups, from the settings of a server.
 pub fn place(config: &ConfigArgs) -> anyhow::Result<(Place, crate::config::Loaded)> {
     let loaded = config.load()?;
     for warning in &loaded.warnings {
@@ -283,7 +283,7 @@ fn check(args: &VerifyArgs) -> anyhow::Result<()> {
     ))
 }
 
-/// A directory of its own, which is removed again.
+/// A temporary directory, removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -301,7 +301,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Bytes for people.
+/// A human-readable size.
 pub fn size(bytes: u64) -> String {
     match bytes {
         0..10_240 => format!("{bytes} bytes"),

@@ -1,4 +1,4 @@
-//! `skep bench`: this build beside another one, under the same load.
+//! `skep bench`: compares this build with another one under the same load.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -92,7 +92,7 @@ pub fn run(args: BenchArgs) -> anyhow::Result<ExitCode> {
     let compared = runtime.block_on(async {
         tokio::select! {
             compared = bench::run(&options, &tell) => compared,
-            // What is left is undone by the guard, now that its input ends.
+            // The guard undoes the rest, now that its input ends.
             () = crate::cli::interrupted() => anyhow::bail!("interrupted; nothing was judged"),
         }
     })?;

@@ -1,4 +1,4 @@
-//! `skep chaos`: a cluster is broken on purpose, and a hypothesis judged.
+//! `skep chaos`: breaks a cluster on purpose and judges a hypothesis.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -86,7 +86,7 @@ struct RunArgs {
 #[derive(Clone, Copy, Debug)]
 struct Driver;
 
-/// Others are known by name and not built.
+/// Parses the driver; other drivers are known by name but not built.
 fn driver(name: &str) -> Result<Driver, String> {
     match name {
         "process" => Ok(Driver),
@@ -164,7 +164,7 @@ fn list(as_json: bool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Without any waiting; starting and measuring the machine take some seconds more.
+/// The duration without any waiting; starting and measuring the machine take some seconds more.
 fn minutes(plan: &Plan) -> String {
     let seconds = plan.lengths().1;
     if seconds < 90.0 {
@@ -260,7 +260,7 @@ async fn one(plan: Plan, args: &RunArgs, several: bool) -> anyhow::Result<u8> {
     let report = tokio::select! {
         report = run => report?,
         () = crate::cli::interrupted() => {
-            // What is left is undone by the guard, now that its input ends.
+            // The guard undoes the rest, now that its input ends.
             anyhow::bail!("interrupted; what was done is being undone, and {} has no report", directory.display())
         }
     };

@@ -1,4 +1,4 @@
-//! `skep cluster`: which nodes a cluster has.
+//! `skep cluster`: changes the nodes of a cluster.
 
 mod apply;
 mod shape;

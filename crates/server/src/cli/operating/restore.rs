@@ -1,4 +1,4 @@
-//! `skep restore`: the data directory of a node from a backup.
+//! `skep restore`: restores the data directory of a node from a backup.
 
 use std::str::FromStr;
 
@@ -97,7 +97,7 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     print(&text)
 }
 
-/// What restores the same moment, whatever the store has got meanwhile.
+/// The flag that restores the same moment again, even if the store has received more since.
 fn same(reader: &Reader) -> String {
     match reader.moment.marker {
         Some(at) => format!("--to {}", instant(at)),

@@ -45,7 +45,7 @@ pub async fn run(args: IncidentsArgs) -> anyhow::Result<()> {
     args.list.show(search, text).await
 }
 
-/// What the management port tells.
+/// Incidents as reported by the management port.
 async fn of_the_state(address: &str, limit: u32) -> anyhow::Result<Value> {
     let path = format!("/actuator/incidents?limit={limit}");
     let (status, body) = crate::cli::fetch::get(address, &path, Duration::from_secs(15)).await?;

@@ -1,4 +1,4 @@
-//! `skep instance KEY`: one process instance on a page: what happened, where it stands, why it waits.
+//! `skep instance KEY`: shows one process instance: its history, its state, and why it waits.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ pub async fn run(args: InstanceArgs) -> anyhow::Result<()> {
 }
 
 struct Page {
-    /// Names the server that was asked in a command line.
+    /// The flag that names the server in suggested command lines.
     flag: String,
     instance: Value,
     elements: Value,
@@ -121,7 +121,7 @@ impl Page {
     }
 }
 
-/// Every element that waits, with what it waits for and what to do; empty if none does.
+/// Lists every waiting element with the reason and the remedy; empty if none waits.
 pub fn waits(diagnosis: &Value, flag: &str) -> String {
     let mut text = String::new();
     for item in items(diagnosis) {
@@ -137,7 +137,7 @@ pub fn waits(diagnosis: &Value, flag: &str) -> String {
     text
 }
 
-/// One thing that an element waits for.
+/// Describes one reason why an element waits.
 fn waits_for(item: &Value, flag: &str) -> String {
     let fact = |name: &str| word(&item["facts"], name);
     let since = word(item, "since");
@@ -208,7 +208,7 @@ fn waits_for(item: &Value, flag: &str) -> String {
     }
 }
 
-/// What becomes of a job.
+/// Describes the state of a job.
 fn worker(item: &Value, cause: &str) -> String {
     let fact = |name: &str| word(&item["facts"], name);
     match cause {

@@ -15,7 +15,7 @@ use skep_protocol::batch::BatchReader;
 
 use self::reading::Reading;
 
-/// How often `--follow` looks for more.
+/// Interval at which `--follow` checks for new records.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 #[derive(Args)]
@@ -48,7 +48,7 @@ pub fn run(args: &LogArgs) -> anyhow::Result<()> {
         };
         let mut log = Reading::begin(directory)?;
         let store = directory.with_file_name("state");
-        // What was compacted away may hold definitions; they are in the checkpoint then.
+        // Compacted entries may have held definitions; these are in the checkpoint then.
         if log.begins_after_a_checkpoint()
             && store.is_dir()
             && let Err(reason) = names::learn_checkpoint(&mut printer.names, &store)
@@ -132,7 +132,7 @@ impl Printer {
     }
 }
 
-/// Hands on the records up to the end of a log, some at a time.
+/// Passes on the records up to the end of a log, in batches.
 pub fn each(
     log: &mut Reading,
     names: &mut RecordNames,
@@ -147,7 +147,7 @@ pub fn each(
         for entry in entries.iter().filter(|entry| !entry.content().is_empty()) {
             let damaged = || format!("entry {} of the log cannot be read", entry.index);
             let records = BatchReader::new(&entry.payload).with_context(damaged)?;
-            // What a creation says of its instance stands after the instance's first records.
+            // The details of a new instance follow its first records, so all records are read before any is printed.
             for record in records.clone() {
                 names.learn(&record.with_context(damaged)?);
             }

@@ -1,4 +1,4 @@
-//! `skep processes`: what is deployed, and how many instances of it run.
+//! `skep processes`: lists deployed processes with their numbers of running instances.
 
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -45,7 +45,7 @@ pub async fn run(args: ProcessesArgs) -> anyhow::Result<()> {
     crate::cli::print(&text(&found, &running, args.process.is_some()))
 }
 
-/// How many instances run, by process, or by version of the one that is asked for.
+/// Numbers of running instances, by process, or by version of the given process.
 async fn running(args: &ProcessesArgs) -> anyhow::Result<Value> {
     let page = Body::default().with("page", json!({"limit": args.search.limit}));
     let (by, body) = match &args.process {

@@ -170,7 +170,7 @@ fn row(
     ]
 }
 
-/// Free bytes of the disk under a partition, in a unit that can be read, and whether they are too few for new work.
+/// Free disk space of a partition in a readable unit, with a mark if it is too low for new work.
 fn free_disk(partition: Option<&Value>) -> String {
     let field = |name: &str| partition.map(|partition| &partition[name]);
     let low = field("diskLow").and_then(Value::as_bool) == Some(true);
@@ -181,7 +181,7 @@ fn free_disk(partition: Option<&Value>) -> String {
     )
 }
 
-/// Bytes of the embedded secondary storage.
+/// Size of the embedded secondary storage.
 fn store(partition: Option<&Value>) -> String {
     let bytes = partition.and_then(|partition| partition["secondaryStorageBytes"].as_f64());
     bytes.map_or_else(
@@ -190,7 +190,7 @@ fn store(partition: Option<&Value>) -> String {
     )
 }
 
-/// Entries that another copy of the partition has and this one has not.
+/// Entries that this replica lacks compared with another one.
 fn lag(nodes: &Value, id: &str, partition: Option<&Value>) -> String {
     let applied = |partition: &Value| partition["appliedIndex"].as_u64();
     let copies = nodes.as_object().into_iter().flatten();
@@ -203,7 +203,7 @@ fn lag(nodes: &Value, id: &str, partition: Option<&Value>) -> String {
     )
 }
 
-/// Process instances that keep their partition busy, on the nodes that lead; nothing where there are none.
+/// Process instances that keep their partition busy, on the leading nodes; empty if there are none.
 fn busiest(nodes: &Value) -> String {
     let mut rows = vec![["INSTANCE", "PARTITION", "RECORDS/S", "ELEMENTS"].map(String::from)];
     let partitions = nodes.as_object().into_iter().flatten();
@@ -230,7 +230,7 @@ fn busiest(nodes: &Value) -> String {
     format!("\nInstances that wrote the most in the last seconds:\n\n{table}")
 }
 
-/// How far each exporter of each partition has got; nothing where that is not known.
+/// Progress of each exporter of each partition; empty if unknown.
 fn exporters(nodes: &Value) -> String {
     let names = [
         "EXPORTER",
@@ -276,7 +276,7 @@ fn exporters(nodes: &Value) -> String {
     format!("\n{}", crate::cli::table(&rows))
 }
 
-/// The change of the cluster that is under way; null if there is none.
+/// The pending change of the cluster; null if there is none.
 async fn change(management: &str) -> Value {
     let path = "/actuator/cluster";
     let answer = crate::cli::fetch::get(management, path, Duration::from_secs(2)).await;

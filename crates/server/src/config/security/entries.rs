@@ -8,7 +8,7 @@ use skep_protocol::value::{EntityType, Member};
 use super::super::source::Given;
 use super::super::value::squeeze;
 
-/// What was said of one field, or of one item of it.
+/// The value given for one field, or for one item of it.
 #[derive(Clone, Copy)]
 pub struct Part<'g> {
     pub item: Option<usize>,
@@ -18,7 +18,7 @@ pub struct Part<'g> {
 /// See the [module](self).
 #[derive(Default)]
 pub struct Entry<'g> {
-    /// With the fields in comparable letters; of a field that was said twice the last counts.
+    /// With normalized field names; of a field given twice the last value counts.
     parts: Vec<(String, Part<'g>)>,
 }
 
@@ -46,20 +46,20 @@ impl<'g> Entry<'g> {
             .any(|(known, part)| known == field && part.item == item)
     }
 
-    /// What another source says of it counts more.
+    /// Merges an entry of another source, whose values take precedence.
     pub fn extend(&mut self, other: Entry<'g>) {
         for (field, part) in other.parts {
             self.add(field, part);
         }
     }
 
-    /// Where it was said.
+    /// The source of the entry.
     pub fn source(&self) -> String {
         let first = self.parts.first();
         first.map_or_else(String::new, |(_, part)| part.given.source.to_string())
     }
 
-    /// A field that is a text.
+    /// The value of a text field.
     pub fn text(&self, field: &str) -> Option<&'g str> {
         let field = squeeze(field);
         let is = |(name, part): &&(String, Part<'g>)| *name == field && part.item.is_none();
@@ -67,7 +67,7 @@ impl<'g> Entry<'g> {
         Some(found.1.given.text.as_str())
     }
 
-    /// A field that is a list: a text with commas, or an item each.
+    /// The values of a list field: a text with commas, or one value per item.
     pub fn texts(&self, field: &str) -> Vec<&'g str> {
         let field = squeeze(field);
         let parts = self.parts.iter().filter(|(name, _)| *name == field);
@@ -80,7 +80,7 @@ impl<'g> Entry<'g> {
             .collect()
     }
 
-    /// Who belongs to it. `manages_groups`: ids of groups are ours, and not those of an identity provider.
+    /// Its members. `manages_groups`: group ids are managed here, and not by an identity provider.
     pub fn members(&self, manages_groups: bool, faults: &mut IdentityFaults<'_>) -> Vec<Member> {
         let mut members = Vec::new();
         for (field, entity_type) in MEMBERS {
@@ -103,7 +103,7 @@ impl<'g> Entry<'g> {
         }
     }
 
-    /// Fields that an entry of its list does not have are faults.
+    /// Reports fields that an entry of its list does not have.
     pub fn knows(&self, fields: &[&str], faults: &mut IdentityFaults<'_>) {
         for (name, _) in &self.parts {
             if !fields.iter().any(|field| squeeze(field) == *name) {

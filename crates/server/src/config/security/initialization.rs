@@ -1,4 +1,4 @@
-//! `camunda.security.initialization`: users, roles and all else that is made at a start if it is not there.
+//! `camunda.security.initialization`: users, roles and other entities that are created at a start unless they exist.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,7 +20,7 @@ use super::Security;
 use super::entries::{Entry, Part};
 use super::places::{List, Of, Place, place};
 
-/// What is made if it is not there: the roles and the tenant that every cluster has, and what is configured.
+/// Entities created unless they exist: the roles and the tenant that every cluster has, and the configured ones.
 #[derive(Clone, Debug)]
 pub struct Initial {
     /// All but the users.
@@ -37,7 +37,7 @@ impl Default for Initial {
     }
 }
 
-/// A user whose password has no hash yet.
+/// A user whose password has not been hashed yet.
 pub struct InitialUser {
     pub user: UserValue,
     pub password: Secret,
@@ -51,12 +51,12 @@ impl fmt::Debug for InitialUser {
     }
 }
 
-/// Members of a role, where they are not said in an entry of the roles.
+/// Member fields of a role outside the list of roles.
 const OF_ROLE: [&str; 5] = ["users", "clients", "groups", "mapping-rules", "mappings"];
-/// As the engine has them: properties of user tasks that can name the caller.
+/// Properties of user tasks that can name the caller, as in the engine.
 const PROPERTIES: [&str; 3] = ["assignee", "candidateUsers", "candidateGroups"];
 
-/// What was given, the weakest source first.
+/// The given settings, weakest source first.
 #[derive(Default)]
 pub struct Initialization<'g> {
     lists: BTreeMap<List, Vec<Group<'g>>>,
@@ -65,7 +65,7 @@ pub struct Initialization<'g> {
     problems: Vec<String>,
 }
 
-/// What one source says of a list.
+/// The entries of a list that come from one source.
 struct Group<'g> {
     from: From<'g>,
     last: usize,
@@ -97,7 +97,7 @@ impl<'g> Group<'g> {
         self.from == from && !anew
     }
 
-    /// It says who or what its entries are, and not only more of those of a weaker source, a password for instance.
+    /// Whether it identifies its entries, and does not merely extend those of a weaker source, for instance by a password.
     fn names(&self, list: List) -> bool {
         self.entries
             .values()
@@ -110,7 +110,7 @@ impl<'g> Initialization<'g> {
     pub fn take(&mut self, given: &'g Given) -> bool {
         let Place { of, field, item } = match place(given) {
             None => return false,
-            // An empty variable is how environments say "not set".
+            // An empty environment variable means "not set".
             Some(_) if given.text.trim().is_empty() => return true,
             Some(Ok(place)) => place,
             Some(Err(problem)) => {
@@ -171,7 +171,7 @@ impl<'g> Initialization<'g> {
         all
     }
 
-    /// What it comes to; what is wrong with it goes to `problems`.
+    /// Builds the initial entities; faults are added to `problems`.
     pub fn finish(mut self, security: &Security, problems: &mut Vec<String>) -> Initial {
         let mut draft = Draft::new(security.identity().manages_groups);
         let mut tell = |name: String, entry: &Entry<'_>, faults: IdentityFaults<'_>| {
@@ -205,7 +205,7 @@ impl<'g> Initialization<'g> {
 struct Draft {
     setup: IdentitySetupValue,
     users: Vec<InitialUser>,
-    /// Else the ids of groups are the identity provider's.
+    /// False: group ids belong to the identity provider.
     manages_groups: bool,
 }
 
@@ -307,7 +307,7 @@ impl Draft {
         };
         match parents.iter().position(|other| other.id == id) {
             None => parents.push(value),
-            // What every cluster has keeps its name, and gets the members.
+            // Entities that every cluster has keep their names and get the members.
             Some(at) if at < every_cluster_has(kind) => {}
             Some(_) => faults.tell(format!("The {field} '{id}' is there twice")),
         }
@@ -334,7 +334,7 @@ impl Draft {
     }
 }
 
-/// How many of this kind stand in front of what is configured.
+/// Number of built-in entities of this kind that precede the configured ones.
 fn every_cluster_has(kind: ParentType) -> usize {
     let setup = defaults::setup();
     match kind {
@@ -351,7 +351,7 @@ fn named(parent: &Arc<str>, members: Vec<Member>) -> impl Iterator<Item = (Arc<s
         .map(move |member| (parent.clone(), member))
 }
 
-/// `None`: faults were told.
+/// `None`: faults were reported.
 fn authorization(entry: &Entry<'_>, faults: &mut IdentityFaults<'_>) -> Option<AuthorizationValue> {
     let owner_types = OwnerType::ALL.iter().map(|one| (one.name(), *one));
     let resource_types = ResourceType::ALL.iter().map(|one| (one.name(), *one));
@@ -368,7 +368,7 @@ fn authorization(entry: &Entry<'_>, faults: &mut IdentityFaults<'_>) -> Option<A
     if texts.is_empty() {
         faults.tell("No permissions provided".to_string());
     }
-    // Without a type nothing can be said of them.
+    // Without a resource type they cannot be checked.
     for text in texts.into_iter().filter(|_| resource_type.is_some()) {
         permissions.extend(one_of("permissions", Some(text), granted.clone(), faults));
     }
@@ -412,7 +412,7 @@ fn matcher(
     }
 }
 
-/// The one with this name, in any spelling.
+/// Finds the value with this name, in any spelling.
 fn one_of<T: Copy>(
     field: &str,
     text: Option<&str>,

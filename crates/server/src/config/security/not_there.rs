@@ -1,4 +1,4 @@
-//! Names below `camunda.security` that are no settings: a server that took one without effect would be believed to be safe.
+//! Unknown names below `camunda.security`: a server that ignored one would be believed to be safe.
 
 use super::super::source::Given;
 
@@ -7,30 +7,30 @@ const UNPROTECTED_API: &str = "camunda.security.authentication.unprotected-api";
 const UNKNOWN: &str = "there is no such setting, and without effect it would leave open what it is meant to close. Correct its \
      name, or remove it";
 
-/// Below these every setting protects something.
+/// Prefixes below which every setting protects something.
 const PROTECTING: [&str; 3] = [
     "camunda.security.authentication",
     "camunda.security.authorizations",
     "camunda.security.multi-tenancy",
 ];
 
-/// What becomes of a setting.
+/// The verdict on a name.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It asks for nothing that is not there.
+    /// It needs nothing that is missing here.
     Fine,
     /// The start is refused, with this text.
     Refused(String),
 }
 
-/// `None`: it is about something else.
+/// `None`: the name is about something else.
 pub fn answer(given: &Given, all: &[Given]) -> Option<Answer> {
     let area = PROTECTING.iter().find(|area| given.is_below(area))?;
     let is = |given: &Given, name: &str, value: &str| {
         given.matches(name) && given.text.trim().eq_ignore_ascii_case(value)
     };
     let open = all.iter().any(|other| is(other, UNPROTECTED_API, "true"));
-    // An environment says "not set" by an empty text; who chose to have no login may still say which one it would be.
+    // An empty environment variable means "not set"; whoever chose to have no login may still configure one.
     let fine =
         given.text.is_empty() || (open && area.starts_with("camunda.security.authentication"));
     Some(if fine {

@@ -1,5 +1,5 @@
-//! Where a setting below `camunda.security.initialization` belongs: its list, the entry of it, the field. In files names have dots and
-//! brackets (`users[0].name`), in the environment underscores (`USERS_0_NAME`).
+//! The place of a setting below `camunda.security.initialization`: its list, entry and field. In files names have dots and brackets
+//! (`users[0].name`), in the environment underscores (`USERS_0_NAME`).
 
 use super::super::source::{Given, Source};
 use super::super::value::squeeze;
@@ -38,7 +38,7 @@ impl List {
         }
     }
 
-    /// The field that says which one an entry is.
+    /// The field that identifies an entry.
     pub fn id(self) -> &'static str {
         match self {
             List::Users => "username",
@@ -50,7 +50,7 @@ impl List {
         }
     }
 
-    /// What an entry says, in documented order.
+    /// The fields of an entry, in documented order.
     pub fn fields(self) -> &'static [&'static str] {
         match self {
             List::Users => &["username", "password", "name", "email"],
@@ -94,24 +94,24 @@ impl List {
     }
 }
 
-/// What a setting is part of.
+/// The entity that a setting is part of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Of {
     Entry(List, usize),
-    /// A role that every cluster has, or one of the list, as it was written.
+    /// A built-in role, or one of the list, as written.
     Role(String),
 }
 
-/// A setting's place. Fields are in comparable letters.
+/// A setting's place. Field names are normalized for comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub of: Of,
     pub field: String,
-    /// In a field that is a list: which item.
+    /// In a list field: the index of the item.
     pub item: Option<usize>,
 }
 
-/// `None`: it is about something else. An error: it is about this and cannot be.
+/// `None`: the setting is about something else. An error: it is one of these, but invalid.
 pub fn place(given: &Given) -> Option<Result<Place, String>> {
     if !given.is_below(AREA) {
         return None;
@@ -136,7 +136,7 @@ fn list(name: &str) -> Option<List> {
         .find(|list| squeeze(list.name()) == squeezed)
 }
 
-/// `name[1]` as name and number.
+/// Splits `name[1]` into name and number.
 fn numbered(segment: &str) -> Option<(&str, Option<usize>)> {
     match segment.split_once('[') {
         None => Some((segment, None)),

@@ -1,5 +1,5 @@
-//! `camunda.security.authentication.oidc.*`: the identity provider whose tokens are taken; several stand each under a name of its own
-//! below `camunda.security.authentication.providers.oidc`.
+//! `camunda.security.authentication.oidc.*`: the identity provider whose tokens are accepted; several have names of their own below
+//! `camunda.security.authentication.providers.oidc`.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use super::{Method, Security};
 
 const SINGLE: &str = "camunda.security.authentication.oidc";
 const SEVERAL: &str = "camunda.security.authentication.providers.oidc";
-/// The name of the one in the single form.
+/// The name of the provider in the single form.
 const NAME: &str = "oidc";
 const MAX_PROVIDERS: usize = 16;
 
-/// What is said of a provider.
+/// A setting of an identity provider.
 pub struct Field {
     pub name: &'static str,
     pub kind: Kind,
@@ -34,7 +34,7 @@ struct Draft {
     client_id: Option<String>,
     client_secret: Option<String>,
     browsers: BrowserSettings,
-    /// It proves who it is by a key, and not by its secret.
+    /// It authenticates by a key, and not by its secret.
     by_key: bool,
     store: StoreSettings,
     key_id: KeyId,
@@ -130,7 +130,7 @@ fields! {
         "The letters of an id in `hex`; by default they are small."
 }
 
-/// What changes nothing here, and why.
+/// Settings without effect here, each with the reason.
 const WITHOUT_EFFECT: [(&str, &str); 3] = [
     (
         "id-token-algorithm",
@@ -145,12 +145,12 @@ const WITHOUT_EFFECT: [(&str, &str); 3] = [
 
 #[derive(Default)]
 pub struct Providers<'g> {
-    /// By name: what was given of each, in comparable letters.
+    /// Given settings by provider name, with normalized field names.
     by_name: BTreeMap<String, Vec<(String, &'g Given)>>,
 }
 
 impl<'g> Providers<'g> {
-    /// Takes a setting, if it is one of a provider.
+    /// Takes a setting, if it belongs to a provider.
     pub fn take(&mut self, given: &'g Given) -> bool {
         let Some((name, field)) = split(given) else {
             return false;
@@ -159,14 +159,14 @@ impl<'g> Providers<'g> {
         true
     }
 
-    /// Something that is said of a provider.
+    /// Any setting of a provider.
     fn any(&self) -> Option<&'g Given> {
         let all = self.by_name.values().flatten().map(|(_, given)| *given);
         all.into_iter().find(|given| !given.text.is_empty())
     }
 
-    /// The providers; what is wrong with them goes to `problems`. They are asked with one method only, and who names them and not that
-    /// would believe to be safe.
+    /// Builds the providers; faults are added to `problems`. Providers are used with one method only, and whoever configures them without
+    /// that method would believe the server to be safe.
     pub fn finish(
         self,
         security: &Security,
@@ -228,7 +228,7 @@ fn provider(
     let mut draft = Draft::new(&name);
     let mut items: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (field, given) in given {
-        // An empty variable is how environments say "not set".
+        // An empty environment variable means "not set".
         if given.text.is_empty() {
             continue;
         }
@@ -341,7 +341,7 @@ impl Draft {
     }
 }
 
-/// What is no field of this version.
+/// Handles a name that is not a field of this version.
 fn other(field: &str, given: &Given, warnings: &mut Vec<String>, problems: &mut Vec<String>) {
     let without = WITHOUT_EFFECT
         .iter()
@@ -356,7 +356,7 @@ fn other(field: &str, given: &Given, warnings: &mut Vec<String>, problems: &mut 
     }
 }
 
-/// A name in letters that can be compared, whatever it was written in.
+/// A name normalized for comparison, whatever its spelling.
 fn bare(name: &str) -> String {
     let mut name = squeeze(name);
     name.retain(|c| c != '.' && c != '_');
@@ -376,7 +376,7 @@ fn item(field: &str) -> (&str, Option<usize>) {
     (name, number.and_then(|number| number.parse().ok()))
 }
 
-/// The name of the provider, and the field of it in comparable letters, with the number of an item in brackets.
+/// The name of the provider and its field, normalized for comparison, with the number of an item in brackets.
 fn split(given: &Given) -> Option<(String, String)> {
     if let Source::Environment(_) = given.source {
         let name = given.name.to_ascii_lowercase();
@@ -402,7 +402,7 @@ fn split(given: &Given) -> Option<(String, String)> {
         return Some((NAME.to_string(), bare(&field)));
     }
     let (segments, rest) = below(SEVERAL)?;
-    // The operator's spelling of the name stays.
+    // Keep the operator's spelling of the name.
     let name = given.name.split('.').nth(segments)?;
     let (_, field) = rest.split_once('.')?;
     Some((name.to_string(), bare(field)))

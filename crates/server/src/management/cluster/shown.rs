@@ -28,7 +28,7 @@ pub fn topology(broker: &Broker, state: &State) -> Value {
     Value::Object(shown)
 }
 
-/// Which partitions get new instances, and over which correlation keys are spread. The others are new, or drained.
+/// The partitions that get new instances, and those over which correlation keys are spread. All others are new, or drained.
 fn routing(state: &State) -> Value {
     let (accepting, all) = (state.accepting_partitions(), state.partitions);
     let others: Vec<u32> = (accepting + 1..=all).collect();
@@ -50,7 +50,7 @@ fn routing(state: &State) -> Value {
     })
 }
 
-/// The brokers with their partitions, and these with their exporters.
+/// The brokers with their partitions and the exporters of these.
 pub fn brokers(broker: &Broker, state: &State) -> Value {
     let partition = |(id, replica): (&u32, &Replica)| {
         json!({
@@ -73,7 +73,7 @@ pub fn brokers(broker: &Broker, state: &State) -> Value {
     brokers.collect()
 }
 
-/// As the configuration of this node and the partition's state say. A partition that is not here is as it is configured.
+/// Exporters according to the configuration of this node and the partition's state. For a partition that is not here, the configuration.
 fn exporters_of(broker: &Broker, partition: u32) -> Value {
     let config = broker.config();
     let configured = config.exporters.iter().map(|it| it.id.clone());
@@ -92,7 +92,7 @@ fn exporters_of(broker: &Broker, partition: u32) -> Value {
     shown.collect()
 }
 
-/// As the API describes it: who carries it out is of no concern there.
+/// An operation in the format of the API, which does not name the node that carries it out.
 pub fn operation(operation: &Operation) -> Value {
     let mut shown = json!(operation);
     if let Some(shown) = shown.as_object_mut() {
@@ -141,14 +141,14 @@ fn over(finished: &Finished) -> Value {
     Value::Object(shown)
 }
 
-/// All changes that are remembered, the newest first.
+/// All remembered changes, newest first.
 pub fn changes(state: &State) -> Value {
     let running = state.running.iter().map(|it| Value::Object(under_way(it)));
     let finished = state.finished.iter().rev().map(over);
     running.chain(finished).collect()
 }
 
-/// One of them.
+/// One of the changes.
 pub fn change(state: &State, id: u64) -> Option<Value> {
     let running = state.running.as_ref().filter(|running| running.id == id);
     if let Some(running) = running {

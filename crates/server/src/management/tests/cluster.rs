@@ -4,7 +4,7 @@ use skep_broker::config::ClusterConfig;
 
 use super::*;
 
-/// The first node of a cluster, which was alone before.
+/// The first node of a cluster, which was a single node before.
 async fn first_of_several() -> Server {
     let mut server = Server::starting(false).await;
     let mut config = server.config(2);
@@ -185,7 +185,7 @@ async fn a_change_is_given_up_and_there_is_one_at_a_time() {
         (&changes[0]["id"], changes.as_array().unwrap().len()),
         (&1.into(), 1)
     );
-    // A change that needs nobody else is over at once.
+    // A change that involves no other node completes at once.
     let priority = r#"{"priority":7}"#;
     let path = "/actuator/cluster/partitions/1/brokers/0";
     assert_eq!(server.send("POST", path, priority).await.0, 202);

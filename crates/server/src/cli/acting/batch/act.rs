@@ -1,4 +1,4 @@
-//! `skep batch resolve|cancel|migrate`: what is done to every process instance that a filter finds.
+//! `skep batch resolve|cancel|migrate`: acts on every process instance that a filter matches.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::cli::rest::{Body, RestArgs};
 use crate::cli::search::{items, total, word};
 use crate::cli::{Usage, print, table};
 
-/// Instances that a dry run shows.
+/// Number of instances shown by a dry run.
 const SHOWN: u64 = 10;
 
 #[derive(Subcommand)]
@@ -76,10 +76,10 @@ struct FilterArgs {
 }
 
 impl FilterArgs {
-    /// As a search has it.
+    /// The filter in the format of the search API.
     ///
     /// # Errors
-    /// An empty one: nobody wants to cancel everything by leaving something out.
+    /// The filter is empty: an omitted flag must not cancel everything.
     fn json(&self) -> anyhow::Result<Map<String, Value>> {
         let mut filter = Map::new();
         let mut add = |name: &str, value: Option<Value>| {
@@ -129,13 +129,13 @@ impl FilterArgs {
     }
 }
 
-/// What is done, as it is asked for and as it is said.
+/// A batch operation: its path below `/v2/process-instances`, the phrase that reports it, and its parameters.
 struct Deed {
     path: &'static str,
     done: &'static str,
-    /// What the server decides besides the filter.
+    /// Conditions that the server adds to the filter.
     besides: Value,
-    /// How instances are migrated.
+    /// The migration plan, for a migration.
     plan: Option<Value>,
 }
 
@@ -155,13 +155,13 @@ pub async fn run(act: Act) -> anyhow::Result<()> {
             Deed {
                 path: "cancellation",
                 done: "be cancelled",
-                // What was called ends with what called it.
+                // A called instance ends together with its caller.
                 besides: json!({"state": "ACTIVE", "parentProcessInstanceKey": {"$exists": false}}),
                 plan: None,
             },
         ),
         Act::Migrate(MigrateArgs { plan, act }) => {
-            // Before anything is asked of the server.
+            // Checked before any request to the server.
             let filter = act.filter.json()?;
             let target = plan.target(&act.rest).await?;
             let mapping = plan.instructions(elements(&act.rest, filter).await?);
@@ -183,7 +183,7 @@ pub async fn run(act: Act) -> anyhow::Result<()> {
     }
 }
 
-/// Ids of the elements that are active in the definitions that the filter names by process and version, or by instance.
+/// Ids of the elements active in the definitions that the filter names by process and version, or by instance.
 async fn elements(rest: &RestArgs, mut filter: Map<String, Value>) -> anyhow::Result<Vec<String>> {
     filter.insert("state".into(), json!("ACTIVE"));
     let body = Body::default()
@@ -202,7 +202,7 @@ async fn elements(rest: &RestArgs, mut filter: Map<String, Value>) -> anyhow::Re
     Ok(elements)
 }
 
-/// Says what would be done.
+/// Reports what a real run would do.
 async fn would(args: &ActArgs, deed: &Deed) -> anyhow::Result<()> {
     let mut filter = args.filter.json()?;
     if let Value::Object(besides) = &deed.besides {

@@ -1,7 +1,7 @@
-//! The end of an instance that was started with `--await`, asked for by its key.
+//! Waits, by key, for the end of an instance that was started with `--await`.
 //!
-//! A creation that waits for the result is answered with nothing but "too late" when its time is over, and the key is lost.
-//! Here the key is known, and shown, from the beginning, and an incident is seen while the command waits.
+//! A creation that waits for the result is answered with a mere "too late" when its time is over, and the key is lost. Here the key is
+//! known and shown from the start, and incidents are noticed while the command waits.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,12 +15,12 @@ use crate::cli::rest::read;
 use crate::cli::search::{items, word};
 use crate::errors::Coded;
 
-/// The pause between two looks grows from the first to the second.
+/// The pause between two polls grows from the first to the second.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// How long one answer may take.
+/// Time limit of one request.
 const ANSWER: Duration = Duration::from_secs(15);
-/// Variables that are read at a time.
+/// Variables per page.
 const PAGE: usize = 1000;
 
 /// Whether this server can be asked for instances: it speaks REST here, and has a secondary storage.
@@ -30,7 +30,7 @@ pub async fn is_visible(address: &str) -> bool {
     answer.is_ok_and(|(status, _)| status.is_success())
 }
 
-/// Waits for the end of an instance; its variables.
+/// Waits for the end of an instance and returns its variables.
 pub async fn of(address: &str, key: i64, timeout: Duration) -> anyhow::Result<String> {
     let began = Instant::now();
     let mut pause = FIRST_PAUSE;
@@ -38,7 +38,7 @@ pub async fn of(address: &str, key: i64, timeout: Duration) -> anyhow::Result<St
     loop {
         let path = format!("/v2/process-instances/{key}");
         let (status, body) = fetch::look(address, &path, ANSWER).await?;
-        // Where secondary storage is a moment behind, the instance is not found yet.
+        // If secondary storage lags behind, the instance is not found yet.
         if status != StatusCode::NOT_FOUND {
             let instance = read((status, body))?;
             match &*word(&instance, "state") {
@@ -76,7 +76,7 @@ fn too_late(key: i64, timeout: Duration) -> anyhow::Error {
 
 /// The variables of the instance itself, as one JSON object.
 pub async fn variables(address: &str, key: i64) -> anyhow::Result<String> {
-    // Texts as they are stored: a number that is read and written again may be rounded.
+    // Kept as stored text: parsing and writing a number again might round it.
     let mut found: BTreeMap<String, Box<RawValue>> = BTreeMap::new();
     let mut after = Value::Null;
     loop {

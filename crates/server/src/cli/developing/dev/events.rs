@@ -1,10 +1,10 @@
-//! What a record tells to who develops a process.
+//! Renders log records for a developer of processes.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-/// What is said of events: {field} stands for a field of the event's value, {key} for its key.
+/// Sentences by value type and intent: {field} stands for a field of the event's value, {key} for its key.
 const SENTENCES: [(&str, &str, &str); 13] = [
     (
         "PROCESS",
@@ -69,12 +69,12 @@ const SENTENCES: [(&str, &str, &str); 13] = [
     ),
 ];
 
-/// A line about a record, if it is one of those that tell what happens.
+/// Renders a record as a line, if it is of interest.
 pub fn line(record: &Value) -> Option<String> {
     let text = |name: &str| record[name].as_str().unwrap_or_default();
     let (kind, intent) = (text("valueType"), text("intent"));
     let said = match (text("recordType"), kind, intent) {
-        // Who deploys has said it already.
+        // The deploying command has reported it already.
         ("COMMAND_REJECTION", "DEPLOYMENT", _) => return None,
         ("COMMAND_REJECTION", ..) => format!(
             "refused: {} {}: {}",
@@ -95,7 +95,7 @@ pub fn line(record: &Value) -> Option<String> {
     Some(at(record, &said))
 }
 
-/// A sentence with what stands for its fields.
+/// A sentence with its fields filled in.
 fn filled(sentence: &str, record: &Value) -> String {
     let mut pieces = sentence.split('{');
     let mut text = pieces.next().unwrap_or_default().to_string();
@@ -115,7 +115,7 @@ fn filled(sentence: &str, record: &Value) -> String {
     text
 }
 
-/// An element of an instance; its sequence flows are left out.
+/// An event of an element instance; sequence flows are left out.
 fn element(record: &Value, what: &str) -> Option<String> {
     let value = &record["value"];
     let word = |name: &str| value[name].as_str().unwrap_or_default();
@@ -145,7 +145,7 @@ fn short(text: &str) -> String {
     }
 }
 
-/// With the time of day.
+/// Prefixes the sentence with the time of day.
 fn at(record: &Value, said: &str) -> String {
     let millis = record["timestamp"].as_i64().unwrap_or_default();
     let time = Timestamp::from_millisecond(millis).unwrap_or_default();

@@ -10,7 +10,7 @@ const SUFFIXES: [&str; 4] = ["bpmn", "dmn", "form", "rpa"];
 
 pub struct Files {
     directory: PathBuf,
-    /// When each was changed last, and its size.
+    /// Time of the last change and size, by file.
     known: BTreeMap<PathBuf, (SystemTime, u64)>,
 }
 
@@ -22,7 +22,7 @@ impl Files {
         }
     }
 
-    /// Those that are new, or others than they were when this was asked last.
+    /// The files that are new or have changed since the last call.
     pub fn changed(&mut self) -> anyhow::Result<Vec<PathBuf>> {
         let mut now = BTreeMap::new();
         let entries = std::fs::read_dir(&self.directory)
@@ -33,7 +33,7 @@ impl Files {
             if !suffix.is_some_and(|suffix| SUFFIXES.contains(&suffix)) {
                 continue;
             }
-            // One that has gone meanwhile is none.
+            // A file may have disappeared meanwhile.
             if let Ok(found) = std::fs::metadata(&path)
                 && found.is_file()
             {

@@ -1,4 +1,4 @@
-//! The server that `skep dev` and `skep test` start: this binary again, on a directory that goes with it.
+//! The server that `skep dev` and `skep test` start: this binary, on a directory that is deleted afterwards.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use skep_client::{Client, ClientConfig};
 
 /// A file system in memory; nothing is written to a disk there.
 const MEMORY: &str = "/dev/shm";
-/// Free bytes that it must have, or the directory for temporary files is taken.
+/// Free bytes that it must have; otherwise the directory for temporary files is used.
 const ROOM: u64 = 1 << 30;
-/// The server has started when it says this.
+/// The output line that shows that the server has started.
 const UP: &str = "What to do next";
 
 pub struct Server {
@@ -24,7 +24,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// With the ports of REST, gRPC and management, the level of what it logs, and settings besides.
+    /// Starts a server with the ports of REST, gRPC and management, its log level, and further settings.
     pub fn start(
         [rest, grpc, management]: [u16; 3],
         log_level: &str,
@@ -68,7 +68,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Reads what the server says until it is up.
+    /// Reads the server's output until it is up.
     fn read_addresses(&mut self) -> anyhow::Result<()> {
         let output = self
             .process
@@ -94,12 +94,12 @@ impl Server {
         self.grpc = address("gRPC").context("the server does not say where gRPC is")?;
         self.management =
             address("management").context("the server does not say where its management is")?;
-        // It must not meet a closed pipe.
+        // The server must not meet a closed pipe.
         self.process.stdout = Some(lines.into_inner());
         Ok(())
     }
 
-    /// Of its only partition.
+    /// The log directory of its only partition.
     pub fn log(&self) -> PathBuf {
         self.directory.join("partitions/1/log")
     }
@@ -109,7 +109,7 @@ impl Server {
     }
 
     /// # Errors
-    /// It has ended.
+    /// The server has ended.
     pub fn still_runs(&mut self) -> anyhow::Result<()> {
         match self.process.try_wait()? {
             None => Ok(()),
@@ -120,14 +120,14 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Nothing of it is kept, so it need not end well.
+        // Its data is discarded, so a clean shutdown is not needed.
         let _ = self.process.kill();
         let _ = self.process.wait();
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 
-/// Where the data is.
+/// The directory for the data.
 fn place() -> PathBuf {
     let memory = Path::new(MEMORY);
     let has_room = rustix::fs::statvfs(memory)

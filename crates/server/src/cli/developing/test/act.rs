@@ -15,7 +15,7 @@ use crate::cli::rest::Body;
 use crate::cli::search::word;
 use crate::errors::code_of;
 
-/// How long a message waits for its receiver where the test case does not say: what the official clients send.
+/// Time to live of a message unless the test case gives one: the value that the official clients send.
 const TIME_TO_LIVE: i64 = 3_600_000;
 
 pub async fn create(world: &World, of: &CreateProcessInstance) -> Result<(), Wrong> {
@@ -43,7 +43,7 @@ pub async fn publish(world: &World, of: &PublishMessage) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Somebody may be about to wait for it.
+/// Correlates a message, with retries: a subscription may be about to open.
 pub async fn correlate(world: &World, of: &CorrelateMessage) -> Result<(), Wrong> {
     let key = of.correlation_key.as_deref().unwrap_or("");
     let expected = format!(
@@ -90,7 +90,7 @@ pub async fn evaluate_conditions(world: &World, of: &EvaluateConditions) -> Resu
     Ok(())
 }
 
-/// Resolves an incident; that of a job gives the job another try.
+/// Resolves an incident; a job incident also gives the job another retry.
 pub async fn resolve(world: &World, of: &ResolveIncident) -> Result<(), Wrong> {
     let selector = &of.incident_selector;
     let expected = format!("an active {selector}");

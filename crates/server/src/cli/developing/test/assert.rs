@@ -1,4 +1,4 @@
-//! Instructions that assert, one file each.
+//! Assertions, one file each.
 
 pub mod decision;
 pub mod elements;

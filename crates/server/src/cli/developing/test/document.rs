@@ -1,4 +1,4 @@
-//! A file of test cases: read whole, and refused with the place of each thing that is wrong.
+//! Reads a file of test cases as a whole, or refuses it with the place of each mistake.
 
 use std::path::{Path, PathBuf};
 
@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 use super::instruction::{Instruction, NAMES};
 use crate::cli::near::nearest;
 
-/// Bytes of a file.
+/// Maximum size of a file, in bytes.
 pub const MAX_FILE: u64 = 4 << 20;
-/// Instructions of a test case.
+/// Maximum number of instructions in a test case.
 pub const MAX_INSTRUCTIONS: usize = 1000;
 
 #[derive(Debug)]
@@ -53,7 +53,7 @@ struct TypeOnly {
     r#type: String,
 }
 
-/// The test cases of a text, or everything that is wrong with it, a finding a line.
+/// Reads the test cases of a text, or returns all its mistakes, one per line.
 pub fn read(path: &Path, text: &str) -> Result<TestFile, Vec<String>> {
     let place = Place { path, text };
     let file: FileText = match serde_json::from_str(text) {

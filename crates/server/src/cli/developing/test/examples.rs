@@ -1,5 +1,4 @@
-//! Example data that modelers keep with an element: what it leaves behind when it is completed. An element without any leaves
-//! nothing behind.
+//! Example data that modelers attach to an element: the variables that it sets when completed. An element without example data sets none.
 
 use anyhow::{Context, bail};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The instructions are those of the published schema: the table in tests/facts is walked row by row.
+//! Checks that the instructions match the published schema: walks the table in tests/facts row by row.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn table() -> BTreeMap<&'static str, Vec<Field>> {
 struct Facts(BTreeMap<&'static str, Vec<Field>>);
 
 impl Facts {
-    /// A value of a type, and values that are not of it.
+    /// A value of a type, and values that do not belong to it.
     fn value(&self, kind: &str) -> (Value, Vec<Value>) {
         if let Some(inner) = kind.strip_prefix("list of ") {
             let (value, others) = self.value(inner);
@@ -67,7 +67,7 @@ impl Facts {
         }
     }
 
-    /// An object with all of its fields, or with those that it needs.
+    /// An object with all of its fields, or with the required ones only.
     fn sample(&self, object: &str, all: bool) -> Value {
         let mut sample = Map::new();
         if NAMES.contains(&object) {
@@ -82,7 +82,7 @@ impl Facts {
     }
 
     fn of(&self, object: &str, field: &Field) -> Value {
-        // Texts whose form matters.
+        // Strings with a required format.
         match (object, field.name) {
             ("SET_TIME", "time") => json!("2026-01-19T13:00:00Z"),
             ("INCREASE_TIME", "duration") => json!("P2DT1H"),

@@ -8,11 +8,11 @@ use super::document::{MAX_FILE, TestFile, read};
 use crate::cli::Usage;
 use crate::errors::Coded;
 
-/// Files with test cases in a run.
+/// Maximum number of files with test cases in a run.
 pub const MAX_FILES: usize = 1000;
-/// Test cases in a run.
+/// Maximum number of test cases in a run.
 pub const MAX_CASES: usize = 10_000;
-/// Directories within directories.
+/// Maximum depth of nested directories.
 const MAX_DEPTH: usize = 32;
 const RESOURCES: [&str; 4] = ["bpmn", "dmn", "form", "rpa"];
 
@@ -78,7 +78,7 @@ fn text(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(path).with_context(cannot)
 }
 
-/// What is deployed for a file of test cases: what lies beside it, and what is below the other directories.
+/// The resources to deploy for a file of test cases: those in its directory, and those below the other directories.
 pub fn resources(file: &Path, others: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let beside = match file.parent() {
@@ -97,15 +97,14 @@ pub fn resources(file: &Path, others: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>
     Ok(found)
 }
 
-/// In order, each file once, whichever way it was found.
+/// Sorts the paths and removes duplicates, however each file was found.
 fn each_once(paths: &mut Vec<PathBuf>) {
     let place = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
     paths.sort_by_cached_key(place);
     paths.dedup_by_key(|path| place(path));
 }
 
-/// Collects the files with one of these suffixes. Hidden directories are left out, and so are links to directories, which may lead
-/// in circles.
+/// Collects the files with one of these suffixes. Skips hidden directories and links to directories, which may form cycles.
 fn below(
     directory: &Path,
     suffixes: &[&str],

@@ -1,4 +1,4 @@
-//! Where the process instances of a test case stand, for whoever has to find out why it failed.
+//! The state of a test case's process instances, to help find out why it failed.
 
 use std::fmt::Write as _;
 
@@ -9,10 +9,10 @@ use super::assert::{elements, variables};
 use super::world::{Search, World};
 use crate::cli::search::word;
 
-/// Process instances that are described, the newest.
+/// Maximum number of process instances described, newest first.
 const MOST: usize = 5;
 
-/// As much as can be found out, a fact a line.
+/// Describes the instances, one fact per line.
 pub async fn describe(world: &World) -> String {
     let mut text = String::new();
     let search = world.search();

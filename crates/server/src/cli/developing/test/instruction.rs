@@ -10,14 +10,14 @@ use super::selector::{
 };
 use super::value::{Amount, Instant, Span, Variables};
 
-/// A field that may be missing, but is of its type where it is there: null is none.
+/// Deserializes an optional field that must have its type if present: null is not allowed.
 pub fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
-/// One struct for each instruction: fields that are needed, then those that are not.
+/// Declares one struct for each instruction: required fields first, then optional ones.
 macro_rules! instructions {
     ($($name:literal $kind:ident { $($field:ident: $type:ty),* } optional { $($other:ident: $of:ty),* })+) => {
         $(
@@ -43,7 +43,7 @@ macro_rules! instructions {
         pub const NAMES: &[&str] = &[$($name),+];
 
         impl Instruction {
-            /// The instruction of this type; none if there is no such type.
+            /// Reads the instruction of this type; `None` if there is no such type.
             pub fn read(name: &str, text: &str) -> Option<Result<Instruction, serde_json::Error>> {
                 match name {
                     $($name => Some(serde_json::from_str(text).map(Instruction::$kind)),)+
@@ -164,7 +164,7 @@ pub struct ActivateElement {
 
 macro_rules! corrections {
     ($($field:ident: $type:ty),+) => {
-        /// What a listener changes of its user task.
+        /// The corrections that a listener makes to its user task.
         #[derive(Debug, Deserialize, Serialize)]
         #[serde(rename_all = "camelCase", deny_unknown_fields)]
         pub struct Corrections {
@@ -181,7 +181,7 @@ corrections! {
     candidate_groups: Vec<String>, priority: i64
 }
 
-/// A state that is expected: its name in a test case, and in words.
+/// Declares expected states: the name in a test case, and in words.
 macro_rules! states {
     ($($name:ident { $($state:ident $words:literal),+ })+) => {
         $(

@@ -12,7 +12,7 @@ use super::world::{Search, World};
 use crate::cli::rest::Body;
 use crate::cli::search::word;
 
-/// States of jobs that can be done.
+/// States of jobs that can be completed.
 const OPEN: [&str; 5] = [
     "CREATED",
     "FAILED",
@@ -21,7 +21,7 @@ const OPEN: [&str; 5] = [
     "MIGRATED",
 ];
 
-/// The jobs that can be done, the oldest first.
+/// The jobs that can be completed, oldest first.
 pub async fn open(search: &Search, mut filter: Map<String, Value>) -> anyhow::Result<Vec<Value>> {
     filter.insert("state".into(), json!({"$in": OPEN}));
     let mut jobs = search.ours("jobs/search", "jobKey", filter).await?;
@@ -135,7 +135,7 @@ pub async fn complete_user_task(world: &mut World, of: &CompleteUserTask) -> Res
     let key = word(&task, "userTaskKey");
     let rest = world.rest.clone();
     let path = format!("user-tasks/{key}/completion");
-    // The answer waits for the listeners of the task, and the next instruction may be to complete the job of one.
+    // The answer waits for the task's listeners, and the next instruction may complete the job of one of them.
     let (answer, mut answered) = tokio::sync::oneshot::channel();
     world.workers.spawn(async move {
         let _ = answer.send(rest.post(&path, body).await);

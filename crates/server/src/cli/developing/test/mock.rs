@@ -1,4 +1,4 @@
-//! Models that stand in for a child process or for a decision, with the results that a test case gives.
+//! Models that stand in for a child process or a decision, with the results that a test case gives.
 
 use std::fmt::Write as _;
 

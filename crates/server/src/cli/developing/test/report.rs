@@ -1,4 +1,4 @@
-//! What came out: a line for each test case, with the reason where one has failed.
+//! Test results: a line for each test case, with the reason if it failed.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 use super::wait::Wrong;
 use crate::cli::colour;
 
-/// What became of one test case.
+/// Result of one test case.
 pub struct Outcome {
     pub name: String,
     pub took: Duration,
     pub failure: Option<Failure>,
 }
 
-/// The instruction that failed, and where things stood then.
+/// The failed instruction, and the state of affairs at that time.
 pub struct Failure {
-    /// From 1.
+    /// Its number, from 1.
     pub number: usize,
     pub count: usize,
     pub line: usize,
@@ -26,13 +26,13 @@ pub struct Failure {
     pub state: String,
 }
 
-/// What became of the test cases of a file, in their order.
+/// Results of the test cases of a file, in their order.
 pub struct FileOutcome {
     pub file: String,
     pub cases: Vec<Outcome>,
 }
 
-/// A case as text.
+/// A result as text.
 pub fn text(outcome: &Outcome, coloured: bool) -> String {
     let word = match (&outcome.failure, coloured) {
         (None, false) => "passed".to_string(),
@@ -67,7 +67,7 @@ pub fn text(outcome: &Outcome, coloured: bool) -> String {
     text
 }
 
-/// All of it as JSON.
+/// The results as JSON.
 pub fn json(files: &[FileOutcome]) -> Value {
     let (passed, failed) = counts(files);
     let files = files.iter().map(|file| {
@@ -109,7 +109,7 @@ fn case(outcome: &Outcome) -> Value {
     case
 }
 
-/// How many passed, and how many failed.
+/// Numbers of passed and failed cases.
 pub fn counts(files: &[FileOutcome]) -> (usize, usize) {
     let all = files.iter().flat_map(|file| &file.cases);
     let failed = all.clone().filter(|case| case.failure.is_some()).count();

@@ -1,11 +1,11 @@
-//! Selectors: what says which process instance, element, job or other thing an instruction is about.
+//! Selectors, which identify the process instance, element, job or other item that an instruction is about.
 
 use std::fmt;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// A selector: some texts by name, at least one of those that identify.
+/// Declares a selector: strings by name, of which at least one identifying string is required.
 macro_rules! selectors {
     ($($name:ident $what:literal [$($field:literal)+] needs [$($needed:literal)+];)+) => {
         $(
@@ -71,7 +71,7 @@ fn fields(
             other => return Err(format!("`{name}` must be a string, but is {other}")),
         }
     }
-    // As they are named here, not by the alphabet.
+    // In the order of declaration, not alphabetically.
     fields.sort_by_key(|(name, _)| known.iter().position(|known| known == name));
     if fields.iter().any(|(name, _)| needed.contains(name)) {
         Ok(fields)
@@ -86,7 +86,7 @@ fn any_of(names: &[&str]) -> String {
 }
 
 pub trait Selector {
-    /// What it selects.
+    /// The kind of thing it selects.
     const WHAT: &'static str;
 
     fn fields(&self) -> &[(&'static str, String)];

@@ -1,4 +1,4 @@
-//! Values within instructions that are more than JSON: variables, times, counts.
+//! Values within instructions that need more than JSON: variables, times, counts.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Variables by name. Their values stay as they were written: a number that is read and written again may be rounded.
+/// Variables by name. Values stay as written: parsing and writing a number again might round it.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct Variables(pub BTreeMap<String, Box<RawValue>>);
@@ -44,7 +44,7 @@ impl TryFrom<String> for Span {
             let millis = span.to_duration(days).ok()?.as_millis();
             i64::try_from(millis).ok()
         };
-        // Others than these, such as `1 hour`, are not in the format.
+        // Other notations, such as `1 hour`, are not in the format.
         let is_iso = text.trim_start_matches(['-', '+']).starts_with(['P', 'p']);
         let millis = millis().filter(|_| is_iso);
         millis.map(Span).ok_or_else(|| {
@@ -53,7 +53,7 @@ impl TryFrom<String> for Span {
     }
 }
 
-/// How many are expected: at least one.
+/// An expected number of times: at least one.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "i64")]
 pub struct Amount(pub usize);
@@ -69,7 +69,7 @@ impl TryFrom<i64> for Amount {
     }
 }
 
-/// A JSON text as a value; null if it is none.
+/// Parses a JSON text; null if it is invalid.
 pub fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }

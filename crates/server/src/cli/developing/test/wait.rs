@@ -1,4 +1,4 @@
-//! Waiting for what an instruction expects or needs.
+//! Waits for conditions that an instruction expects or needs.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use tokio::time::{Instant, sleep};
 use crate::cli::once;
 use crate::errors::code_of;
 
-/// The pause between two looks grows from the first to the second.
+/// The pause between two checks grows from the first to the second.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
 /// Why an instruction has failed.
 #[derive(Debug)]
 pub enum Wrong {
-    /// Something else was found than was expected.
+    /// The actual state differs from the expected one.
     Found { expected: String, found: String },
-    /// The server or this program could not do it.
+    /// The server or this program could not carry it out.
     Refused(String),
 }
 
@@ -27,17 +27,17 @@ impl From<anyhow::Error> for Wrong {
     }
 }
 
-/// What a look has shown.
+/// Result of checking a condition once.
 pub enum Look<T = ()> {
     Holds(T),
-    /// It does not hold, but may; with what was found instead.
+    /// Does not hold yet, but may; with the actual state.
     NotYet(String),
-    /// It does not hold, and will not.
+    /// Does not hold, and never will; with the actual state.
     Never(String),
 }
 
 impl Look {
-    /// Holds, or does not; what has ended does not change any more.
+    /// Holds, or does not; an ended item does not change any more.
     pub fn at(holds: bool, ended: bool, found: impl FnOnce() -> String) -> Look {
         match (holds, ended) {
             (true, _) => Look::Holds(()),
@@ -47,7 +47,7 @@ impl Look {
     }
 }
 
-/// Looks until what is expected holds, or the time is over.
+/// Checks until the condition holds, can no longer hold, or the time is over.
 pub async fn until<T>(
     timeout: Duration,
     expected: &str,

@@ -1,4 +1,4 @@
-//! Workers that are mocked: whenever a job of a type waits, it is done, until the test case is over.
+//! Mocked workers: they finish every waiting job of a type until the test case is over.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::cli::rest::Body;
 use crate::cli::search::word;
 use crate::errors::code_of;
 
-/// Between two looks for jobs.
+/// Interval between two searches for jobs.
 const PAUSE: Duration = Duration::from_millis(50);
 
 enum Outcome {
@@ -43,7 +43,7 @@ pub fn throws(world: &mut World, of: &MockThrowingWorker) {
     begin(world, &of.job_type, outcome);
 }
 
-/// Jobs are found by a search and done by their keys: those of others, on a server that others use, are left alone.
+/// Jobs are found by search and finished by key: on a shared server, jobs of others are left alone.
 fn begin(world: &mut World, job_type: &str, outcome: Outcome) {
     let (search, job_type) = (world.search(), job_type.to_string());
     let trouble = std::sync::Arc::clone(&world.trouble);
@@ -70,7 +70,7 @@ async fn round(
     let mut filter = Map::new();
     filter.insert("type".into(), job_type.into());
     for job in jobs::open(search, filter).await? {
-        // With its retries: a job that failed meanwhile may be done again.
+        // Keyed with its retries: a job that has failed since may be handled again.
         if !seen.insert(format!(
             "{}/{}",
             word(&job, "jobKey"),
@@ -79,7 +79,7 @@ async fn round(
             continue;
         }
         match finish(search, &job, outcome).await {
-            // It is done already, or gone.
+            // The job is done already, or gone.
             Err(why) if ["NOT_FOUND", "FAILED_PRECONDITION"].contains(&code_of(&why)) => {}
             result => result?,
         }

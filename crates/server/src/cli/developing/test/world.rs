@@ -1,4 +1,4 @@
-//! What a test case acts on: a server, and what of it belongs to the case.
+//! The world of a test case: a server, and the part of its contents that belongs to the case.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,31 +17,31 @@ use crate::cli::fetch;
 use crate::cli::rest::{Body, RestArgs, read};
 use crate::cli::search::{items, word};
 
-/// Rows of a search.
+/// Maximum number of rows of a search.
 const MOST: u64 = 10_000;
-/// Messages that are published to find where the keys of each partition stand, for each partition.
+/// Maximum number of messages published per partition to find its current key.
 const TRIES: u64 = 64;
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 pub struct World {
     pub rest: RestArgs,
-    /// How long an instruction waits for what it needs or expects.
+    /// Time that an instruction waits for a condition.
     pub timeout: Duration,
     pub clock: Clock,
-    /// What is up to this key, in its partition, was there before the case.
+    /// The highest key that existed before the case, by partition.
     before: Arc<BTreeMap<u32, i64>>,
-    /// Keys of the resources that stand for others.
+    /// Keys of the mock resources.
     mocks: Vec<i64>,
     pub workers: JoinSet<()>,
-    /// What mocked workers could not do.
+    /// Failures of mocked workers.
     pub trouble: Arc<Mutex<Vec<String>>>,
 }
 
-/// How time is moved.
+/// The clock to move.
 pub enum Clock {
-    /// The clock of a server of our own, which goes on from where it is put: the address of its management port.
+    /// The clock of a server of our own, which keeps running from where it is set: the address of its management port.
     Own(String),
-    /// The clock of the engine, which stands still where it was put last.
+    /// The engine's pinned clock, which stands still at the time last set.
     Pinned(Option<i64>),
 }
 
@@ -58,8 +58,8 @@ impl World {
         }
     }
 
-    /// From now on, what is there already does not belong to the case. Keys ascend within a partition, so a new key of each
-    /// partition divides them; a message that is gone at once has one.
+    /// Marks the beginning of the case: existing items do not belong to it. Keys ascend within a partition, so a new key of each partition
+    /// separates old from new; a message without time to live yields one.
     pub async fn begin(&mut self) -> anyhow::Result<()> {
         let topology = &self.rest.get("topology").await?;
         let partitions = topology["partitionsCount"].as_u64().unwrap_or(1);
@@ -89,7 +89,7 @@ impl World {
         }
     }
 
-    /// Deploys something that stands in for another, until the case is over.
+    /// Deploys a mock resource, which is deleted when the case is over.
     pub async fn mock(&mut self, resource: Resource) -> anyhow::Result<()> {
         let client = self.rest.client().await?;
         let deployment = deploy(&client, &[resource], None).await?;
@@ -132,7 +132,7 @@ impl World {
         }
     }
 
-    /// Takes back what a case leaves behind on a server that goes on: instances, mocks, the clock.
+    /// Undoes what a case leaves behind on a server that continues: instances, mocks, the clock.
     pub async fn clean(&mut self) -> anyhow::Result<()> {
         self.workers.abort_all();
         let mut filter = Map::new();
@@ -143,7 +143,7 @@ impl World {
                     "process-instances/{}/cancellation",
                     word(instance, "processInstanceKey")
                 );
-                // It may have ended meanwhile.
+                // The instance may have ended meanwhile.
                 let _ = self.rest.post(&path, Body::default()).await;
             }
         }
@@ -172,7 +172,7 @@ async fn add_to_clock(management: &str, millis: i64) -> anyhow::Result<()> {
     }
 }
 
-/// Searches for what belongs to a test case.
+/// Searches for items that belong to a test case.
 #[derive(Clone)]
 pub struct Search {
     pub rest: RestArgs,
@@ -181,7 +181,7 @@ pub struct Search {
 
 impl Search {
     fn is_ours(&self, item: &Value, key: &str) -> bool {
-        // Those of decision instances have a number behind them.
+        // Keys of decision instances end with a number.
         let key = word(item, key);
         let key = key.split('-').next().unwrap_or_default();
         let Ok(key) = key.parse::<i64>() else {
@@ -191,7 +191,7 @@ impl Search {
         before.is_none_or(|before| key > *before)
     }
 
-    /// The items that belong to the case, the oldest first. `key` is the field by which they are told apart and sorted.
+    /// The items that belong to the case, oldest first. `key` is the field that identifies and sorts them.
     pub async fn ours(
         &self,
         what: &str,
@@ -234,13 +234,13 @@ impl Search {
     }
 
     pub async fn user_tasks(&self, filter: Map<String, Value>) -> anyhow::Result<Vec<Value>> {
-        // They cannot be sorted by their keys.
+        // These cannot be sorted by key.
         let sort = json!([{"field": "creationDate", "order": "DESC"}]);
         self.sorted("user-tasks/search", "userTaskKey", filter, Some(sort))
             .await
     }
 
-    /// What belongs to one process instance, the oldest first.
+    /// The items that belong to one process instance, oldest first.
     pub async fn of_instance(
         &self,
         what: &str,

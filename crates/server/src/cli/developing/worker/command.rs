@@ -1,4 +1,4 @@
-//! A job done by a command of the shell.
+//! Works a job with a shell command.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use skep_client::{Job, Outcome};
 
-/// The command has reported the outcome itself.
+/// Exit code: the command has reported the outcome itself.
 const REPORTED: i32 = 99;
-/// What a command may print.
+/// Maximum number of bytes read from each output stream of a command.
 const MOST: u64 = 4 << 20;
-/// Characters of an error message.
+/// Maximum length of an error message, in characters.
 const MESSAGE: usize = 2_000;
-/// Between two looks whether the command has ended.
+/// Interval between two checks whether the command has ended.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Runs the command for a job, and ends it when the job's time is over.
+/// Runs the command for a job; kills it when the job's time is over.
 pub async fn run(line: &str, job: Job, limit: Duration) -> Outcome {
     let line = line.to_string();
     let ended = tokio::task::spawn_blocking(move || outcome(&line, &job, limit)).await;
@@ -50,9 +50,9 @@ fn outcome(line: &str, job: &Job, limit: Duration) -> Outcome {
     };
     let variables = job.variables.clone();
     let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    // Each pipe has a thread: a command that waits for one while we wait for another would never end.
+    // One thread per pipe: a command blocked on one pipe while we wait for another would never end.
     let writer = std::thread::spawn(move || {
-        // A command that does not read its input has no need of it.
+        // A command may ignore its input.
         input.map(|mut input| input.write_all(variables.as_bytes()))
     });
     let output = std::thread::spawn(move || text(output));
@@ -102,7 +102,7 @@ fn wait(child: &mut Child, limit: Duration) -> Result<Option<i32>, String> {
 fn text(pipe: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {
-        // What is read until an error is what there is.
+        // After a read error, the bytes read so far are used.
         let _ = pipe.take(MOST).read_to_end(&mut bytes);
     }
     String::from_utf8_lossy(&bytes).into_owned()
@@ -114,7 +114,7 @@ fn tail(text: &str) -> String {
     text.chars().skip(skipped).collect()
 }
 
-/// What was printed must be variables, or nothing.
+/// The outcome of a command that succeeded: its output must be variables, or empty.
 fn completed(output: &str) -> Outcome {
     if output.is_empty() {
         return Outcome::complete();

@@ -1,4 +1,4 @@
-//! `skep cluster apply`: asks for the shape that is wanted until the cluster has it.
+//! `skep cluster apply`: requests changes until the cluster has the wanted shape.
 
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,7 @@ pub async fn run(args: ApplyArgs) -> anyhow::Result<()> {
     let wish = Wish {
         size: args.size,
         copies: args.replication_factor,
-        // What goes must not wait for what comes.
+        // Removing nodes must not wait for new partitions.
         partitions: args.partitions.filter(|_| !args.shrink_only),
     };
     if wish.copies.is_some_and(|copies| copies > wish.size) {
@@ -74,11 +74,11 @@ pub async fn run(args: ApplyArgs) -> anyhow::Result<()> {
 
 enum Step {
     Done(String),
-    /// Why it cannot go on yet.
+    /// The reason why it cannot continue yet.
     Wait(String),
 }
 
-/// Looks at the cluster, and asks for the change if that is what is next.
+/// Checks the cluster, and requests the change if that is the next step.
 async fn step(args: &ApplyArgs, wish: Wish) -> anyhow::Result<Step> {
     let management = &args.server.management;
     let (status, body) = match fetch::look(management, PATH, ANSWER).await {
@@ -108,7 +108,7 @@ async fn step(args: &ApplyArgs, wish: Wish) -> anyhow::Result<Step> {
     let body = wish.body().to_string();
     let (status, body) = match fetch::request(Method::PATCH, management, PATH, body, ANSWER).await {
         Ok(answer) => answer,
-        // Whether it was taken shows the next look.
+        // The next check shows whether the change was accepted.
         Err(error) => return Ok(Step::Wait(format!("{error:#}"))),
     };
     if status.is_success() {
@@ -125,7 +125,7 @@ async fn step(args: &ApplyArgs, wish: Wish) -> anyhow::Result<Step> {
     Ok(Step::Wait(why))
 }
 
-/// What cannot be will not be later either. But a node that is alone may be about to start again as one of several.
+/// An impossible change stays impossible. But a node that is alone may be about to restart as one of several.
 fn is_final(status: StatusCode, why: &str) -> bool {
     let is_alone = status == StatusCode::NOT_IMPLEMENTED && why.contains("this node is alone");
     status.is_client_error() && status != StatusCode::CONFLICT

@@ -1,33 +1,33 @@
-//! What a cluster is like, and what it is to become.
+//! The current shape of a cluster, and the requested one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-/// Nodes, and how many copies partitions have.
+/// The nodes, the replication factor and the number of partitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     pub nodes: BTreeSet<u64>,
-    /// Of the partition with the fewest. Zero where there is none.
+    /// Replicas of the partition with the fewest. Zero if there is none.
     pub copies: u64,
-    /// Every partition has as many.
+    /// Whether all partitions have the same number of replicas.
     pub is_even: bool,
-    /// Partitions that take part.
+    /// Active partitions.
     pub partitions: u64,
 }
 
-/// What is asked for.
+/// The requested shape.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
     pub size: u64,
-    /// None: as many copies as there are.
+    /// `None`: keep the current replication factor.
     pub copies: Option<u64>,
-    /// None: as many partitions as there are.
+    /// `None`: keep the current number of partitions.
     pub partitions: Option<u64>,
 }
 
 impl Shape {
-    /// Out of the answer of `GET /actuator/cluster`; none where it is something else.
+    /// Reads the answer of `GET /actuator/cluster`; `None` if it is something else.
     pub fn read(cluster: &Value) -> Option<Shape> {
         let brokers = cluster["brokers"].as_array()?;
         let mut copies: BTreeMap<u64, u64> = BTreeMap::new();
@@ -56,7 +56,7 @@ impl Shape {
         copies && partitions && self.nodes.iter().copied().eq(0..wish.size)
     }
 
-    /// Nodes that there are go, if the wish comes true.
+    /// Whether the requested shape removes existing nodes.
     pub fn loses_nodes(&self, wish: Wish) -> bool {
         self.nodes.iter().any(|node| *node >= wish.size)
     }
@@ -91,7 +91,7 @@ impl Wish {
     }
 }
 
-/// Partitions that have just come about are not counted.
+/// The number of active partitions; those just being created are not counted.
 fn active(cluster: &Value) -> Option<u64> {
     let requests = cluster.pointer("/routing/requestHandling")?;
     let all = requests.get("partitionCount");

@@ -1,5 +1,5 @@
-//! A disk that is only read. Opening a log cuts torn tails and writes the last frames again; here neither is done: the tail
-//! is just not read.
+//! A read-only disk. Opening a log normally cuts torn tails and rewrites the last frames; neither is done here: the tail is simply not
+//! read.
 
 use std::fs::File;
 use std::io;
@@ -68,7 +68,7 @@ impl DiskFile for ReadOnlyFile {
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let read = read_at(&self.file, buffer, offset)?;
-        // A file that has lost its name may be written again as another segment: then who knows what was read.
+        // A renamed file may be reused for another segment: then the data just read may be anything.
         let now = std::fs::metadata(&self.path)?;
         if now.ino() != self.file.metadata()?.ino() {
             return Err(io::Error::new(

@@ -1,4 +1,4 @@
-//! Names of elements that were deployed before the log begins: from the checkpoint.
+//! Names of elements deployed before the beginning of the log, read from the checkpoint.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use anyhow::Context;
 use skep_broker::partition::checkpoint::stored_definitions;
 use skep_engine::RecordNames;
 
-/// A checkpoint up to this size is copied to be read.
+/// Maximum size of a checkpoint that is copied for reading.
 const MAX_CHECKPOINT: u64 = 1 << 30;
 
-/// Learns the definitions of the checkpoint in this directory. The store is not touched: a copy of it is read.
+/// Learns the definitions of the checkpoint in this directory. The store itself is not touched: a copy of it is read.
 pub fn learn_checkpoint(names: &mut RecordNames, store: &Path) -> anyhow::Result<()> {
     let copy = Copied::of(store)?;
     for process in stored_definitions(&copy.0)? {
@@ -18,7 +18,7 @@ pub fn learn_checkpoint(names: &mut RecordNames, store: &Path) -> anyhow::Result
     Ok(())
 }
 
-/// A copy of a store that goes away with this value.
+/// A copy of a store, removed when dropped.
 struct Copied(std::path::PathBuf);
 
 impl Copied {
@@ -40,7 +40,7 @@ impl Copied {
 
 impl Drop for Copied {
     fn drop(&mut self) {
-        // What is left behind is in the directory for temporary files.
+        // If removal fails, the leftovers are in the directory for temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// Deploys into a directory whose server then stops, which makes a checkpoint. Returns the definition's key.
+    /// Deploys into a directory, whose server then stops and makes a checkpoint. Returns the definition's key.
     async fn deployed_into(directory: &Path) -> Key {
         let config = BrokerConfig {
             directory: directory.to_path_buf(),

@@ -1,5 +1,5 @@
-//! Reading a log that a server may be writing. What is written meanwhile looks torn for a moment, and segments are given up, and
-//! their files used again, under the eyes of a reader: neither is damage. Damage is what stays as it is.
+//! Reads a log that a server may be writing. New writes look torn for a moment, and segments may be released and their files reused while
+//! they are read: neither is damage. Damage is what persists.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use skep_storage::log::{Entry, Log, LogConfig, LogReader};
 
 use super::disk::ReadOnlyDisk;
 
-/// How often the same must be found in the same place before it counts as damage.
+/// Number of times the same error must occur in the same place before it counts as damage.
 const ATTEMPTS: u32 = 4;
-/// Between two of them.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Something else is in the way for so long that nobody waits for more.
+/// Total time limit, for errors that keep changing.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Payload bytes read at a time.
 const CHUNK: usize = 4 << 20;
 
-/// A log as it is read, from its beginning on.
+/// Reads a log from its beginning.
 pub struct Reading {
     directory: PathBuf,
     log: LogReader,
@@ -36,18 +36,18 @@ impl Reading {
         })
     }
 
-    /// Whether entries were compacted away before the first that there is.
+    /// Whether earlier entries were compacted away.
     pub fn begins_after_a_checkpoint(&self) -> bool {
         self.log.base().index > 0
     }
 
-    /// Looks for what was written since.
+    /// Makes entries written since visible.
     pub fn renew(&mut self) -> anyhow::Result<()> {
         self.log = open(&self.directory)?;
         Ok(())
     }
 
-    /// The next entries of what there was when it was opened; none at its end.
+    /// The next of the entries that existed when the log was opened; none at its end.
     pub fn read(&mut self) -> anyhow::Result<Vec<Entry>> {
         let mut trouble = Trouble::new(&self.directory);
         loop {
@@ -85,7 +85,7 @@ fn open(directory: &Path) -> anyhow::Result<LogReader> {
     }
 }
 
-/// What was in the way, and how often in a row.
+/// The last read error, and how often in a row it occurred.
 struct Trouble<'a> {
     directory: &'a Path,
     last: String,
@@ -103,7 +103,7 @@ impl Trouble<'_> {
         }
     }
 
-    /// Waits a moment, unless it is the same for the last time.
+    /// Waits a moment; fails once the same error has occurred too often.
     fn met(&mut self, error: StorageError) -> anyhow::Result<()> {
         let text = error.to_string();
         if text != self.last {
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     fn entry(index: u64) -> Frame {
-        // Of many sizes, and each with its number.
+        // Payloads of many sizes, each with its number.
         let mut payload = index.to_le_bytes().to_vec();
         payload.resize(
             8 + usize::try_from(index * 7919 % 900).unwrap(),
@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    /// Reads all there is; the number of entries.
+    /// Reads all entries and returns their number.
     fn read_all(reading: &mut Reading) -> u64 {
         let (mut count, mut last) = (0, 0);
         loop {

@@ -1,10 +1,10 @@
-//! Partitions that get no new instances, and how far they are.
+//! Drained partitions, which get no new instances, and their progress.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// A line for each partition that is drained; nothing where there is none.
+/// A line for each drained partition; empty if there is none.
 pub fn lines(nodes: &Value) -> String {
     let partitions = nodes.as_object().into_iter().flatten();
     let partitions = partitions.flat_map(|(_, partitions)| partitions.as_object());

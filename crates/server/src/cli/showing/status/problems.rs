@@ -1,12 +1,11 @@
-//! What is not as it should be: nodes that do not answer, partitions without a leader, copies that are missing, phases that
-//! somebody paused.
+//! Problems of a cluster: nodes that do not answer, partitions without a leader, missing replicas, phases that somebody paused.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 use skep_client::Topology;
 
-/// Each in a line, the worst first. `nodes`: what nodes say of their partitions, null where that is not known.
+/// One line per problem, worst first. `nodes`: the nodes' reports on their partitions, null if unknown.
 pub fn problems(topology: &Topology, nodes: &Value) -> Vec<String> {
     let mut found = gone(topology, nodes);
     for id in 1..=topology.partitions_count {
@@ -16,7 +15,7 @@ pub fn problems(topology: &Topology, nodes: &Value) -> Vec<String> {
     found
 }
 
-/// Nodes that belong to the cluster and are not there.
+/// Missing members of the cluster.
 fn gone(topology: &Topology, nodes: &Value) -> Vec<String> {
     let seen: BTreeSet<i32> = topology.brokers.iter().map(|b| b.node_id).collect();
     let known = nodes.as_object().into_iter().flatten();
@@ -91,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// Brokers with the roles that they have in partition 1, 2, …; "-" where they have no copy.
+    /// Brokers with their roles in partition 1, 2, …; "-" without a replica.
     fn cluster(size: i32, copies: i32, brokers: &[(i32, &[&str])]) -> Topology {
         let broker = |(node_id, roles): &(i32, &[&str])| BrokerInfo {
             node_id: *node_id,

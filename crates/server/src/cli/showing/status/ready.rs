@@ -5,13 +5,13 @@ use std::time::Duration;
 use crate::cli::fetch;
 use crate::errors::Coded;
 
-/// Shorter than the time that container engines give a health command.
+/// Shorter than the timeout that container engines give a health command.
 const TIMEOUT: Duration = Duration::from_secs(4);
 
 /// # Errors
-/// The node does not answer, or takes no work: it starts, stops, or its partitions have no leader.
+/// The node does not answer, or takes no work: it is starting or stopping, or its partitions have no leader.
 pub async fn run(management: &str) -> anyhow::Result<()> {
-    // Not below the base path of the management endpoints, which may be another.
+    // Not below the base path of the management endpoints, which is configurable.
     let (status, _) = fetch::look(management, "/ready", TIMEOUT).await?;
     if !status.is_success() {
         let text = format!(

@@ -1,4 +1,4 @@
-//! Decisions that were evaluated: their output and the rules that matched.
+//! Assertions on evaluated decisions: their output and the matched rules.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Elements of a process instance: which are active, completed, terminated, in which order, how many.
+//! Assertions on elements of a process instance: which are active, completed or terminated, in which order, how many.
 
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ pub fn is(selector: &ElementSelector, element: &Value) -> bool {
     is("elementId", "elementId") && is("elementName", "elementName")
 }
 
-/// What there is of the elements, in the order in which they began.
+/// Lists the elements with their states, in the order in which they began.
 pub fn list(elements: &[Value]) -> String {
     if elements.is_empty() {
         return "no element was activated".into();
@@ -93,7 +93,7 @@ pub async fn assert_all(world: &World, of: &AssertElementInstances) -> Result<()
         };
         let elements = self::of(&search, &word(&instance, "processInstanceKey")).await?;
         let holds = holds(of.state, &of.element_selectors, &elements);
-        // What was activated once stays so.
+        // An element that was activated once stays activated.
         let never = ended(&instance) || of.state == ElementsState::IsNotActivated;
         Ok(Look::at(holds, never, || {
             format!("elements: {}", list(&elements))
@@ -125,8 +125,7 @@ fn holds(state: ElementsState, selectors: &[ElementSelector], elements: &[Value]
     }
 }
 
-/// Whether the elements were completed one after the other, in the order in which they began. Elements that are not named may have
-/// been in between.
+/// Whether the elements were completed one after the other, in the order in which they began. Other elements may have completed in between.
 fn in_order(selectors: &[ElementSelector], elements: &[Value]) -> bool {
     let named = |element: &&Value| selectors.iter().any(|selector| is(selector, element));
     let completed = elements

@@ -1,4 +1,4 @@
-//! Process instances: their states, and whether they have incidents.
+//! Assertions on process instances: their states, and whether they have incidents.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub async fn first(
     Ok(found.into_iter().next())
 }
 
-/// Nothing of it changes any more.
+/// Whether the instance has ended, so that nothing about it changes any more.
 pub fn ended(instance: &Value) -> bool {
     instance["state"] == "COMPLETED" || instance["state"] == "TERMINATED"
 }
@@ -29,7 +29,7 @@ pub fn none(selector: &ProcessInstanceSelector) -> String {
 pub async fn assert(world: &World, of: &AssertProcessInstance) -> Result<(), Wrong> {
     let selector = &of.process_instance_selector;
     let search = world.search();
-    // Where nothing else is expected, it is that there is one.
+    // Without another expectation, the instance must exist.
     let state = match of.has_active_incidents {
         None => Some(of.state.unwrap_or(ProcessInstanceState::IsCreated)),
         Some(_) => of.state,

@@ -1,4 +1,4 @@
-//! Messages that a process instance waits for, and those that it has got.
+//! Assertions on messages that a process instance waits for or has received.
 
 use super::process::{ended, first, none};
 use crate::cli::search::word;

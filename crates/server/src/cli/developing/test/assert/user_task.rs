@@ -1,4 +1,4 @@
-//! User tasks: their state and what they say.
+//! Assertions on user tasks: their state and attributes.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -38,7 +38,7 @@ pub async fn assert(world: &World, of: &AssertUserTask) -> Result<(), Wrong> {
     .await
 }
 
-/// Fields of the task with the values that are expected.
+/// Fields of the task with their expected values.
 fn wanted(of: &AssertUserTask) -> Vec<(&'static str, Value)> {
     let text = |text: &Option<String>| text.clone().map(Value::from);
     let fields = [
@@ -74,7 +74,7 @@ fn fits(name: &str, wanted: &Value, found: &Value) -> bool {
             let time = |text: &str| text.parse::<Timestamp>().ok();
             wanted == found || time(wanted).is_some_and(|wanted| Some(wanted) == time(found))
         }
-        // Others may be there too.
+        // The task may have further groups.
         ("candidateGroups", Value::Array(wanted), Value::Array(found)) => {
             wanted.iter().all(|group| found.contains(group))
         }

@@ -1,4 +1,4 @@
-//! Variables of a process instance, or local ones of an element.
+//! Assertions on variables of a process instance, or local ones of an element.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ pub async fn assert(world: &World, of: &AssertVariables) -> Result<(), Wrong> {
         let all = self::of(&search, &key).await?;
         let nothing = Found::new();
         let mut differs = "the element was not activated".to_string();
-        // Of an element that was activated several times, any may have them.
+        // If the element was activated several times, any of its instances may have them.
         for scope in scopes {
             let found = all.get(&scope).unwrap_or(&nothing);
             let lacking: Vec<String> = wanted
@@ -79,7 +79,7 @@ pub async fn assert(world: &World, of: &AssertVariables) -> Result<(), Wrong> {
     .await
 }
 
-/// Names with the values that are expected; without one, where only the name is.
+/// Names with their expected values; `None` if only the name is expected.
 fn wanted(of: &AssertVariables) -> BTreeMap<&str, Option<Value>> {
     let names = of.variable_names.iter().flatten();
     let mut wanted: BTreeMap<&str, Option<Value>> =
@@ -98,7 +98,7 @@ fn fits(wanted: &Option<Value>, found: Option<&Value>) -> bool {
     }
 }
 
-/// A variable in a line of its own length.
+/// Renders a variable as one line.
 fn shown(name: &str, value: &Option<Value>) -> String {
     match value {
         Some(value) => format!("{name} = {}", short(&value.to_string())),
@@ -106,7 +106,7 @@ fn shown(name: &str, value: &Option<Value>) -> String {
     }
 }
 
-/// A text that may be long.
+/// Shortens a text that may be long.
 pub fn short(text: &str) -> String {
     const MOST: usize = 200;
     if text.chars().count() > MOST {
