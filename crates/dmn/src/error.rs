@@ -22,7 +22,7 @@ pub(crate) fn of_file(
     Invalid::single(resource_name, Finding::of_file(rule, message, line))
 }
 
-/// A file that is not XML, or too large for what is read.
+/// A file that is not XML, or exceeds the size limit.
 pub(crate) fn unreadable(resource_name: &str, fault: Unreadable) -> Invalid {
     let rule = match fault.fault {
         Fault::NotXml => Rule::FileNotReadable,

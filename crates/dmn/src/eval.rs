@@ -130,7 +130,7 @@ impl Fault {
     }
 }
 
-/// What the evaluation of a decision table leaves behind.
+/// Inputs and matched rules of an evaluated decision table.
 #[derive(Default)]
 pub(crate) struct TableAudit {
     pub inputs: Vec<EvaluatedInput>,
@@ -310,7 +310,7 @@ impl<'a> Run<'a> {
         self.steps.set(self.steps.get().saturating_add(steps));
     }
 
-    /// Counts work, and fails when that is too much.
+    /// Charges for work, and fails when the limit is exceeded.
     pub fn charge(&self, steps: u64) -> Result<(), Fault> {
         self.spend(steps);
         if self.steps.get() > self.cx.limits.max_steps {

@@ -210,7 +210,7 @@ fn constants(text: &str) -> Option<Vec<Value>> {
     let constant = |text: &str| Expression::parse(text).ok()?.constant().cloned();
     let usable = |value: &Value| match value {
         Value::String(_) | Value::Number(_) => true,
-        // `(> 1)` as a value has an open side: it says something of a missing input too.
+        // `(> 1)` as a value has an open side: it gives a result for a missing input, too.
         Value::Range(range) => !range.start().is_null() && !range.end().is_null(),
         _ => false,
     };

@@ -156,7 +156,7 @@ impl DecisionType {
     }
 }
 
-/// What an element of the graph needs from others, by their position.
+/// Required elements of an element of the graph, by their position.
 #[derive(Default)]
 pub(crate) struct Requirements {
     pub inputs: Vec<Input>,
@@ -177,7 +177,7 @@ pub(crate) struct KnowledgeModel {
     pub name: Arc<str>,
     pub requires: Requirements,
     pub function: Arc<Definition>,
-    /// The declared type of what it returns.
+    /// The declared type of its result.
     pub output_type: Option<TypeId>,
 }
 

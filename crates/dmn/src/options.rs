@@ -9,7 +9,7 @@ pub struct Options {
     pub max_id_length: usize,
     /// Characters of a name or label, and of the resource's name.
     pub max_name_length: usize,
-    /// Whose reading of the standard holds.
+    /// The interpretation of the standard.
     pub dialect: Dialect,
 }
 

@@ -20,7 +20,7 @@ impl Drg {
     /// Reads, checks and compiles a DMN file.
     ///
     /// # Errors
-    /// All findings of the file, so that a user can repair them in one go.
+    /// All findings of the file, so that a user can fix them together.
     pub fn parse(resource_name: &str, xml: &[u8], options: &Options) -> Result<Drg, Invalid> {
         let unreadable = |fault: Unreadable| error::unreadable(resource_name, fault);
         let text = xml::decode(xml, options.max_xml_bytes).map_err(unreadable)?;
@@ -72,7 +72,7 @@ const MAX_NAMES: usize = 2000;
 
 struct Reader<'o> {
     options: &'o Options,
-    /// Names of the model that FEEL cannot read by itself.
+    /// Names of the model that FEEL cannot read without help.
     names: Vec<Arc<str>>,
     findings: Findings,
     types: Arc<Types>,
@@ -157,7 +157,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The names that occur in a text, as far as FEEL has to be told of them.
+    /// The names that occur in a text, as far as FEEL must know them.
     fn parse_options(&self, text: &str) -> ParseOptions {
         let occurs = |name: &&Arc<str>| {
             let first = name.split(' ').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What an evaluation returns: the output, and how it came about.
+//! Result of an evaluation: the output, and how it was reached.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub struct EvaluationFailure {
     pub decision_name: Arc<str>,
     /// Which expression or rule failed and why, as in `Expected to evaluate decision 'x', but …`.
     pub message: String,
-    /// The decisions evaluated before, and the one that failed with what it had come to: its output is null.
+    /// The decisions evaluated before, and the failed one with its partial results: its output is null.
     pub evaluated: Vec<EvaluatedDecision>,
     /// The work that it took, in steps of FEEL.
     pub steps: u64,
@@ -42,7 +42,7 @@ pub struct EvaluatedDecision {
     pub name: Arc<str>,
     /// The kind of its logic.
     pub decision_type: DecisionType,
-    /// What it yielded; null when it failed.
+    /// Its output; null when it failed.
     pub output: Value,
     /// The inputs of a decision table, in order.
     pub inputs: Vec<EvaluatedInput>,

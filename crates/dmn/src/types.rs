@@ -143,7 +143,7 @@ impl Types {
         )
     }
 
-    /// The name of a type that stands for itself, through others; `None` when there is none.
+    /// The name of a type that is an alias of itself, through others; `None` when there is none.
     pub fn alias_cycle(&self) -> Option<&str> {
         self.by_name.iter().find_map(|(name, start)| {
             let mut at = *start;

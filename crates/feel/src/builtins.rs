@@ -53,7 +53,7 @@ pub(crate) struct Signature {
     pub together: Option<&'static str>,
 }
 
-/// What a call costs, in steps; some builtins charge more while they work.
+/// The cost of a call, in steps; some builtins charge more while they work.
 #[derive(Clone, Copy)]
 pub(crate) enum Price {
     /// Always the same.
@@ -111,7 +111,7 @@ impl Builtin {
         })
     }
 
-    /// Whether this name stands for a list of all arguments.
+    /// Whether this name represents a list of all arguments.
     pub fn takes_together(&self, name: &str) -> bool {
         self.signatures
             .iter()
@@ -168,13 +168,13 @@ pub struct FunctionInfo {
     pub name: &'static str,
     /// The kind of function, for example `string`.
     pub group: &'static str,
-    /// What it does.
+    /// Description of the function.
     pub summary: &'static str,
     /// Each overload as `name(parameter, parameter)`.
     pub signatures: Vec<String>,
     /// An expression that calls it.
     pub example: &'static str,
-    /// What the example yields, as a FEEL expression.
+    /// Result of the example, as a FEEL expression.
     pub result: &'static str,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Program<R> {
     pub frame: usize,
 }
 
-/// A compiled function literal. It runs in a frame of its own: what it uses from outside is copied in.
+/// A compiled function literal. It runs in a frame of its own: captured values are copied in.
 pub(crate) struct Body {
     pub node: Node,
     /// Slots of the parameters are 0, 1, …

@@ -1,8 +1,8 @@
-//! What an evaluation is given besides its variables.
+//! Context of an evaluation besides its variables.
 
 use crate::temporal::Zone;
 
-/// What an evaluation knows of the world, and what it may use.
+/// Clock, zone, limits and random seed of an evaluation.
 #[derive(Clone, Debug)]
 pub struct EvalContext {
     /// The current time, in milliseconds since 1970.
@@ -27,21 +27,21 @@ impl Default for EvalContext {
     }
 }
 
-/// Bounds of one evaluation. What goes beyond ends it with null and the warning `LIMIT_EXCEEDED`.
+/// Limits of one evaluation. Exceeding one ends it with null and the warning `LIMIT_EXCEEDED`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Work, in steps of about [`Limits::STEP_NANOS`]: every operation has a price that stands for its time.
     pub max_steps: u64,
-    /// Bytes of the values that an evaluation holds at one time. What a loop or a function made and did not hand on
-    /// is free again.
+    /// Bytes of the values that an evaluation holds at one time. Values that a loop or a function made and did not hand on
+    /// are free again.
     pub max_memory: u64,
     /// Nested operations, function calls, lists and contexts.
     pub max_depth: u32,
 }
 
 impl Limits {
-    /// What one step takes on a core of the machine that prices were measured on, in nanoseconds. No clock is asked:
-    /// the same evaluation takes the same steps everywhere.
+    /// Time of one step on a core of the machine that prices were measured on, in nanoseconds. No clock is read: the same
+    /// evaluation takes the same steps everywhere.
     pub const STEP_NANOS: u64 = 20;
 
     /// The default limits with as many steps as take about so many milliseconds.

@@ -13,10 +13,10 @@ use crate::{EvalContext, Scope, Value, Warning};
 pub struct Evaluation {
     /// The value; null when the evaluation failed as a whole.
     pub value: Value,
-    /// What failed on the way, at most 100.
+    /// Failures on the way, at most 100.
     pub warnings: Vec<Warning>,
-    /// The work it took and that of writing the value down, see [`Limits::STEP_NANOS`](crate::Limits::STEP_NANOS): what
-    /// to charge a larger budget with.
+    /// The cost of the evaluation and of writing the value, see [`Limits::STEP_NANOS`](crate::Limits::STEP_NANOS): to charge
+    /// to a larger budget.
     pub steps: u64,
 }
 
@@ -69,7 +69,7 @@ impl Expression {
         }
     }
 
-    /// Evaluates against the variables of a scope. What fails becomes null and a warning.
+    /// Evaluates against the variables of a scope. A failed operation yields null and a warning.
     pub fn evaluate(&self, scope: &dyn Scope, cx: &EvalContext) -> Evaluation {
         let program = &self.0.program;
         if let compile::Node::Const(value) = &program.root {

@@ -1,8 +1,8 @@
-//! What operations cost, in steps of [`Limits::STEP_NANOS`](crate::Limits::STEP_NANOS).
+//! Prices of operations, in steps of [`Limits::STEP_NANOS`](crate::Limits::STEP_NANOS).
 //!
-//! A price is paid before the work is done and stands for its time: about what was measured, rather more than less.
-//! `cargo run --release -p skep-feel --example prices` evaluates hostile expressions up to the default limit and shows
-//! how long each took; none should take much longer than [`Limits::max_steps`](crate::Limits::max_steps) stand for.
+//! A price is paid before the work is done and stands for its time: about the measured time, rather more than less. `cargo
+//! run --release -p skep-feel --example prices` evaluates hostile expressions up to the default limit and shows how long each
+//! took; none should take much longer than [`Limits::max_steps`](crate::Limits::max_steps) stand for.
 
 use crate::{Number, Value};
 
@@ -16,7 +16,7 @@ pub(crate) const CONTEXT: usize = 10;
 pub(crate) const TURN: usize = 2;
 /// A call of a function literal or of a function of the host.
 pub(crate) const CALL: usize = 4;
-/// A failed operation: values are quoted in its message, even if nobody keeps it.
+/// A failed operation: values are quoted in its message, even if it is discarded.
 pub(crate) const FAILURE: usize = 30;
 /// Arithmetic with numbers of more than 18 digits.
 pub(crate) const WIDE: usize = 30;

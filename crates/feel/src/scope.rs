@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::json::{self, JsonError};
 use crate::value::Value;
 
-/// What a name stands for.
+/// The value that a name is bound to.
 #[derive(Clone, Copy)]
 pub enum Binding<'a> {
     /// JSON text that is known to be valid; only the part an expression needs is read.

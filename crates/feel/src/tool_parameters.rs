@@ -1,4 +1,4 @@
-//! What expressions tell an AI agent about the values that it is to provide: their calls of `fromAi`.
+//! Parameters that an AI agent must provide, as declared by the `fromAi` calls of expressions.
 
 use crate::compile;
 use crate::syntax::ast::Expr;
@@ -8,7 +8,7 @@ use crate::value::Value;
 /// One call of `fromAi`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolParameter {
-    /// The value as it is written, for instance `toolCall.url`.
+    /// The value as written, for instance `toolCall.url`.
     pub name: String,
     pub description: Option<String>,
     /// For instance `string` or `number`.

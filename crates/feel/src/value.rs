@@ -149,7 +149,7 @@ impl Value {
         SLOT.saturating_add(self.heap())
     }
 
-    /// The bytes besides those of the slot that the value itself stands in.
+    /// The bytes besides those of the value's own slot.
     pub(crate) fn heap(&self) -> u64 {
         match self {
             Value::String(text) => SHARED + text.len() as u64,

@@ -51,12 +51,12 @@ impl fmt::Display for WarningCode {
     }
 }
 
-/// What went wrong during an evaluation.
+/// A failure during an evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The kind of failure.
     pub code: WarningCode,
-    /// What failed and why.
+    /// The failed operation and the reason.
     pub message: String,
 }
 

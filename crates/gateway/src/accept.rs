@@ -16,7 +16,7 @@ use crate::connection::{Accepted, Connection, LAST_ANSWER, Watch};
 use crate::stop::Stop;
 use crate::workers::Dealer;
 
-/// An address that is bound, and what is spoken there.
+/// A bound address with its protocol.
 pub struct Listener {
     pub sockets: TcpListener,
     pub tls: Option<ServerTls>,
@@ -65,7 +65,7 @@ pub async fn accept(
     }
 }
 
-/// Where the connections of a front end come in.
+/// The entrance of a front end's connections.
 struct Door<'a> {
     listener: Listener,
     room: Arc<Semaphore>,
@@ -108,8 +108,9 @@ impl Door<'_> {
         connections.shutdown().await;
     }
 
-    /// Serves clients that have not heard of the stop yet, until none is left or comes. The end of the listener resets what
-    /// nobody has accepted, and leaves a client that has sent its request in doubt: so all that the kernel has are accepted.
+    /// Serves clients that have not heard of the stop yet, until none is left or comes. Closing the listener resets
+    /// connections that nobody has accepted, and leaves clients that have sent a request in doubt: so all connections that
+    /// the kernel has are accepted first.
     async fn serve_the_last(
         &self,
         connections: &mut JoinSet<()>,
@@ -158,7 +159,7 @@ impl Door<'_> {
     ) -> io::Result<()> {
         let worker = self.workers.next().ok_or(io::ErrorKind::NotConnected)?;
         prepare(&stream);
-        // The socket is the worker's from here on: its runtime hears of its events.
+        // The socket belongs to the worker from here on: its runtime receives the socket's events.
         let _here = worker.enter();
         let connection = connect(Accepted {
             peer,
@@ -191,7 +192,7 @@ async fn accept_one(
 fn accept_at_once(listener: &TcpListener) -> io::Result<(StdStream, IpAddr)> {
     let (socket, peer) = SockRef::from(listener).accept()?;
     socket.set_nonblocking(true)?;
-    // Not asked of the socket: a client that has gone meanwhile must not end the loop over those who wait behind it.
+    // Not read from the socket: a client that is gone meanwhile must not end the loop over those behind it.
     let peer = peer.as_socket().ok_or(io::ErrorKind::InvalidData)?;
     Ok((StdStream::from(socket), peer.ip()))
 }
@@ -199,17 +200,17 @@ fn accept_at_once(listener: &TcpListener) -> io::Result<(StdStream, IpAddr)> {
 /// A stop ends the listener once no connection is open and none came for this long.
 const QUIET: Duration = Duration::from_millis(20);
 
-/// More connections than the kernel queues for a listener (128 and one). Where further handshakes are not refused, the loop over
-/// the queue ends all the same.
+/// More connections than the kernel queues for a listener (128 and one). Where further handshakes are not refused, the loop
+/// over the queue still ends.
 const QUEUED: usize = 256;
 
-/// Makes the kernel drop the first packet of further handshakes. A client sends it again after a second, and is refused then:
-/// by that time nobody listens.
+/// Makes the kernel drop the first packet of further handshakes. A client sends it again after a second, and is refused then,
+/// as the listener is closed by that time.
 #[cfg(target_os = "linux")]
 fn refuse_handshakes(listener: &TcpListener) {
     use socket2::SockFilter;
 
-    /// Where the flags stand in a TCP header, and the one that asks for a connection.
+    /// Offset of the flags in a TCP header, and the flag that requests a connection.
     const FLAGS: u32 = 13;
     const SYN: u32 = 2;
     // Classic BPF: load a byte, jump by its bits, return how much of the packet is kept.

@@ -17,31 +17,31 @@ use lane::Lane;
 pub use lane::Slot;
 use pace::{Pace, Waited};
 
-/// Slots that new work has at least, for each thread: so many keep a partition busy.
+/// Minimum number of slots for new work, per thread: enough to keep a partition busy.
 const LEAST_PER_THREAD: usize = 16;
 
 /// The gate of one front end.
 #[derive(Debug)]
 pub struct Gate {
-    /// What brings work into the system.
+    /// Commands that bring new work into the system.
     new: Lane,
     pace: Pace,
-    /// Tells how many slots new work has.
+    /// Reports the number of slots for new work.
     slots: Gauge,
-    /// What takes work further that is in the system. It does not wait behind new work: otherwise a flood of creations would
-    /// keep workers from what was accepted before.
+    /// Commands that advance work already in the system. They do not wait behind new work; otherwise a flood of creations
+    /// would keep workers from what was accepted before.
     under_way: Lane,
-    /// What asks, and what may take long: it brings no more work than the partitions let it, and says nothing of the rest.
+    /// Queries, and commands that may take long. The partitions limit how much work they bring in, and they say nothing about the rest.
     long: Lane,
     pub budget: Budget,
-    /// Room of their own: what a slow store holds up is no commands.
+    /// A separate budget: a slow document store must not hold up commands.
     pub documents: Budget,
     patience: Duration,
     queue_capacity: usize,
     policy: OverloadPolicy,
 }
 
-/// Why a request comes.
+/// Purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     Command(Class),
@@ -49,7 +49,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// It finishes work, so that it is never refused for lack of room.
+    /// Whether it finishes work, so that it is never refused for lack of room.
     pub fn is_finishing(self) -> bool {
         matches!(self, Purpose::Command(class) if class.is_finishing())
     }
@@ -93,8 +93,8 @@ impl Gate {
         self.lane(purpose).enter_at_once()
     }
 
-    /// Takes a slot, or waits for one, first come, first served, at most the time that an answer may take. What finishes
-    /// work waits however long the queue is.
+    /// Takes a slot, or waits for one in order of arrival, at most as long as an answer may take. Commands that finish work
+    /// wait however long the queue is.
     ///
     /// # Errors
     /// `ResourceExhausted` when the queue is full or no slot came in time.
@@ -124,11 +124,11 @@ impl Gate {
         }
     }
 
-    /// A command was answered: new work has more or fewer slots, by how long it waited for its turns and how many jobs wait for a
-    /// worker.
+    /// Adjusts the slots for new work after a command was answered, by how long it waited for its turns and how many jobs
+    /// wait for a worker.
     pub fn answered(&self, timings: &Timings, now: Instant, waiting_jobs: impl FnOnce() -> usize) {
-        // While as many batches as may be are on their way to the disk and to other nodes, commands wait in the inbox for that. More of them
-        // at a time are what helps then.
+        // While the maximum number of batches is on the way to the disk and to other nodes, commands wait in the inbox for
+        // that. More concurrent commands help then.
         let log = timings.fsync.saturating_add(timings.commit);
         let all = timings.inbox_wait.saturating_add(timings.wake);
         let for_others = all.saturating_sub(log.saturating_mul(2));
@@ -153,7 +153,7 @@ fn number(slots: usize) -> i64 {
 mod tests {
     use super::*;
 
-    /// Polls once; the semaphore wakes nobody here, as each test polls again.
+    /// Polls once; no wake-up is needed, as each test polls again.
     fn waits(future: &mut (impl Future + Unpin)) -> bool {
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
         std::pin::Pin::new(future).poll(&mut cx).is_pending()

@@ -16,11 +16,11 @@ use crate::config::GatewayConfig;
 /// Why a body is not read to its end.
 #[derive(Debug)]
 pub enum Broken {
-    /// More than the limit of so many bytes.
+    /// It exceeds this many bytes.
     TooLarge(usize),
     /// The client took longer than this to send it.
     TooSlow(Duration),
-    /// There was no room for it.
+    /// There was no room for it in the budget.
     NoRoom(Failure),
     BrokeOff(hyper::Error),
 }
@@ -39,7 +39,7 @@ async fn arrived(body: &mut Incoming) -> Option<Read> {
     .await
 }
 
-/// What of a body has arrived. A body that arrives in one piece, as nearly all do, is not copied.
+/// The part of a body that has arrived. A body that arrives in one piece, as nearly all do, is not copied.
 #[derive(Debug)]
 pub struct IncomingBody<'a> {
     budget: &'a Budget,
@@ -76,10 +76,10 @@ impl<'a> IncomingBody<'a> {
         }
     }
 
-    /// Reads until the end or until at least `enough` bytes are there; more than `limit` are too many.
+    /// Reads until the end or until at least `enough` bytes are there. More than `limit` bytes are an error.
     ///
     /// # Errors
-    /// [`Broken`]; what was read is lost then.
+    /// [`Broken`]; the bytes read so far are lost then.
     pub async fn fill(
         &mut self,
         body: &mut Incoming,
@@ -120,7 +120,7 @@ impl<'a> IncomingBody<'a> {
         }
     }
 
-    /// Resolves when the client has had its time: less of it while others wait for the room that this body holds.
+    /// Resolves when the client's time is over: it has less while others wait for the room that this body holds.
     async fn late(&self) -> Duration {
         let config = self.config;
         let calm = config.body_timeout;
@@ -133,12 +133,12 @@ impl<'a> IncomingBody<'a> {
         }
     }
 
-    /// Room for what has arrived.
+    /// Reserves room for the bytes that have arrived.
     async fn make_room(&mut self) -> Result<(), Broken> {
         self.reserve(self.bytes().len()).await
     }
 
-    /// Room for so many bytes.
+    /// Room for this many bytes.
     ///
     /// # Errors
     /// [`Broken::NoRoom`]

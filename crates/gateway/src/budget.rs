@@ -29,7 +29,7 @@ pub struct Budget {
     crowded: Notify,
 }
 
-/// A body's part of the budget, given back when it is dropped. Belongs to the body or to what was decoded from it.
+/// A body's part of the budget, given back when it is dropped. Belongs to the body or to the request decoded from it.
 #[derive(Debug, Default)]
 pub struct Share {
     room: Option<OwnedSemaphorePermit>,
@@ -144,7 +144,7 @@ impl Budget {
     pub async fn crowded(&self) {
         loop {
             let mut crowded = std::pin::pin!(self.crowded.notified());
-            // Registered before looking, so that nobody's coming is missed.
+            // Registered before the check, so that no arrival is missed.
             crowded.as_mut().enable();
             if self.waiting.load(Ordering::SeqCst) > 0 {
                 return;

@@ -30,21 +30,21 @@ pub struct FrontEnd {
     pub protocol: Protocol,
     pub config: Arc<GatewayConfig>,
     pub broker: Arc<dyn Broker>,
-    /// Answers searches.
+    /// Executes searches.
     pub storage: Arc<dyn Storage>,
     pub documents: Arc<Stores>,
     pub passwords: Arc<Passwords>,
     pub door: Arc<Door>,
     pub metrics: Arc<GatewayMetrics>,
     pub gate: Gate,
-    /// What pages are answered with more than once.
+    /// Answers shared by requests for the same page.
     pub shared: SharedAnswers,
     pub stop: Stop,
 }
 
 pin_project! {
-    /// A request that the broker has, and its answer to come. It does not hold the request, which would make the future of each
-    /// call larger.
+    /// A request that the broker has, and its pending answer. It does not hold the request, which would make the future of
+    /// each call larger.
     pub struct Sent {
         kind: RequestKind,
         at: Instant,
@@ -72,7 +72,7 @@ impl Future for Sent {
     }
 }
 
-/// What came of a request, for [`FrontEnd::answered`].
+/// Outcome of a request, for [`FrontEnd::answered`].
 #[must_use]
 pub struct BrokerAnswer {
     kind: RequestKind,
@@ -82,7 +82,7 @@ pub struct BrokerAnswer {
     timings: Timings,
 }
 
-/// Where a request spends its time in the gateway.
+/// Records where a request spends its time in the gateway.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch {
     started: Instant,
@@ -165,7 +165,7 @@ impl Stopwatch {
 }
 
 impl FrontEnd {
-    /// Who calls.
+    /// Authenticates the caller.
     ///
     /// # Errors
     /// As [`Door::enter`].
@@ -174,7 +174,7 @@ impl FrontEnd {
         entered.inspect_err(|refused| self.refused(refused))
     }
 
-    /// A caller did not come in: the metrics count it, and now and then the log says so.
+    /// Records that a caller was not authenticated: in the metrics always, in the log at intervals.
     pub fn refused(&self, refused: &Refused) {
         self.door.refusals.note(refused);
         self.metrics.refused(self.protocol, refused);
@@ -198,7 +198,7 @@ impl FrontEnd {
         }
     }
 
-    /// Books the answer to a request that was sent.
+    /// Records the answer to a request that was sent.
     pub fn answered(
         &self,
         answer: BrokerAnswer,
@@ -241,7 +241,7 @@ impl FrontEnd {
         }
     }
 
-    /// Books an answered command. Returns the nanoseconds that it took.
+    /// Records an answered command. Returns the nanoseconds that it took.
     pub fn book(&self, watch: &Stopwatch, timings: &Timings) -> u64 {
         let now = Instant::now();
         let total = ns(now - watch.started);

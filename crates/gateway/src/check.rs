@@ -12,10 +12,10 @@ pub fn invalid<T>(detail: impl Into<String>) -> Result<T, Failure> {
 /// How tenants are named in requests (`camunda.security.multi-tenancy.checks-enabled`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tenancy {
-    /// There is the default tenant alone: `<default>`, empty and absent mean the same, anything else is refused.
+    /// Only the default tenant exists: `<default>`, empty and absent mean the same, anything else is refused.
     #[default]
     Off,
-    /// Each request says for which tenant it is. Whether its caller may is asked where it is carried out.
+    /// Each request names its tenant. Whether the caller may use it is checked where the request is carried out.
     On,
 }
 
@@ -23,10 +23,10 @@ pub enum Tenancy {
 const MAX_TENANT_ID: usize = 256;
 
 impl Tenancy {
-    /// The tenant that a request of this name is for.
+    /// The tenant of a request with this name.
     ///
     /// # Errors
-    /// It names none, or one that cannot be.
+    /// It names none, or an invalid one.
     pub fn tenant(self, request: &str, tenant_id: Option<&str>) -> Result<TenantId, Failure> {
         match (self, tenant_id.unwrap_or_default()) {
             (Tenancy::On, "") => Err(missing(request, "tenantId")),
@@ -37,7 +37,7 @@ impl Tenancy {
     /// The tenant of a path.
     ///
     /// # Errors
-    /// It cannot be.
+    /// It is invalid.
     pub fn known(self, field: &str, id: &str) -> Result<TenantId, Failure> {
         match (self, id) {
             (Tenancy::Off, "" | DEFAULT_TENANT) => Ok(TenantId::default()),
@@ -53,8 +53,8 @@ impl Tenancy {
         }
     }
 
-    /// Those whose jobs a worker asks for. With the checks off nobody is assigned to a tenant. In a list an empty id is no absent one, but
-    /// wrong.
+    /// The tenants whose jobs a worker asks for. With the checks off nobody is assigned to a tenant. An empty id in a list is
+    /// invalid, not absent.
     ///
     /// # Errors
     /// As [`Tenancy::tenant`].

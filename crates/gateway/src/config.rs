@@ -19,8 +19,8 @@ use crate::trace::SpanListener;
 pub struct Lifetime {
     /// A connection without requests is closed after this time; after `head_timeout` when other connections wait.
     pub idle: Duration,
-    /// `skep.api.max-connection-age`: a connection to REST that is so old, within a tenth, is told to end, and a load balancer
-    /// may give the next one of its client to another gateway. Zero: never.
+    /// `skep.api.max-connection-age`: a REST connection of this age, give or take a tenth, is asked to close, so that a load
+    /// balancer may assign the client's next one to another gateway. Zero: never.
     pub rest: Duration,
     /// `camunda.api.grpc.max-connection-age`: the same for gRPC.
     pub grpc: Duration,
@@ -78,9 +78,9 @@ pub struct GatewayConfig {
     pub api_version: String,
     /// Whether jobs are counted for statistics.
     pub counts_jobs: bool,
-    /// Called for each command that the broker answered.
+    /// Called for each command that the broker has answered.
     pub spans: Option<Arc<dyn SpanListener>>,
-    /// Asked for paths that REST does not have.
+    /// Handles paths that REST does not have.
     pub pages: Option<Arc<dyn Pages>>,
     pub security: Security,
 }
@@ -94,29 +94,29 @@ pub struct Tls {
     pub grpc: Option<ServerTls>,
 }
 
-/// Who comes in, and what each may do (`camunda.security.*`).
+/// Authentication and authorization of callers (`camunda.security.*`).
 #[derive(Clone, Debug)]
 pub struct Security {
-    /// Whether callers have to say who they are.
+    /// Whether and how callers must authenticate.
     pub login: Login,
-    /// Whose tokens are taken, with [`Login::Bearer`].
+    /// Providers whose tokens are accepted, with [`Login::Bearer`].
     pub providers: Vec<ProviderSettings>,
-    /// What each caller may do is asked (`camunda.security.authorizations.enabled`).
+    /// Whether the permissions of each caller are checked (`camunda.security.authorizations.enabled`).
     pub authorizations: bool,
-    /// Whether callers see what belongs to their tenants, and nothing else (`camunda.security.multi-tenancy.checks-enabled`).
+    /// Whether callers see only data of their own tenants (`camunda.security.multi-tenancy.checks-enabled`).
     pub tenancy: Tenancy,
     /// `camunda.security.multi-tenancy.api-enabled`
     pub tenants_api: bool,
-    /// Users are managed here, and not by an identity provider.
+    /// Whether users are managed here, and not by an identity provider.
     pub users_api: bool,
-    /// Groups are managed here: no provider names them in its tokens.
+    /// Whether groups are managed here: no provider names them in its tokens.
     pub groups_api: bool,
-    /// What an id may be (`camunda.security.id-validation-pattern`).
+    /// The pattern that ids must match (`camunda.security.id-validation-pattern`).
     pub ids: IdPattern,
 }
 
 impl Security {
-    /// Why no operation with this tag is to be had.
+    /// The reason why operations with this tag are unavailable, if they are.
     pub fn closed(&self, tag: &str) -> Option<&'static str> {
         match tag {
             "Tenants" if !self.tenants_api => {
@@ -189,7 +189,7 @@ impl ExecutorConfig {
     }
 }
 
-/// What happens to a request when all slots are taken.
+/// Policy for requests when all slots are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverloadPolicy {
     /// It waits, and its connection with it: nothing is refused and no memory grows.

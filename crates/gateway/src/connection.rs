@@ -27,13 +27,13 @@ pub use self::serve::{Accepted, Connection, LAST_ANSWER, serve};
 /// The protocol that the client speaks, known by its first bytes.
 #[derive(Debug)]
 enum Spoken {
-    /// So many bytes were those of the HTTP/2 preface.
+    /// This many bytes have matched the HTTP/2 preface.
     Unknown(usize),
     Http1,
     Http2(Frames),
 }
 
-/// A socket whose bytes are looked at in passing.
+/// A socket whose bytes are inspected in passing.
 #[derive(Debug)]
 pub struct Watched<S> {
     socket: S,
@@ -197,7 +197,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Watched<S> {
         }
         match &mut this.guard {
             Some(guard) if guard.is_leaving() => {
-                // Nothing more is heard; a client that does not even take the GOAWAY is cut off as one that is too slow.
+                // Nothing more is read; a client that does not even accept the GOAWAY is cut off like one that is too slow.
                 this.activity.partial(true, false);
                 buf.set_filled(before);
                 guard.poll_leave(&mut this.socket, cx)
@@ -208,7 +208,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Watched<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Watched<S> {
-    /// Before anything is written: `None` when all may go, the number of bytes that may go before a GOAWAY otherwise.
+    /// Before a write: `None` if all bytes may go, otherwise the number of bytes that may go before a GOAWAY.
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<usize>>> {
         let Some(guard) = self.guard.as_mut().filter(|guard| guard.is_leaving()) else {
             return Poll::Ready(Ok(None));

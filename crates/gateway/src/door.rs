@@ -1,7 +1,8 @@
-//! Who comes in: asked before anything of a request is read but its head.
+//! Authentication of callers, before anything but the head of a request is read.
 //!
-//! A caller shows a password ([`basic`]), the token of an identity provider ([`bearer`]), or the cookie of a session ([`session`], [`sessions`]). What he may do is none of the door's business: the engine
-//! asks when it carries a command out, and [`sight`] narrows what he finds.
+//! A caller shows a password ([`basic`]), the token of an identity provider ([`bearer`]), or the cookie of a session
+//! ([`session`], [`sessions`]). Permissions are not checked here: the engine checks them when it carries a command out, and
+//! [`sight`] narrows what the caller finds.
 
 pub mod basic;
 pub mod bearer;
@@ -38,10 +39,10 @@ pub use self::remembered::Looks;
 pub use self::sessions::Refreshes;
 use self::visitor::Visitor;
 
-/// Whether callers have to say who they are, and how (`camunda.security.authentication.*`).
+/// Whether and how callers must authenticate (`camunda.security.authentication.*`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Login {
-    /// Nobody is asked, and what callers show is not looked at.
+    /// No authentication; credentials are ignored.
     #[default]
     Unprotected,
     /// By name and password.
@@ -50,7 +51,7 @@ pub enum Login {
     Bearer,
 }
 
-/// What stands first in the header `authorization`.
+/// The authentication scheme, at the start of the header `authorization`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     Basic,
@@ -58,7 +59,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// What a caller has to send.
+    /// The credentials that a caller has to send, for error texts.
     fn expected(self) -> &'static str {
         match self {
             Scheme::Basic => "'Basic ' and name:password in base64",
@@ -74,7 +75,7 @@ impl Scheme {
         }
     }
 
-    /// What the header begins with.
+    /// Prefix of the header's value.
     pub fn prefix(self) -> &'static str {
         match self {
             Scheme::Basic => "Basic ",
@@ -82,7 +83,7 @@ impl Scheme {
         }
     }
 
-    /// What stands behind it in the header.
+    /// The credentials that follow the scheme in the header.
     fn value(self, header: &HeaderValue) -> Result<&str, Refused> {
         let text = header.to_str().map_err(|_| Refused::Other(self))?;
         let (scheme, value) = text.split_once(' ').ok_or(Refused::Other(self))?;
@@ -94,27 +95,27 @@ impl Scheme {
     }
 }
 
-/// Why somebody does not come in.
+/// Why a caller was not authenticated.
 #[derive(Debug, PartialEq)]
 pub enum Refused {
-    /// Nothing was shown, and this is what should be.
+    /// No credentials were shown; this scheme is expected.
     Nothing(Scheme),
     /// Another scheme was shown than this one.
     Other(Scheme),
-    /// Name and password do not go together, or too many were tried.
+    /// Name and password do not match, or there were too many attempts.
     Wrong,
-    /// A token that is not good: why.
+    /// An invalid token, with the reason.
     Token(String),
-    /// A session that has ended, or that nobody began; a caller may show this instead.
+    /// A session that has ended or never existed; the caller may show credentials of this scheme instead.
     NoSession(Scheme),
     /// A page of another site has sent the request, or one that does not know the session's token.
     Forged,
-    /// It cannot be told now.
+    /// It cannot be decided now.
     Cannot(Failure),
 }
 
 impl Refused {
-    /// All reasons, as metrics name them.
+    /// All reasons, as named in metrics.
     pub const REASONS: [&str; 7] = [
         "nothing",
         "scheme",
@@ -147,7 +148,7 @@ impl Refused {
         }
     }
 
-    /// What the caller reads.
+    /// The error text for the caller.
     pub fn text(&self) -> String {
         let text = match self {
             Refused::Nothing(scheme) => {
@@ -175,7 +176,7 @@ impl Refused {
         text.to_string()
     }
 
-    /// What should be shown instead.
+    /// The scheme that the caller should use instead.
     pub fn asks_for(&self) -> Option<Scheme> {
         match self {
             Refused::Nothing(scheme) | Refused::Other(scheme) | Refused::NoSession(scheme) => {
@@ -195,7 +196,7 @@ pub struct Head<'r> {
     pub visitor: &'r Visitor,
 }
 
-/// What the door counts.
+/// Counters of the door.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     pub looks: Looks,
@@ -211,7 +212,7 @@ pub struct Door {
     way: Way,
 }
 
-/// How callers say who they are, and what it takes to find out.
+/// How callers authenticate, and what is needed to check it.
 #[derive(Debug)]
 enum Way {
     Unprotected,
@@ -254,7 +255,7 @@ impl Door {
         }
     }
 
-    /// Who calls, if that is known without a check: nobody is asked, or the caller is the same as before.
+    /// The caller, if it is known without a check: authentication is off, or the caller is the same as before.
     ///
     /// # Errors
     /// A page of another site has sent the request.
@@ -279,10 +280,10 @@ impl Door {
         }))
     }
 
-    /// Who calls.
+    /// Authenticates the caller.
     ///
     /// # Errors
-    /// He does not come in.
+    /// The caller is not authenticated.
     pub async fn enter(
         &self,
         head: &Head<'_>,
@@ -290,7 +291,7 @@ impl Door {
     ) -> Result<Claims, Refused> {
         match self.at_once(head, &directory)? {
             Some(claims) => Ok(claims),
-            // Boxed: what few requests need must not make the future of each larger.
+            // Boxed: rarely needed state must not enlarge the future of each request.
             None => Box::pin(self.check(head, &directory())).await,
         }
     }
@@ -323,7 +324,7 @@ impl Door {
         Ok(claims)
     }
 
-    /// The providers whose tokens are taken, where that is the login.
+    /// The providers whose tokens are accepted, if that is the login.
     pub fn bearer(&self) -> Option<&Bearer> {
         match &self.way {
             Way::Bearer(bearer) => Some(bearer),
@@ -331,7 +332,7 @@ impl Door {
         }
     }
 
-    /// The cookie that takes the place of one that a browser shows, if it is time for it.
+    /// The cookie that replaces the shown one, if it is due.
     pub fn renewed(&self, shown: &str, directory: &Directory) -> Option<session::Cookie> {
         match &self.way {
             Way::Unprotected => None,
@@ -340,7 +341,7 @@ impl Door {
         }
     }
 
-    /// The name of who logs in with this password.
+    /// The name of the user who logs in with this password.
     ///
     /// # Errors
     /// As [`Door::enter`].
@@ -360,15 +361,15 @@ fn session_of(head: &Head<'_>, expected: Scheme) -> Result<String, Refused> {
     session::shown(head.headers.get_all(COOKIE)).ok_or(Refused::Nothing(expected))
 }
 
-/// Browsers say which site's page sends a request. One of another site may read, which the browser keeps from it, and change nothing:
-/// without a login, too, as a server on one's own machine is reached by every page that one opens.
+/// Browsers say which site's page sends a request. A page of another site may read, as the browser keeps the answer from it,
+/// but change nothing. This holds without a login, too: every page that somebody opens reaches a server on the same machine.
 fn is_forged(head: &Head<'_>) -> bool {
     let site = head.headers.get("sec-fetch-site");
     let foreign = site.is_some_and(|site| site == "cross-site" || site == "same-site");
     foreign && !is_safe(head.method)
 }
 
-/// It changes nothing.
+/// Whether the method changes nothing.
 fn is_safe(method: &Method) -> bool {
     matches!(
         *method,

@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use skep_protocol::findings::Limit;
 use skep_protocol::{Failure, Rejection};
 
-/// Bytes of a text that lists findings of a deployment, as it is encoded in a gRPC trailer; other headers need room beside it.
+/// Bytes of a text with findings of a deployment, as encoded in a gRPC trailer; other headers need room beside it.
 const FINDINGS_IN_HEADER: usize = 6 << 10;
 
-/// Bytes of any other text: whatever is longer repeats input.
+/// Bytes of any other text: longer ones only repeat input.
 const OTHER: usize = 4 << 10;
 
 /// Bytes that a byte takes in a problem body.
@@ -25,7 +25,7 @@ pub fn encoded(byte: u8) -> usize {
     if kept { 1 } else { 3 }
 }
 
-/// The text of a failure for a problem body. One that tells what is wrong with the resources of a deployment has its own bound.
+/// The text of a failure for a problem body. One with findings about resources of a deployment has its own bound.
 pub fn in_body(failure: &Failure) -> String {
     let text = failure.to_string();
     match findings(failure) {
@@ -57,7 +57,7 @@ fn findings(failure: &Failure) -> Option<&Rejection> {
     }
 }
 
-/// The text in a few kilobytes. A longer one loses its middle, as its beginning says what happened and its end what to do.
+/// The text in a few kilobytes. A longer one loses its middle, as its beginning has the error and its end the remedy.
 pub fn bounded(text: &str, cost: fn(u8) -> usize) -> Cow<'_, str> {
     // Most texts are short: no need to count.
     if text.len() <= OTHER / 3 || size(text, cost) <= OTHER {
@@ -70,7 +70,7 @@ fn size(text: &str, cost: fn(u8) -> usize) -> usize {
     text.bytes().map(cost).sum()
 }
 
-/// Room for the line that says how much is left out.
+/// Room for the line with the omitted length.
 const MARK_ROOM: usize = 128;
 
 fn without_middle(text: &str, limit: usize, cost: fn(u8) -> usize) -> String {

@@ -32,7 +32,7 @@ use crate::call::{FrontEnd, Stopwatch};
 use crate::door::visitor::Visitor;
 use crate::door::{Head, Refused};
 
-/// What the paths of the gateway's rpcs begin with.
+/// Common prefix of the paths of the gateway's RPCs.
 const GATEWAY: &str = "/gateway_protocol.Gateway/";
 
 type GrpcResponse = Response<tonic::body::Body>;
@@ -124,7 +124,7 @@ impl GrpcServices {
             Some(Some(_)) => MessageBody::of_call(body, Arc::clone(&front), Arc::clone(&context)),
             _ => MessageBody::of_stream(body, Arc::clone(&front)),
         };
-        // Boxed, here and below: what few requests need must not make the future of each larger.
+        // Boxed, here and below: rarely needed state must not enlarge the future of each request.
         let call = match rpc {
             Some(Some(_)) => {
                 parts.extensions.insert(Arc::clone(&context));
@@ -189,14 +189,14 @@ fn book(front: &FrontEnd, rpc: usize, response: &GrpcResponse, context: &CallCon
 
 const HEALTH: &str = "/grpc.health.v1.Health/";
 
-/// Whether it is known who calls, from the head of a request.
+/// Result of checking a caller from the head of a request.
 enum Shown {
     Enough(Claims),
     Refused(Refused),
     ToCheck(Box<Copied>),
 }
 
-/// A copy of a head: the request has gone on when it is checked.
+/// A copy of a head, for a check while the request has moved on.
 struct Copied {
     method: Method,
     headers: HeaderMap,
@@ -205,7 +205,7 @@ struct Copied {
 
 impl Shown {
     fn by(front: &FrontEnd, request: &Request<Incoming>, visitor: &Arc<Visitor>) -> Shown {
-        // Health is for everybody, and tells nothing.
+        // Health is public, and reveals nothing.
         if request.uri().path().starts_with(HEALTH) {
             return Shown::Enough(Claims::Anonymous);
         }

@@ -1,17 +1,17 @@
-//! What ids of users, groups, roles, tenants, mapping rules and resources may be (`camunda.security.id-validation-pattern`).
+//! The pattern of ids of users, groups, roles, tenants, mapping rules and resources (`camunda.security.id-validation-pattern`).
 
 use std::fmt;
 
 use regex::{Regex, RegexBuilder};
 
-/// What an id may be unless something else is configured; [`fits`] is the same.
+/// The default pattern of an id; [`fits`] is equivalent to it.
 pub const DEFAULT_PATTERN: &str = "^[a-zA-Z0-9_~@.+-]+$";
 /// Bytes of a compiled pattern at most: ids are matched for each request.
 const MAX_SIZE: usize = 256 << 10;
 /// Parentheses within parentheses at most.
 const MAX_DEPTH: u32 = 50;
 
-/// See the [module](self). An id has to match as a whole, whether the pattern says so or not.
+/// See the [module](self). The pattern must always match the whole id.
 #[derive(Clone, Default)]
 pub struct IdPattern(Option<Given>);
 
@@ -47,7 +47,7 @@ impl IdPattern {
         })))
     }
 
-    /// As it was configured.
+    /// As configured.
     pub fn text(&self) -> &str {
         let given = self.0.as_ref();
         given.map_or(DEFAULT_PATTERN, |given| &given.text)

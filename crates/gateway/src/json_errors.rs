@@ -6,12 +6,12 @@ pub fn plain(message: &str) -> String {
     let wrong = message
         .strip_prefix("invalid type: ")
         .or_else(|| message.strip_prefix("invalid value: "));
-    // What was sent may hold any text: the expectation is the last one.
+    // The input may hold any text, so the expectation is the last one.
     let parts = wrong.and_then(|wrong| wrong.rsplit_once(", expected "));
     let Some((given, expected)) = parts else {
         return message.to_string();
     };
-    // The path says where; the position would only repeat it.
+    // The path gives the place; the position would only repeat it.
     let expected = without_position(expected);
     format!("it is {}, but must be {}", value(given), kind(expected))
 }

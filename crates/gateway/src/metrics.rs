@@ -1,6 +1,6 @@
 //! Metrics of the gateways, under the names of the reference (and `skep_request_stage_seconds`, our own).
 //!
-//! Handles are resolved once per route, rpc and request type; an observation then is a few atomic additions.
+//! Handles are resolved once per route, rpc and request type; an observation is then a few atomic additions.
 
 pub(crate) mod broker_requests;
 mod families;
@@ -33,8 +33,8 @@ pub enum Protocol {
     grpc,
 }
 
-/// Where a request can spend its time, in the order of its way. The sum over the stages is the request's latency from its
-/// head being read to its answer being written to the connection's buffer.
+/// Stages in which a request spends its time, in their order. Their sum is the request's latency from its head being read to
+/// its answer being written to the connection's buffer.
 pub const STAGES: [&str; 9] = [
     "gateway_queue",
     "decode",
@@ -120,13 +120,13 @@ impl GatewayMetrics {
         }
     }
 
-    /// All that there is.
+    /// All declarations.
     pub fn declared() -> impl Iterator<Item = &'static Declared> {
         let all = GatewayFamilies::DECLARED.iter();
         all.chain(LoginFamilies::DECLARED)
     }
 
-    /// Whose topology the metrics tell. The first one counts.
+    /// Reads the topology for the metrics from this broker. Only the first call has an effect.
     pub fn read_topology_from(&self, broker: &Arc<dyn Broker>) {
         topology::read_from(&self.families, broker);
     }
@@ -136,7 +136,7 @@ impl GatewayMetrics {
         self.families.slots.of(ProtocolLabels { protocol })
     }
 
-    /// What shared searches count.
+    /// Counters of shared searches.
     pub fn shared_searches(&self) -> SharedCounts {
         let of = |result| self.families.shared.of(ResultLabels { result });
         SharedCounts {
@@ -147,7 +147,7 @@ impl GatewayMetrics {
         }
     }
 
-    /// Makes the metrics part of what the registry exposes.
+    /// Registers the metrics.
     pub fn register(&self, registry: &mut Registry) {
         self.families.register(registry);
         self.logins.register(registry);
@@ -164,8 +164,8 @@ impl GatewayMetrics {
         })
     }
 
-    /// One answered request. What `total_ns` holds beyond the stages before is the way back: waking the connection, writing
-    /// the answer.
+    /// Records one answered request. The time in `total_ns` beyond the stages before is the way back: waking the connection,
+    /// writing the answer.
     pub fn observe_stages(
         &self,
         protocol: Protocol,

@@ -1,8 +1,8 @@
-//! Jobs that fit into no message to a client.
+//! Jobs that are too large for a message to a client.
 //!
 //! The engine raises an incident for a job that is too large (`MESSAGE_SIZE_EXCEEDED`). This is the last guard, in case a
-//! gateway is configured for smaller messages than its broker: a message above the limit would break the client's stream
-//! with all jobs on it, again and again.
+//! gateway is configured for smaller messages than its broker: a message above the limit would break the client's stream with
+//! all jobs on it, again and again.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ impl fmt::Display for TooLarge {
 }
 
 impl FrontEnd {
-    /// Fails the job without retries, so that its incident tells somebody, and the job is not offered again and again.
+    /// Fails the job without retries, so that its incident is noticed, and the job is not offered again and again.
     pub fn refuse(&self, job: &TooLarge) {
         tracing::warn!(code = "JOB_TOO_LARGE", job = %job.key, size = job.size, limit = job.limit, "a job is too large to be sent");
         let fail = FailJob {
@@ -44,8 +44,8 @@ impl FrontEnd {
             error_message: job.to_string(),
             variables: Document::default(),
         };
-        // Its answer is nobody's matter, but a command that nobody waits for is not carried out. If it does not reach the
-        // broker, the job times out and comes by again.
+        // Nobody needs its answer, but a command without a waiting caller is not carried out. If it does not reach the
+        // broker, the job times out and is offered again.
         let reply = self
             .broker
             .execute(Request::internal(Command::FailJob(fail)));

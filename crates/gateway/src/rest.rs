@@ -100,14 +100,14 @@ pub fn handle(
     }
 }
 
-/// What is not of the API may be a login, or a page for browsers.
+/// A path outside the API may be a login, or a page for browsers.
 async fn beside(
     front: &FrontEnd,
     parts: &Parts,
     visitor: &Visitor,
     body: Incoming,
 ) -> Result<Response<RestBody>, Problem> {
-    // Boxed: what few requests need must not make the future of each larger.
+    // Boxed: rarely needed state must not enlarge the future of each request.
     match Box::pin(login::answer(front, &head(parts, visitor), parts, body)).await {
         Some(answer) => answer,
         None => page(front, parts),
@@ -122,7 +122,7 @@ fn head<'r>(parts: &'r Parts, visitor: &'r Visitor) -> Head<'r> {
     }
 }
 
-/// What is neither may be a page.
+/// Answers with a page for browsers, if the path is one.
 fn page(front: &FrontEnd, parts: &Parts) -> Result<Response<RestBody>, Problem> {
     let pages = front.config.pages.as_ref();
     match pages.and_then(|pages| pages.answer(parts)) {
@@ -153,7 +153,7 @@ async fn answer(
         Does::NotYet => Err(Problem::not_yet(operation.id)),
         Does::Tell(tell) => Ok(tell(front)),
         Does::TellCaller(tell) => Ok(tell((front, &claims))),
-        // Boxed: what few requests need must not make the future of each larger.
+        // Boxed: rarely needed state must not enlarge the future of each request.
         Does::Pulse => Box::pin(pulse::answer(front, &parts.headers)).await,
         Does::AskNodes(asked) => {
             let asked = (asked, parts.uri.query());
@@ -184,19 +184,19 @@ async fn ask_broker(
         && let Some(age) = shared::accepted_age(&parts.headers)
     {
         let asked = (operation, path, bytes, share);
-        // Boxed: what few requests need must not make the future of each larger.
+        // Boxed: rarely needed state must not enlarge the future of each request.
         return Box::pin(ask_once(front, asked, age, claims, parts, watch)).await;
     }
     let slot = front.gate.enter(operation.purpose()).await?;
     watch.queued();
     let decoded = decoded(operation, path, &bytes, parts, front)?;
-    // What was decoded has its own copy; the share goes on with the request.
+    // The decoded request has its own copy; the share stays with the request.
     drop(bytes);
     watch.decoded();
     carry_out(front, decoded, claims, (slot, share), watch).await
 }
 
-/// Asks a question that others may ask as well.
+/// Asks a question whose answer others may share.
 async fn ask_once(
     front: &Arc<FrontEnd>,
     (operation, path, bytes, share): (&Operation, Texts<'_>, Bytes, Share),
@@ -227,7 +227,7 @@ async fn ask_once(
         .await
 }
 
-/// What the request asks of the broker, by the operation's row.
+/// The decoded request to the broker, by the operation's row.
 fn decoded(
     operation: &Operation,
     path: Texts<'_>,
@@ -249,7 +249,7 @@ fn decoded(
     };
     match operation.does {
         Does::Command { decode, .. } => decode(&call),
-        // Also where nothing would have to be looked for, or the question is wrong.
+        // Even if the search would be empty, or the question is invalid.
         Does::Query { .. } if front.storage.is_off() => Err(QueryError::Disabled.into()),
         Does::Query { decode, .. } => {
             let asked = QueryRequest::new(decode(&call)?, &parts.headers)?;
@@ -286,12 +286,12 @@ async fn receive(
     let mut first = Bytes::new();
     let received = match body::read_at_once(&mut body, limit, &mut first) {
         Some(received) => received,
-        // Boxed: what few requests need must not make the future of each larger.
+        // Boxed: rarely needed state must not enlarge the future of each request.
         None => Box::pin(body::read(&mut body, first, limit, front, budget)).await,
     };
     received.map_err(|mut problem| {
         problem.unread_body = true;
-        // Who waits to be asked for the body does not send it.
+        // A client that waits for permission to send the body has not sent it.
         if problem.status == StatusCode::PAYLOAD_TOO_LARGE && !headers.contains_key(EXPECT) {
             body::drain(body);
         }
@@ -299,8 +299,8 @@ async fn receive(
     })
 }
 
-/// Does what was asked; `held` is what the request holds of the gateway's room. The broker has a command before the future
-/// is made, which therefore does not hold the request.
+/// Carries out a decoded request; `held` are the gateway resources it holds. The broker has a command before the future is
+/// made, which therefore does not hold the request.
 fn carry_out<'a>(
     front: &'a Arc<FrontEnd>,
     decoded: Decoded,
@@ -320,7 +320,7 @@ fn carry_out<'a>(
             request.held = held.clone();
             Ok((front.send(request, timeout, watch), echo, held))
         }
-        // Boxed: what few requests need must not make the future of each larger.
+        // Boxed: rarely needed state must not enlarge the future of each request.
         other => Err(carry_out_others(front, other, claims, held, watch)),
     };
     async move {
@@ -399,7 +399,7 @@ fn streamed(jobs: JobStream, keep_alive: Duration) -> Response<RestBody> {
     response
 }
 
-/// The jobs that there are, or that come soon. Those that do not reach their client go back.
+/// Available jobs, or jobs that arrive soon. Those that do not reach their client go back.
 async fn activated(
     front: &FrontEnd,
     command: ActivateJobs,
@@ -414,7 +414,7 @@ async fn activated(
     Ok(encode::json(body).map(|body| body.with_jobs(undelivered)))
 }
 
-/// Does what was asked about something that must be there. Boxed, as it comes back to where it was called from.
+/// Carries out a request about an entity that must exist. Boxed, because it is recursive.
 fn about<'a>(
     front: &'a Arc<FrontEnd>,
     (entity, by, key): (&'static Entity, &'static str, Key),
@@ -430,7 +430,7 @@ fn about<'a>(
     })
 }
 
-/// Has the hash of a password made, and then carries out the command. Boxed, likewise.
+/// Has the password hashed, and then carries out the command. Boxed, likewise.
 fn hash_first<'a>(
     front: &'a Arc<FrontEnd>,
     Hashed { password, command }: Hashed,

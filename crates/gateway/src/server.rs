@@ -182,10 +182,10 @@ impl Gateway {
     }
 }
 
-/// Takes an address for a front end of this name.
+/// Binds the address of a front end with this name.
 ///
 /// # Errors
-/// It cannot be had; the text says which, why and what to do.
+/// It is not available; the text names it, the reason and the remedy.
 pub async fn listen(what: &str, addr: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(addr).await.map_err(|e| {
         let text = format!(
@@ -197,8 +197,8 @@ pub async fn listen(what: &str, addr: SocketAddr) -> io::Result<TcpListener> {
 
 const KIB: u32 = 1 << 10;
 
-/// HTTP/1.1 and HTTP/2 with what a connection may hold: the windows bound what a client can send unread, the write buffers
-/// what it can leave unread.
+/// HTTP/1.1 and HTTP/2 with limits for a connection: the windows bound what a client can send unread, the write buffers what
+/// it can leave unread.
 fn http_server(config: &GatewayConfig) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
@@ -207,8 +207,8 @@ fn http_server(config: &GatewayConfig) -> auto::Builder<TokioExecutor> {
         // A timer per request costs too much: the watch over connections has one for all of them.
         .header_read_timeout(None)
         .max_buf_size(64 << 10)
-        // Head and body of an answer are copied together: for what is mostly some hundred bytes that costs less than
-        // gathering them in the kernel.
+        // Head and body of an answer are copied together: for the usual few hundred bytes that costs less than gathering them
+        // in the kernel.
         .writev(false);
     builder
         .http2()

@@ -19,7 +19,7 @@ pub struct TraceParent {
 }
 
 impl TraceParent {
-    /// What the headers say; `None` when they say nothing or something that the standard tells to ignore.
+    /// The parent that the headers name; `None` if there is none, or one that the standard requires to be ignored.
     pub fn of(headers: &HeaderMap) -> Option<TraceParent> {
         let mut values = headers.get_all("traceparent").iter();
         match (values.next(), values.next()) {
@@ -37,7 +37,7 @@ impl TraceParent {
         let known = match version {
             "ff" => false,
             "00" => parts.next().is_none(),
-            // Later versions may say more after this.
+            // Later versions may append more.
             _ => true,
         };
         if !known || lengths != [2, 32, 16, 2] || !lower(text) {
@@ -63,9 +63,9 @@ pub struct RequestSpan {
     pub duration: Duration,
     /// Nanoseconds by the stages of [`STAGES`]; writing the answer is not part of it.
     pub stages: [u64; STAGES.len()],
-    /// What it was refused or failed with.
+    /// The error of a refused or failed request.
     pub failure: Option<&'static str>,
-    /// Of which span this one is a part.
+    /// The parent of this span.
     pub parent: Option<TraceParent>,
 }
 

@@ -13,7 +13,7 @@ use skep_service::Broker;
 use tokio_stream::Stream;
 use tonic::Status;
 
-/// Jobs that go back when this is dropped, unless they were [delivered](Undelivered::delivered).
+/// Jobs that are returned when this is dropped, unless they were [delivered](Undelivered::delivered).
 pub struct Undelivered {
     broker: Arc<dyn Broker>,
     jobs: Vec<JobActivation>,
@@ -24,7 +24,7 @@ impl Undelivered {
         Undelivered { broker, jobs }
     }
 
-    /// The connection has taken them.
+    /// Marks the jobs as taken by the connection.
     pub fn delivered(&mut self) {
         self.jobs.clear();
     }

@@ -35,7 +35,7 @@ impl Workers {
         Ok(Workers(workers.collect::<io::Result<_>>()?))
     }
 
-    /// Deals out connections: each front end has a turn of its own, so that its connections are spread evenly.
+    /// Distributes connections: each front end has a turn of its own, so that its connections are spread evenly.
     pub fn deal(&self) -> Dealer<'_> {
         Dealer {
             workers: &self.0,
@@ -43,7 +43,7 @@ impl Workers {
         }
     }
 
-    /// Ends the threads and waits for them. Blocks as long as what they are just doing takes.
+    /// Ends the threads and waits for them. Blocks until their current work is done.
     pub fn stop(self) {
         for Worker { stop, thread, .. } in self.0 {
             drop(stop);
@@ -79,12 +79,12 @@ fn serve(
 ) {
     runtime.spawn(background);
     runtime.block_on(async {
-        // An error means that the sender is gone, which is how it says so.
+        // An error means that the sender was dropped, which is the signal.
         let _ = stopped.await;
     });
 }
 
-/// Says whose turn it is.
+/// Chooses whose turn it is.
 #[derive(Debug)]
 pub struct Dealer<'a> {
     workers: &'a [Worker],
@@ -114,7 +114,7 @@ mod tests {
             .collect();
         assert_eq!(dealt[..3], dealt[3..]);
         assert!(dealt[0] != dealt[1] && dealt[1] != dealt[2] && dealt[0] != dealt[2]);
-        // What runs on them when they stop ends with them.
+        // Tasks that run when the workers stop end with them.
         let (sender, receiver) = oneshot::channel::<()>();
         let _task = dealer.next().unwrap().spawn(async move {
             let _held = sender;

@@ -6,7 +6,7 @@ pub struct Bounds {
     pub(crate) limits: &'static [u64],
     /// An observation of this size is exposed as 1.
     pub(crate) one: f64,
-    /// Whether the gauge `NAME_max` stands beside the histogram, as it does for time spans.
+    /// Whether the histogram has a gauge `NAME_max` beside it, as for time spans.
     pub(crate) with_max: bool,
 }
 
@@ -34,7 +34,7 @@ impl Bounds {
         Bounds::scaled(limits, 1.0)
     }
 
-    /// Amounts that are exposed in a unit which is `one` of those that are observed.
+    /// Amounts that are exposed in a unit which is `one` of the observed units.
     pub const fn scaled(limits: &'static [u64], one: f64) -> Bounds {
         Bounds {
             limits,

@@ -4,7 +4,7 @@ use prometheus_client::registry::Registry;
 
 use crate::bounds::Bounds;
 
-/// What a metric is declared as.
+/// Declaration of a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct Declared {
     /// Without the `_total` that the text formats add to counters.
@@ -33,7 +33,7 @@ pub enum Kind {
     Histogram,
 }
 
-/// What can stand in a table of [`metrics!`](crate::metrics): a single metric, or a [`Family`](crate::Family) of them.
+/// A type allowed in a table of [`metrics!`](crate::metrics): a single metric, or a [`Family`](crate::Family) of them.
 pub trait Metric {
     const KIND: Kind;
     const LABELS: &'static [&'static str];
@@ -43,10 +43,10 @@ pub trait Metric {
 }
 
 /// Declares a struct of metrics, one line each: `field: Type = name, help;`, and for histograms whose bounds are not
-/// [`FINE_BOUNDS`](crate::FINE_BOUNDS) a third value. The struct has `default`, `register`, and in `DECLARED` the table.
+/// [`FINE_BOUNDS`](crate::FINE_BOUNDS) a third value. The struct has `default`, `register`, and the table as `DECLARED`.
 ///
-/// With `handles Name of Key` a second struct is made, of the series that belong to one key: what `of(key)` gives. The labels
-/// of all families are then made from the key.
+/// With `handles Name of Key` a second struct is made, for the series of one key, as returned by `of(key)`. The labels of all
+/// families are then made from the key.
 #[macro_export]
 macro_rules! metrics {
     (
@@ -62,7 +62,7 @@ macro_rules! metrics {
         }
 
         impl $name {
-            /// What there is, in the order of the fields.
+            /// All declarations, in the order of the fields.
             pub const DECLARED: &'static [$crate::Declared] = &[$($crate::Declared {
                 name: $metric,
                 help: $help,
@@ -71,7 +71,7 @@ macro_rules! metrics {
                 bounds: $crate::first_of!($($bounds,)? $crate::FINE_BOUNDS),
             },)+];
 
-            /// Enters all of them under their public names.
+            /// Registers all of them under their public names.
             pub fn register(&self, registry: &mut $crate::Registry) {
                 let mut declared = Self::DECLARED.iter();
                 $(if let Some(declared) = declared.next() {
@@ -123,7 +123,7 @@ macro_rules! metrics {
     };
 }
 
-/// The first of what is given; part of [`metrics!`](crate::metrics).
+/// The first of its arguments; part of [`metrics!`](crate::metrics).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! first_of {
@@ -132,7 +132,7 @@ macro_rules! first_of {
     };
 }
 
-/// Declares sets of labels: `pub struct OfPartition { partition: u32 }`. The names are those of the fields.
+/// Declares sets of labels: `pub struct OfPartition { partition: u32 }`. Labels have the names of the fields.
 #[macro_export]
 macro_rules! labels {
     ($($(#[$about:meta])* $visible:vis struct $name:ident { $($shown:vis $field:ident: $type:ty),+ $(,)? })+) => {$(

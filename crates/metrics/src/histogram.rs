@@ -22,7 +22,7 @@ pub struct Histogram(Arc<Counts>);
 #[derive(Debug)]
 struct Counts {
     bounds: Bounds,
-    /// One per bound and one for what is above the last.
+    /// One per bound and one for values above the last.
     buckets: Box<[AtomicU64]>,
     sum: AtomicU64,
     /// The longest observation of this minute and of the one before.
@@ -41,12 +41,12 @@ impl Histogram {
         }))
     }
 
-    /// In nanoseconds, or in what the bounds count.
+    /// In nanoseconds, or in the unit of the bounds.
     pub fn observe(&self, value: u64) {
         self.observe_many(value, 1);
     }
 
-    /// So many of the same size.
+    /// Observes this many values of the same size.
     pub fn observe_many(&self, value: u64, times: u64) {
         let counts = &*self.0;
         let bucket = counts.bounds.limits.partition_point(|bound| *bound < value);
@@ -113,7 +113,7 @@ impl Histogram {
 }
 
 /// Histograms of one name by their labels. Those of time spans have the gauge `NAME_max` beside them: the longest observation
-/// of the last minute or two (a minute ends when somebody asks after it).
+/// of the last minute or two (a minute ends when the gauge is read).
 #[derive(Clone, Debug)]
 pub struct HistogramFamily<L> {
     name: &'static str,
@@ -144,7 +144,7 @@ impl<L: Labels> HistogramFamily<L> {
         }
     }
 
-    /// The histogram of these labels; keep it where it is used often.
+    /// The histogram of these labels; keep it for frequent use.
     pub fn get(&self, labels: L) -> Histogram {
         if let Some(histogram) = self.series.read().histograms.get(&labels) {
             return histogram.clone();

@@ -1,5 +1,5 @@
-//! Label values that clients choose. A registry never forgets a series, so their number and their length are bounded:
-//! otherwise whoever may send requests could fill the memory and every scrape.
+//! Label values that clients choose. A registry never forgets a series, so the number and length of the values are bounded:
+//! otherwise any client could fill the memory and every scrape.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub fn fits_label(value: &str) -> bool {
 pub struct LabelValues {
     names: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, usize>,
-    /// The one asked for last: the next one is mostly the same.
+    /// The last number asked for: the next one is mostly the same.
     last: usize,
 }
 
@@ -36,7 +36,7 @@ impl Default for LabelValues {
 }
 
 impl LabelValues {
-    /// The number of a value; 0 once there are too many, or when it is too long.
+    /// The number of a value; 0 if it is too long, or if there are too many.
     #[inline]
     pub fn number(&mut self, value: &str) -> usize {
         if self

@@ -1,5 +1,5 @@
-//! What broker, gateways and server measure with: histograms that cost a few nanoseconds to observe, and one way to declare
-//! metrics ([`metrics!`], [`labels!`]): a line for each.
+//! Metrics of broker, gateways and server: histograms that cost a few nanoseconds to observe, and one way to declare metrics
+//! ([`metrics!`], [`labels!`]): a line for each.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 

@@ -22,13 +22,13 @@ pub type RealCounter = prometheus_client::metrics::counter::Counter<f64, AtomicU
 pub type Gauge = prometheus_client::metrics::gauge::Gauge;
 pub type RealGauge = prometheus_client::metrics::gauge::Gauge<f64, AtomicU64>;
 
-/// What every label set must be; [`labels!`](crate::labels) declares them.
+/// Requirements on a label set; [`labels!`](crate::labels) declares them.
 pub trait Labels: Clone + Debug + Hash + Eq + EncodeLabelSet + Send + Sync + 'static {
     /// The names of the labels, in their order.
     const NAMES: &'static [&'static str];
 }
 
-/// No labels: what a [`Computed`] gauge of one value has.
+/// No labels: for a [`Computed`] gauge of one value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Unlabelled;
 
@@ -56,7 +56,7 @@ pub trait Measure: Clone + Sized {
 pub struct Family<L: Labels, M: Measure>(M::Family<L>);
 
 impl<L: Labels, M: Measure> Family<L, M> {
-    /// The series with these labels; keep it where it is used often.
+    /// The series with these labels; keep it for frequent use.
     pub fn of(&self, labels: L) -> M {
         M::one(&self.0, labels)
     }
@@ -87,7 +87,7 @@ impl<L: Labels, M: Measure> Metric for Family<L, M> {
     }
 }
 
-/// What has a series for each set of labels.
+/// A metric with a series for each set of labels.
 pub trait Series {
     type Labels;
     type One: Clone + Debug;
@@ -163,11 +163,11 @@ plain!(Counter => Counter, RealCounter => Counter, Gauge => Gauge, RealGauge => 
 
 type Read<L> = dyn Fn() -> Vec<(L, i64)> + Send + Sync;
 
-/// A gauge of which somebody else knows the series: they are asked for when it is scraped, and those that are gone are gone.
+/// A gauge whose series are computed when it is scraped; series that no longer exist disappear.
 pub struct Computed<L>(Arc<OnceLock<Box<Read<L>>>>);
 
 impl<L> Computed<L> {
-    /// Where to read from. The first one counts; before it there are no series.
+    /// Sets the source of the values. Only the first call has an effect; before it there are no series.
     pub fn read_from(&self, read: impl Fn() -> Vec<(L, i64)> + Send + Sync + 'static) {
         self.0.get_or_init(|| Box::new(read));
     }
@@ -215,7 +215,7 @@ impl<L: Labels> Collector for Scraped<L> {
         let Declared { name, help, .. } = self.declared;
         let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for (labels, value) in read() {
-            // An empty pair of brackets would stand behind the name of what has no labels.
+            // Otherwise an empty pair of brackets would follow the name of a metric without labels.
             if L::NAMES.is_empty() {
                 return ConstGauge::new(value).encode(metric);
             }

@@ -144,7 +144,7 @@ impl Bpmn {
         self
     }
 
-    /// Makes the process one that is drawn, but not executed.
+    /// Makes the process a drawing that is not executed.
     pub fn not_executable(mut self) -> Self {
         self.attributes.retain(|(name, _)| name != "isExecutable");
         self
@@ -598,7 +598,7 @@ impl Bpmn {
         write::file(&processes.into_iter().collect::<Vec<_>>())
     }
 
-    /// How elements of these ids are pinned: each with the type that it has here, the others being sequence flows.
+    /// Pins elements of these ids: each with its type here, the others as sequence flows.
     pub fn pin(&self, ids: &[&str]) -> Vec<PinnedElement> {
         let pin = |id: &&str| PinnedElement {
             id: (*id).into(),

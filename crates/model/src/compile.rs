@@ -1,7 +1,7 @@
 //! From the XML of a process to its executable graph.
 //!
-//! Three passes: name the elements (ids to indices), parse each where it stands, connect them. Then the rules over the
-//! finished graph. What cannot be parsed leaves a placeholder, so that one mistake yields one finding and the other
+//! Three passes: name the elements (ids to indices), parse each in its place, connect them. Then the rules over the finished
+//! graph. An element that cannot be parsed leaves a placeholder, so that one mistake yields one finding and the other
 //! elements are still checked; as there are findings then, such a graph never leaves this crate.
 
 mod ad_hoc_elements;
@@ -55,7 +55,7 @@ impl<'x> Draft<'x> {
     }
 }
 
-/// Where an element stands among the others.
+/// The place of an element among the others.
 pub(crate) struct Location {
     pub element_type: ElementType,
     pub parent: ElementIndex,
@@ -64,7 +64,7 @@ pub(crate) struct Location {
     pub inner: Option<ElementIndex>,
 }
 
-/// What a process is compiled for.
+/// Purpose of compiling a process.
 #[derive(Clone, Copy)]
 pub(crate) enum Purpose<'p> {
     /// All rules are checked; the result is meaningful only if no finding was added.
@@ -137,7 +137,7 @@ fn location_of(element: &Met<'_>, met: &[Met<'_>], places: &[ElementIndex]) -> L
     }
 }
 
-/// The element as far as it can be read: what cannot is `Unusable`, with a finding for the reason.
+/// The element as far as it can be read; otherwise `Unusable`, with a finding for the reason.
 fn parse_element<'x>(
     met: &Met<'x>,
     location: &Location,
@@ -154,7 +154,7 @@ fn parse_element<'x>(
     describe(&mut element, node);
     if met.element_type.is_some() {
         let is_deployment = matches!(purpose, Purpose::Deployment(_));
-        // What the XML says of a body and of its activity is asked once.
+        // A body and its activity share their XML, so it is checked once.
         if is_deployment && element_type != ElementType::MultiInstanceBody {
             zeebe::check(node, context);
             element::check_content(node, element_type, context);
@@ -174,7 +174,7 @@ fn parse_element<'x>(
     element
 }
 
-/// What has no effect, but is kept.
+/// Reads the parts that have no effect but are kept, such as the name.
 fn describe(element: &mut Element, node: Node<'_>) {
     let name = node.attribute("name").filter(|name| !name.is_empty());
     element.name = name.map(Arc::from);
@@ -184,7 +184,7 @@ fn describe(element: &mut Element, node: Node<'_>) {
     element.properties = zeebe::properties::parse(node);
 }
 
-/// Mappings, listeners, and what is particular to the kind of element; `None` after a finding.
+/// Reads mappings, listeners, and the part specific to the kind of element; `None` after a finding.
 fn parse_content<'x>(
     element: &mut Element,
     node: Node<'x>,
@@ -192,11 +192,11 @@ fn parse_content<'x>(
     context: &mut Context<'_, 'x>,
 ) -> Option<ElementKind> {
     let element_type = element.element_type;
-    // Of a multi-instance activity these belong to the body, which others refer to ...
+    // On a multi-instance activity these belong to the body, which others refer to ...
     if location.parent_type != ElementType::MultiInstanceBody {
         element.is_for_compensation = element::is_for_compensation(node, element_type, context);
     }
-    // ... and these to the activity. All findings are wanted, also where the first alone decides.
+    // ... and these to the activity. All findings are wanted, even if the first alone decides.
     let mappings = if element::has_mappings(element_type) {
         zeebe::io_mapping::parse(node, context)
     } else {

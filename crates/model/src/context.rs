@@ -1,4 +1,4 @@
-//! What the parts of the parser share: the file's definitions, the indices of the process's elements, the findings.
+//! State shared by the parts of the parser: the file's definitions, the indices of the process's elements, the findings.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use crate::error::{Findings, Rule};
 use crate::graph::{ElementIndex, TextValue};
 use crate::xml::{Node, bpmn_name, local_reference};
 
-/// What processes refer to in the file around them, by id.
+/// Definitions in the file that processes refer to, by id.
 #[derive(Default)]
 pub(crate) struct Definitions<'x> {
     messages: HashMap<&'x str, Message<'x>>,
@@ -41,7 +41,7 @@ pub(crate) struct Coded<'x> {
     pub node: Node<'x>,
     /// The code as a constant, not empty.
     pub code: Option<Arc<str>>,
-    /// The code as it is thrown; `None` after findings.
+    /// The thrown code; `None` after findings.
     pub thrown: OnceCell<Option<TextValue>>,
 }
 
@@ -109,7 +109,7 @@ impl<'x> Definitions<'x> {
         }
     }
 
-    /// Two definitions with one id: it could not be told which one an element means.
+    /// Reports definitions that share an id: a reference to it would be ambiguous.
     pub(crate) fn check(&self, findings: &mut Findings) {
         for node in &self.repeated {
             let id = node.attribute("id").unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::error::{Finding, Invalid, Rule};
 use crate::graph::{Binding, BusinessRuleTask, Element, ElementKind, ElementType, FormReference};
 use crate::resource::Resource;
 
-/// What an element can name that is deployed.
+/// Kind of a deployed resource that an element can refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Named {
     Process,
@@ -36,7 +36,7 @@ pub struct DeploymentBinding<'r> {
     pub element_id: &'r str,
     pub element_type: &'static str,
     pub named: Named,
-    /// What it names; it must lie in the same deployment.
+    /// The referenced id; it must be in the same deployment.
     pub id: &'r str,
 }
 
@@ -61,7 +61,7 @@ impl Resource {
     }
 }
 
-/// What the element names by a constant id, and with which binding.
+/// References of the element by a constant id, with their binding.
 fn references(element: &Element) -> Vec<(Named, &Binding, &str)> {
     let mut found = Vec::new();
     let mut add = |named, binding, id: Option<_>| found.extend(id.map(|id| (named, binding, id)));
@@ -91,7 +91,7 @@ fn references(element: &Element) -> Vec<(Named, &Binding, &str)> {
     found
 }
 
-/// The name of the element in BPMN, as far as elements name something.
+/// The BPMN name of an element that can refer to something.
 fn bpmn_name(element: &Element) -> &'static str {
     match element.element_type {
         ElementType::CallActivity => "callActivity",
@@ -104,9 +104,9 @@ fn bpmn_name(element: &Element) -> &'static str {
     }
 }
 
-/// Process ids are unique within the deployment, and what is named with `bindingType="deployment"` is part of it.
+/// Checks that process ids are unique within the deployment, and that it contains everything referenced with `bindingType="deployment"`.
 ///
-/// `resources` are pairs of resource name and content, `others` what the deployment holds beside processes.
+/// `resources` are pairs of resource name and content, `others` the rest of the deployment.
 ///
 /// # Errors
 /// One entry per resource with findings, in the given order.

@@ -107,7 +107,7 @@ pub(crate) fn is_gateway(element_type: ElementType) -> bool {
     )
 }
 
-/// Activities: what boundary events can be attached to, and what can be repeated.
+/// Activities: elements that can have boundary events and can be repeated.
 pub(crate) fn is_activity(element_type: ElementType) -> bool {
     use ElementType as Type;
     matches!(
@@ -121,7 +121,7 @@ fn is_task(element_type: ElementType) -> bool {
     matches!(element_type, Type::ManualTask | Type::Task) || is_working_task(element_type)
 }
 
-/// Tasks that do something.
+/// Tasks that do work.
 fn is_working_task(element_type: ElementType) -> bool {
     use ElementType as Type;
     matches!(
@@ -146,7 +146,7 @@ pub(crate) fn has_mappings(element_type: ElementType) -> bool {
         )
 }
 
-/// Whether input mappings have an effect on an element that has mappings. Events that do nothing but happen have none.
+/// Whether input mappings have an effect on an element that has mappings. Events that only happen have none.
 pub(crate) fn has_inputs(kind: &ElementKind) -> bool {
     !matches!(
         kind,
@@ -161,7 +161,7 @@ pub(crate) fn has_inputs(kind: &ElementKind) -> bool {
     )
 }
 
-/// What is particular to the element; `None` after a finding.
+/// Reads the part that is specific to the element type; `None` after a finding.
 pub(crate) fn parse<'x>(
     node: Node<'x>,
     location: &Location,
@@ -204,7 +204,7 @@ pub(crate) fn parse<'x>(
             Some(ElementKind::InclusiveGateway { default })
         }
         Type::ParallelGateway => Some(ElementKind::ParallelGateway),
-        // What it waits for is entered when the graph is connected.
+        // Its events are entered when the graph is connected.
         Type::EventBasedGateway => Some(ElementKind::EventBasedGateway { events: Vec::new() }),
         Type::SequenceFlow => sequence_flow::parse(node, context),
         Type::CallActivity => call_activity::parse(node, context),
@@ -235,7 +235,7 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
         Type::ExclusiveGateway | Type::InclusiveGateway => choice::check(draft, index, findings),
         Type::EventBasedGateway => event_based_gateway::check(draft, index, findings),
         Type::SequenceFlow => sequence_flow::check(draft, index, findings),
-        // Nothing to ask beyond their own XML.
+        // No rules beyond their own XML.
         Type::ServiceTask
         | Type::SendTask
         | Type::ScriptTask

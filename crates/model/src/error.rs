@@ -47,7 +47,7 @@ impl Findings {
         });
     }
 
-    /// Whether something was found about elements with this id.
+    /// Whether there is a finding about elements with this id.
     pub(crate) fn has(&self, rule: Rule, id: &str) -> bool {
         let id = abbreviate(id);
         let mut findings = self.list.iter();
@@ -58,7 +58,7 @@ impl Findings {
         self.list.push(finding);
     }
 
-    /// Before all others, also where there are too many.
+    /// Adds a finding before all others, even if there are too many.
     pub(crate) fn add_first(&mut self, finding: Finding) {
         self.list.insert(0, finding);
     }
@@ -68,7 +68,7 @@ impl Findings {
         self.list.len() + self.further
     }
 
-    /// What was found after the first `count`, in one line.
+    /// The findings after the first `count`, in one line.
     pub(crate) fn since(&self, count: usize) -> String {
         let messages = self.list.iter().skip(count);
         let messages: Vec<&str> = messages.map(|finding| &*finding.message).collect();
@@ -79,7 +79,7 @@ impl Findings {
         }
     }
 
-    /// `Ok` when nothing was found.
+    /// `Ok` if there are no findings.
     pub(crate) fn into_result(self, resource_name: &str) -> Result<(), Invalid> {
         if self.list.is_empty() {
             return Ok(());
@@ -92,7 +92,7 @@ impl Findings {
     }
 }
 
-/// A file that is not XML, or too large for what is read.
+/// A file that is not XML, or exceeds the size limit.
 pub(crate) fn unreadable(fault: Unreadable) -> Finding {
     let rule = match fault.fault {
         Fault::NotXml => Rule::FileNotReadable,
@@ -101,7 +101,7 @@ pub(crate) fn unreadable(fault: Unreadable) -> Finding {
     Finding::of_file(rule, fault.message, fault.line)
 }
 
-/// The element of the model that a node inside of it belongs to: the nearest child of a container.
+/// The element of the model that contains a node: the nearest child of a container.
 fn owner<'x>(node: Node<'x>) -> Node<'x> {
     let container = |node: Node<'x>| {
         matches!(

@@ -1,4 +1,4 @@
-//! Event definitions: what an event reacts to or throws.
+//! Event definitions: triggers and results of events.
 
 pub(crate) mod code;
 pub(crate) mod compensation;
@@ -66,7 +66,7 @@ pub(crate) fn exactly_one<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> 
     definition
 }
 
-/// What an event waits for, wherever it is possible. (Links, compensation and start events have ways of their own.)
+/// The trigger of a catch event, independent of its position. (Links, compensation and start events are read elsewhere.)
 pub(crate) fn caught<'x>(
     definition: Node<'x>,
     cycles: Cycles,
@@ -92,7 +92,7 @@ pub(crate) fn caught<'x>(
     }
 }
 
-/// The kind of an event definition as people call it.
+/// The common name of a kind of event definition.
 pub(crate) fn called(kind: &str) -> &str {
     match kind {
         "compensate" => "compensation",

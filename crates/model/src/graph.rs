@@ -1,4 +1,4 @@
-//! The executable graph of a process: what the engine walks.
+//! The executable graph of a process, which the engine walks.
 
 mod event;
 mod kind;
@@ -32,7 +32,7 @@ impl ElementIndex {
     }
 }
 
-/// What a list by element index has for this element.
+/// The entry of a list by element index.
 pub(crate) fn of<T>(all: &[T], index: ElementIndex) -> &T {
     match all.get(index.get()) {
         Some(one) => one,
@@ -49,7 +49,7 @@ pub(crate) fn of_mut<T>(all: &mut [T], index: ElementIndex) -> &mut T {
     }
 }
 
-/// An index comes from the process that it is used with; everything after would be about another element.
+/// An index belongs to the process that it is used with; otherwise everything after would be about another element.
 #[cold]
 fn not_of_this_process(index: ElementIndex, count: usize) -> ! {
     let ElementIndex(index) = index;
@@ -86,7 +86,7 @@ impl Process {
     }
     /// # Panics
     ///
-    /// If the index is not one of this process: whoever asks mistook the definition.
+    /// If the index is not one of this process: the caller has the wrong definition.
     pub fn element(&self, index: ElementIndex) -> &Element {
         of(&self.elements, index)
     }
@@ -112,16 +112,14 @@ impl Process {
     pub fn element_ids(&self) -> impl Iterator<Item = &str> {
         self.elements.iter().map(|e| &*e.id)
     }
-    /// What the elements are called, in index order, as it is kept in the PROCESS record so that indices in old logs stay
-    /// readable.
+    /// Names of the elements, in index order, as kept in the PROCESS record so that indices in old logs stay readable.
     pub fn pinned_elements(&self) -> impl Iterator<Item = PinnedElement> {
         self.elements.iter().map(|element| PinnedElement {
             id: element.id.clone(),
             element_type: element.element_type,
         })
     }
-    /// What stands in for a stored definition that cannot be compiled at all: its elements have their ids, and none can be
-    /// reached or left.
+    /// Placeholder for a stored definition that cannot be compiled at all: its elements have their ids, and none can be reached or left.
     pub fn unusable(elements: &[PinnedElement], reason: &str) -> Process {
         let reason: Arc<str> = reason.into();
         let element = |(index, pinned): (usize, &PinnedElement)| {
@@ -160,8 +158,8 @@ pub struct Element {
     pub id: Arc<str>,
     pub name: Option<Arc<str>>,
     pub element_type: ElementType,
-    /// The flow scope: what contains this element (process, sub-process, multi-instance body of an activity, inner instance
-    /// of an ad-hoc sub-process). The process names itself.
+    /// The flow scope: the container of this element (process, sub-process, multi-instance body of an activity, inner
+    /// instance of an ad-hoc sub-process). The process names itself.
     pub parent: ElementIndex,
     /// Sequence flows that lead here, in document order.
     pub incoming: Vec<ElementIndex>,
@@ -171,7 +169,7 @@ pub struct Element {
     pub boundary_events: Vec<ElementIndex>,
     /// Of a scope: its event sub-processes, in document order.
     pub event_sub_processes: Vec<ElementIndex>,
-    /// Of a scope: its inclusive gateways that several sequence flows lead to. One that leads to another stands before it.
+    /// Of a scope: its inclusive gateways with several incoming sequence flows. One that leads to another comes before it.
     pub inclusive_joins: Vec<ElementIndex>,
     /// For a process or embedded sub-process: its none start event.
     pub none_start: Option<ElementIndex>,
@@ -183,8 +181,8 @@ pub struct Element {
     /// Execution listeners, in the order in which they run.
     pub start_listeners: Vec<ListenerDefinition>,
     pub end_listeners: Vec<ListenerDefinition>,
-    /// Text of the documentation and `zeebe:properties`: without effect, but told to those who ask (the job worker of an
-    /// ad-hoc sub-process does).
+    /// Text of the documentation and `zeebe:properties`: without effect, but available to readers (the job worker of an
+    /// ad-hoc sub-process is one).
     pub documentation: Option<Arc<str>>,
     pub properties: Vec<(Arc<str>, Arc<str>)>,
     pub kind: ElementKind,
@@ -222,7 +220,7 @@ impl Element {
                 ElementKind::ParallelGateway | ElementKind::InclusiveGateway { .. }
             )
     }
-    /// What triggers or is thrown by an event (`bpmnEventType`), or triggers a compensation handler; `UNSPECIFIED` otherwise.
+    /// Trigger or result of an event (`bpmnEventType`), or the trigger of a compensation handler; `UNSPECIFIED` otherwise.
     pub fn event_type(&self) -> &'static str {
         match &self.kind {
             _ if self.is_for_compensation => "COMPENSATION",
@@ -234,7 +232,7 @@ impl Element {
             _ => self.caught().map_or("UNSPECIFIED", CatchEvent::event_type),
         }
     }
-    /// What an event waits for: of a start event that has a trigger, an intermediate catch event or a boundary event.
+    /// The trigger of a start event that has one, an intermediate catch event or a boundary event.
     pub fn caught(&self) -> Option<&CatchEvent> {
         match &self.kind {
             ElementKind::StartEvent(start) => start.event.as_ref(),
@@ -243,7 +241,7 @@ impl Element {
             _ => None,
         }
     }
-    /// The job that the element creates for a worker, if it is of a kind that does.
+    /// The job that the element creates for a worker, if its kind does so.
     pub fn job(&self) -> Option<&JobDefinition> {
         match &self.kind {
             ElementKind::ServiceTask(job)

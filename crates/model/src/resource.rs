@@ -10,7 +10,7 @@ use crate::graph::{PinnedElement, Process};
 use crate::value::boolean;
 use crate::xml::{self, BPMN, Document, Node, Unreadable, bpmn_name};
 
-/// Limits on what is deployed.
+/// Limits on deployed resources.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Bytes of the XML file.
@@ -43,7 +43,7 @@ pub struct Resource {
 /// Reads and checks a BPMN file for deployment.
 ///
 /// # Errors
-/// All findings of the file, so that a user can repair them in one go.
+/// All findings of the file, so that a user can fix them together.
 pub fn parse(resource_name: &str, xml: &[u8], options: &Options) -> Result<Resource, Invalid> {
     let unreadable = |fault: Unreadable| Invalid::single(resource_name, error::unreadable(fault));
     let text = xml::decode(xml, options.max_xml_bytes).map_err(unreadable)?;
@@ -71,9 +71,9 @@ pub fn parse(resource_name: &str, xml: &[u8], options: &Options) -> Result<Resou
 
 /// Recompiles a deployed process from its stored XML so that each element keeps the index under which the log names it.
 ///
-/// `elements` stand in index order, the first being the process itself, as [`Process::pinned_elements`] listed them
-/// when the process was deployed. The rules that only guard deployments are not asked again: what was once accepted
-/// stays readable when a later release is stricter. An element that cannot be read is [`ElementKind::Unusable`].
+/// `elements` are in index order, the first being the process itself, as [`Process::pinned_elements`] listed them when the
+/// process was deployed. The rules that only guard deployments are not checked again: what was once accepted stays readable
+/// when a later release is stricter. An element that cannot be read is [`ElementKind::Unusable`].
 ///
 /// # Errors
 /// When the XML cannot be read, or does not hold this process with exactly these elements.
@@ -195,7 +195,7 @@ fn call_activities(root: Node<'_>) -> Arc<[Arc<str>]> {
     ids.into()
 }
 
-/// It has extensions of Camunda 7 and none of this API. One that has both has been converted.
+/// Whether it has extensions of Camunda 7 and none of this API. A file with both has been converted.
 fn is_for_camunda_7(root: Node<'_>) -> bool {
     let uses = |namespace: &str| {
         root.descendants().any(|node| {
@@ -207,7 +207,7 @@ fn is_for_camunda_7(root: Node<'_>) -> bool {
     uses(xml::CAMUNDA_7) && !uses(xml::ZEEBE)
 }
 
-/// An id stands once in a file, drawings included: in XML it could not be told what a reference means.
+/// An id is unique in a file, drawings included; otherwise a reference in the XML would be ambiguous.
 fn check_ids(root: Node<'_>, findings: &mut Findings) {
     let mut seen = HashSet::new();
     let identified = root.descendants().filter(|node| {
@@ -216,7 +216,7 @@ fn check_ids(root: Node<'_>, findings: &mut Findings) {
     });
     for node in identified {
         let id = node.attribute("id").unwrap_or_default();
-        // Within a process it is told already.
+        // Within a process it is reported already.
         if !id.is_empty() && !seen.insert(id) && !findings.has(Rule::DuplicateId, id) {
             let message = format!(
                 "The id '{}' is used by another element of this file. Give each its own id",
@@ -227,7 +227,7 @@ fn check_ids(root: Node<'_>, findings: &mut Findings) {
     }
 }
 
-/// Choreographies and conversations are kinds of models that nothing would execute.
+/// Refuses choreographies and conversations, which nothing would execute.
 fn refuse_strangers(root: Node<'_>, findings: &mut Findings) {
     let collaborations = xml::bpmn_children(root, "collaboration").flat_map(|c| c.children());
     for node in root.children().chain(collaborations) {

@@ -1,7 +1,7 @@
-//! Timer values: what the texts of timer definitions mean in time.
+//! Timer values: the meaning of the texts of timer definitions.
 //!
-//! Pure functions over milliseconds since 1970-01-01T00:00:00Z. Calendar arithmetic (days, months, years, cron) is done
-//! in UTC, so that every replica computes the same due dates.
+//! Pure functions over milliseconds since 1970-01-01T00:00:00Z. Calendar arithmetic (days, months, years, cron) is done in
+//! UTC, so that every replica computes the same due dates.
 
 mod cycle;
 mod duration;
@@ -9,7 +9,7 @@ mod duration;
 pub use cycle::{Cycle, Schedule};
 pub use duration::{Duration, parse_duration};
 
-/// A text that is not a timer value of the expected form. Its message says what was expected.
+/// A text that is not a timer value of the expected form. Its message names the expected form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidTimerValue(pub(crate) String);
@@ -37,7 +37,7 @@ pub fn parse_date(text: &str) -> Result<i64, InvalidTimerValue> {
     {
         return Ok(zoned.timestamp().as_millisecond());
     }
-    // The last day of the calendar, a popular "never", lies beyond what a time stamp of the library can be.
+    // The last day of the calendar, a popular "never", is beyond the range of the library's time stamps.
     if let Some(local) = text.strip_suffix(['Z', 'z'])
         && let Ok(local) = local.parse::<jiff::civil::DateTime>()
     {

@@ -258,10 +258,11 @@ pub(crate) fn path(
     Some(names)
 }
 
-/// Names of a variable path: each but the first is a level of nesting, and no expression reads a value with more than 200.
+/// Maximum number of names in a variable path: each but the first is a level of nesting, and no expression reads a value with
+/// more than 200.
 const MAX_PATH_NAMES: usize = 200;
 
-/// Words of the FEEL grammar that the reference engine lets no variable have as its name. Others need backticks to be read.
+/// Words of the FEEL grammar that the reference engine forbids as variable names. Others need backticks to be read.
 const RESERVED_WORDS: [&str; 12] = [
     "null", "true", "false", "function", "if", "then", "else", "for", "between", "instance", "of",
     "not",

@@ -6,7 +6,7 @@ pub(crate) use skep_xml::{Document, Node, Unreadable, ZEEBE, parse, parse_stored
 pub(crate) const BPMN: &str = "http://www.omg.org/spec/BPMN/20100524/MODEL";
 /// Extensions of the engine before this API.
 pub(crate) const CAMUNDA_7: &str = "http://camunda.org/schema/1.0/bpmn";
-/// What the namespaces of the specification begin with: of models, and of their drawings.
+/// Common prefix of the namespaces of the specification: of models, and of their drawings.
 pub(crate) const SPECIFICATION: &str = "http://www.omg.org/spec/";
 
 /// The bytes as text, at most `max_bytes` long.

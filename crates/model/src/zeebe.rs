@@ -27,7 +27,7 @@ use crate::error::Rule;
 use crate::graph::Binding;
 use crate::xml::{self, Node};
 
-/// Extensions that stand at most once per element.
+/// Extensions that are allowed at most once per element.
 const SINGLE: [&str; 19] = [
     "adHoc",
     "assignmentDefinition",
@@ -50,7 +50,7 @@ const SINGLE: [&str; 19] = [
     "versionTag",
 ];
 
-/// Refuses extensions that stand more than once.
+/// Refuses extensions that occur more than once.
 pub(crate) fn check(node: Node<'_>, context: &mut Context<'_, '_>) {
     let mut single = SINGLE.map(|name| (name, 0));
     for extension in xml::all_extensions(node) {

@@ -18,7 +18,7 @@ use skep_tls::{KeyPair, KeyStore};
 use crate::browsers::{ClientSecret, chance};
 use crate::{Refused, unknown};
 
-/// How long a statement is good: it is on its way to the provider, and nowhere else.
+/// How long an assertion is valid: it only travels to the provider.
 const LIFE: Duration = Duration::from_secs(60);
 
 /// As configured (`…oidc.assertion.*`).
@@ -28,7 +28,7 @@ pub struct AssertionSettings {
     pub key_id: KeyId,
 }
 
-/// How the id of the key (`kid`) is made, by which the provider knows its certificate.
+/// How the id of the key (`kid`) is derived, by which the provider finds its certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyId {
     pub source: Source,
@@ -36,7 +36,7 @@ pub struct KeyId {
     pub encoding: Encoding,
 }
 
-/// What the digest is taken of, in DER.
+/// The bytes that the digest is taken of, in DER.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Source {
     /// `SubjectPublicKeyInfo`.
@@ -101,7 +101,7 @@ impl std::fmt::Debug for Assertion {
 }
 
 impl Assertion {
-    /// Reads the key, and makes of it what sessions of browsers are sealed with: nodes that have the same key seal alike.
+    /// Reads the key, and derives from it the secret that seals sessions of browsers: nodes with the same key derive the same secret.
     ///
     /// # Errors
     /// There is no key, or none that can sign.
@@ -123,7 +123,7 @@ impl Assertion {
         ))
     }
 
-    /// Says to who is at `audience` that this client asks.
+    /// An assertion for `audience` that this client is the sender.
     pub(crate) fn made(&self, client_id: &str, audience: &str) -> Result<String, Refused> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = now.map_or(0, |now| now.as_secs());
@@ -200,7 +200,7 @@ mod tests {
         opened.unwrap().0.key_id
     }
 
-    /// What `openssl x509 -pubkey`, `-outform DER`, `openssl dgst` and `basenc --base64url` make of the certificates.
+    /// The output of `openssl x509 -pubkey`, `-outform DER`, `openssl dgst` and `basenc --base64url` for the certificates.
     #[test]
     fn the_id_of_a_key_is_made_as_configured() {
         let of = |source, digest, encoding| KeyId {

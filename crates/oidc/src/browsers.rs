@@ -1,5 +1,5 @@
-//! How browsers log in: at the provider, which sends them back with a code that this server redeems (OpenID Connect Core 1.0, section 3.1;
-//! RFC 7636 binds the code to who asked for it).
+//! Logins of browsers at the provider, which sends them back with a code that this server redeems (OpenID Connect Core 1.0,
+//! section 3.1; RFC 7636 binds the code to its requester).
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
@@ -15,7 +15,7 @@ use crate::provider::{Provider, Reader, SettingsError};
 use crate::token::is_flat_enough;
 use crate::{Refused, wrong};
 
-/// What this server and the provider know, and nobody else. It is shown nowhere.
+/// A secret known only to this server and the provider. It is shown nowhere.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClientSecret(Zeroizing<String>);
 
@@ -35,7 +35,7 @@ impl std::fmt::Debug for ClientSecret {
     }
 }
 
-/// How this server proves to the provider who it is.
+/// How this server authenticates to the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientProof {
     /// `client_secret_basic`
@@ -47,25 +47,25 @@ pub enum ClientProof {
 /// As configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrowserSettings {
-    /// What people read.
+    /// The name shown to people.
     pub client_name: Option<String>,
     pub client_id: String,
     pub proof: ClientProof,
     pub scope: Vec<String>,
     /// Where the provider sends browsers back to; `None`: where they came from.
     pub redirect_uri: Option<String>,
-    /// Instead of what its discovery document says.
+    /// Overrides the one in the provider's discovery document.
     pub authorization_uri: Option<String>,
     pub token_uri: Option<String>,
     pub end_session_uri: Option<String>,
-    /// Who logs out here logs out there.
+    /// Whether a logout here also logs out at the provider.
     pub logs_out_there: bool,
-    /// At a login the provider is asked for more about the user than its token says.
+    /// Whether the provider is asked at a login for more about the user than its token says.
     pub user_info: bool,
 }
 
 impl BrowserSettings {
-    /// What counts unless something else is configured.
+    /// The default settings.
     pub fn new(client_id: &str, client_secret: &str) -> BrowserSettings {
         BrowserSettings {
             client_name: None,
@@ -89,15 +89,15 @@ pub struct Way {
     pub name: String,
 }
 
-/// A login that has begun. Its browser keeps it, sealed, until it is back.
+/// A login in progress. Its browser keeps it, sealed, until it is back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     pub provider: String,
-    /// What the provider sends back with the code.
+    /// Returned by the provider with the code.
     pub state: String,
-    /// What the token has to say.
+    /// The nonce that the token must contain.
     pub nonce: String,
-    /// What the code is redeemed with.
+    /// The code verifier that redeems the code.
     verifier: String,
     redirect_uri: String,
 }
@@ -107,29 +107,29 @@ pub(crate) struct Browsers {
     settings: BrowserSettings,
     authorization: Option<Uri>,
     token: Option<Uri>,
-    /// Where it proves who it is by a key.
+    /// Set if it authenticates with a key.
     assertion: Option<Assertion>,
-    /// What sessions are sealed with.
+    /// The secret that seals sessions.
     secret: ClientSecret,
 }
 
-/// What a code is redeemed for.
+/// The provider's answer to a redeemed code.
 #[derive(Deserialize)]
 pub(crate) struct Redeemed {
     pub(crate) id_token: Option<String>,
     access_token: Option<String>,
     refresh_token: Option<String>,
-    /// Seconds that the access token is good; some providers write a text.
+    /// Validity of the access token in seconds; some providers write a text.
     expires_in: Option<Value>,
 }
 
 impl Redeemed {
-    /// What more is asked for with later.
+    /// Takes the token for later refreshes.
     pub(crate) fn refresh_token(&mut self) -> Option<Zeroizing<String>> {
         self.refresh_token.take().map(Zeroizing::new)
     }
 
-    /// So long what the provider said is good, in seconds.
+    /// How long the provider's data is valid, in seconds.
     pub(crate) fn lives(&self) -> Option<u64> {
         let said = self.expires_in.as_ref()?;
         said.as_u64()
@@ -144,13 +144,13 @@ impl Drop for Redeemed {
     }
 }
 
-/// Why a provider gives no tokens (RFC 6749, section 5.2).
+/// A provider's error answer (RFC 6749, section 5.2).
 #[derive(Deserialize)]
 struct Error {
     error: String,
 }
 
-/// Claims that make a token what it is: only the one who signed it says them.
+/// Claims that identify a token: only its signer may set them.
 const OF_TOKENS: [&str; 8] = ["iss", "sub", "aud", "exp", "nbf", "iat", "nonce", "azp"];
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
@@ -229,7 +229,7 @@ impl Browsers {
         Ok((with_query(&place, &query), attempt))
     }
 
-    /// The tokens that say who has logged in.
+    /// The tokens that identify the user who has logged in.
     pub(crate) async fn redeem(
         &self,
         provider: &Provider,
@@ -262,8 +262,8 @@ impl Browsers {
         place.ok_or_else(|| silent(provider))
     }
 
-    /// The tokens that a refresh token is good for (RFC 6749, section 6). It is wrong where the provider says so, and nowhere else: a
-    /// provider that is away, or that does not take this server for its client, does not mean the user.
+    /// The tokens for a refresh token (RFC 6749, section 6). The token is wrong only if the provider says so: a provider that
+    /// is away, or that rejects this server as its client, says nothing about the user.
     pub(crate) async fn refresh(
         &self,
         provider: &Provider,
@@ -292,10 +292,10 @@ impl Browsers {
         }
     }
 
-    /// What else the provider says of who has logged in (OpenID Connect Core 1.0, section 5.3).
+    /// Further claims of the provider about the user who has logged in (OpenID Connect Core 1.0, section 5.3).
     ///
     /// # Errors
-    /// Why it does not say it.
+    /// The reason why they are not available.
     pub(crate) async fn user_info(
         &self,
         provider: &Provider,
@@ -324,7 +324,7 @@ impl Browsers {
         if !is_flat_enough(&found) {
             return Err(unheard(&format!("{place}: its answer is too deep")));
         }
-        // Else it would be what is known of somebody else (section 5.3.2).
+        // Otherwise the claims would be about another user (section 5.3.2).
         if found.get("sub").is_none() || found.get("sub") != token.get("sub") {
             return Err(unheard(&format!(
                 "{place}: its answer is about another user (sub)"
@@ -334,7 +334,7 @@ impl Browsers {
         Ok(found)
     }
 
-    /// Whether an ID token was made for this server (OpenID Connect Core 1.0, section 3.1.3.7), whatever audiences are configured.
+    /// Whether an ID token was made for this server (OpenID Connect Core 1.0, section 3.1.3.7), regardless of the configured audiences.
     pub(crate) fn is_for(&self, claims: &Map<String, Value>) -> bool {
         let is_us = |value: &Value| value.as_str() == Some(&self.settings.client_id);
         match claims.get("aud") {
@@ -344,7 +344,7 @@ impl Browsers {
         }
     }
 
-    /// The header and the form of a request that proves who this server is.
+    /// The header and the form of a request that authenticates this server.
     fn proven(
         &self,
         place: &Uri,
@@ -363,7 +363,7 @@ impl Browsers {
         Ok((None, form.finish()))
     }
 
-    /// This server, as the provider knows it (RFC 6749, section 2.3.1).
+    /// This server's credentials in a header (RFC 6749, section 2.3.1).
     fn authorization(&self) -> Result<HeaderValue, Refused> {
         let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
         let id = encoded(&self.settings.client_id);
@@ -410,7 +410,7 @@ fn silent(provider: &Provider) -> Refused {
     ))
 }
 
-/// 256 bits that nobody can guess, as text.
+/// 256 random bits, as text.
 pub(crate) fn chance() -> Result<String, Refused> {
     let mut bytes = [0; 32];
     aws_lc_rs::rand::fill(&mut bytes)

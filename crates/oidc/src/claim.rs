@@ -1,4 +1,4 @@
-//! Where a token says something: the name of a claim, or a path to it.
+//! Where a token has some data: the name of a claim, or a path to it.
 
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
@@ -28,7 +28,7 @@ impl Claim {
         }
     }
 
-    /// What the token says there; of several, the first.
+    /// The value in the token; of several, the first.
     pub(crate) fn find(&self, claims: &Map<String, Value>) -> Option<Value> {
         let found = match self {
             Claim::Name(name) => claims.get(name).cloned(),

@@ -1,4 +1,4 @@
-//! Tokens of our own commands: a client gets one for its secret (RFC 6749, section 4.4), and another before that one expires.
+//! Tokens for our own commands: a client gets one for its secret (RFC 6749, section 4.4), and a new one before that expires.
 
 use std::time::Duration;
 
@@ -10,25 +10,25 @@ use zeroize::Zeroizing;
 use crate::browsers::ClientSecret;
 use crate::fetch::Fetcher;
 
-/// How long a token is good where the provider does not say so.
+/// Assumed validity of a token if the provider does not state it.
 const UNSAID: Duration = Duration::from_secs(60);
 
-/// Who asks, and for what.
+/// Credentials and scope of a request for a token.
 #[derive(Clone, Debug)]
 pub struct ClientCredentials {
-    /// Where tokens are given out.
+    /// The address that issues tokens.
     pub token_uri: String,
     pub client_id: String,
     pub client_secret: ClientSecret,
-    /// Whom the token is to be for.
+    /// The audience of the token.
     pub audience: Option<String>,
     pub scope: Option<String>,
 }
 
-/// A token that a provider has given.
+/// A token issued by a provider.
 pub struct Given {
     pub token: Zeroizing<String>,
-    /// How long it is good.
+    /// Its validity.
     pub lives: Duration,
 }
 
@@ -39,10 +39,10 @@ struct Answer {
 }
 
 impl ClientCredentials {
-    /// Asks for a token.
+    /// Requests a token.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is none.
     pub async fn ask(&self) -> Result<Given, String> {
         let uri: Uri = self
             .token_uri

@@ -1,4 +1,4 @@
-//! What a provider answers over HTTP, within limits: it is not this server's to trust.
+//! Requests to a provider over HTTP, within limits: its answers are not trusted.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::Refused;
 
-/// For one answer, from the connection to its last byte.
+/// Timeout of one answer, from the connection to its last byte.
 const LIMIT: Duration = Duration::from_secs(5);
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 const IDLE: Duration = Duration::from_secs(30);
@@ -46,12 +46,12 @@ impl Fetcher {
     /// The body of a 200. Redirects are not followed.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is none.
     pub(crate) async fn get(&self, uri: &Uri) -> Result<Bytes, String> {
         self.get_as(uri, None).await
     }
 
-    /// Likewise, in the name of somebody.
+    /// Likewise, with credentials.
     pub(crate) async fn get_as(
         &self,
         uri: &Uri,
@@ -65,7 +65,7 @@ impl Fetcher {
         refusal(uri, status).map_or(Ok(body), Err)
     }
 
-    /// Sends a form, in the name of somebody unless the form says it; likewise.
+    /// Sends a form, with credentials unless the form has them; likewise.
     pub(crate) async fn post(
         &self,
         uri: &Uri,
@@ -77,7 +77,7 @@ impl Fetcher {
         refusal(uri, status).map_or(Ok(body), Err)
     }
 
-    /// Likewise; the body of a 400 as well, which says what is wrong (RFC 6749, section 5.2).
+    /// Likewise; also the body of a 400, which explains the error (RFC 6749, section 5.2).
     pub(crate) async fn post_for_all(
         &self,
         uri: &Uri,
@@ -100,10 +100,10 @@ impl Fetcher {
             .map_err(|why| format!("{uri}: {why}"))
     }
 
-    /// The body of a 200 or a 400; that of other answers says nothing.
+    /// The body of a 200 or a 400; other bodies are not used.
     async fn answer(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Bytes), String> {
         let answer = self.0.request(request).await.map_err(|error| {
-            // The outer one says no more than that it failed.
+            // The outer error only states the failure.
             let cause = error.source().map(ToString::to_string);
             cause.unwrap_or_else(|| error.to_string())
         })?;
@@ -132,7 +132,7 @@ fn posted(
     request.body(Full::from(form))
 }
 
-/// Makes a fault of an answer other than 200.
+/// Turns an answer other than 200 into an error.
 fn refusal(uri: &Uri, status: StatusCode) -> Option<String> {
     (status != StatusCode::OK).then(|| format!("{uri}: answers {status}"))
 }

@@ -5,13 +5,13 @@ use jsonwebtoken::{Algorithm, DecodingKey};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Keys of a set that are looked at.
+/// Maximum number of keys that are read from a set.
 const MAX_KEYS: usize = 100;
 
 #[derive(Clone, Debug)]
 struct Key {
     id: Option<String>,
-    /// Those that the key can verify and may.
+    /// The algorithms that the key supports and permits.
     algorithms: Vec<Algorithm>,
     key: DecodingKey,
 }
@@ -19,7 +19,7 @@ struct Key {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeySet {
     keys: Vec<Key>,
-    /// What it was made of: equal texts are equal sets.
+    /// The text it was made of: equal texts are equal sets.
     text: Vec<u8>,
 }
 
@@ -43,7 +43,7 @@ impl KeySet {
         })
     }
 
-    /// All keys of both, those of this one first.
+    /// All keys of both sets, those of this one first.
     pub(crate) fn with(mut self, other: KeySet) -> KeySet {
         self.keys.extend(other.keys);
         self.text.extend(other.text);
@@ -58,7 +58,7 @@ impl KeySet {
         self.keys.len()
     }
 
-    /// Keys that may have signed so. A token that names none may be signed by each.
+    /// Keys that may have made the signature. If the token names none, each may have.
     pub(crate) fn fitting(
         &self,
         id: Option<&str>,
@@ -92,8 +92,8 @@ fn key(value: Value) -> Option<Key> {
     })
 }
 
-/// Signatures that a key of this kind can verify. None by a secret: a provider that shares it with us could be played by us, and by whoever
-/// gets hold of its public key.
+/// Signature algorithms that a key of this kind can verify. None uses a shared secret: otherwise we could impersonate a
+/// provider that shares it with us, and so could anybody with its public key.
 fn able(parameters: &AlgorithmParameters) -> Vec<Algorithm> {
     use Algorithm::{ES256, ES384, EdDSA, PS256, PS384, PS512, RS256, RS384, RS512};
     match parameters {

@@ -1,4 +1,4 @@
-//! The keys of a provider as they are known now. A task fetches them, at times and when a token names one that is missing.
+//! The currently known keys of a provider. A task fetches them, at intervals and when a token names a missing one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,25 +14,25 @@ use crate::fetch::Fetcher;
 use crate::key_set::KeySet;
 use crate::{Refused, wrong};
 
-/// Between two looks at a provider that answers, and at one that does not.
+/// Time between two requests to a provider that answers, and to one that does not.
 const REFRESH: Duration = Duration::from_secs(10 * 60);
 const RETRY: Duration = Duration::from_secs(2);
-/// For so long keys are good though their provider does not answer.
+/// How long keys stay valid while their provider does not answer.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
-/// Looks at the provider because of keys that are missing, in this time: whoever makes up names of keys makes no more.
+/// Requests to the provider because of missing keys, within this time: made-up key ids cause no more than these.
 const MAX_ASKED: usize = 6;
 const ASKED_WITHIN: Duration = Duration::from_secs(60);
-/// For a missing key, a request waits so long, and so many do.
+/// How long a request waits for a missing key, and how many requests may wait.
 const PATIENCE: Duration = Duration::from_secs(2);
 const MAX_WAITING: usize = 256;
 
-/// Where keys are to be found.
+/// Addresses of keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
     pub(crate) issuer: String,
     pub(crate) discovery: Uri,
     pub(crate) own: Option<Uri>,
-    /// The discovery document is asked also where it does not have to say where keys are.
+    /// Whether the discovery document is read even if it is not needed to find the keys.
     pub(crate) endpoints: bool,
     pub(crate) additional: Vec<Uri>,
 }
@@ -44,20 +44,20 @@ impl Places {
     }
 }
 
-/// What is known after a look.
+/// Knowledge about the keys after a request to the provider.
 #[derive(Clone, Debug, Default)]
 struct Known {
     keys: Arc<KeySet>,
     /// Counts changes of the keys.
     generation: u64,
-    /// Counts looks, whatever they found: those that began, and those that ended.
+    /// Requests to the provider, whatever their outcome: begun ones, and ended ones.
     begun: u64,
     looks: u64,
     /// When the keys were fetched last.
     fetched: Option<Instant>,
-    /// Where browsers are sent, as far as the discovery document says so.
+    /// The provider's endpoints for browsers, as far as the discovery document has them.
     endpoints: Arc<Endpoints>,
-    /// Why the last look has found nothing.
+    /// Why the last request found nothing.
     failed: Option<String>,
 }
 
@@ -66,7 +66,7 @@ struct Known {
 pub(crate) struct Keys {
     known: watch::Receiver<Known>,
     ask: Arc<Notify>,
-    /// When missing keys were asked for.
+    /// Times of requests for missing keys.
     asked: Mutex<Vec<Instant>>,
     waiting: Semaphore,
     task: tokio::task::JoinHandle<()>,
@@ -107,18 +107,18 @@ impl Keys {
         self.known.borrow().fetched.map(|at| at.elapsed())
     }
 
-    /// Whether the last look has found keys; `None`: there was none yet.
+    /// Whether the last request found keys; `None`: there was none yet.
     pub(crate) fn are_given(&self) -> Option<bool> {
         let known = self.known.borrow();
         (known.looks > 0).then_some(known.failed.is_none())
     }
 
-    /// As the provider said last.
+    /// As the provider last stated them.
     pub(crate) fn endpoints(&self) -> Arc<Endpoints> {
         Arc::clone(&self.known.borrow().endpoints)
     }
 
-    /// The keys, among which is one that may have signed so, and their generation.
+    /// The keys, with one that may have made the signature, and their generation.
     pub(crate) async fn with(
         &self,
         id: Option<&str>,
@@ -145,7 +145,8 @@ impl Keys {
         }
     }
 
-    /// What is known once a key fits, or a look has ended that began later than `before`: one under way may have been answered already.
+    /// The knowledge once a key fits, or once a request has ended that began later than `before`: one in progress may have
+    /// been answered already.
     async fn after_another_look(&self, before: Known, fits: impl Fn(&Known) -> bool) -> Known {
         let Ok(_place) = self.waiting.try_acquire() else {
             let failed = Some(format!(
@@ -184,7 +185,7 @@ fn cannot_tell(why: &str) -> Refused {
     ))
 }
 
-/// The task that fetches.
+/// The task that fetches keys.
 struct Look {
     name: String,
     places: Places,
@@ -228,7 +229,7 @@ impl Look {
     async fn fetch(&self) -> Result<KeySet, String> {
         let mut keys = match self.own_keys().await {
             Ok(keys) => keys,
-            // One place that does not answer must not hide the others.
+            // One address that does not answer must not hide the others.
             Err(why) if self.places.additional.is_empty() => return Err(why),
             Err(why) => {
                 tracing::warn!(provider = self.name, %why, "the keys of an identity provider are missing");
@@ -262,7 +263,7 @@ impl Look {
         self.key_set(&keys).await
     }
 
-    /// Where its keys are. Also finds out where browsers are sent.
+    /// The address of its keys. Also reads the endpoints for browsers.
     async fn discover(&self) -> Result<Uri, String> {
         let place = &self.places.discovery;
         let text = self.fetcher.get(place).await?;

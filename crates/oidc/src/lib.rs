@@ -1,8 +1,8 @@
-//! OpenID Connect (OIDC): whose token it is, by the keys of the provider that issued it.
+//! OpenID Connect (OIDC): verifies tokens with the keys of the provider that issued them.
 //!
-//! Keys are fetched in the background and kept, so that a token is checked on the spot, and a provider that is away for a while
-//! stops nobody whose token is good. A token that is wrong is [`Refused::Wrong`]; one that cannot be told from a good one, because its
-//! key is missing and the provider does not answer, is [`Refused::Unknown`]: whoever sent it should keep it and ask again.
+//! Keys are fetched in the background and kept, so that a token is checked on the spot, and a provider that is away for a
+//! while blocks nobody whose token is valid. An invalid token is [`Refused::Wrong`]; one that cannot be checked, because its
+//! key is missing and the provider does not answer, is [`Refused::Unknown`]: its sender should keep it and ask again.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
@@ -32,23 +32,23 @@ use browsers::Browsers;
 use provider::Provider;
 use token::Unverified;
 
-/// Why a token is not taken.
+/// Why a token is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// It is not good, and will not be.
+    /// It is invalid, and will stay so.
     Wrong(String),
-    /// It cannot be told now.
+    /// It cannot be decided now.
     Unknown(String),
 }
 
-/// What kind of caller a token names.
+/// Kind of caller that a token names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     User,
     Client,
 }
 
-/// A token whose signature was right.
+/// A token whose signature was valid.
 #[derive(Clone, Debug)]
 pub struct Verified {
     pub kind: Kind,
@@ -59,14 +59,14 @@ pub struct Verified {
     pub claims: Arc<Map<String, Value>>,
     /// Position of the provider.
     provider: usize,
-    /// The keys that the provider had then.
+    /// Generation of the provider's keys at that time.
     generation: u64,
     /// Seconds since 1970.
     expires: u64,
     not_before: u64,
 }
 
-/// The providers whose tokens are taken.
+/// The providers whose tokens are accepted.
 #[derive(Debug)]
 pub struct Providers(Vec<Provider>);
 
@@ -80,10 +80,10 @@ impl Providers {
         Ok(Providers(providers.collect::<Result<_, _>>()?))
     }
 
-    /// Whose token it is. `now`: when it came in.
+    /// The caller that a token names. `now`: when it came in.
     ///
     /// # Errors
-    /// It is not taken.
+    /// It is not accepted.
     pub async fn verify(&self, token: &str, now: SystemTime) -> Result<Verified, Refused> {
         let (unverified, position, provider) = self.read(token)?;
         let generation = provider.has_signed(&unverified).await?;
@@ -104,7 +104,7 @@ impl Providers {
         }
     }
 
-    /// Whether a token that was good is so still: it has not expired, and its provider has not withdrawn a key since.
+    /// Whether a token that was valid still is: it has not expired, and its provider has not withdrawn a key since.
     ///
     /// # Errors
     /// It has expired.
@@ -120,7 +120,7 @@ impl Providers {
         ages.filter_map(|provider| Some((&*provider.name, provider.keys.age()?)))
     }
 
-    /// Whether each provider gave its keys when it was asked last, by its name; one that was not asked yet is left out.
+    /// Whether each provider returned its keys at the last request, by its name; one that was not asked yet is left out.
     pub fn given_keys(&self) -> impl Iterator<Item = (&str, bool)> {
         let all = self.0.iter();
         all.filter_map(|provider| Some((&*provider.name, provider.keys.are_given()?)))
@@ -140,22 +140,22 @@ impl Providers {
         Some((provider, provider.browsers.as_ref()?))
     }
 
-    /// The secret that this server shares with a provider, and with nobody else but its own nodes.
+    /// The secret that this server and its nodes share with a provider only.
     pub fn secret(&self, name: &str) -> Option<&ClientSecret> {
         let (_, browsers) = self.of_browsers(name)?;
         Some(browsers.secret())
     }
 
-    /// Begins a login: where the browser is sent. `here`: where it comes back to, unless that is configured.
+    /// Begins a login. Returns the address to send the browser to. `here`: where it comes back to, unless that is configured.
     ///
     /// # Errors
-    /// There is no such provider, or it has not said yet where logins begin.
+    /// There is no such provider, or its login address is still unknown.
     pub fn begin(&self, name: &str, here: &str) -> Result<(String, Attempt), Refused> {
         let (provider, browsers) = self.of_browsers(name).ok_or_else(|| nobody(name))?;
         browsers.begin(provider, here)
     }
 
-    /// Where a browser ends its session at the provider, too.
+    /// The address where a browser ends its session at the provider, too.
     pub fn end(&self, name: &str, here: &str) -> Option<String> {
         let (provider, browsers) = self.of_browsers(name)?;
         browsers.end(provider, here)

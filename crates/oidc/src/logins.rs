@@ -1,4 +1,4 @@
-//! Who has logged in with a browser, and what the provider says of the user later, as long as the login lasts there.
+//! Logins of users with a browser, and later checks with the provider, as long as the login lasts there.
 
 use std::time::SystemTime;
 
@@ -9,39 +9,39 @@ use crate::browsers::{Browsers, Redeemed};
 use crate::provider::Provider;
 use crate::{Attempt, Providers, Refused, Verified, nobody, wrong};
 
-/// Seconds that what a provider said counts at least, so that one whose tokens are good for no time is not asked all the time.
+/// Minimum validity of a provider's data, in seconds, so that a provider whose tokens expire at once is not asked all the time.
 const LEAST_LIFE: u64 = 1;
 
-/// Somebody who has logged in.
+/// A user who has logged in.
 pub struct LoggedIn {
     pub verified: Verified,
     /// `None`: the provider gives no refresh token.
     pub lasting: Option<Lasting>,
 }
 
-/// What more is asked for with later.
+/// Data for later refreshes.
 pub struct Lasting {
     pub refresh_token: Zeroizing<String>,
-    /// The user as the provider names it for good (`sub`).
+    /// The provider's permanent id of the user (`sub`).
     pub subject: String,
-    /// When what the provider said counts no longer, in seconds since 1970.
+    /// When the provider's data expires, in seconds since 1970.
     pub expires: u64,
 }
 
-/// What came of a refresh token that was good.
+/// Outcome of using a valid refresh token.
 pub struct Refreshed {
-    /// What the provider says of the user now; nothing where it gives no new ID token, which it need not.
+    /// The provider's current data about the user; `None` if it sends no new ID token, which is optional.
     pub said: Result<Option<Verified>, Refused>,
-    /// The one that takes the place of the shown one, which may be worth nothing now. `None`: that one stays.
+    /// Replaces the token that was used, which may be invalid now. `None`: that one stays valid.
     pub refresh_token: Option<Zeroizing<String>>,
     pub expires: u64,
 }
 
 impl Providers {
-    /// The browser is back with a code: who has logged in.
+    /// Completes the login of a browser that is back with a code.
     ///
     /// # Errors
-    /// Nobody has, or the provider does not say so.
+    /// The login failed, or the provider does not answer.
     pub async fn finish(&self, attempt: &Attempt, code: &str) -> Result<LoggedIn, Refused> {
         let (provider, browsers) = self
             .of_browsers(&attempt.provider)
@@ -66,7 +66,7 @@ impl Providers {
         let subject = verified.claims.get("sub").and_then(Value::as_str);
         let subject = subject.map(ToString::to_string);
         let expires = expiry(&redeemed, Some(&verified));
-        // Who has no `sub` could be somebody else later.
+        // A user without `sub` could be another one later.
         let lasting = redeemed.refresh_token().zip(subject);
         Ok(LoggedIn {
             verified,
@@ -78,7 +78,7 @@ impl Providers {
         })
     }
 
-    /// Shows a refresh token of a user: what the provider says now. `name`: of the provider.
+    /// Uses a refresh token of a user to get the provider's current data. `name`: of the provider.
     ///
     /// # Errors
     /// [`Refused::Wrong`]: the provider has ended the login. [`Refused::Unknown`]: it does not say.
@@ -108,8 +108,8 @@ impl Providers {
         })
     }
 
-    /// Whom the tokens name, if they are for this purpose; where the provider does not answer more of the user, `unheard` says what that
-    /// means. `None`: there is no ID token among them.
+    /// The user named by the tokens, if they are for this purpose. If the provider does not answer with more about the user,
+    /// `unheard` makes the error. `None`: there is no ID token among them.
     async fn said(
         &self,
         (provider, browsers): (&Provider, &Browsers),
@@ -133,7 +133,7 @@ impl Providers {
             unheard(why)
         });
         for (name, value) in more? {
-            // What was signed counts more.
+            // Signed claims take precedence.
             token.claims.entry(name).or_insert(value);
         }
         let verified = signer.caller(token, position, generation)?;

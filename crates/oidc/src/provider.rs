@@ -1,4 +1,4 @@
-//! One provider: what is taken from it, and whom its tokens name.
+//! One provider: the tokens accepted from it, and the callers they name.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -14,27 +14,27 @@ use crate::keys::{Keys, Places};
 use crate::token::Unverified;
 use crate::{Kind, Refused, Verified, wrong};
 
-/// Keys of a provider that are tried on a token that names none.
+/// Maximum number of keys to try on a token that names none.
 const MAX_TRIED: usize = 16;
 
 /// As configured (`camunda.security.authentication.oidc.*`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderSettings {
-    /// As logs and errors call it.
+    /// Its name in logs and errors.
     pub name: String,
     /// Compared with the token's `iss`, byte for byte.
     pub issuer_uri: String,
-    /// Where its keys are; `None`: its discovery document says so.
+    /// Where its keys are; `None`: as in its discovery document.
     pub jwk_set_uri: Option<String>,
     /// Further keys, after its own.
     pub additional_jwk_set_uris: Vec<String>,
-    /// A token has to be for one of these (`aud`); none: it may be for anybody.
+    /// A token must be for one of these (`aud`); if empty, any audience is accepted.
     pub audiences: Vec<String>,
     pub username_claim: String,
     pub client_id_claim: Option<String>,
-    /// Whence a token's groups are taken; `None`: groups are managed in the cluster.
+    /// The source of a token's groups; `None`: groups are managed in the cluster.
     pub groups_claim: Option<String>,
-    /// Who has both claims is a user.
+    /// If a token has both claims, it names a user.
     pub prefer_username_claim: bool,
     pub clock_skew: Duration,
     /// How browsers log in there; `None`: they cannot.
@@ -42,7 +42,7 @@ pub struct ProviderSettings {
 }
 
 impl ProviderSettings {
-    /// What counts unless something else is configured.
+    /// The default settings.
     pub fn new(name: &str, issuer_uri: &str) -> ProviderSettings {
         ProviderSettings {
             name: name.to_string(),
@@ -60,7 +60,7 @@ impl ProviderSettings {
     }
 }
 
-/// A setting that cannot be carried out.
+/// An invalid setting.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     #[error("{setting} of the provider {provider}: '{value}' {why}")]
@@ -144,7 +144,7 @@ impl Provider {
         Ok(provider)
     }
 
-    /// The generation of the keys by which it has signed the token.
+    /// Verifies the signature. Returns the generation of the keys that made it.
     pub(crate) async fn has_signed(&self, token: &Unverified<'_>) -> Result<u64, Refused> {
         let id = token.key_id.as_deref();
         let (keys, generation) = self.keys.with(id, token.algorithm).await?;
@@ -156,7 +156,7 @@ impl Provider {
         }
     }
 
-    /// Whom a token names that the provider has signed.
+    /// The caller named by a token that the provider has signed.
     pub(crate) fn caller(
         &self,
         token: Unverified<'_>,
@@ -274,7 +274,7 @@ fn discovery(issuer: &Uri) -> Uri {
     text.parse().unwrap_or_else(|_| issuer.clone())
 }
 
-/// Nobody else can answer there: by TLS, or as it is this machine.
+/// Whether nobody else can answer there: because of TLS, or because it is this machine.
 fn is_private(place: &Uri) -> bool {
     let host = place.host().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();

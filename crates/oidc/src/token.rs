@@ -1,4 +1,4 @@
-//! A token in its three parts (RFC 7515, 7519), before anything of it is believed.
+//! The three parts of a token (RFC 7515, 7519), before any of it is trusted.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::{Refused, wrong};
 
-/// Bytes of a token that is looked at.
+/// Maximum bytes of a token.
 const MAX_TOKEN: usize = 16 << 10;
-/// Levels of objects and lists in one.
+/// Maximum nesting of objects and lists in a token.
 const MAX_DEPTH: usize = 32;
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct Unverified<'t> {
 struct Header {
     alg: String,
     kid: Option<String>,
-    /// What must be understood, of which nothing is.
+    /// Extensions that a reader must understand; none are supported.
     crit: Option<Value>,
 }
 
@@ -78,13 +78,13 @@ impl<'t> Unverified<'t> {
     }
 }
 
-/// By a secret both sides could sign, and by `none` everybody.
+/// With a shared secret both sides could sign, and with `none` everybody.
 fn is_public(algorithm: &Algorithm) -> bool {
     use Algorithm::{HS256, HS384, HS512};
     !matches!(algorithm, HS256 | HS384 | HS512)
 }
 
-/// Claims of few enough levels.
+/// Whether the claims have few enough levels.
 pub(crate) fn is_flat_enough(claims: &Map<String, Value>) -> bool {
     claims.values().all(|value| is_flat(value, MAX_DEPTH - 1))
 }

@@ -22,7 +22,7 @@ const HEADER: usize = 17;
 /// Bytes reserved at most for a batch that begins.
 const MAX_RESERVE: usize = 64 * 1024;
 
-/// What a record is: its type, and what it says about what.
+/// Kind of a record: its record type, value type and intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kind {
     pub record_type: RecordType,
@@ -73,7 +73,7 @@ impl BatchWriter {
         }
     }
 
-    /// Sets the time of the records to come. Only an empty batch takes a new time: one batch has one.
+    /// Sets the time of the following records. Only an empty batch takes a new time: one batch has one.
     pub fn begin(&mut self, timestamp: i64) {
         if self.is_empty() {
             self.timestamp = timestamp;
@@ -86,7 +86,7 @@ impl BatchWriter {
 
     pub fn event<V: RecordValue>(&mut self, key: Key, intent: V::Intent, value: &V) {
         self.open(RecordType::Event, V::VALUE_TYPE, intent.id());
-        // The compiler knows the type of each value. Others than those of elements have no runs.
+        // The compiler knows the type of each value. Only those of elements have runs.
         let value_of_element = (value as &dyn Any).downcast_ref::<ProcessInstanceValue>();
         if let Some(value) = value_of_element
             && let Some(last) = &self.last
@@ -132,8 +132,8 @@ impl BatchWriter {
         self.bytes.push(intent);
     }
 
-    /// The header of an accepted or refused command; it is the source of the records after it.
-    /// Its body is its origin, and empty when that says nothing: the command's payload is not kept.
+    /// The header of an accepted or refused command; it is the source of the records after it. Its body is its origin, or
+    /// empty if that is plain: the command's payload is not kept.
     pub fn command(&mut self, key: Key, value_type: ValueType, intent: u8, origin: &Origin) {
         self.open(RecordType::Command, value_type, intent);
         self.last = None;
@@ -203,7 +203,7 @@ impl BatchWriter {
 
     /// Where the batch stands now; see [`BatchWriter::rollback`].
     pub fn mark(&mut self) -> Mark {
-        // What joined a record before the mark could not be taken back.
+        // A record that joins one before the mark could not be rolled back.
         self.last = None;
         Mark {
             records: self.len(),
@@ -211,7 +211,7 @@ impl BatchWriter {
         }
     }
 
-    /// Takes back the records since the mark: a command that changed nothing and refused nothing leaves no trace.
+    /// Takes back the records since the mark: a command without changes and without a rejection leaves no trace.
     pub fn rollback(&mut self, mark: Mark) {
         self.next_position -= (self.len() - mark.records) as u64;
         self.kinds.truncate(mark.records);
@@ -236,7 +236,7 @@ impl BatchWriter {
         Some((std::mem::take(&mut self.bytes), kinds))
     }
 
-    /// Throws away what was written and goes on at `next_position`.
+    /// Discards the records and continues at `next_position`.
     pub fn reset(&mut self, next_position: u64) {
         self.kinds.clear();
         self.bytes.clear();
@@ -268,7 +268,7 @@ pub struct BatchReader<'a> {
     timestamp: i64,
     source: Option<u64>,
     command: &'a [u8],
-    /// The run whose events are being read; nothing is left of most.
+    /// The run whose events are being read; usually nothing is left of it.
     run: Raw<'a>,
 }
 
@@ -312,7 +312,7 @@ impl<'a> BatchReader<'a> {
         }
     }
 
-    /// Goes to a place in this batch where a reader has stood before a command, or at the end.
+    /// Moves to a place in this batch where a reader has stood before a command, or at the end.
     pub fn go_to(&mut self, offset: Offset) {
         (self.at, self.position) = (offset.at, offset.position);
         self.run.more = &[];
@@ -322,8 +322,8 @@ impl<'a> BatchReader<'a> {
         self.at >= self.bytes.len() && self.run.more.is_empty()
     }
 
-    /// Goes past the next records if they are events of this value type and version about `key`, with these intents, without
-    /// reading their bodies. False also where such events stand apart from each other.
+    /// Skips the next records if they are events of this value type and version about `key`, with these intents, without
+    /// reading their bodies. False also if such events are not adjacent.
     #[inline]
     pub fn skip_events<const N: usize>(
         &mut self,
@@ -373,8 +373,7 @@ impl<'a> BatchReader<'a> {
         Some(())
     }
 
-    /// A view of the next record's header, without going past it, and where the reader stands behind it. `None` also where it cannot be
-    /// read.
+    /// A view of the next record's header, without skipping it, and the place behind it. `None` also if it cannot be read.
     #[inline(always)]
     pub fn header_view(&self) -> Option<(HeaderView<'a>, AfterHeader<'a>)> {
         let (mut run, mut at) = (self.run, self.at);
@@ -387,7 +386,7 @@ impl<'a> BatchReader<'a> {
         Some((HeaderView::of(&run), AfterHeader { at, run }))
     }
 
-    /// Goes past a record that was viewed.
+    /// Skips a record that was viewed.
     #[inline(always)]
     pub fn pass(&mut self, ahead: AfterHeader<'a>) {
         self.at = ahead.at;
@@ -398,7 +397,7 @@ impl<'a> BatchReader<'a> {
         self.position += 1;
     }
 
-    /// The event that was viewed, when the reader stood at this place.
+    /// The viewed event, for a reader that stood at this place.
     #[inline(always)]
     pub fn event(&self, event: &HeaderView<'a>, offset: Offset) -> Result<Record<'a>, DecodeError> {
         let record = record::of_header_view(event);
@@ -421,7 +420,7 @@ pub struct AfterHeader<'a> {
 impl<'a> Iterator for BatchReader<'a> {
     type Item = Result<Record<'a>, DecodeError>;
 
-    // Else a record is copied on its way, which waits until it has been written to memory.
+    // Otherwise a record would be copied on its way, which waits until it has been written to memory.
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_at_end() {

@@ -53,7 +53,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// About how many bytes the request takes while it waits.
+    /// Approximate number of bytes that the request takes while it waits.
     pub fn weight(&self) -> usize {
         size_of::<Request>() + self.command.weight() + self.claims.weight()
     }
@@ -254,7 +254,7 @@ pub struct ModifyProcessInstance {
 }
 
 impl ModifyProcessInstance {
-    /// What records say of it.
+    /// The value in the command's records.
     pub fn into_value(self) -> ProcessInstanceModificationValue {
         ProcessInstanceModificationValue {
             process_instance_key: self.process_instance_key,
@@ -330,9 +330,9 @@ pub struct AssignUserTask {
     pub user_task_key: Key,
     /// Empty removes the assignee.
     pub assignee: Arc<str>,
-    /// What the user calls it; empty for `assign` or `claim`.
+    /// The user's name for the action; empty for `assign` or `claim`.
     pub action: Arc<str>,
-    /// Refused if somebody else has the task.
+    /// Refused if the task is assigned to another user.
     pub claim: bool,
 }
 

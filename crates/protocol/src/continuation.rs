@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::key::Key;
 use crate::origin::Origin;
 
-/// An element of the scope's process is to be activated within the scope.
+/// An element of the scope's process, to be activated within the scope.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Activation {
@@ -24,7 +24,7 @@ pub enum Step {
     Activate(Activation),
     /// The target of this trigger (PROCESS_EVENT TRIGGERING) is activated.
     ActivateTriggered(Key),
-    /// The element has what it waited for.
+    /// The element has received the event it waited for.
     Complete(Key),
     Terminate(Key),
     /// The children of a scope end, this one first; with none, the oldest.
@@ -54,7 +54,7 @@ pub enum Step {
     },
     /// Variables have changed that this subscription's condition may see.
     EvaluateCondition(Key),
-    /// The same for very many: those of a scope behind this one.
+    /// The same for very many of them: those of a scope behind this one.
     CheckConditions {
         check: Key,
         after: Key,
@@ -69,9 +69,9 @@ pub enum Step {
         thrower: Key,
         subscription: Key,
     },
-    /// The migration of this process instance goes on.
+    /// The migration of this process instance continues.
     Migrate(Key),
-    /// All that is to be compensated is: the handlers are activated, this one first.
+    /// Everything that must be compensated has been found: the handlers are activated, this one first.
     ActivateHandlers {
         thrower: Key,
         handler: Key,
@@ -81,13 +81,13 @@ pub enum Step {
         instance: Key,
         next: u32,
     },
-    /// What a modification terminates, and all that is in it, begins to: this element instance is next.
+    /// An element that a modification terminates begins to terminate with all that is in it: this element instance is next.
     ModifyTerminate {
         instance: Key,
         next: u32,
         at: Key,
     },
-    /// And has terminated, from the inside: what is in this one is next.
+    /// It has terminated from the inside: the content of this one is next.
     ModifyTerminated {
         instance: Key,
         next: u32,
@@ -95,7 +95,7 @@ pub enum Step {
     },
 }
 
-/// A step with the number of steps that led to it since something waited: a loop that never waits shows by it.
+/// A step with the number of steps that led to it since the last wait: this reveals a loop that never waits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuedStep {
@@ -103,8 +103,8 @@ pub struct QueuedStep {
     pub chain: u32,
 }
 
-/// CONTINUED: so many steps of the continuation were taken off its front, and these came behind its end. One without steps
-/// is over. The record's key names the continuation.
+/// CONTINUED: this many steps were taken off the front of the continuation, and these were added at its end. One without
+/// steps has ended. The record's key names the continuation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContinuationValue {
@@ -112,6 +112,6 @@ pub struct ContinuationValue {
     pub steps: Vec<QueuedStep>,
     /// Too many steps waited: nothing more is activated or completed by it.
     pub runaway: bool,
-    /// That of the command whose work was put off; said when it begins. `None`: nothing to be said.
+    /// The origin of the command whose work was postponed; set when it begins. `None`: there is nothing to record.
     pub origin: Option<Box<Origin>>,
 }

@@ -207,7 +207,7 @@ impl<'a> ser::Serializer for &mut Encoder<'a> {
     }
 }
 
-/// What has parts is its parts, one after the other.
+/// A value with parts is written as its parts, one after the other.
 macro_rules! parts {
     ($($of:ident $method:ident($($name:ty)?);)*) => {$(
         impl ser::$of for &mut Encoder<'_> {

@@ -44,7 +44,7 @@ pub struct Rejection {
     /// Name of the refused intent, for instance `COMPLETE`.
     pub intent: &'static str,
     pub reason: Cow<'static, str>,
-    /// What is wrong with the resources of a deployment; the reason tells it as text. Empty for all else.
+    /// Findings in the resources of a deployment, which the reason also has as text. Empty for all other rejections.
     pub findings: Vec<Invalid>,
 }
 
@@ -68,8 +68,7 @@ impl Rejection {
         }
     }
 
-    /// A deployment that is refused because of what is wrong with its resources. The reason has at most
-    /// [`MAX_REJECTION_BYTES`].
+    /// A deployment that is refused because of findings in its resources. The reason has at most [`MAX_REJECTION_BYTES`].
     pub fn of_deployment(intent: &'static str, findings: Vec<Invalid>) -> Rejection {
         let limit = Limit {
             most: MAX_REJECTION_BYTES,

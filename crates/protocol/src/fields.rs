@@ -75,7 +75,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Goes past a number or a key.
+    /// Skips a number or a key.
     #[inline(always)]
     pub fn skip_number(&mut self) -> Result<(), DecodeError> {
         match self.body.skip_number() {
@@ -110,7 +110,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Goes past a text; returns its length in bytes.
+    /// Skips a text; returns its length in bytes.
     #[inline(always)]
     pub fn skip_text(&mut self) -> Result<usize, DecodeError> {
         match self.body.skip_text() {
@@ -119,7 +119,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// An optional field: is it there? Its value follows.
+    /// Reads whether an optional field is present. Its value follows.
     #[inline(always)]
     pub fn is_some(&mut self) -> Result<bool, DecodeError> {
         match self.body.is_some() {

@@ -23,15 +23,15 @@ pub struct Invalid {
 /// One reason to refuse a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What is broken, as a code.
+    /// Code of the rule that is broken.
     pub rule: Rule,
-    /// The process that contains the element; `None` for what is outside of processes.
+    /// The process that contains the element; `None` outside of processes.
     pub process_id: Option<String>,
     /// The flow element (or message, or process) concerned; `None` when it has no id or the file is unreadable.
     pub element_id: Option<String>,
     /// The BPMN name of the element concerned, for instance `serviceTask`.
     pub element_type: Option<String>,
-    /// What is wrong and what to do.
+    /// The fault and its remedy.
     pub message: String,
     /// Line in the XML, from 1.
     pub line: Option<u32>,
@@ -40,9 +40,9 @@ pub struct Finding {
 /// A piece of the text over findings, with the line break before it.
 struct Piece {
     text: String,
-    /// How many findings it tells or counts.
+    /// Number of findings that it shows or counts.
     findings: usize,
-    /// It tells one.
+    /// Whether it shows one.
     tells: bool,
 }
 
@@ -118,7 +118,7 @@ impl Finding {
         }
     }
 
-    /// What it is about.
+    /// The element or file concerned.
     fn subject(&self) -> String {
         let element = match (&self.element_id, &self.element_type) {
             (Some(id), Some(kind)) => format!("Element: {id} ({kind})"),
@@ -152,11 +152,11 @@ impl Display for Invalid {
 pub struct Limit {
     /// The most that the text may cost.
     pub most: usize,
-    /// What a byte of it costs.
+    /// Cost of a byte of the text.
     pub cost: fn(u8) -> usize,
-    /// Room that is kept for the line that counts what is left out.
+    /// Room reserved for the line that counts the omitted findings.
     pub end: usize,
-    /// Shortens a text to a cost, where not even one finding fits as it is.
+    /// Shortens a text to a cost, if not even one finding fits unchanged.
     pub shorten: fn(&str, usize) -> String,
 }
 
@@ -166,8 +166,8 @@ impl Limit {
     }
 }
 
-/// The text over all findings of some resources, after its beginning. What does not fit is left out by whole lines, and the
-/// last one says how many findings that are.
+/// The text over all findings of some resources, after its beginning. Text that does not fit is omitted by whole lines, and
+/// the last line counts the omitted findings.
 pub fn text(beginning: &str, invalid: &[Invalid], limit: Limit) -> String {
     let pieces: Vec<Piece> = invalid.iter().flat_map(Invalid::pieces).collect();
     let whole = joined(beginning, &pieces);
@@ -181,7 +181,7 @@ pub fn text(beginning: &str, invalid: &[Invalid], limit: Limit) -> String {
         cost <= room
     };
     let fitting = pieces.iter().take_while(fits).count();
-    // At least one finding is told, in part if need be.
+    // At least one finding is shown, in part if need be.
     let first = pieces
         .iter()
         .position(|piece| piece.tells)
@@ -204,7 +204,7 @@ fn joined(beginning: &str, pieces: &[Piece]) -> String {
     text
 }
 
-/// The text with an ellipsis in place of what is beyond `max_chars`.
+/// The text, cut at `max_chars` and with an ellipsis at the end.
 pub fn shortened(mut text: String, max_chars: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(max_chars) {
         text.truncate(end);

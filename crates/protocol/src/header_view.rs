@@ -55,7 +55,7 @@ impl<'a> HeaderView<'a> {
     }
 }
 
-/// Reads the fields of a body one after the other.
+/// Reads the fields of a body in order.
 #[derive(Clone, Copy, Debug)]
 pub struct Skim<'a> {
     /// The body and what follows it: see [`varint::read_long`].
@@ -134,7 +134,7 @@ impl<'a> Skim<'a> {
         Some(key::from_wire(number))
     }
 
-    /// Goes past a key.
+    /// Skips a key.
     #[inline(always)]
     pub fn skip_key(&mut self) -> Option<()> {
         let mut at = self.at;
@@ -158,7 +158,7 @@ impl<'a> Skim<'a> {
         i32::try_from(self.signed()?).ok()
     }
 
-    /// An optional field: is it there? Its value follows.
+    /// Reads whether an optional field is present. Its value follows.
     #[inline(always)]
     pub fn is_some(&mut self) -> Option<bool> {
         match self.number()? {
@@ -168,7 +168,7 @@ impl<'a> Skim<'a> {
         }
     }
 
-    /// Goes past a number.
+    /// Skips a number.
     #[inline(always)]
     pub fn skip_number(&mut self) -> Option<()> {
         let at = varint::skip(self.bytes, self.at)?;
@@ -190,7 +190,7 @@ impl<'a> Skim<'a> {
         self.bytes.get(begin..self.at)
     }
 
-    /// Goes past a text; returns its length in bytes.
+    /// Skips a text; returns its length in bytes.
     #[inline(always)]
     pub fn skip_text(&mut self) -> Option<usize> {
         let length = self.length()?;

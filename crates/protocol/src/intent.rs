@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a record is about. Ids are fixed for ever: they stand in the log.
+/// Subject of a record. Ids are fixed for ever: they are in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ValueType {
@@ -62,15 +62,15 @@ pub enum ValueType {
     MappingRule = 47,
     IdentitySetup = 48,
     Role = 49,
-    /// Skep's own: the work of a command that goes on in later batches. It is never exported.
+    /// Skep's own: the work of a command that continues in later batches. It is never exported.
     Continuation = 200,
     /// Skep's own: a change within the value of a variable.
     VariableElement = 210,
-    /// Skep's own: what became of an item of a batch operation.
+    /// Skep's own: the outcome of an item of a batch operation.
     BatchOperationItem = 250,
     /// Skep's own: variables have changed where very many conditions listen. It is never exported.
     ConditionCheck = 220,
-    /// Skep's own: how far the exporters have got. It is never exported.
+    /// Skep's own: the positions of the exporters. It is never exported.
     Exporting = 230,
     /// Skep's own: browsers that have logged in. It is never exported.
     Session = 240,
@@ -305,7 +305,7 @@ fn name<I: Intent>(id: u8) -> &'static str {
     I::from_id(id).map_or("UNKNOWN", I::name)
 }
 
-/// The name as this program has it; `UNKNOWN` for one that it does not have.
+/// The static name; `UNKNOWN` for one that this version does not know.
 pub(crate) fn known(name: &str) -> &'static str {
     let names = ValueType::ALL.into_iter();
     let mut names = names.flat_map(|kind| (0..=u8::MAX).map(move |id| kind.intent_name(id)));

@@ -1,4 +1,4 @@
-//! Records as JSON, in the format that exporters and people see.
+//! Records as JSON, in the format of exporters and documentation.
 
 mod batch_operations;
 mod conditional;
@@ -19,14 +19,14 @@ use crate::record::{DecodeError, Record, RecordType};
 use crate::tenant::TenantId;
 use crate::value::RejectionValue;
 
-/// Version of the shape that readers see. How bodies are encoded in the log is another number and nobody else's business.
+/// Version of the format that readers see. The encoding of bodies in the log has its own version, which is internal.
 const RECORD_VERSION: u16 = 1;
 
-/// The release whose API and records are those of this version, unless a setting says another (`skep.api.version`). Readers
-/// choose by it what they expect; Skep's own version says nothing to them.
+/// The release whose API and records this version has, unless a setting names another (`skep.api.version`). Clients choose
+/// their expectations by it; Skep's own version means nothing to them.
 pub const API_VERSION: &str = "8.9.0";
 
-/// Looks up what records name by index.
+/// Looks up entities that records name by index.
 pub trait Definitions {
     /// Process id, version, element id and element type of an element. Index 0 is the process itself.
     fn element(&self, process_definition_key: Key, element: u32) -> Option<ElementNames>;
@@ -34,7 +34,7 @@ pub trait Definitions {
     /// The place of a call activity among those of its file, in the order of their ids.
     fn calling_element(&self, process_definition_key: Key, element: u32) -> Option<u32>;
 
-    /// The element instances that the records are about. To be told of each record before it is rendered.
+    /// The element instances that the records are about. Must learn each record before it is rendered.
     fn lineage(&self) -> &Lineage;
 
     /// The partition whose log the records stand in.
@@ -89,7 +89,7 @@ pub fn render(record: &Record<'_>, definitions: &dyn Definitions) -> Result<Valu
     match record.record_type {
         RecordType::Event => {
             let value = values::render(record, definitions)?;
-            // What a batch operation does by itself is done in its name.
+            // A batch operation's own records refer to that operation.
             if origin.batch_operation_reference.is_none()
                 && let Some(key) = value.get("batchOperationKey")
             {

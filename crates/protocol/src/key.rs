@@ -11,7 +11,7 @@ const COUNTER_MASK: i64 = (1 << COUNTER_BITS) - 1;
 /// as a negative number; clients treat those as "none", so half of the range is left unused.
 pub const MAX_PARTITION: u32 = 4095;
 
-/// Identifies a thing in the cluster, for ever. Unique over all partitions; `-1` stands for "none".
+/// Identifies an entity in the cluster, permanently. Unique over all partitions; `-1` stands for "none".
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(pub i64);
 
@@ -60,13 +60,14 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Stands for [`Key::NONE`].
+/// Represents [`Key::NONE`].
 const NONE: u64 = 1;
 /// Partitions below are written in 4 bits.
 const FEW: u64 = 16;
 
-/// Keys are written with the partition in the low bits, so that a variable-length integer needs 4 or 5 bytes and not 9: the
-/// lowest bit says whether the partition takes the next 4 bits, as nearly all do, or the next 12; then follows the counter.
+/// Keys are encoded with the partition in the low bits, so that a variable-length integer needs 4 or 5 bytes and not 9: the
+/// lowest bit selects whether the partition takes the next 4 bits, as nearly always, or the next 12; then follows the
+/// counter.
 #[inline]
 pub(crate) fn to_wire(key: Key) -> u64 {
     if key.is_none() {

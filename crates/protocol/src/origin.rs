@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::key::Key;
 
-/// Belongs to a command and to every record that it causes, those of work that is put off included.
+/// Belongs to a command and to every record that it causes, including those of postponed work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
     /// Number given by the client.
@@ -18,7 +18,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Of somebody, with no references.
+    /// Of these claims, with no references.
     pub fn of(claims: Claims) -> Origin {
         Origin {
             operation_reference: None,
@@ -32,15 +32,14 @@ impl Origin {
         Origin::of(Claims::Internal)
     }
 
-    /// True if there is nothing to record: the command of an anonymous caller. It reads back as that of
-    /// [`Claims::Anonymous`].
+    /// True if there is nothing to record: the command of an anonymous caller. It is read back as that of [`Claims::Anonymous`].
     pub fn is_plain(&self) -> bool {
         self.operation_reference.is_none()
             && self.batch_operation_reference.is_none()
             && matches!(self.claims, Claims::Anonymous | Claims::Internal)
     }
 
-    /// To be kept with what comes of the command; nothing where nothing is to be said.
+    /// The origin to keep with the results of the command; `None` if there is nothing to record.
     pub fn kept(&self) -> Option<Box<Origin>> {
         (!self.is_plain()).then(|| Box::new(self.clone()))
     }

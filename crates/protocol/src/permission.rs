@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 macro_rules! permission_types {
     ($($variant:ident $name:literal,)+) => {
-        /// What may be done to a resource.
+        /// An action on a resource that a permission allows.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum PermissionType { $($variant),+ }
 
@@ -72,7 +72,7 @@ permission_types! {
 
 macro_rules! resource_types {
     ($($variant:ident $name:literal $since:literal { $($permission:ident $($later:literal)?),+ })+) => {
-        /// What an authorization is about.
+        /// The type of resource that an authorization is about.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum ResourceType { $($variant),+ }
 
@@ -138,7 +138,7 @@ resource_types! {
     UserTask "USER_TASK" 9 { Claim, Complete, Read, Update }
 }
 
-/// They are written by name: the order of the table says nothing to the log.
+/// They are written by name, so the order of the table does not matter to the log.
 macro_rules! written_by_name {
     ($($type:ident $what:literal),+) => {$(
         impl $type {

@@ -44,7 +44,7 @@ impl RecordType {
     }
 }
 
-/// A record as it stands in its batch; the body is not decoded.
+/// A record in its batch; the body is not decoded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Record<'a> {
     pub position: u64,
@@ -70,7 +70,7 @@ pub(crate) const RUN: u8 = 3;
 /// Events of a run beside the first.
 pub(crate) const MAX_MORE: usize = u8::MAX as usize;
 
-/// A record, or a run of events, as it stands in its batch.
+/// A record, or a run of events, in its batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Raw<'a> {
     /// Record type (that of an event, for a run), value type, intent, version of the body.
@@ -118,7 +118,7 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Decodes the body, also that of an earlier version.
+    /// Decodes the body, even that of an earlier version.
     pub fn value<V: RecordValue>(&self) -> Result<V, DecodeError> {
         if self.version == V::VERSION {
             return self.decode();
@@ -139,7 +139,7 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Where the command comes from that caused this record, or that this record is.
+    /// The origin of the command that caused this record, or that this record is.
     pub fn origin(&self) -> Origin {
         if self.command.is_empty() {
             return Origin::of(Claims::Anonymous);
@@ -221,7 +221,7 @@ pub(crate) fn read_raw<'a>(bytes: &'a [u8], at: &mut usize) -> Option<Raw<'a>> {
     })
 }
 
-/// The record behind a header view; the caller tells it where it stands.
+/// The record behind a header view; the caller supplies its position.
 #[inline(always)]
 pub(crate) fn of_header_view<'a>(header_view: &HeaderView<'a>) -> Option<Record<'a>> {
     let [record_type, value_type, intent, version] = header_view.head;

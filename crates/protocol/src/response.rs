@@ -16,7 +16,7 @@ use crate::value::{
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Response {
-    /// Commands that answer nothing but "done".
+    /// Commands without a result.
     Empty,
     Deployed(DeploymentValue),
     ProcessInstanceCreated(ProcessInstanceCreated),
@@ -40,7 +40,7 @@ pub enum Response {
         signal_key: Key,
     },
     ConditionalsEvaluated(ConditionalsEvaluated),
-    /// As it is from now on.
+    /// The new state.
     ClusterVariable(ClusterVariableValue),
     VariablesSet {
         key: Key,
@@ -53,9 +53,9 @@ pub enum Response {
         key: Key,
         kind: BatchOperationType,
     },
-    /// As it is from now on.
+    /// The new state.
     GlobalListener(GlobalListenerValue),
-    /// Also where the evaluation failed: the value says so.
+    /// Also if the evaluation failed: the value shows it.
     DecisionEvaluated {
         key: Key,
         evaluation: Box<DecisionEvaluationValue>,
@@ -65,24 +65,24 @@ pub enum Response {
         /// There are more after the last one.
         more: bool,
     },
-    /// As it is from now on, without its password.
+    /// The new state, without the password.
     User(UserValue),
-    /// A group, a role or a tenant, as it is from now on.
+    /// The new state of a group, a role or a tenant.
     Parent(ParentValue),
-    /// As it is from now on.
+    /// The new state.
     MappingRule(MappingRuleValue),
     AuthorizationCreated {
         authorization_key: Key,
     },
-    /// What would come of a deployment: why it would be refused, or its resources with the versions that they would have.
+    /// Result of checking a deployment: why it would be refused, or its resources with the versions that they would have.
     DeploymentChecked(Result<DeploymentValue, Rejection>),
-    /// `None`: there is none, or it is over.
+    /// `None`: there is none, or it has ended.
     Session(Option<Box<SessionValue>>),
-    /// Another node renews the session, or has just done so.
+    /// Another node is renewing the session, or has just done so.
     SessionClaimed,
 }
 
-/// What the evaluation of the conditions of start events has started.
+/// Process instances started by the evaluation of the conditions of start events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConditionalsEvaluated {
     pub key: Key,

@@ -3,20 +3,20 @@
 use crate::command::At;
 use crate::key::Key;
 
-/// Slots at least: so finely can correlation keys be spread over partitions that are added.
+/// Minimum number of slots: the granularity in which correlation keys are spread over added partitions.
 const LEAST_SLOTS: u32 = 4096;
 
 /// The routing that the cluster has agreed on. It is the only way to find the partition of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routing {
     version: u64,
-    /// Those that exist, and can have given keys.
+    /// Partitions that exist, and can have made keys.
     partitions: u32,
-    /// Those that take part: the first ones.
+    /// Partitions that take part: the first ones.
     active: u32,
-    /// Those that get new instances: the first ones. The others that take part are drained.
+    /// Partitions that get new instances: the first ones. The others that take part are drained.
     accepting: u32,
-    /// Those over which correlation keys are spread: the first ones.
+    /// Partitions over which correlation keys are spread: the first ones.
     founding: u32,
     /// The partition of each slot of correlation keys. Their number is a multiple of the partitions with which the cluster began,
     /// so that a cluster that was never scaled spreads keys by the plain remainder of their hash.
@@ -24,15 +24,15 @@ pub struct Routing {
 }
 
 impl Routing {
-    /// The partition that decides for all: on it is made what every partition has.
+    /// The partition that decides for all: shared data is created on it.
     pub const FIRST: u32 = 1;
 
-    /// That of a cluster which has had so many partitions from the beginning.
+    /// The routing of a cluster that has had this many partitions from the beginning.
     pub fn new(partitions: u32) -> Routing {
         Routing::scaled(partitions, partitions, partitions)
     }
 
-    /// That of a cluster which began with `founding` partitions and has more of them now. Only `active` of them take part.
+    /// The routing of a cluster that began with `founding` partitions and has more of them now. Only `active` of them take part.
     pub fn scaled(founding: u32, active: u32, partitions: u32) -> Routing {
         let founding = founding.max(1);
         let active = active.max(founding);
@@ -47,14 +47,14 @@ impl Routing {
         }
     }
 
-    /// Only so many partitions get new instances; those above are drained.
+    /// Only this many partitions get new instances; those above are drained.
     #[must_use]
     pub fn accepting_only(self, partitions: u32) -> Routing {
         let accepting = partitions.clamp(self.founding, self.active);
         Routing { accepting, ..self }
     }
 
-    /// As the cluster numbers its changes.
+    /// Sets the number of the cluster's change.
     pub fn at_version(self, version: u64) -> Routing {
         Routing { version, ..self }
     }
@@ -63,7 +63,7 @@ impl Routing {
         self.version
     }
 
-    /// The partitions that take part, in ascending order. Those that have only just come about have nothing yet.
+    /// The partitions that take part, in ascending order. New ones have no data yet.
     pub fn partitions(&self) -> impl DoubleEndedIterator<Item = u32> + Clone + use<> {
         1..=self.active
     }
@@ -83,12 +83,12 @@ impl Routing {
         self.founding
     }
 
-    /// It exists, whether it takes part or not.
+    /// Whether it exists, taking part or not.
     pub fn has(&self, partition: u32) -> bool {
         (1..=self.partitions).contains(&partition)
     }
 
-    /// The partition where the thing with this key lives; `None`: no partition can have made such a key.
+    /// The partition of the entity with this key; `None`: no partition can have made such a key.
     pub fn home(&self, key: Key) -> Option<u32> {
         key.partition().filter(|partition| self.has(*partition))
     }
@@ -105,7 +105,7 @@ impl Routing {
         self.slots.get(slot).copied().unwrap_or(Routing::FIRST)
     }
 
-    /// Which partition carries out a command; `None`: any, or its key is one of nothing.
+    /// The partition that carries out a command; `None`: any, or its key names nothing.
     pub fn partition_of(&self, at: At<'_>) -> Option<u32> {
         match at {
             At::Key(key) => self.home(key),

@@ -6,7 +6,7 @@ const MAX_TAG_LENGTH: usize = 100;
 /// At most 10, each once, a letter first, then letters, digits, `_`, `-`, `:`, `.`; 100 characters at most.
 ///
 /// # Errors
-/// Says what is wrong with them.
+/// The text names the fault.
 pub fn check<T: AsRef<str>>(tags: &[T]) -> Result<(), String> {
     if tags.len() > MAX_TAGS {
         return Err(format!(

@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for TenantId {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tenants {
     pub filter: TenantFilter,
-    /// Those that the worker names; none stands for the default tenant.
+    /// The tenants that the worker names; if empty, the default tenant.
     pub provided: Vec<TenantId>,
 }
 
@@ -73,7 +73,7 @@ pub enum TenantFilter {
     /// The tenants that the request names.
     #[default]
     Provided,
-    /// Those that the caller is assigned to. Gateways refuse it with multi-tenancy off.
+    /// The tenants that the caller is assigned to. Gateways refuse it with multi-tenancy off.
     Assigned,
 }
 
@@ -87,7 +87,7 @@ impl TenantFilter {
 }
 
 impl Tenants {
-    /// What a request says.
+    /// The tenants that a request names.
     pub fn chosen<'a>(filter: TenantFilter, ids: impl IntoIterator<Item = &'a str>) -> Tenants {
         let mut provided: Vec<TenantId> = ids.into_iter().map(TenantId::new).collect();
         if provided.iter().all(TenantId::is_default) {
@@ -96,7 +96,7 @@ impl Tenants {
         Tenants { filter, provided }
     }
 
-    /// The same, with those that it comes down to.
+    /// The same, resolved to these tenants.
     pub fn resolved(&self, to: &[TenantId]) -> Tenants {
         Tenants::chosen(self.filter, to.iter().map(TenantId::as_str))
     }

@@ -1,4 +1,4 @@
-//! The user task that the worker of a task listener is told about. It is in the headers of the job, under reserved names.
+//! The user task as the worker of a task listener sees it: in the headers of the job, under reserved names.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ pub const RESERVED_PREFIX: &str = "io.camunda.zeebe:";
 /// The user task of a task listener's job, as it was when the job was created.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UserTaskProperties {
-    /// What was done with the task, as the client named it.
+    /// The action on the task, as the client named it.
     pub action: String,
     pub assignee: Option<String>,
     pub candidate_groups: Vec<String>,
@@ -25,7 +25,7 @@ pub struct UserTaskProperties {
 }
 
 impl UserTaskProperties {
-    /// Reads the reserved headers; what is not there, or not as it should be, is left out.
+    /// Reads the reserved headers; missing or malformed ones are left out.
     pub fn from_headers(headers: &str) -> UserTaskProperties {
         let headers: BTreeMap<String, serde_json::Value> =
             serde_json::from_str(headers).unwrap_or_default();

@@ -61,14 +61,15 @@ pub use global_listener::{GlobalListenerEvent, GlobalListenerValue};
 pub use identity::*;
 pub use user_task::{UserTaskAttribute, UserTaskAttributes, UserTaskValue};
 
-/// A value that can stand in a record.
+/// A value of a record.
 pub trait RecordValue: Serialize + DeserializeOwned + 'static {
     const VALUE_TYPE: ValueType;
     /// Version of the body's encoding.
     const VERSION: u8 = 1;
     type Intent: Intent;
 
-    /// The version as which this one is written: an earlier one where that says the same, so that nodes that know no later one read it.
+    /// The version in which this value is written: an earlier one if that loses nothing, so that nodes that know no later one
+    /// can read it.
     #[inline]
     fn version(&self) -> u8 {
         Self::VERSION
@@ -286,7 +287,7 @@ pub struct TimerValue {
     pub due_date: i64,
     /// How often it still fires, this time included; -1 for ever.
     pub repetitions: i32,
-    /// The cycle, if an expression gave it: later times follow from this text, whatever has become of the variables.
+    /// The cycle, if an expression gave it: later times follow from this text, whatever the variables are by then.
     pub cycle: Arc<str>,
 }
 
@@ -319,7 +320,7 @@ pub struct MessageSubscriptionValue {
     pub message_key: Key,
     pub variables: Vec<(Arc<str>, JsonText)>,
     pub tenant: TenantId,
-    /// How often the instance was migrated since the subscription began: what is said of an earlier one is late.
+    /// How often the instance was migrated since the subscription began: messages about an earlier revision are late.
     pub revision: u32,
 }
 
@@ -338,7 +339,7 @@ pub struct ProcessMessageSubscriptionValue {
     /// The catch event, receive task or boundary event.
     pub element: u32,
     pub message_key: Key,
-    /// On CORRELATED: those of the message.
+    /// On CORRELATED: the message's variables.
     pub variables: Vec<(Arc<str>, JsonText)>,
     /// See [`MessageSubscriptionValue::revision`].
     pub revision: u32,
@@ -361,7 +362,7 @@ pub struct ProcessEventValue {
     /// The element instance that the event reached (the activity that carries the boundary event, or the scope of a start
     /// instruction).
     pub scope_key: Key,
-    /// The scope in which the target is to be activated.
+    /// The scope in which to activate the target.
     pub flow_scope_key: Key,
     /// The element instance in `scope_key` ends first.
     pub interrupting: bool,
@@ -388,8 +389,8 @@ pub struct ProcessValue {
     pub tenant: TenantId,
 }
 
-/// How an element is found again when its definition is compiled anew: the body of a multi-instance activity and the activity
-/// inside share their id.
+/// Identifies an element when its definition is compiled anew: the body of a multi-instance activity and the activity inside
+/// share their id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PinnedElement {
@@ -403,14 +404,14 @@ pub struct ResourceDeletionValue {
     pub resource_key: Key,
     pub resource_id: Arc<str>,
     pub kind: ResourceType,
-    /// What can be searched of it goes as well.
+    /// Also deletes its history from secondary storage.
     pub delete_history: bool,
-    /// By which that happens.
+    /// The batch operation that deletes the history.
     pub batch_operation: Option<(Key, BatchOperationType)>,
     pub tenant: TenantId,
 }
 
-/// What can be deployed, and deleted.
+/// A type of resource that can be deployed and deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ResourceType {
     ProcessDefinition,
@@ -443,13 +444,13 @@ pub struct CommandDistributionValue {
     pub command_value: Bytes,
 }
 
-/// Work on all children of a scope. TERMINATED: everything in the scope ends, and then the scope completes.
+/// Work on all children of a scope. TERMINATED: all of them end, and then the scope completes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessInstanceBatchValue {
     pub process_instance_key: Key,
     pub batch_element_instance_key: Key,
-    /// The child that comes next; none at the end.
+    /// The next child; none at the end.
     pub index: Key,
 }
 
@@ -466,13 +467,13 @@ pub struct ErrorValue {
     /// Position of the record that could not be processed; -1 when it has none.
     pub error_event_position: i64,
     pub exception_message: Arc<str>,
-    /// The instance that is banned; none when the error is not one of an instance.
+    /// The banned instance; none if the error does not belong to one.
     pub process_instance_key: Key,
     /// As far as it is known.
     pub stacktrace: Arc<str>,
 }
 
-/// The creation of an instance asked for its end after this element.
+/// The instance's creator requested its termination after this element.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuntimeInstructionValue {

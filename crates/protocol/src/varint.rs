@@ -50,11 +50,11 @@ pub(crate) fn read(bytes: &[u8], at: &mut usize) -> Option<u64> {
     Some(number)
 }
 
-/// As [`read`], for numbers that mostly have four bytes or more, as keys do: quicker for these, and more code. What follows the
-/// number is looked at as well, so there must be more of the batch behind a body than the body itself.
+/// As [`read`], for numbers that mostly have four bytes or more, as keys do: faster for these, but more code. The bytes after
+/// the number are read as well, so the batch must continue behind a body.
 ///
-/// There is a branch for each length, though the length could be computed: a processor that guesses it goes on with the next
-/// number before it knows this one, and most keys of a log have the same length.
+/// There is a branch for each length, though the length could be computed: a processor that predicts it continues with the
+/// next number before it knows this one, and most keys of a log have the same length.
 #[inline(always)]
 pub(crate) fn read_long(bytes: &[u8], at: &mut usize) -> Option<u64> {
     if let Some(word) = bytes.get(*at..)?.first_chunk() {

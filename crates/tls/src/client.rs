@@ -1,4 +1,4 @@
-//! TLS of a client: whom it believes.
+//! TLS of a client, and the certificates it trusts.
 
 use std::io;
 use std::path::Path;
@@ -24,11 +24,11 @@ impl std::fmt::Debug for ClientTls {
 }
 
 impl ClientTls {
-    /// Believes the authorities in this file, in PEM format, and certificates that stand in it themselves; without one, those
-    /// that the machine trusts. `protocols` by ALPN.
+    /// Trusts the authorities in this file, in PEM format, and the certificates in it themselves; without a file, the
+    /// authorities that the machine trusts. `protocols` by ALPN.
     ///
     /// # Errors
-    /// The file cannot be read, or the machine trusts nobody.
+    /// The file cannot be read, or the machine trusts no authority.
     pub fn open(authorities: Option<&Path>, protocols: &[&str]) -> Result<ClientTls, String> {
         let trusted = match authorities {
             Some(file) => certificates(file).map_err(|error| error.to_string())?,
@@ -46,7 +46,7 @@ impl ClientTls {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let check = ServerCheck {
             signers: Signers::Authorities(Arc::new(roots)),
-            // A certificate that signed itself stands in the file as it is.
+            // A self-signed certificate may be in the file itself.
             known: match authorities {
                 Some(_) => trusted,
                 None => Vec::new(),
@@ -71,7 +71,7 @@ impl ClientTls {
     /// The handshake with a server of this name.
     ///
     /// # Errors
-    /// The server is not believed, or does not speak TLS.
+    /// The server is not trusted, or does not speak TLS.
     pub async fn connect(&self, host: &str, stream: TcpStream) -> io::Result<Socket> {
         let host = host.trim_matches(['[', ']']).to_string();
         let name = ServerName::try_from(host).map_err(io::Error::other)?;
@@ -80,7 +80,7 @@ impl ClientTls {
     }
 }
 
-/// What to do about a handshake that failed.
+/// Adds a remedy to the error of a failed handshake.
 fn said(error: io::Error) -> io::Error {
     let inner = error
         .get_ref()

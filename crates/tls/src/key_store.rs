@@ -14,14 +14,14 @@ use crate::FileError;
 
 const WHAT: &str = "a PKCS#12 key store";
 const TRUST: &str = "a PKCS#12 trust store";
-/// Bytes of a file at most.
+/// Maximum bytes of a file.
 const MAX_SIZE: u64 = 1 << 20;
-/// Certificates between a server and its authority at most.
+/// Maximum number of certificates between a server and its authority.
 const MAX_CHAIN: usize = 10;
-/// How the key stores of Java begin that are not PKCS#12: JKS and JCEKS.
+/// First bytes of Java's key stores in other formats than PKCS#12: JKS and JCEKS.
 const OF_JAVA: [[u8; 4]; 2] = [[0xfe, 0xed, 0xfe, 0xed], [0xce, 0xce, 0xce, 0xce]];
 
-/// What opens a key store. It is shown nowhere.
+/// The password of a key store. It is shown nowhere.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Password(Zeroizing<String>);
 
@@ -45,14 +45,14 @@ impl fmt::Debug for Password {
     }
 }
 
-/// A key store, and which key of it is meant.
+/// A key store, and the key to use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyStore {
     pub path: PathBuf,
     pub password: Password,
-    /// The name of the key, in capitals or not; `None`: there is one key only.
+    /// The name of the key, case-insensitive; `None`: the only key.
     pub alias: Option<String>,
-    /// What opens the key, where somebody said it: in PKCS#12 that is what opens the store.
+    /// The password of the key, if there is one: in PKCS#12 it is that of the store.
     pub key_password: Option<Password>,
 }
 
@@ -60,9 +60,9 @@ pub struct KeyStore {
 pub struct KeyPair {
     /// In PKCS#8 format.
     pub key: PrivateKeyDer<'static>,
-    /// That of the key, and behind it those between it and its authority.
+    /// The certificate of the key, followed by those between it and its authority.
     pub chain: Vec<CertificateDer<'static>>,
-    /// The authority that signed the last one, where the store has it.
+    /// The authority that signed the last one, if the store has it.
     pub authority: Option<CertificateDer<'static>>,
     /// Both, ready for use.
     pub certified: Arc<CertifiedKey>,
@@ -78,7 +78,7 @@ impl KeyStore {
     /// Reads the key and its certificates.
     ///
     /// # Errors
-    /// The file cannot be read or opened, or does not have what is asked for.
+    /// The file cannot be read or opened, or does not have the requested key.
     pub fn read(&self, provider: &CryptoProvider) -> Result<KeyPair, FileError> {
         self.find(provider)
             .map_err(|reason| FileError::new(&self.path, WHAT, &reason))
@@ -111,7 +111,7 @@ impl KeyStore {
         })
     }
 
-    /// The key that is meant.
+    /// The key to use.
     fn key<'k>(&self, keys: &'k [PrivateKeyBag]) -> Result<&'k PrivateKeyBag, String> {
         let names = keys.iter().filter_map(|key| key.friendly_name.as_deref());
         let names: Vec<&str> = names.collect();
@@ -143,7 +143,7 @@ impl KeyStore {
     }
 }
 
-/// The certificates that a store of trust has: those that are marked as trusted, as Java marks them, or all where it has no key.
+/// The certificates in a trust store: those that are marked as trusted, as Java marks them, or all if it has no key.
 ///
 /// # Errors
 /// The file cannot be read or opened, or has none.
@@ -185,7 +185,7 @@ type Chain = (
     Option<CertificateDer<'static>>,
 );
 
-/// The certificate of a key, and behind it those that signed it; apart from them the authority, which signed itself.
+/// The certificate of a key, followed by its signers; separate from them the authority, which is self-signed.
 fn chain(
     key: &PrivateKeyBag,
     all: &[CertificateBag],
@@ -196,7 +196,7 @@ fn chain(
         (Some(key), Some(certificate)) => key.as_ref() == certificate.as_slice(),
         _ => false,
     };
-    // Of a certificate that was renewed for the same key, the store says which one it is.
+    // If a certificate was renewed for the same key, the store says which one is current.
     let said = all.iter().find(|bag| belongs(bag) && fits(&der(bag)));
     let found = said.or_else(|| all.iter().find(|bag| fits(&der(bag))));
     let mut last = found.ok_or("it has no certificate of this key")?;
@@ -222,7 +222,7 @@ fn chain(
     Ok((chain, authority))
 }
 
-/// Why a file cannot be opened, and what to do about it.
+/// Why a file cannot be opened, and the remedy.
 fn reason(error: &p12_keystore::error::Error, bytes: &[u8], path: &Path) -> String {
     use p12_keystore::error::Error;
 
@@ -238,7 +238,7 @@ fn reason(error: &p12_keystore::error::Error, bytes: &[u8], path: &Path) -> Stri
     }
     match error {
         Error::MacError(_) => "its password is another one, or the file is damaged".to_string(),
-        // Without a checksum nothing else shows that the password is wrong.
+        // Without a checksum nothing else reveals a wrong password.
         Error::UnpadError | Error::Pkcs5Error(_) => {
             "it cannot be decrypted: its password is another one, or the file is damaged"
                 .to_string()

@@ -1,4 +1,4 @@
-//! TLS as all connections of Skep need it: certificates in files, and how those of servers are checked.
+//! TLS for all connections of Skep: certificates in files, and how those of servers are checked.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
@@ -30,7 +30,7 @@ pub use self::server::{
 };
 pub use self::socket::Socket;
 
-/// A file is not what it should be.
+/// A file with unusable content.
 #[derive(Debug, thiserror::Error)]
 #[error("{path} cannot be read as {what}: {reason}")]
 pub struct FileError {
@@ -73,17 +73,17 @@ pub fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, FileError> {
     read.map_err(|error| FileError::new(file, "a private key in PEM format", &error))
 }
 
-/// The cryptography of all connections, which signs as well.
+/// The cryptography of all connections, also used for signing.
 pub fn provider() -> CryptoProvider {
     tokio_rustls::rustls::crypto::aws_lc_rs::default_provider()
 }
 
-/// Who may have signed the certificate of a server.
+/// Trusted signers of a server's certificate.
 #[derive(Clone, Debug)]
 pub enum Signers {
-    /// Anybody: who listens in only is kept out.
+    /// Any signer: this protects only against eavesdropping.
     Anybody,
-    /// These authorities, and nobody else.
+    /// Only these authorities.
     Authorities(Arc<RootCertStore>),
 }
 
@@ -91,9 +91,9 @@ pub enum Signers {
 #[derive(Debug)]
 pub struct ServerCheck {
     pub signers: Signers,
-    /// Certificates that are trusted as they are.
+    /// Certificates that are trusted directly.
     pub known: Vec<CertificateDer<'static>>,
-    /// It has to be for the name that was called.
+    /// Whether it must be for the requested name.
     pub is_for_name: bool,
     pub provider: Arc<CryptoProvider>,
 }

@@ -1,4 +1,4 @@
-//! TLS of a port that clients call: the server's certificate, read again when its files change, and, if asked for, the client's.
+//! TLS of a port: the server's certificate, read again when its files change, and, if requested, the client's.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
 use crate::{FileError, KeyStore, Password, Socket, certificates, key_store};
 
-/// How often the files are looked at.
+/// How often the files are checked.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
-/// What a port shows, and what its clients have to.
+/// The certificate of a port, and the requirements on its clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerFiles {
     pub certificate: Certificate,
@@ -34,7 +34,7 @@ pub struct ServerFiles {
 pub enum Certificate {
     /// Two files in PEM format.
     Pem {
-        /// The certificate, and behind it those between it and its authority.
+        /// The certificate, followed by those between it and its authority.
         chain: PathBuf,
         private_key: PathBuf,
     },
@@ -44,15 +44,15 @@ pub enum Certificate {
 
 /// A certificate and its key, as they were read.
 pub struct Identity {
-    /// The certificate, and behind it those between it and its authority.
+    /// The certificate, followed by those between it and its authority.
     pub chain: Vec<CertificateDer<'static>>,
-    /// The authority, where it is in the same file and not in the chain.
+    /// The authority, if it is in the same file and not in the chain.
     pub authority: Option<CertificateDer<'static>>,
     pub key: PrivateKeyDer<'static>,
 }
 
 impl Certificate {
-    /// Reads both. Whether the key is that of the certificate is not looked at in files in PEM format.
+    /// Reads both. For files in PEM format, it does not check that the key belongs to the certificate.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -95,9 +95,9 @@ impl Certificate {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Clients {
     NotAsked,
-    /// Who shows one must show a good one, signed by one of these.
+    /// A certificate is optional, but must be valid and signed by one of these.
     Wanted(Authorities),
-    /// Who shows none is refused.
+    /// A client without a certificate is refused.
     Needed(Authorities),
 }
 
@@ -190,8 +190,8 @@ impl ServerTls {
         Socket::Handshake(Box::new(self.acceptor.accept(stream)))
     }
 
-    /// Looks at the files now and then, for as long as it is polled. Where they changed, connections that are made from then
-    /// on see the new certificate; what cannot be used changes nothing, and is told.
+    /// Checks the files at intervals, for as long as it is polled. If they have changed, new connections see the new
+    /// certificate; unusable files change nothing, and are reported.
     pub async fn watch(self) {
         let mut seen = self.shown.changed();
         loop {
@@ -200,7 +200,7 @@ impl ServerTls {
             if now != seen {
                 seen = now;
                 let tls = self.clone();
-                // To open a key store takes a while.
+                // Opening a key store takes a while.
                 let read = tokio::task::spawn_blocking(move || tls.read_again());
                 if let Err(error) = read.await {
                     unusable(&error);
@@ -217,7 +217,7 @@ impl ServerTls {
                 *shown.key.write() = key;
                 tracing::info!(%path, "the certificate has changed: new connections see the new one");
             }
-            // Chain and key are two files: between their changes they do not fit.
+            // Chain and key are two files: while only one has changed, they do not match.
             Err(error) => unusable(&error),
         }
     }
@@ -246,7 +246,7 @@ struct Shown {
 }
 
 impl Shown {
-    /// Changes when a file does.
+    /// A value that changes when a file does.
     fn changed(&self) -> [Option<(SystemTime, u64)>; 2] {
         let certificate = &self.files.certificate;
         [certificate.path(), certificate.key_path()].map(|path| {

@@ -8,13 +8,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::{Accept, TlsStream};
 
-/// A socket whose bytes are those of the application, whatever goes over the wire.
+/// A socket that carries the application's bytes, with TLS on the wire or without.
 pub enum Socket {
     Plain(TcpStream),
-    /// The first read or write does the handshake, so that whoever bounds the time for a first request bounds the handshake too.
+    /// The first read or write does the handshake, so that a limit on the time for a first request covers the handshake too.
     Handshake(Box<Accept<TcpStream>>),
     Tls(Box<TlsStream<TcpStream>>),
-    /// The handshake has failed. Polling it again would panic, and the other side must not be able to bring that about.
+    /// The handshake has failed. Polling it again would panic, and a peer must not be able to cause that.
     Failed,
 }
 
@@ -36,7 +36,7 @@ impl From<TcpStream> for Socket {
 }
 
 impl Socket {
-    /// Ready when bytes can go; a handshake that failed fails each read and write.
+    /// Ready when bytes can be transferred; after a failed handshake every read and write fails.
     fn poll_shaken(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         if let Socket::Handshake(accept) = self {
             match ready!(Pin::new(&mut **accept).poll(cx)) {
@@ -99,7 +99,7 @@ impl AsyncWrite for Socket {
         }
     }
 
-    /// Asked before the handshake, too: the answer must not change with it.
+    /// Called before the handshake, too: the answer must not change with it.
     fn is_write_vectored(&self) -> bool {
         matches!(self, Socket::Plain(_))
     }

@@ -10,13 +10,13 @@ mod shape;
 pub use roxmltree::Document;
 use roxmltree::ParsingOptions;
 
-/// The namespace of the extension elements that engines with this API know.
+/// The namespace of the extension elements of engines with this API.
 pub const ZEEBE: &str = "http://camunda.org/schema/zeebe/1.0";
 
 pub type Node<'x> = roxmltree::Node<'x, 'x>;
 
-/// A text as it stands in an attribute or between tags, so that a reader gets every character of it back. Line breaks and tabs of an
-/// attribute would be blanks otherwise.
+/// A text as written in an attribute or between tags, so that a reader gets every character of it back. Line breaks and tabs
+/// in an attribute would become blanks otherwise.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -42,12 +42,12 @@ pub struct Unreadable {
     pub line: Option<u32>,
 }
 
-/// What is the matter with a text.
+/// Why a text cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is not text, not XML, or declares what is refused.
+    /// It is not text, not XML, or has forbidden declarations.
     NotXml,
-    /// It is beyond a bound on size or shape.
+    /// It exceeds a limit on size or shape.
     TooLarge,
 }
 
@@ -61,8 +61,7 @@ impl Unreadable {
     }
 }
 
-/// The bytes as text: UTF-8 with or without byte order mark, at most `max_bytes` long. `advice` says what to do with a file
-/// that is longer.
+/// The bytes as text: UTF-8 with or without byte order mark, at most `max_bytes` long. `advice` is the remedy for a longer file.
 ///
 /// # Errors
 /// When the file is too long, or in another encoding.

@@ -9,7 +9,7 @@ pub(crate) const MAX_ATTRIBUTES: usize = 256;
 /// Namespace declarations of the whole document (each inner declaration copies the outer ones).
 pub(crate) const MAX_NAMESPACE_DECLARATIONS: usize = 4096;
 
-/// What contains no tags, by its start and end.
+/// Constructs that contain no tags, by their start and end.
 const SKIPPED: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>")];
 
 /// Bounds nesting, attributes and namespace declarations before the tree is built.

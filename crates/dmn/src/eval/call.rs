@@ -15,7 +15,7 @@ use crate::model::{Definition, Graph};
 /// Levels of nesting that one call takes, besides those of boxed expressions.
 const CALL_DEPTH: u32 = 8;
 
-/// A function of the graph, with what it has captured.
+/// A function of the graph, with its captured values.
 pub(crate) struct Callable {
     graph: Arc<Graph>,
     target: Target,

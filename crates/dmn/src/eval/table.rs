@@ -1,4 +1,4 @@
-//! Decision tables: which rules match, and what the hit policy makes of them.
+//! Decision tables: which rules match, and the result under the hit policy.
 
 use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};

@@ -13,7 +13,7 @@ use crate::model::{
 use crate::types::TypeId;
 use crate::xml::{self, Node, dmn_name};
 
-/// What an id stands for: the position among its kind.
+/// Element behind an id: its position within its kind.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Target {
     Input(usize),
@@ -264,7 +264,7 @@ impl Reader<'_> {
         requires
     }
 
-    /// What the attribute `href` names; a finding when that is nothing, or nothing of these kinds.
+    /// The element that the attribute `href` names; a finding if there is none, or none of these kinds.
     fn reference(&mut self, node: Node<'_>, allowed: &[&str], index: &Index<'_>) -> Option<Target> {
         let href = node.attribute("href").unwrap_or_default();
         let what = node.tag_name().name();

@@ -1,4 +1,4 @@
-//! Functions of truth values and of comparison, and those that check what they are given.
+//! Functions of truth values and of comparison, and functions that check their arguments.
 
 use super::Outcome;
 use super::arguments::at;

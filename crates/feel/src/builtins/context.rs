@@ -97,7 +97,7 @@ fn put(
     } else {
         match source.get(key) {
             Some(Value::Context(inner)) => put(evaluator, inner, rest, value)?,
-            // Whatever else stands there gives way.
+            // Any other value there is replaced.
             _ => put(evaluator, &Context::new(Vec::new()), rest, value)?,
         }
     };

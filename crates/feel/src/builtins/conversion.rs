@@ -1,4 +1,4 @@
-//! Functions that make values of one type from those of another.
+//! Functions that convert values from one type to another.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -179,7 +179,7 @@ pub(super) fn date_and_time(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outco
                     .ok_or_else(|| not_a(source, "date and time"))
             }
         },
-        // The same moment, told in a zone.
+        // The same moment, in another zone.
         [Value::DateTime(moment), Value::String(zone)] => {
             let zone = zone_named(zone)?;
             let told = match moment.zone() {

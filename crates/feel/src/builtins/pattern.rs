@@ -165,7 +165,7 @@ impl Pattern {
                 break;
             };
             let place = range(&found);
-            // An empty match right behind another one is none; the search goes on behind the next character.
+            // An empty match right behind another one does not count; the search continues behind the next character.
             let empty = place.is_empty();
             at = if empty {
                 let next = text.get(place.end..).and_then(|rest| rest.chars().next());

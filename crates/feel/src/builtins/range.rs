@@ -12,7 +12,7 @@ use crate::{Range, Value};
 struct End<'a> {
     value: &'a Value,
     included: bool,
-    /// What a missing bound counts as.
+    /// Order of a missing bound.
     infinite: Ordering,
 }
 

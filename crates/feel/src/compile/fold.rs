@@ -4,7 +4,7 @@ use super::Node;
 use crate::eval::Evaluator;
 use crate::{EmptyScope, EvalContext, Limits, Value};
 
-/// What the folding of one text may take, all together: a long text has many constants.
+/// Budget for folding the constants of one text, all together: a long text has many constants.
 pub(super) struct Folding {
     steps: u64,
     memory: u64,

@@ -1,4 +1,4 @@
-//! What names mean: locals, items of filters, captured values, variables.
+//! Meaning of names: locals, items of filters, captured values, variables.
 
 use std::collections::HashMap;
 use std::sync::Arc;

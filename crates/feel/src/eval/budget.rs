@@ -1,8 +1,8 @@
-//! What an evaluation may use, and what it has used.
+//! The budget of an evaluation, and its use so far.
 //!
-//! Work is counted in steps before it is done, see [`prices`](crate::prices). Memory is counted where values are made,
-//! each by what it takes itself; a loop and a call give back what they made and do not hand on ([`Evaluator::keep`]),
-//! so that the count is what the evaluation holds at most.
+//! Work is counted in steps before it is done, see [`prices`](crate::prices). Memory is counted where values are made, each
+//! by its own size; a loop and a call give back the values that they made and do not hand on ([`Evaluator::keep`]), so that
+//! the count is the most that the evaluation holds.
 
 use super::Evaluator;
 use crate::value::{Context, ContextBuilder, KEY, List, SLOT};
@@ -50,10 +50,10 @@ impl Evaluator<'_> {
         if self.budget.stopped_at.is_none() {
             self.warnings.truncate(super::MAX_WARNINGS - 1);
             self.warn(code, message);
-            // What was too much to pay for was not done.
+            // Work that could not be paid for was not done.
             let steps = self.budget.steps.min(self.budget.max_steps);
             self.budget.stopped_at = Some(steps);
-            // Whatever is charged from now on is refused.
+            // All further charges are refused.
             self.budget.steps = u64::MAX;
         }
         Value::Null
@@ -111,12 +111,12 @@ impl Evaluator<'_> {
         self.cx.limits.max_memory.saturating_sub(held)
     }
 
-    /// What is held now, for [`Evaluator::keep`].
+    /// Memory held now, for [`Evaluator::keep`].
     pub fn held(&self) -> u64 {
         self.budget.memory
     }
 
-    /// Of what was made since `held`, only this value is still there.
+    /// Of all values made since `held`, only this one still exists.
     pub fn keep(&mut self, held: u64, value: &Value) {
         let left = held.saturating_add(value.heap());
         self.budget.memory = self.budget.memory.min(left);
@@ -169,7 +169,7 @@ impl Evaluator<'_> {
         self.built(Value::List(List::new(items)), List::EMPTY)
     }
 
-    /// Counts what a number or a temporal value takes besides its place; others are counted where they are made.
+    /// Counts the memory of a number or a temporal value beyond its slot; others are counted where they are made.
     #[inline]
     pub fn scalar(&mut self, value: Value) -> Value {
         match &value {

@@ -7,7 +7,7 @@ use crate::compile::{ForNode, IteratorNode, Node, QuantifiedNode};
 use crate::value::{List, SLOT};
 use crate::{Value, WarningCode, prices};
 
-/// What a loop runs over.
+/// Items of a loop.
 enum Items {
     List(List),
     /// From the first to the last number, up or down.

@@ -5,7 +5,7 @@ use crate::compile::{Node, Test};
 use crate::{Range, Value, prices};
 
 impl Evaluator<'_> {
-    /// Whether one of the tests holds for the input. A test that cannot be told leaves the result open.
+    /// Whether one of the tests holds for the input. A test without a definite answer leaves the result open.
     pub fn any_test(&mut self, input: &Value, tests: &[Test]) -> Option<bool> {
         let mut result = Some(false);
         for test in tests {

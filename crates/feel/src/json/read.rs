@@ -12,7 +12,7 @@ use crate::value::{Context, KEY, List, SHARED, SLOT, Value};
 pub struct JsonError {
     /// Where, counted from 0.
     pub offset: usize,
-    /// What was expected.
+    /// The expected syntax.
     pub message: &'static str,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Counts the memory of what is being built.
+    /// Counts the memory of the value that is being built.
     #[inline]
     fn take(&mut self, bytes: u64) -> Result<(), JsonError> {
         match self.room.checked_sub(bytes) {

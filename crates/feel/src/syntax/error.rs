@@ -1,6 +1,6 @@
-//! What the parser says of a text that is no expression.
+//! Errors of the parser for a text that is not an expression.
 
-/// An expression that is not FEEL: where, and what was expected there.
+/// An expression that is not FEEL: the place, and the expected syntax.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message} (line {line}, column {column})")]
 pub struct ParseError {
@@ -8,7 +8,7 @@ pub struct ParseError {
     pub line: u32,
     /// From 1, in characters.
     pub column: u32,
-    /// What was found and what was expected.
+    /// The found and the expected syntax.
     pub message: String,
 }
 

@@ -189,7 +189,7 @@ impl<'a> Lexer<'a> {
                     let (c, length) = escape(tail);
                     match c {
                         Some(c) => out.push(c),
-                        // Unknown escapes stand for themselves, so that "\d" is a usable pattern.
+                        // Unknown escapes are kept as they are, so that "\d" is a usable pattern.
                         None => {
                             out.push('\\');
                             out.extend(tail.chars().next());

@@ -12,7 +12,7 @@ pub(crate) fn is_name_start(c: char) -> bool {
     }
 }
 
-/// A character that a name can go on with.
+/// A character that can continue a name.
 pub(crate) fn is_name_part(c: char) -> bool {
     is_name_start(c)
         || c.is_ascii_digit()

@@ -10,7 +10,7 @@ use super::lexer::{Kind, Token, tokens};
 use super::{MAX_NESTING, ParseError};
 use crate::Value;
 
-/// What the parser knows about the surroundings.
+/// Context for the parser.
 #[derive(Clone, Debug, Default)]
 pub struct ParseOptions {
     /// Names with spaces or operators in them (`Monthly Salary`) that are read as one name without backticks. They also
@@ -474,7 +474,7 @@ impl<'a> Parser<'a> {
         if self.is_word("not") && self.is_symbol_at(1, "(") && self.compare_op_at(2).is_some() {
             return self.negated_comparisons();
         }
-        // At the end of a cell a truth value is what the input has to be, elsewhere it is a condition.
+        // At the end of a cell a truth value is the expected input, elsewhere it is a condition.
         for value in [true, false] {
             if self.is_word(if value { "true" } else { "false" }) && *self.peek_at(1) == Kind::End {
                 self.advance();

@@ -239,7 +239,7 @@ impl Parser<'_> {
         self.after_parenthesis(first)
     }
 
-    /// What a comparison in brackets compares with: a range around it does not end there.
+    /// The operand of a comparison in brackets: a surrounding range does not end there.
     fn bound(&mut self) -> Parsed {
         let outer = std::mem::take(&mut self.range_end);
         let bound = self.sum();
@@ -329,7 +329,7 @@ impl Parser<'_> {
             let Some((key, count)) = self.words_before_colon() else {
                 return Err(self.unexpected("a key with ':'"));
             };
-            // A key is what is written, also when that are several spaces.
+            // A key is used as written, even with several spaces.
             let key = match self.peek() {
                 Kind::Word(_) if count > 1 => Arc::from(self.text_of(count)),
                 _ => key,
@@ -382,8 +382,7 @@ impl Parser<'_> {
         }
     }
 
-    /// How many words stand here in front of `(`: the name of a function that nobody knows may have spaces. One, when
-    /// it is no such name.
+    /// Counts the words in front of `(`: the name of an unknown function may have spaces. One, if it is no such name.
     fn words_before_call(&self) -> usize {
         let is_plain =
             |ahead: usize| matches!(self.peek_at(ahead), Kind::Word(word) if !is_reserved(word));
@@ -397,7 +396,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the token that far ahead cannot go on with what begins here: the end, a closing bracket, a separator.
+    /// Whether the token that far ahead cannot continue the operand that begins here: the end, a closing bracket, a separator.
     fn ends_operand(&self, ahead: usize) -> bool {
         match self.peek_at(ahead) {
             Kind::End => true,

@@ -156,7 +156,7 @@ impl Display for Operand<'_> {
     }
 }
 
-/// A filter at the end of a range stands in parentheses, lest its bracket close the range.
+/// A filter at the end of a range is put in parentheses, so that its bracket does not close the range.
 struct RangeEnd<'a>(&'a Expr);
 
 impl Display for RangeEnd<'_> {

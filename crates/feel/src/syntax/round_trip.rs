@@ -258,7 +258,7 @@ fn unary_tests() -> impl Strategy<Value = Vec<Test>> {
         if negated {
             return vec![Test::Not(tests)];
         }
-        // The parser reads a truth value at the end of a cell as what the input has to be.
+        // The parser reads a truth value at the end of a cell as the expected input.
         if let Some(last @ Test::Value(Expr::Boolean(_))) = tests.last_mut()
             && let Test::Value(value) = last.clone()
         {

@@ -69,7 +69,7 @@ impl DateTime {
         self.epoch_seconds() * 1000 + self.time.nanos() / 1_000_000
     }
 
-    /// The same fields told in another zone.
+    /// The same fields in another zone.
     pub fn with_zone(&self, zone: Zone) -> DateTime {
         DateTime {
             date: self.date,

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
 
-/// Where a time is told: nowhere in particular, at an offset from UTC, or in an IANA zone.
+/// Zone of a time: none, an offset from UTC, or an IANA zone.
 #[derive(Clone)]
 pub enum Zone {
     /// A local time without offset.

@@ -28,7 +28,7 @@ impl Hash for Hashed<'_> {
                 sum.hash(state);
             }
             Value::Date(value) => value.hash(state),
-            // A local time equals no other; moments are equal wherever they are told.
+            // A local time equals no other; moments are equal regardless of their zone.
             Value::Time(value) => (value.zone().is_local(), value.utc_nanos()).hash(state),
             Value::DateTime(value) => {
                 (value.zone().is_local(), value.epoch_nanos()).hash(state);

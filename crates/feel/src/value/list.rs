@@ -46,7 +46,7 @@ impl List {
         Arc::strong_count(&self.0) > 1
     }
 
-    /// Adds an item in place when nobody else holds the list.
+    /// Adds an item in place if the list is not shared.
     pub(crate) fn push(&mut self, item: Value) {
         let (memory, depth) = (item.memory(), item.depth());
         if let Some(inner) = Arc::get_mut(&mut self.0) {

@@ -11,19 +11,19 @@ pub struct Lane {
     slots: Arc<Semaphore>,
     /// The number of slots. Only [`Lane::resize`] changes it.
     size: AtomicUsize,
-    /// Slots that are taken and are not given to the next one, as there are fewer now.
+    /// Taken slots that must not be passed on when they come back, as there are fewer now.
     owed: Arc<AtomicUsize>,
     waiting: AtomicUsize,
 }
 
-/// How many slots there are, and how many of them are taken.
+/// The number of slots, and how many of them are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slots {
     pub all: usize,
     pub taken: usize,
 }
 
-/// The right to be in the broker's hands; dropping it lets the next request in.
+/// The right to send a request to the broker; dropping it lets the next request in.
 #[derive(Debug)]
 pub struct Slot {
     /// `None` only while it is being dropped.
@@ -82,13 +82,13 @@ impl Lane {
         }
     }
 
-    /// Counts a request as waiting, and says how many wait already.
+    /// Counts a request as waiting, and returns how many are waiting already.
     pub fn queue(&self) -> (Waiting<'_>, usize) {
         let ahead = self.waiting.fetch_add(1, Ordering::Relaxed);
         (Waiting(&self.waiting), ahead)
     }
 
-    /// Changes the number of slots. Those that are taken are given up when they come back. One caller at a time.
+    /// Changes the number of slots. Excess slots that are taken are given up when they come back. One caller at a time.
     pub fn resize(&self, size: usize) {
         let before = self.size.swap(size, Ordering::Relaxed);
         if let Some(fewer) = before.checked_sub(size) {

@@ -1,12 +1,12 @@
-//! How much new work is let in at a time: less, when commands wait too long for their turn.
+//! Limits how much new work is let in at a time: less when commands wait too long for their turn.
 //!
-//! Everything that a node has in hand shares its threads, and each waits for the others. Where more new work is offered than
-//! the node can do, it would fill every queue, and what takes work further would wait behind it: the node would begin work that
-//! it never ends. So new work waits at the gate instead, as soon as what was let in waits longer than it should.
+//! All work that a node has in hand shares its threads, so each piece waits for the others. If more new work is offered than
+//! the node can do, it would fill every queue and hold up commands that advance existing work: the node would begin work that
+//! it never finishes. So new work waits at the gate as soon as what was let in waits longer than it should.
 //!
-//! How long that is depends on whether work piles up. Many jobs that wait for workers, while workers complete others, say that more
-//! is begun than ended: then each millisecond that a completion waits is one that new work has taken. Otherwise larger batches are worth
-//! a wait.
+//! How long that is depends on whether work piles up. If many jobs wait for workers while workers complete others, more is
+//! begun than finished: each millisecond that a completion waits is then one that new work has taken. Otherwise larger
+//! batches are worth a wait.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,28 +14,28 @@ use std::time::{Duration, Instant};
 
 use super::lane::Slots;
 
-/// Commands may wait so long for each other, at the partition's thread and at the caller's. A shorter time makes batches
+/// How long commands may wait for each other, at the partition's thread and at the caller's. A shorter time makes batches
 /// small, which cost more.
 const TOLERATED: Duration = Duration::from_millis(10);
-/// While work piles up they may wait so long, whatever for.
+/// How long they may wait in total while work piles up.
 const TOLERATED_WITH_BACKLOG: Duration = Duration::from_millis(1);
-/// Work piles up from so many jobs on that wait for a worker: more than are on their way to workers at any moment.
+/// Work piles up if this many jobs wait for a worker: more than are on their way to workers at any moment.
 const BACKLOG: usize = 1_000;
-/// The time that is judged as one.
+/// Length of a window.
 const WINDOW: Duration = Duration::from_millis(20);
-/// Fewer answers say nothing.
+/// Fewer answers are not significant.
 const ENOUGH: u64 = 16;
 
 /// Counts how long commands wait, and sets the number of slots of new work by it.
 #[derive(Debug)]
 pub struct Pace {
-    /// It never has fewer slots, nor more.
+    /// Minimum and maximum number of slots.
     bounds: (usize, usize),
     /// Nanoseconds.
     waited: AtomicU64,
     waited_for_others: AtomicU64,
     answers: AtomicU64,
-    /// Something was finished in this window.
+    /// Whether something was finished in this window.
     finishes: AtomicBool,
     since: Mutex<Instant>,
 }
@@ -44,23 +44,23 @@ pub struct Pace {
 #[derive(Clone, Copy, Debug)]
 pub struct Waited {
     pub all: u64,
-    /// Without the time that the log takes, which others do not make longer.
+    /// Without the time of the log, which other commands do not prolong.
     pub for_others: u64,
 }
 
-/// Answers of a while, judged together.
+/// Answers of one window, judged together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// How long a command waited for its turn, on average.
     wait: Duration,
-    /// The same without what the log takes.
+    /// The same without the time that the log takes.
     wait_for_others: Duration,
-    /// Work was finished meanwhile: somebody ends what is begun.
+    /// Whether work was finished in this window.
     finishes: bool,
 }
 
 impl Pace {
-    /// There are at least `least` slots: so many keep all partitions of a node busy.
+    /// There are at least `least` slots: enough to keep all partitions of a node busy.
     pub fn new(least: usize, most: usize) -> Pace {
         Pace {
             bounds: (least.min(most), most),
@@ -72,15 +72,15 @@ impl Pace {
         }
     }
 
-    /// A command that finishes work has come.
+    /// Records that a command that finishes work has arrived.
     pub fn finishes(&self) {
-        // All threads write here; mostly it is noted already.
+        // All threads write here; mostly the flag is set already.
         if !self.finishes.load(Ordering::Relaxed) {
             self.finishes.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Counts a command that waited so long for its turns. Returns the window that ends with it, if one does.
+    /// Counts a command by how long it waited for its turns. Returns the window that ends with it, if one does.
     pub fn waited(&self, waited: Waited, now: Instant) -> Option<Window> {
         self.waited.fetch_add(waited.all, Ordering::Relaxed);
         self.waited_for_others
@@ -104,7 +104,7 @@ impl Pace {
         })
     }
 
-    /// The number of slots from now on, by those that there are and the jobs that wait for a worker.
+    /// The new number of slots, from the current slots and the jobs that wait for a worker.
     pub fn next(&self, window: Window, slots: Slots, waiting_jobs: usize) -> usize {
         let (least, most) = self.bounds;
         let piles_up = window.finishes && waiting_jobs >= BACKLOG;
@@ -114,7 +114,7 @@ impl Pace {
             window.wait_for_others > TOLERATED
         };
         let next = if too_long {
-            // Slots that are not taken make nobody wait.
+            // Slots that are not taken cause no waiting.
             let taken = slots.taken.min(slots.all);
             taken - taken / 8
         } else {

@@ -28,9 +28,9 @@ impl Ticks {
 pub enum Verdict {
     /// A request head, or a frame, did not arrive in time.
     TooSlow,
-    /// Nothing was asked for a long time.
+    /// No request for a long time.
     Idle,
-    /// It is as old as a connection may get, and its client speaks HTTP/2: what is under way is finished.
+    /// It has reached the maximum age of a connection and its client speaks HTTP/2: requests in progress are finished.
     Old,
     /// The gateway stops.
     Stopping,
@@ -42,7 +42,7 @@ pub struct Activity {
     ticks: Arc<Ticks>,
     /// Requests whose answer is not out.
     requests: AtomicU32,
-    /// A head or a frame has begun and is not whole.
+    /// Whether a head or a frame has begun and is incomplete.
     partial: AtomicBool,
     /// When that began, or the last request ended, in ticks.
     since: AtomicU32,
@@ -52,11 +52,11 @@ pub struct Activity {
     leaving: AtomicBool,
     /// When it gets old, in ticks; `None`: never.
     old_at: Option<u32>,
-    /// It is old and was told so.
+    /// Whether an old connection was asked to close.
     told_old: AtomicBool,
     /// Job streams on it, which end when it is old.
     streams: Mutex<Vec<Weak<Stopper>>>,
-    /// There is a verdict. Read with each turn of the connection, so that it must cost nothing.
+    /// Whether there is a verdict. Read in each turn of the connection, so it must cost nothing.
     judged: AtomicBool,
     judgement: Mutex<Judgement>,
 }
@@ -64,7 +64,7 @@ pub struct Activity {
 #[derive(Debug, Default)]
 struct Judgement {
     verdict: Option<Verdict>,
-    /// Whom to tell.
+    /// The waker of the connection's task, to be woken by a verdict.
     connection: Option<Waker>,
 }
 
@@ -99,7 +99,7 @@ impl Activity {
         self.http2.load(Ordering::Relaxed)
     }
 
-    /// The next answer is the last one.
+    /// Marks the next answer as the last one.
     pub fn leave(&self) {
         self.leaving.store(true, Ordering::Release);
     }
@@ -108,7 +108,7 @@ impl Activity {
         self.leaving.load(Ordering::Acquire)
     }
 
-    /// Something has begun, or all that had begun is whole.
+    /// Records that something has begun, or that all that had begun is complete.
     pub fn partial(&self, partial: bool, began: bool) {
         let was = self.partial.load(Ordering::Relaxed);
         if was != partial || (partial && began) {
@@ -117,24 +117,24 @@ impl Activity {
         }
     }
 
-    /// A request has come; it lasts until what is returned is dropped.
+    /// Registers a request; it lasts until the returned value is dropped.
     pub fn request(self: &Arc<Self>) -> UnderWay {
         self.requests.fetch_add(1, Ordering::Relaxed);
         UnderWay(Arc::clone(self))
     }
 
-    /// A job stream on it; it is told to end when the connection is old.
+    /// Registers a job stream on this connection; it is ended when the connection is old.
     pub fn stream(&self, end: &Arc<Stopper>) {
         let mut streams = self.streams.lock();
         streams.retain(|stream| stream.strong_count() > 0);
         streams.push(Arc::downgrade(end));
-        // One that comes late on an old connection has no time either.
+        // A stream that arrives late on an old connection must end, too.
         if self.told_old.load(Ordering::Acquire) {
             end.stop();
         }
     }
 
-    /// Tells a connection that has become old so: over HTTP/1.1 its next answer is the last one, HTTP/2 needs a verdict.
+    /// Tells an old connection to close: over HTTP/1.1 its next answer is the last one, HTTP/2 needs a verdict.
     fn tell_old(&self, now: u32) {
         let is_old = self
             .old_at
@@ -155,7 +155,7 @@ impl Activity {
         }
     }
 
-    /// The connection has heard that it is old, and may get another verdict.
+    /// The connection has acted on its age, and may get another verdict.
     pub fn heard(&self) {
         let mut judgement = self.judgement.lock();
         if judgement.verdict == Some(Verdict::Old) {
@@ -173,8 +173,8 @@ impl Activity {
         }
     }
 
-    /// Ready when the connection has to go. `asked` is the caller's note of whom it gave for waking, which is the same task at
-    /// nearly every call.
+    /// Ready when the connection has to end. `asked` holds the waker that the caller registered last, which is for the same
+    /// task at nearly every call.
     pub fn poll_verdict(&self, cx: &Context<'_>, asked: &mut Option<Waker>) -> Poll<Verdict> {
         let known = asked
             .as_ref()
@@ -260,11 +260,11 @@ struct Limits {
 #[derive(Debug, Default)]
 struct Connections {
     open: Vec<Arc<Activity>>,
-    /// Those that come now have to go at once.
+    /// Connections that arrive now must end at once.
     stopping: bool,
 }
 
-/// The open connections of a front end, looked at once a tick.
+/// The open connections of a front end, checked once per tick.
 #[derive(Debug)]
 pub struct Watch {
     pub ticks: Arc<Ticks>,
@@ -280,7 +280,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// For connections of this age at most; zero: of any.
+    /// For connections up to this age; zero: no limit.
     pub fn new(config: &GatewayConfig, age: Duration, room: Arc<Semaphore>) -> Watch {
         let shorter = config.head_timeout.min(config.lifetime.idle);
         let age = (!age.is_zero()).then_some(age);
@@ -315,7 +315,7 @@ impl Watch {
         activity
     }
 
-    /// An age within a tenth of what is wanted: connections that were made together do not end together.
+    /// An age within a tenth of the wanted one, so that connections that were made together do not end together.
     fn spread(&self, age: u32) -> u32 {
         // Multiples of the golden ratio are spread evenly.
         let turn = self
@@ -327,7 +327,7 @@ impl Watch {
         u32::try_from(u64::from(age) - tenth + more).unwrap_or(u32::MAX)
     }
 
-    /// Looks after the connections until the gateway stops, and tells them so.
+    /// Checks the connections until the gateway stops, and then ends them.
     pub async fn run(&self, stop: Stop) {
         let mut stopped = std::pin::pin!(stop.stopped());
         loop {
@@ -384,7 +384,7 @@ mod tests {
         Watch::new(&config, Duration::ZERO, Arc::new(Semaphore::new(room)))
     }
 
-    /// Ticks until the connection has to go, and why.
+    /// Ticks until the connection must end, and the reason.
     fn ends(watch: &Watch, activity: &Activity) -> (u32, Verdict) {
         for tick in 1..1000 {
             watch.look();

@@ -10,7 +10,7 @@ const ACK: u8 = 1;
 const END_HEADERS: u8 = 4;
 const HEAD: usize = 9;
 
-/// What every client sends before its first frame.
+/// The bytes that every client sends before its first frame.
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Frame {
         self.kind == PING && self.flags & ACK == 0
     }
 
-    /// More of a head must follow at once.
+    /// Whether more of a head must follow at once.
     fn opens_head(self) -> bool {
         matches!(self.kind, HEADERS | CONTINUATION) && self.flags & END_HEADERS == 0
     }
@@ -44,12 +44,12 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Those of a server.
+    /// Those that a server sends.
     pub fn outbound() -> Frames {
         Frames::default()
     }
 
-    /// Those of a client, which begin with the preface.
+    /// Those that a client sends, which begin with the preface.
     pub fn inbound() -> Frames {
         Frames {
             rest: PREFACE.len(),
@@ -57,8 +57,8 @@ impl Frames {
         }
     }
 
-    /// Looks at bytes that were read or written. `found` hears of each frame when its head is whole. Says whether the frame
-    /// that is under way at the end, if there is one, began in these bytes.
+    /// Scans bytes that were read or written. `found` is called for each frame when its head is complete. Returns whether the
+    /// incomplete frame at the end, if there is one, began in these bytes.
     pub fn scan(&mut self, mut bytes: &[u8], mut found: impl FnMut(Frame)) -> bool {
         let mut began = false;
         while !bytes.is_empty() {
@@ -101,7 +101,7 @@ impl Frames {
         }
     }
 
-    /// A frame, or a head that goes over several, has begun and is not whole.
+    /// Whether a frame, or a head that spans several, has begun and is incomplete.
     pub fn is_partial(&self) -> bool {
         self.until_boundary() > 0 || self.in_head
     }

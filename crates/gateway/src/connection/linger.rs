@@ -1,6 +1,6 @@
-//! The end of a connection. A socket that is closed with unread bytes resets the connection, and a reset takes what the client has
-//! not read yet: the last answers, and the GOAWAY that says which requests were not begun. So what the client still sends is
-//! read and dropped until it closes its side, for a moment at most.
+//! The end of a connection. Closing a socket with unread bytes resets the connection, and a reset discards what the client
+//! has not read yet: the last answers, and the GOAWAY that says which requests were not begun. So the bytes that the client
+//! still sends are read and dropped until it closes its side, for a moment at most.
 
 use std::future::Future;
 use std::io;
@@ -11,9 +11,9 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::time::Sleep;
 
-/// A client that does not close its side is not waited for longer.
+/// Maximum wait for a client to close its side.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Nor one that sends more than this.
+/// Maximum bytes to drain.
 const MOST_BYTES: usize = 1 << 20;
 const AT_ONCE: usize = 4096;
 

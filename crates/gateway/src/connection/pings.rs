@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-/// Pings that come too early and are let pass.
+/// Early pings that are tolerated.
 const STRIKES: u32 = 2;
 
-/// Judges the pings of one connection. A ping is too early when the last one in time is less than the interval ago; what the
-/// server sends in answer to a call clears the slate, so that pings which measure the line are no offence.
+/// Judges the pings of one connection. A ping is too early when less than the interval has passed since the last one in time.
+/// Whatever the server sends in answer to a call resets the count, so that pings which measure the line are no offence.
 #[derive(Debug)]
 pub struct Pings {
     interval: Duration,
@@ -23,7 +23,7 @@ impl Pings {
         }
     }
 
-    /// A ping came. False: it was one too many.
+    /// Records a ping. False: it was one too many.
     pub fn received(&mut self, now: Instant) -> bool {
         if self
             .last
@@ -36,7 +36,7 @@ impl Pings {
         self.strikes <= STRIKES
     }
 
-    /// The server sent a head or data.
+    /// Records that the server sent a head or data.
     pub fn answered(&mut self) {
         self.last = None;
         self.strikes = 0;

@@ -31,7 +31,7 @@ pub struct Accepted {
     pub peer: IpAddr,
     pub socket: Socket,
     pub activity: Arc<Activity>,
-    /// How long an idle connection that is told to end may take for it.
+    /// How long an idle connection that is asked to close may take.
     pub patience: Duration,
 }
 
@@ -131,7 +131,7 @@ async fn attend<C: Future>(
         });
         match ended.await {
             Ok(ended) => return Some(ended),
-            // GOAWAY: what is under way is finished, and the client makes another connection for what comes next.
+            // GOAWAY: requests in progress are finished, and the client opens another connection for later ones.
             Err(Verdict::Old) => {
                 shut_down(connection.as_mut());
                 activity.heard();
@@ -157,7 +157,7 @@ struct End<'a> {
 }
 
 impl End<'_> {
-    /// What the connection ended with; `None`: it was cut.
+    /// Output of the ended connection; `None`: it was cut.
     async fn of<C: Future>(
         self,
         mut connection: Pin<&mut C>,
@@ -172,8 +172,8 @@ impl End<'_> {
             Verdict::Old => {}
             Verdict::Stopping if self.activity.speaks_http2() => {}
             Verdict::Stopping => {
-                // Whoever closes it while a request is on its way leaves its client in doubt: the next answer says that it is the last
-                // one. A client that asks nothing meanwhile has to look before it does.
+                // Closing it while a request is on its way would leave the client in doubt, so the next answer says that it
+                // is the last one. A client that sends no request meanwhile has to check the connection before it does.
                 self.activity.leave();
                 let time = self.patience / LAST_ANSWER;
                 if let Ok(ended) = tokio::time::timeout(time, connection.as_mut()).await {

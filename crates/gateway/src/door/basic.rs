@@ -1,5 +1,5 @@
-//! HTTP Basic: name and password with every request. To compare a password takes tens of milliseconds, so what was right is remembered,
-//! by a keyed hash of the header, for as long as the user has the same password.
+//! HTTP Basic: name and password with every request. Comparing a password takes tens of milliseconds, so a correct one is
+//! remembered, by a keyed hash of the header, for as long as the user has the same password.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::remembered::{Looks, Remembered};
 use super::secret::Secret;
 use super::{Refused, Scheme};
 
-/// Bytes of a header that is looked at.
+/// Maximum bytes of a header.
 const MAX_HEADER: usize = 4 << 10;
 
 #[derive(Debug)]
@@ -37,10 +37,10 @@ impl Basic {
         }
     }
 
-    /// Who this header names.
+    /// The user named by this header.
     ///
     /// # Errors
-    /// It names nobody, or the password is another one.
+    /// It names no user, or the password is wrong.
     pub async fn check(
         &self,
         header: &HeaderValue,
@@ -61,7 +61,7 @@ impl Basic {
         Ok(claims)
     }
 
-    /// Whose header it is, if he still has the password that it was right with.
+    /// The owner of a remembered header, if the password has not changed since.
     fn remembered(&self, header: &HeaderValue, directory: &Directory) -> Option<Claims> {
         let (claims, hash) = self.known.find(header.as_bytes())?;
         let Claims::User(principal) = &claims else {
@@ -71,7 +71,7 @@ impl Basic {
         (user.password == hash).then_some(claims)
     }
 
-    /// Compares the password. A name that nobody has takes as long as a wrong password.
+    /// Compares the password. An unknown name takes as long as a wrong password.
     ///
     /// # Errors
     /// As [`Basic::check`].

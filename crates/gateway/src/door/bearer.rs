@@ -1,5 +1,5 @@
-//! Bearer tokens: a provider has signed who calls. A token that was right is remembered for as long as it is good, so that its signature is
-//! looked at once.
+//! Bearer tokens: a provider has signed who calls. A token that was valid is remembered until it expires, so that its
+//! signature is checked only once.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -27,7 +27,7 @@ pub struct Bearer {
     rules: Mutex<Rules>,
 }
 
-/// A token that was right.
+/// A token that was valid.
 #[derive(Clone, Debug)]
 struct Known {
     verified: Verified,
@@ -66,16 +66,16 @@ impl Bearer {
         })
     }
 
-    /// Whom this header names, and its token.
+    /// The caller named by this header, and the verified token.
     ///
     /// # Errors
-    /// Its token is not good, or that cannot be told.
+    /// The token is invalid, or its validity cannot be determined.
     pub async fn check(
         &self,
         header: &HeaderValue,
         directory: &Arc<Directory>,
     ) -> Result<(Claims, Verified), Refused> {
-        // Before anything can wait: no queue of this server makes a token too old.
+        // Before anything can wait: waiting in this server must not expire a token.
         let now = SystemTime::now();
         let named = self.named(directory);
         if let Some(known) = self.known.find(header.as_bytes()) {
@@ -98,15 +98,15 @@ impl Bearer {
         Ok(self.remember(header, verified, named))
     }
 
-    /// Whether a token that was good is so still.
+    /// Whether a token that was valid still is.
     pub fn is_still(&self, verified: &Verified) -> bool {
         self.providers.is_still(verified, SystemTime::now()) == Ok(true)
     }
 
-    /// Whose session it is.
+    /// The owner of a session.
     ///
     /// # Errors
-    /// It is over, or was never begun, or the request was not sent by its own page, or that cannot be told.
+    /// It has ended, never existed, its own page did not send the request, or this cannot be determined.
     pub async fn session(
         &self,
         cookie: &str,
@@ -123,13 +123,13 @@ impl Bearer {
         self.sessions.caller(&shown, rules).await
     }
 
-    /// Ends a session on all nodes; the name of the provider at which its user has logged in.
+    /// Ends a session on all nodes. Returns the name of the provider at which its user has logged in.
     ///
     /// # Errors
-    /// The request was not sent by its own page, or the session is there still.
+    /// The request was not sent by its own page, or the session still exists.
     pub async fn leave(&self, cookie: &str, head: &Head<'_>) -> Result<Option<String>, Refused> {
         let Some(shown) = self.sessions.shown(cookie) else {
-            // One that is over may be forgotten.
+            // A session that has ended may be forgotten.
             if let Err(Refused::Forged) = browsers::check(&self.providers, cookie, head) {
                 return Err(Refused::Forged);
             }
@@ -142,10 +142,10 @@ impl Bearer {
         Ok(Some(shown.provider))
     }
 
-    /// A browser is back, as [`browsers::arrive`] says, and has a session.
+    /// Completes a login, as [`browsers::arrive`] does, and begins a session.
     ///
     /// # Errors
-    /// Nobody has logged in, or there can be no session.
+    /// The login failed, or no session can be made.
     pub async fn arrive(
         &self,
         kept: &str,
@@ -158,7 +158,7 @@ impl Bearer {
             provider,
             logged_in,
         } = browsers::arrive(&self.providers, kept, given).await?;
-        // While a node of an earlier version is there, which does not know the sessions that the cluster keeps.
+        // While there is a node of an earlier version, which does not support sessions kept by the cluster.
         let in_cookie = browsers::session(&self.providers, &provider, &logged_in.verified, &named);
         let cookie = match self.sessions.begin(&provider, logged_in, &named).await? {
             Some(cookie) => cookie,

@@ -1,7 +1,7 @@
 //! Browsers that log in at an identity provider: on their way there and back.
 //!
-//! Their sessions are kept by the cluster ([`sessions`](super::sessions)). While a node of it is older than these, nothing is kept of a
-//! session but the cookie, as with [`session`](super::session): it holds what the provider said at the login.
+//! Their sessions are kept by the cluster ([`sessions`](super::sessions)). While there is a node older than these, the cookie
+//! is all that is kept of a session, as with [`session`](super::session): it holds the provider's data from the login.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::{Head, Refused, Scheme};
 const SESSION: &str = "session";
 const ATTEMPT: &str = "login";
 
-/// Seconds in which a login has to be finished.
+/// Seconds within which a login must be finished.
 pub const ATTEMPT_TIME: u64 = 10 * 60;
 
 /// Bytes of a cookie; browsers keep no larger ones.
@@ -27,7 +27,7 @@ pub(super) const MAX_COOKIE: usize = 4000;
 /// Bytes of the path that a browser goes to after the login.
 const MAX_TO: usize = 1 << 10;
 
-/// What the cookie of a session says.
+/// The content of a session cookie.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Said {
     id: Arc<str>,
@@ -36,7 +36,7 @@ struct Said {
     times: Times,
 }
 
-/// What a browser keeps while it is at the provider.
+/// Data that a browser keeps while it is at the provider.
 #[derive(Serialize, Deserialize)]
 struct Away {
     attempt: Attempt,
@@ -46,14 +46,14 @@ struct Away {
     began: u64,
 }
 
-/// Where a browser is sent, and what it keeps until it is back.
+/// Where to send a browser, and what it keeps until it is back.
 pub struct Departure {
     pub to: String,
     pub cookie: String,
     pub state: String,
 }
 
-/// A browser that is back with a code that was good.
+/// A browser that is back with a valid code.
 pub struct Arrived {
     pub to: String,
     pub provider: String,
@@ -70,7 +70,7 @@ fn seal(providers: &Providers, name: &str, purpose: &'static str) -> Option<Seal
     Seal::of(providers.secret(name)?, purpose)
 }
 
-/// The name of the provider stands before what is sealed with its secret.
+/// Puts the name of the provider in front of the data that is sealed with its secret.
 fn named<'t>(
     providers: &Providers,
     text: &'t str,
@@ -83,7 +83,7 @@ fn named<'t>(
 /// Sends a browser to the provider. `here`: where it comes back to; `to`: where it goes then.
 ///
 /// # Errors
-/// There is no such provider, or it has not said yet where logins go.
+/// There is no such provider, or its login address is still unknown.
 pub fn depart(
     providers: &Providers,
     name: &str,
@@ -106,7 +106,7 @@ pub fn depart(
     })
 }
 
-/// A path of this server: the answer to a login sends nobody to another one.
+/// Whether it is a path of this server: a login must not redirect elsewhere.
 fn is_ours(to: &str) -> bool {
     let is_plain = to
         .bytes()
@@ -114,10 +114,10 @@ fn is_ours(to: &str) -> bool {
     is_plain && to.len() <= MAX_TO && to.starts_with('/') && !to.starts_with("//")
 }
 
-/// A browser is back with what the provider gave it. `kept`: its cookie of [`depart`].
+/// Completes the login of a browser that is back from the provider. `kept`: its cookie of [`depart`].
 ///
 /// # Errors
-/// Nobody has logged in.
+/// The login failed.
 pub async fn arrive(
     providers: &Providers,
     kept: &str,
@@ -141,7 +141,7 @@ pub async fn arrive(
     })
 }
 
-/// A session that the cookie alone has.
+/// A session that only the cookie holds.
 pub(super) fn session(
     providers: &Providers,
     name: &str,
@@ -172,10 +172,10 @@ fn cookie(providers: &Providers, name: &str, said: &Said) -> Option<Cookie> {
     })
 }
 
-/// Who the session is of.
+/// The owner of the session.
 ///
 /// # Errors
-/// It is over, or was never begun, or the request was not sent by its own page.
+/// It has ended, never existed, or its own page did not send the request.
 pub fn check(providers: &Providers, cookie: &str, head: &Head<'_>) -> Result<Claims, Refused> {
     let (_, seal, said) = opened(providers, cookie).ok_or(Refused::NoSession(Scheme::Bearer))?;
     if !has_shown(head, &seal.mark(&said.times.named())) {
@@ -194,14 +194,14 @@ fn opened<'t>(providers: &Providers, cookie: &'t str) -> Option<(&'t str, Seal, 
     (!said.times.are_over()).then_some((name, seal, said))
 }
 
-/// The cookie that takes the place of this one, if it is time for it.
+/// The cookie that replaces this one, if it is due.
 pub fn renewed(providers: &Providers, shown: &str) -> Option<Cookie> {
     let (name, _, said) = opened(providers, shown)?;
     let times = said.times.renewed()?;
     cookie(providers, name, &Said { times, ..said })
 }
 
-/// At which provider the user of a session has logged in.
+/// The provider at which the user of a session has logged in.
 pub(super) fn provider_of(providers: &Providers, shown: &str) -> Option<String> {
     let (name, _, _) = opened(providers, shown)?;
     Some(name.to_string())

@@ -1,4 +1,4 @@
-//! How often somebody has guessed wrong: who does so again and again is turned away without a look at his password.
+//! Counts wrong guesses: after too many of them, a caller is turned away without a look at the password.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-/// Wrong passwords for one name from one address, before they are counted by time.
+/// Wrong passwords for one name from one address that are allowed at any pace.
 const FREE: u32 = 10;
 
-/// After those, one more in this time.
+/// After those, one attempt per this time.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Wrong passwords from one address, whatever the names, in [`WINDOW`].
+/// Wrong passwords from one address, over all names, in [`WINDOW`].
 const MAX_OF_ADDRESS: u32 = 100;
 const WINDOW: Duration = Duration::from_secs(60);
 
@@ -50,7 +50,7 @@ impl Guesses {
 
     pub fn was_wrong(&self, name: &str, peer: IpAddr) {
         let now = Instant::now();
-        // A name of any length could be sent; one that nobody can have is not worth its bytes.
+        // A name could have any length; an impossible one is not worth its bytes.
         if name.len() <= 256 {
             count(&mut self.by_name.lock(), (name.into(), peer), now);
         }

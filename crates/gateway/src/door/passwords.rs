@@ -16,7 +16,7 @@ use super::secret::Secret;
 /// Computations that may wait for a thread.
 const MAX_WAITING: usize = 64;
 
-/// What a hash costs (Argon2id): KiB of memory, passes over it, lanes.
+/// Cost of a hash (Argon2id): KiB of memory, passes over it, lanes.
 const MEMORY_KIB: u32 = 19 * 1024;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
@@ -27,7 +27,7 @@ pub struct Passwords {
     work: SyncSender<Work>,
 }
 
-/// What a thread is to do, and who waits for it.
+/// Work for a thread, and where its answer goes.
 enum Work {
     Hash {
         password: Secret,
@@ -72,7 +72,7 @@ impl Passwords {
         answered.await.unwrap_or_else(|_| Err(gone()))
     }
 
-    /// Whether the password is the one of the hash. Without a hash, which nobody has the password of, it takes as long to say so.
+    /// Whether the password matches the hash. An empty hash, which no password matches, takes just as long.
     ///
     /// # Errors
     /// [`Failure::ResourceExhausted`] while too many wait.
@@ -101,13 +101,13 @@ fn gone() -> Failure {
     Failure::Unavailable("The server is stopping. Send the request again when it is back.".into())
 }
 
-/// Does what comes, one after the other, until nobody can ask any more.
+/// Handles requests one after the other until all senders are gone.
 fn carry_out(queue: &Mutex<Receiver<Work>>) {
     loop {
-        // One of the threads waits in the queue, the others for that one.
+        // One of the threads waits on the queue, the others for the lock.
         let taken = queue.lock().recv();
         match taken {
-            // Who asked may have gone away, before or after.
+            // The caller may be gone already, or leave during the work.
             Ok(Work::Hash { answer, password }) if !answer.is_closed() => {
                 let _ = answer.send(hash(&password));
             }
@@ -146,7 +146,7 @@ fn verify(password: &Secret, given: &PasswordHash) -> Result<bool, Failure> {
     if given.is_empty() {
         return hash(password).map(|_| false);
     }
-    // Parameters are those of the hash, which is one of ours.
+    // The parameters come from the hash, which is one of ours.
     let verified = argon2()?.verify_password(password.reveal().as_bytes(), given.reveal());
     match verified {
         Ok(()) => Ok(true),

@@ -1,4 +1,4 @@
-//! Lines of the log about callers who did not come in: one per reason and ten seconds, however many there are, and never what they showed.
+//! Log lines about callers who were not authenticated: at most one per reason every ten seconds, and never with their credentials.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,17 +8,17 @@ use super::session::now;
 /// Seconds between two lines about one reason.
 const PAUSE: u64 = 10;
 
-/// What is known of one reason.
+/// State of one reason.
 #[derive(Debug, Default)]
 struct Noted {
     /// When the last line was written, in seconds since 1970.
     last: AtomicU64,
-    /// Callers of whom no line says anything yet.
+    /// Callers since the last line.
     since: AtomicU64,
 }
 
 impl Noted {
-    /// How many callers the line is about that is due now.
+    /// The number of callers for the line that is due now, if one is.
     fn due(&self, now: u64) -> Option<u64> {
         self.since.fetch_add(1, Ordering::Relaxed);
         let last = self.last.load(Ordering::Relaxed);
@@ -45,7 +45,7 @@ impl Refusals {
             return;
         };
         match refused {
-            // Browsers begin so, and come back so.
+            // Browsers begin like this, and return like this.
             Refused::Nothing(_) | Refused::NoSession(_) => {
                 tracing::debug!(reason, callers, "callers did not come in");
             }
@@ -75,7 +75,7 @@ mod tests {
         }
         assert_eq!(noted.due(1_010), Some(6));
         assert_eq!(noted.due(1_019), None);
-        // A clock that was set back says nothing, and stops nothing for longer than that.
+        // A clock that was set back produces no line, and blocks none for longer than that.
         assert_eq!(noted.due(900), None);
         assert_eq!(noted.due(1_020), Some(3));
     }

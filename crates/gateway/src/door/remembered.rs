@@ -1,5 +1,5 @@
-//! What was right before, by the header that it was shown in. No secret can be read out of it: headers are named by a keyed hash, and the
-//! key is made at the start, and kept nowhere.
+//! Credentials that were valid before, by the header that they came in. No secret can be read from this: headers are
+//! identified by a keyed hash, and the key is made at the start and stored nowhere.
 
 use aws_lc_rs::hmac;
 use parking_lot::Mutex;
@@ -9,7 +9,7 @@ use skep_metrics::Counter;
 /// Headers that are remembered.
 const MAX_KNOWN: usize = 10_000;
 
-/// How often somebody was known by his header, and how often not.
+/// How often a caller was recognized by the header, and how often not.
 #[derive(Clone, Debug, Default)]
 pub struct Looks {
     pub remembered: Counter,
@@ -32,7 +32,7 @@ impl<T> std::fmt::Debug for Remembered<T> {
 impl<T: Clone> Remembered<T> {
     pub fn new(looks: Looks) -> Remembered<T> {
         let mut bytes = [0; 32];
-        // Without chance there is no TLS either; with a key that could be guessed nothing would be remembered that helps anybody.
+        // Without randomness there is no TLS either; and with a predictable key the remembered headers would help nobody.
         let filled = aws_lc_rs::rand::fill(&mut bytes);
         debug_assert!(filled.is_ok(), "the system has random numbers");
         Remembered {

@@ -1,7 +1,7 @@
-//! A session whose provider is to be asked again: one node does so, and shows the refresh token once.
+//! Renewal of a session whose provider must be asked again: a single node does so, and shows the refresh token once.
 //!
-//! Providers that give another refresh token each time end a login whose token is shown twice. So the node claims the session in the first
-//! partition before it asks, and replaces the token by compare-and-set. A claim ends by time, in case its node has died.
+//! Providers that rotate refresh tokens end a login whose token is shown twice. So the node claims the session in the first
+//! partition before it asks, and replaces the token by compare-and-set. A claim expires, in case its node has died.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,9 +14,9 @@ use skep_protocol::{Failure, Response};
 use super::sessions::{Kept, Sessions, Shown};
 use super::{Refused, Scheme};
 
-/// So late the provider is not asked any more: its answer could come when the claim is over.
+/// After this time the provider is not asked any more: its answer could arrive after the claim has expired.
 const LATE: Duration = Duration::from_millis(SESSION_CLAIM as u64 / 3);
-/// So late what it has answered is not stored any more.
+/// An answer that arrives later than this is no longer stored.
 const TOO_LATE: Duration = Duration::from_millis(SESSION_CLAIM as u64);
 /// Between two attempts to store it.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -25,12 +25,12 @@ pub(super) struct Renewal {
     pub sessions: Arc<Sessions>,
     pub shown: Shown,
     pub revision: u64,
-    /// The claims of tokens that rules look at now.
+    /// The token claims that rules currently use.
     pub rules: Arc<Named>,
 }
 
 impl Renewal {
-    /// The session as it is from now on. `None`: that cannot be told yet.
+    /// The session from now on. `None`: unknown for the moment.
     ///
     /// # Errors
     /// It has ended.
@@ -75,7 +75,7 @@ impl Renewal {
                 None => return self.end("the provider names another user now").await,
             },
             Err(Unheard::Wrong(why)) => return self.end(&why).await,
-            // The refresh token is kept all the same: the one before may be worth nothing now.
+            // The refresh token is kept nevertheless: the previous one may be invalid now.
             Err(Unheard::Unknown(why)) => {
                 self.sessions.cannot_ask(&self.shown.provider, &why);
                 return self
@@ -90,7 +90,7 @@ impl Renewal {
         self.replace(next, refreshed.refresh_token, began).await
     }
 
-    /// Stores what counts from now on, as long as the claim lasts.
+    /// Stores the renewed session, as long as the claim lasts.
     async fn replace(
         &self,
         mut next: Kept,
@@ -111,7 +111,7 @@ impl Renewal {
             };
             match self.sessions.ask(renew).await {
                 Ok(_) => return Ok(Some(next).filter(|next| !next.is_due())),
-                // It may be there already, and the answer was lost; or the session was ended meanwhile.
+                // It may be stored already, and the answer was lost; or the session was ended meanwhile.
                 Err(Failure::Rejected(_)) => return self.by_another().await,
                 Err(_) => tokio::time::sleep(PAUSE).await,
             }
@@ -119,7 +119,7 @@ impl Renewal {
         Ok(None)
     }
 
-    /// Another node asks, or has asked: the session as it left it.
+    /// Another node is asking, or has asked: returns the session as that node left it.
     async fn by_another(&self) -> Result<Option<Kept>, Refused> {
         let Ok(row) = self.sessions.used(self.shown.id).await else {
             return Ok(None);
@@ -129,7 +129,7 @@ impl Renewal {
         Ok(Some(kept).filter(|kept| !kept.is_due()))
     }
 
-    /// The provider does not know the login any more.
+    /// Ends the session, as the provider no longer knows the login.
     async fn end(&self, why: &str) -> Result<Option<Kept>, Refused> {
         self.sessions.refreshes.ended.inc();
         tracing::info!(
@@ -139,7 +139,7 @@ impl Renewal {
         );
         let end = SessionCommand::EndSession {
             id: self.shown.id,
-            // Not where another node has renewed it.
+            // Not if another node has renewed it.
             revision: Some(self.revision),
         };
         match self.sessions.ask(end).await {

@@ -1,5 +1,5 @@
-//! What a browser keeps for this server and cannot read or change: sealed with AES-256-GCM, under a key that all nodes derive from the secret
-//! that they share with the identity provider.
+//! Data that a browser keeps for this server and can neither read nor change: sealed with AES-256-GCM, under a key that all
+//! nodes derive from the secret they share with the identity provider.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, Nonce, RandomizedNonceKey};
 use aws_lc_rs::hmac;
@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use skep_oidc::ClientSecret;
 
-/// Bytes in front of what is sealed.
+/// Bytes in front of the sealed data.
 const NONCE: usize = 12;
 
-/// Seals and opens for one purpose: what was sealed for another cannot be opened.
+/// Seals and opens for one purpose; data sealed for another cannot be opened.
 pub struct Seal {
     key: RandomizedNonceKey,
     derived: hmac::Key,
@@ -33,7 +33,7 @@ impl Seal {
         })
     }
 
-    /// A text that only who has the secret can make, of other texts.
+    /// A mark of a text that only owners of the secret can make.
     pub fn mark(&self, text: &str) -> String {
         URL_SAFE_NO_PAD.encode(hmac::sign(&self.derived, text.as_bytes()))
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use zeroize::Zeroizing;
 
-/// A password in plain text. Nothing shows it, and its bytes are overwritten when it goes.
+/// A password in plain text. It is never printed, and its bytes are overwritten when it is dropped.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<String>);
 
@@ -19,13 +19,13 @@ impl Secret {
         self.0.trim().is_empty()
     }
 
-    /// For the computation of a hash, and for nothing else.
+    /// Only for computing a hash.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-/// Errors do not say what stands there instead of a string: it may be the password all the same.
+/// Errors do not quote a value of another type: it may still be the password.
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Strings;
@@ -64,7 +64,7 @@ impl<'de> Deserialize<'de> for Secret {
             }
         }
 
-        // Asked for a string, a reader of JSON would itself say what it found.
+        // If asked for a string, a JSON reader would itself quote the value.
         deserializer.deserialize_any(Strings)
     }
 }

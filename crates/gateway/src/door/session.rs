@@ -1,8 +1,8 @@
-//! Sessions of browsers: a cookie that says who has logged in, and when, under a seal that only who knows the user's password hash can make.
+//! Sessions of browsers: a cookie that says who has logged in, and when, under a seal that requires the user's password hash.
 //!
-//! Nothing is kept of a session anywhere: every node that knows the users can tell a good cookie, a node that is lost loses none, and a new
-//! password, or the end of the user, ends all of his. The price: a session that is logged out of is forgotten by its browser alone, and ends
-//! by its time wherever else its cookie has got to ([`IDLE`], [`LONGEST`]).
+//! Nothing about a session is stored anywhere. Every node that knows the users can verify a cookie, a lost node loses no
+//! session, and a new password or the deletion of the user ends all of the user's sessions. The price: a logout only makes
+//! that browser forget the session; a copy of the cookie elsewhere stays valid until it expires ([`IDLE`], [`LONGEST`]).
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -28,32 +28,32 @@ pub const CSRF: &str = "x-csrf-token";
 pub const IDLE: u64 = 30 * 60;
 /// Seconds after which it is over in any case.
 pub const LONGEST: u64 = 12 * 60 * 60;
-/// Seconds after which a cookie is replaced by one that says that the session is used.
+/// Seconds after which a cookie is replaced by one with the current time of use.
 const RENEW: u64 = 5 * 60;
 
-/// Bytes of a cookie that is looked at.
+/// Maximum bytes of a cookie.
 const MAX_COOKIE: usize = 2 << 10;
 
-/// What a cookie says.
+/// The content of a cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Said {
     user: String,
     times: Times,
 }
 
-/// When a session was begun and used, and what tells it from others.
+/// When a session was begun and used, and its unique nonce.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
     /// Seconds since 1970.
     began: u64,
-    /// When it was used last, but for [`RENEW`].
+    /// When it was used last, to a precision of [`RENEW`].
     used: u64,
     /// Chosen at the login: no two sessions have the same cookie.
     nonce: String,
 }
 
 impl Times {
-    /// Of a session that begins. `None`: the system has no random numbers.
+    /// For a new session. `None`: the system has no random numbers.
     pub fn begin() -> Option<Times> {
         let mut nonce = [0; 16];
         aws_lc_rs::rand::fill(&mut nonce).ok()?;
@@ -70,7 +70,7 @@ impl Times {
         now.saturating_sub(self.used) >= IDLE || now.saturating_sub(self.began) >= LONGEST
     }
 
-    /// Of the same session, used now; `None`: that is not worth another cookie.
+    /// For the same session, used now; `None`: another cookie is not due yet.
     pub fn renewed(&self) -> Option<Times> {
         let used = now();
         let is_due = used.saturating_sub(self.used) >= RENEW;
@@ -80,7 +80,7 @@ impl Times {
         })
     }
 
-    /// The same for the whole session, however often its cookie is renewed.
+    /// A text that stays the same for the whole session, however often its cookie is renewed.
     pub fn named(&self) -> String {
         format!("csrf.{}.{}", self.began, self.nonce)
     }
@@ -101,12 +101,12 @@ pub fn begin(name: &str, directory: &Directory) -> Result<Cookie, Failure> {
         .ok_or_else(|| Failure::Unavailable("The user is gone. Log in again.".into()))
 }
 
-/// What a browser is given.
+/// The tokens that a browser receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cookie {
     /// The value of [`COOKIE`].
     pub value: String,
-    /// What it has to show in [`CSRF`] whenever it changes something.
+    /// The token to send in [`CSRF`] with every change.
     pub csrf: String,
 }
 
@@ -125,10 +125,10 @@ pub fn cookie(cookies: GetAll<'_, HeaderValue>, wanted: &str) -> Option<String> 
     })
 }
 
-/// Who the session is of.
+/// The owner of the session.
 ///
 /// # Errors
-/// It is over, or was never begun, or the request was not sent by its own page.
+/// It has ended, never existed, or its own page did not send the request.
 pub fn check(cookie: &str, head: &Head<'_>, directory: &Directory) -> Result<Claims, Refused> {
     let (said, key) = opened(cookie, directory).ok_or(Refused::NoSession(Scheme::Basic))?;
     if has_shown(head, &csrf_of(&key, &said)) {
@@ -148,14 +148,14 @@ pub(super) fn has_shown(head: &Head<'_>, expected: &str) -> bool {
     is_safe(head.method) || shown.is_some_and(is_same)
 }
 
-/// The cookie that takes the place of this one, if it is time for it.
+/// The cookie that replaces this one, if it is due.
 pub fn renewed(cookie: &str, directory: &Directory) -> Option<Cookie> {
     let (said, _) = opened(cookie, directory)?;
     let times = said.times.renewed()?;
     sealed(&Said { times, ..said }, directory)
 }
 
-/// What a good cookie says, with the key of its user.
+/// The content of a valid cookie, with the key of its user.
 fn opened(cookie: &str, directory: &Directory) -> Option<(Said, hmac::Key)> {
     if cookie.len() > MAX_COOKIE {
         return None;
@@ -180,7 +180,7 @@ fn sealed(said: &Said, directory: &Directory) -> Option<Cookie> {
     })
 }
 
-/// The hash is as secret as the log that it stands in, and nobody but the server has it.
+/// The hash is as secret as the log that contains it, and only the server has it.
 fn key_of(hash: &PasswordHash) -> Option<hmac::Key> {
     let given = !hash.is_empty();
     given.then(|| {

@@ -1,9 +1,9 @@
-//! Sessions of browsers that the cluster keeps: the first partition has a row of each, so that every node serves all of them, a node that is
-//! lost loses none, and a logout ends a session everywhere.
+//! Sessions of browsers that the cluster keeps: the first partition has a row for each, so that every node serves all of
+//! them, a lost node loses none, and a logout ends a session everywhere.
 //!
-//! A browser shows a random id under a mark that only nodes can make, so that nobody else's cookie costs more than a look. The row has the
-//! hash of the id; what the provider said of the user, and its refresh token, are sealed in it under a key that is derived from the id. So
-//! what is on disk neither opens a session nor says anything about its user but the name.
+//! A browser shows a random id under a mark that only nodes can make, so that a forged cookie costs no more than a look. The
+//! row has the hash of the id; the user's data from the provider and the refresh token are sealed in it under a key that is
+//! derived from the id. So the data on disk neither opens a session nor says anything about its user but the name.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,21 +33,21 @@ use super::sealed::Seal;
 use super::session::{Cookie, now};
 use super::{Refused, Scheme};
 
-/// So long a session is believed to be what it was: a logout is known to all nodes after it.
+/// How long a session is assumed unchanged: after this time all nodes know of a logout.
 const FRESH: Duration = Duration::from_secs(5);
-/// So long likewise by a node that does not reach the first partition.
+/// The same for a node that does not reach the first partition.
 const CUT_OFF: Duration = Duration::from_secs(60);
-/// Seconds that what the provider said counts longer than it is good for, while the provider cannot be asked.
+/// Extra seconds for which the provider's data counts beyond its validity, while the provider cannot be reached.
 const GRACE: u64 = 5 * 60;
-/// For an answer of the first partition.
+/// Timeout for an answer of the first partition.
 const ANSWER: Duration = Duration::from_secs(10);
-/// Bytes that are sealed in a row.
+/// Maximum sealed bytes in a row.
 const MAX_SEALED: usize = 16 << 10;
 /// Sessions that a node remembers.
 const MAX_KNOWN: usize = 10_000;
 /// Sessions for which a node asks providers at a time.
 const MAX_RENEWED: usize = 64;
-/// Seconds between two lines of the log that a provider cannot be asked.
+/// Seconds between two log lines about an unreachable provider.
 const LOGGED: u64 = 10;
 
 /// See the [module](self).
@@ -57,17 +57,17 @@ pub struct Sessions {
     known: Mutex<FxHashMap<SessionId, Known>>,
     renewed: Arc<Semaphore>,
     pub(super) refreshes: Refreshes,
-    /// When it was said last that a provider cannot be asked, in seconds since 1970.
+    /// When the last log line about an unreachable provider was written, in seconds since 1970.
     logged: AtomicU64,
 }
 
-/// What came of it when a provider was asked whether a user is logged in still.
+/// Counts of checks with a provider whether a user is still logged in, by outcome.
 #[derive(Clone, Debug, Default)]
 pub struct Refreshes {
     pub renewed: Counter,
-    /// The login has ended, or is somebody else's.
+    /// The login has ended, or belongs to another user.
     pub ended: Counter,
-    /// It could not be told.
+    /// The provider did not answer.
     pub unanswered: Counter,
 }
 
@@ -77,7 +77,7 @@ impl std::fmt::Debug for Sessions {
     }
 }
 
-/// A session as the first partition had it a moment ago.
+/// A session as the first partition last returned it.
 #[derive(Clone)]
 struct Known {
     claims: Claims,
@@ -100,7 +100,7 @@ pub(super) struct Kept {
 pub(super) struct Token {
     pub refresh_token: String,
     pub subject: String,
-    /// When what the provider said counts no longer, in seconds since 1970.
+    /// When the provider's data expires, in seconds since 1970.
     pub expires: u64,
 }
 
@@ -131,20 +131,20 @@ impl Kept {
         }
     }
 
-    /// What the provider says of the user now; `None`: that it is another one.
+    /// The session with the provider's current data about the user; `None`: it is another user.
     pub fn with(&self, verified: &Verified, rules: &Named) -> Option<Kept> {
         let is_same = verified.kind == Kind::User && verified.id == self.id;
         let lasting = self.lasting.clone();
         is_same.then(|| Kept::new(&self.provider, verified, lasting, rules))
     }
 
-    /// The provider is to be asked again.
+    /// Whether the provider must be asked again.
     pub fn is_due(&self) -> bool {
         let lasting = self.lasting.as_ref();
         lasting.is_some_and(|lasting| now() >= lasting.expires)
     }
 
-    /// The provider should have been asked long ago.
+    /// Whether the provider should have been asked long ago.
     fn is_overdue(&self) -> bool {
         let lasting = self.lasting.as_ref();
         lasting.is_some_and(|lasting| now() >= lasting.expires.saturating_add(GRACE))
@@ -183,7 +183,7 @@ impl Shown {
         })
     }
 
-    /// What a request has to show that changes something.
+    /// The token that a request must show to change something.
     pub fn csrf(&self) -> String {
         self.seal.mark("csrf")
     }
@@ -193,14 +193,14 @@ impl Shown {
         (kept.provider == self.provider).then_some(kept)
     }
 
-    /// `None`: it is too much.
+    /// `None`: it is too large.
     pub(super) fn close(&self, kept: &Kept) -> Option<Arc<str>> {
         let sealed = self.seal.close(kept)?;
         (sealed.len() <= MAX_SEALED).then(|| sealed.into())
     }
 }
 
-/// What only nodes can make of an id.
+/// A mark of the id that only nodes can make.
 fn mark(providers: &Providers, provider: &str, id: &str) -> Option<String> {
     let seal = Seal::of(providers.secret(provider)?, "session id")?;
     Some(seal.mark(&format!("session id {id}")))
@@ -222,7 +222,7 @@ impl Sessions {
         }
     }
 
-    /// The session that a cookie is of, if a node has made it and the cluster keeps the session.
+    /// The session of a cookie, if a node has made it and the cluster keeps the session.
     pub fn shown(&self, cookie: &str) -> Option<Shown> {
         let (provider, rest) = cookie
             .split_once('~')
@@ -233,7 +233,7 @@ impl Sessions {
         Shown::new(provider, id)
     }
 
-    /// Begins a session of a user who has logged in. `None`: a node of the cluster does not know such sessions yet.
+    /// Begins a session of a user who has logged in. `None`: some node of the cluster does not support such sessions yet.
     ///
     /// # Errors
     /// It is too large, or the first partition does not answer.
@@ -272,10 +272,10 @@ impl Sessions {
         }))
     }
 
-    /// Who the session is of.
+    /// The owner of the session.
     ///
     /// # Errors
-    /// It is over, or that cannot be told.
+    /// It has ended, or this cannot be determined.
     pub async fn caller(
         self: &Arc<Self>,
         shown: &Shown,
@@ -290,7 +290,7 @@ impl Sessions {
         let row = match self.used(shown.id).await {
             Ok(row) => row,
             Err(failure) => {
-                // No other node can have ended it by the first partition without a leader.
+                // Without a leader of the first partition, no other node can have ended it.
                 let known = known.filter(|known| known.at.elapsed() < CUT_OFF);
                 let claims = known.map(|known| known.claims);
                 return claims.ok_or(Refused::Cannot(failure));
@@ -317,7 +317,7 @@ impl Sessions {
         }
     }
 
-    /// Asks the provider, if no other node does so. It counts for a while what it has said before.
+    /// Asks the provider, if no other node does so. Its previous answer stays valid for a while.
     async fn renew(
         self: &Arc<Self>,
         shown: &Shown,
@@ -333,7 +333,7 @@ impl Sessions {
                     revision,
                     rules,
                 };
-                // In a task of its own: a caller that hangs up must not lose the next refresh token.
+                // In a task of its own: a caller that hangs up must not lose the new refresh token.
                 let task = tokio::spawn(async move {
                     let renewed = renewal.run().await;
                     drop(place);
@@ -359,7 +359,7 @@ impl Sessions {
     /// Ends a session on all nodes.
     ///
     /// # Errors
-    /// The first partition does not answer: the session is there still.
+    /// The first partition does not answer: the session still exists.
     pub async fn end(&self, shown: &Shown) -> Result<(), Refused> {
         let end = SessionCommand::EndSession {
             id: shown.id,
@@ -413,7 +413,7 @@ impl Sessions {
         }
     }
 
-    /// Counts it, and writes a line of the log, if there was none for a while.
+    /// Counts the failure, and logs it unless that happened recently.
     pub(super) fn cannot_ask(&self, provider: &str, why: &str) {
         self.refreshes.unanswered.inc();
         let now = now();

@@ -1,4 +1,4 @@
-//! What callers may do, as far as the gateway asks itself: before it searches, and where no command of the engine is made.
+//! Permissions of callers, as far as the gateway checks them itself: before it searches, and where no engine command is sent.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use rustc_hash::FxHashMap;
 use skep_identity::{Directory, Grants};
 use skep_protocol::origin::Claims;
 
-/// Callers whose rights are remembered.
+/// Callers whose permissions are remembered.
 const MAX_CALLERS: usize = 1_000;
 
-/// What is known of callers under one directory, which is held: another one has another address.
+/// Permissions of callers under one directory. The directory is held, so that another one has another address.
 #[derive(Debug, Default)]
 pub struct Sights(Mutex<Known>);
 
@@ -21,7 +21,7 @@ struct Known {
 }
 
 impl Sights {
-    /// What the caller may do; `None`: nobody asks.
+    /// The permissions of the caller; `None`: no check applies.
     pub fn of(&self, directory: &Arc<Directory>, claims: &Claims) -> Option<Arc<Grants>> {
         let (Claims::User(principal) | Claims::Client(principal)) = claims else {
             return None;

@@ -1,5 +1,5 @@
-//! One connection as the door sees it: where it comes from, and who came in by it last. Clients send the same header again and again; while
-//! nothing has changed that it was checked against, comparing it is enough.
+//! One connection from the door's view: its peer address, and the caller last authenticated on it. Clients send the same
+//! header again and again; as long as everything that it was checked against is unchanged, comparing it is enough.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
@@ -18,10 +18,10 @@ pub struct Visitor {
     last: Mutex<Option<Admitted>>,
 }
 
-/// Who came in by a header.
+/// A caller who was authenticated by a header.
 struct Admitted {
     header: Zeroizing<Vec<u8>>,
-    /// By which it was right. It is not kept alive: of a connection that idles, the address remains.
+    /// The directory against which it was valid. It is not kept alive, so an idle connection holds only its address.
     directory: Weak<Directory>,
     claims: Claims,
     /// Of a token.
@@ -36,8 +36,8 @@ impl Visitor {
         }
     }
 
-    /// Whose header this is, if it is the last one that came in by this connection and the directory is the same. `is_still`: whether a
-    /// token is still good.
+    /// The caller of this header, if it is the last one on this connection and the directory is the same. `is_still`: whether
+    /// a token is still valid.
     pub fn again(
         &self,
         header: &HeaderValue,
@@ -47,13 +47,13 @@ impl Visitor {
         let last = self.last.lock();
         let last = last.as_ref()?;
         let is_same = std::ptr::eq(last.directory.as_ptr(), Arc::as_ptr(directory))
-            // A proxy sends requests of many callers by one connection: none of them learns by the time where his header differs.
+            // A proxy sends requests of many callers over one connection: none of them may learn by timing where the headers differ.
             && verify_slices_are_equal(&last.header, header.as_bytes()).is_ok();
         let is_good = is_same && last.verified.as_ref().is_none_or(is_still);
         is_good.then(|| last.claims.clone())
     }
 
-    /// This header was checked, and was right.
+    /// Remembers a header that was checked and valid.
     pub fn admitted(
         &self,
         header: &HeaderValue,

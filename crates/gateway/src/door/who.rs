@@ -1,4 +1,4 @@
-//! What callers may know of themselves.
+//! Information about callers for the callers themselves.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub struct MyTenant {
     pub description: Arc<str>,
 }
 
-/// What is known of the caller; `None`: he has not said who he is.
+/// Information about the caller; `None`: the caller is anonymous.
 pub fn me(directory: &Directory, claims: &Claims, authorizations: bool) -> Option<Me> {
     let (Claims::User(principal) | Claims::Client(principal)) = claims else {
         return None;

@@ -1,4 +1,4 @@
-//! Incoming request messages: what is known of a call, and how much of its message is read.
+//! Incoming request messages: data about a call, and how much of its message is read.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::body::{Broken, IncomingBody};
 use crate::budget::{FREE_BODY_BYTES, Share};
 use crate::call::{FrontEnd, Stopwatch};
 
-/// What travels beside a message: when the call began, and its share of the room for bodies.
+/// Data about a call beside its message: when it began, and its share of the budget for bodies.
 #[derive(Debug)]
 pub struct CallContext {
     pub watch: Stopwatch,
@@ -35,7 +35,7 @@ impl CallContext {
         }
     }
 
-    /// The door has found out who calls.
+    /// Sets the authenticated caller.
     pub fn is_of(&self, claims: Claims) {
         *self.claims.lock() = claims;
     }
@@ -51,20 +51,20 @@ impl CallContext {
 
 /// A message that is handed on when it is whole, and read no further than its size limit, the room and its time allow.
 pub struct MessageBody {
-    /// Away while the message is collected.
+    /// `None` while the message is collected.
     inner: Option<Incoming>,
     front: Arc<FrontEnd>,
     stage: Stage,
-    /// Only made for a message that is not there at once.
+    /// Only made for a message that has not fully arrived.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
 enum Stage {
-    /// The one message of a call is to come.
+    /// The one message of a call is expected.
     Start(Arc<CallContext>),
     /// It did not come in one piece, is large, or may become so when it is unpacked.
     Collecting(BoxFuture<'static, (Incoming, Result<Bytes, Status>)>),
-    /// It is handed on; no other may follow.
+    /// It was handed on; no other may follow.
     Whole,
     /// As many messages as there are; the service limits them.
     Stream,
@@ -129,7 +129,7 @@ impl MessageBody {
         }
     }
 
-    /// Looks at the first piece. `Some` when it is all, and may go on at once.
+    /// Checks the first piece. `Some` if it is the whole message and may be handed on at once.
     fn start(&mut self, context: Arc<CallContext>, first: Bytes) -> Option<Bytes> {
         let whole = prefix(&first).is_some_and(|(packed, length)| {
             !packed && length <= FREE_BODY_BYTES && first.len() == PREFIX + length
@@ -171,7 +171,7 @@ async fn collect(
             return Err(second_message());
         }
         if packed {
-            // What it unpacks to is known only then.
+            // The unpacked size is known only then.
             let unpacked = length.saturating_mul(UNPACKED).min(limit);
             incoming.reserve(length + unpacked).await.map_err(refusal)?;
         }

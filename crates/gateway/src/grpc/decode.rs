@@ -17,7 +17,7 @@ use crate::json_errors;
 
 type Decoded = Result<Draft, Failure>;
 
-/// Clients without variables send nothing, or what their JSON library makes of nothing.
+/// Clients without variables send nothing, or their JSON library's text for nothing.
 pub fn variables(field: &str, text: &str) -> Result<Document, Failure> {
     if text.trim_ascii() == "null" {
         return Ok(Document::default());
@@ -36,7 +36,7 @@ pub fn variables(field: &str, text: &str) -> Result<Document, Failure> {
     })
 }
 
-/// A command that makes something for a tenant.
+/// A command that creates an entity for a tenant.
 fn of_tenant(command: Command, tenant: TenantId) -> Decoded {
     Ok(Draft {
         tenant,
@@ -187,7 +187,7 @@ pub fn deploy(request: pb::DeployResourceRequest, tenancy: Tenancy) -> Decoded {
 }
 
 pub fn deploy_process(request: pb::DeployProcessRequest, tenancy: Tenancy) -> Decoded {
-    // Its message has no place for one.
+    // The message has no field for one.
     let tenant = tenancy.tenant("Deploy Process", None)?;
     let processes = request.processes.into_iter();
     deployment(
@@ -214,7 +214,7 @@ fn deployment(tenant: TenantId, resources: Vec<Resource>) -> Decoded {
 
 pub fn evaluate_decision(request: pb::EvaluateDecisionRequest, tenancy: Tenancy) -> Decoded {
     let tenant = tenancy.tenant("Evaluate Decision", Some(&request.tenant_id))?;
-    // A key says more than an id: where both are given, it decides.
+    // A key is more specific than an id: if both are given, it decides.
     let decision = match (request.decision_key > 0, request.decision_id.is_empty()) {
         (true, _) => DecisionRef::Key(Key(request.decision_key)),
         (false, false) => DecisionRef::Id(request.decision_id.into()),

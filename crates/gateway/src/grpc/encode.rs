@@ -158,7 +158,7 @@ fn object_or_empty(json: String) -> String {
     }
 }
 
-/// Clients choose by the versions what they ask for: they are those of the API.
+/// Clients choose their features by the versions: they are those of the API.
 pub fn topology(topology: Topology, api_version: &str) -> pb::TopologyResponse {
     let int = |n: u32| i32::try_from(n).unwrap_or(i32::MAX);
     pb::TopologyResponse {

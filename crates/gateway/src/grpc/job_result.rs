@@ -8,7 +8,7 @@ use skep_protocol::value::{ActivateElement, Corrections, JobKind, JobResult, Lis
 use super::decode::variables;
 use crate::check;
 
-/// The result, unless it says nothing.
+/// The result, unless it is empty.
 pub fn decode(result: Option<pb::JobResult>) -> Result<Option<Box<JobResult>>, Failure> {
     let Some(result) = result else {
         return Ok(None);

@@ -32,7 +32,7 @@ const fn streaming(name: &'static str) -> Rpc {
     }
 }
 
-/// Positions in [`RPCS`] of those whose messages are counted while they go on.
+/// Positions in [`RPCS`] of those whose messages are counted while they are in progress.
 pub const ACTIVATE_JOBS: usize = 0;
 pub const STREAM_ACTIVATED_JOBS: usize = 1;
 

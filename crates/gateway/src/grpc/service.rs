@@ -45,7 +45,7 @@ impl<T: Message> Call<T> {
             None => (Stopwatch::start(), Share::default(), Claims::Anonymous),
         };
         let message = request.into_inner();
-        // A compressed message took what it could at most unpack to.
+        // A compressed message had reserved the most that it could unpack to.
         if !share.is_empty() {
             share.shrink_to(message.encoded_len());
         }
@@ -58,7 +58,7 @@ impl<T: Message> Call<T> {
     }
 }
 
-/// A call whose message says what to ask of the broker.
+/// A call whose message was decoded into a request to the broker.
 struct Decoded {
     request: skep_protocol::command::Request,
     watch: Stopwatch,
@@ -84,10 +84,10 @@ fn decoded<T: Message>(
     })
 }
 
-/// A command that the broker has, and what it holds of the gateway's room.
+/// A command that the broker has, and the gateway resources it holds.
 type UnderWay = (Sent, Stopwatch, Held);
 
-/// How far a command has come when its future is made.
+/// State of a command when its future is made.
 #[expect(
     clippy::large_enum_variant,
     reason = "nearly all are sent, and a box for each would cost more than the room"
@@ -132,7 +132,7 @@ impl GatewayService {
         self.carry_out(request, decode, Ok)
     }
 
-    /// A command whose answer says no more than that it was carried out.
+    /// A command whose answer is empty.
     fn done<T: Message, A: Default>(
         &self,
         request: Request<T>,
@@ -141,7 +141,7 @@ impl GatewayService {
         self.carry_out(request, decode, |_| Ok(Response::new(A::default())))
     }
 
-    /// Where there is a slot, the broker has the command before the future is made, which therefore holds neither the message
+    /// If there is a slot, the broker has the command before the future is made, which therefore holds neither the message
     /// nor the request.
     fn carry_out<T: Message, A>(
         &self,

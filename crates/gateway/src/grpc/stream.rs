@@ -43,7 +43,7 @@ impl Stream for GrpcJobStream {
                 self.ended = true;
                 return Poll::Ready(None);
             };
-            // The stream goes on with the jobs behind it.
+            // The stream continues with the jobs behind it.
             if let Some(too_large) = encode::too_large(&job, limit) {
                 self.front.refuse(&too_large);
                 continue;

@@ -12,7 +12,7 @@ use skep_metrics::{Counter, Family, Histogram};
 
 use super::families::{FailureLabels, GatewayFamilies, RequestLabels};
 
-/// Partitions whose handles are kept; row 0 is for requests whose partition nobody knows (refused before routing).
+/// Partitions whose handles are kept; row 0 is for requests whose partition is unknown (refused before routing).
 const KEPT_PARTITIONS: usize = 17;
 
 /// Intents of one value type whose handles are kept: all that commands have.
@@ -75,7 +75,7 @@ pub struct BrokerRequests {
     failed: Family<FailureLabels, Counter>,
     /// By value type; of each by intent and partition.
     handles: Box<[OnceLock<OfValueType>]>,
-    /// Partitions that exist: the partition of a key is what its sender made of it.
+    /// Number of existing partitions: the partition in a key is chosen by its sender.
     partitions: AtomicU32,
 }
 
@@ -98,7 +98,7 @@ impl BrokerRequests {
         }
     }
 
-    /// So many partitions exist; a request to any other one counts for partition 0, "nobody knows".
+    /// Sets the number of partitions; a request to any other one counts for partition 0, "unknown".
     pub fn partitions_are(&self, count: u32) {
         self.partitions.store(count, Ordering::Relaxed);
     }
@@ -152,7 +152,7 @@ impl BrokerRequests {
     }
 }
 
-/// What a request failed with, for spans: rejections count.
+/// Name of the error of a failed request, for spans; rejections count as errors.
 pub(crate) fn error_name(failure: &Failure) -> &'static str {
     error_label(failure).unwrap_or("REJECTED")
 }

@@ -67,7 +67,7 @@ labels! {
 }
 
 metrics! {
-    /// What both front ends tell.
+    /// Metrics of both front ends.
     pub struct GatewayFamilies {
         pub(super) http: Family<HttpLabels, Histogram> = "http_server_requests_seconds", "REST requests";
         pub(super) grpc: Family<GrpcLabels, Histogram> = "grpc_server_processing_duration_seconds", "gRPC calls";

@@ -1,4 +1,4 @@
-//! Who did not come in, and how old the keys are by which tokens are checked.
+//! Metrics of refused callers, and of the age of the keys that verify tokens.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::families::{LoginFamilies, ProviderLabels, RefusedLabels, ResultLabels
 use super::{GatewayMetrics, Protocol};
 use crate::door::{Counts, Door, Looks, Refreshes, Refused};
 
-/// Each reason has its series from the start: an increase of one that is missing cannot be seen.
+/// Each reason has its series from the start: otherwise its first increase could not be seen.
 pub(super) fn begin(families: &LoginFamilies) {
     for protocol in [Protocol::rest, Protocol::grpc] {
         for reason in Refused::REASONS {
@@ -16,14 +16,14 @@ pub(super) fn begin(families: &LoginFamilies) {
 }
 
 impl GatewayMetrics {
-    /// A caller did not come in.
+    /// Counts a caller who was not authenticated.
     pub fn refused(&self, protocol: Protocol, refused: &Refused) {
         let reason = refused.reason();
         let labels = RefusedLabels { protocol, reason };
         self.logins.refused.of(labels).inc();
     }
 
-    /// What the door counts.
+    /// Counters of the door.
     pub fn at_the_door(&self) -> Counts {
         let look = |result| self.logins.looked_up.of(ResultLabels { result });
         let refresh = |result| self.logins.refreshed.of(ResultLabels { result });
@@ -40,7 +40,7 @@ impl GatewayMetrics {
         }
     }
 
-    /// Whose keys the metrics tell of. The first one counts.
+    /// Reads the keys for the metrics from this door. Only the first call has an effect.
     pub fn read_keys_from(&self, door: &Arc<Door>) {
         let answering = Arc::clone(door);
         self.logins.keys_given.read_from(move || {

@@ -21,7 +21,7 @@ pub struct HttpRequests {
     handles: Box<[[OnceLock<Histogram>; STATUSES.len()]]>,
 }
 
-/// The row of requests that match no route: one for all, whatever the client asked for.
+/// The row of requests that match no route: one for all paths.
 pub const NO_ROUTE: usize = OPERATIONS.len();
 
 impl HttpRequests {
@@ -63,7 +63,7 @@ impl HttpRequests {
     }
 }
 
-/// The place of the code for what is none of the others.
+/// The index for codes that are not listed.
 const UNKNOWN: usize = 2;
 
 /// gRPC status codes 0 to 16.
@@ -144,7 +144,7 @@ impl GrpcCalls {
         duration.get_or_init(timer).observe(ns);
     }
 
-    /// Messages sent on a stream that goes on.
+    /// Counts messages on a stream that is still open.
     pub fn sent(&self, rpc: usize, messages: u64) {
         if let Some(handles) = self.handles.get(rpc) {
             handles.sent.inc_by(messages);

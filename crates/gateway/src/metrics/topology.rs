@@ -8,7 +8,7 @@ use skep_service::{Broker, PartitionRole};
 
 use super::families::{GatewayFamilies, RoleLabels};
 
-/// Tells the metrics where to read from. The first one counts.
+/// Sets the source of the metrics. Only the first call has an effect.
 pub(super) fn read_from(families: &GatewayFamilies, broker: &Arc<dyn Broker>) {
     let asked = Arc::clone(broker);
     families.servers.read_from(move || {

@@ -103,8 +103,8 @@ pub struct Received {
     pub share: Share,
 }
 
-/// Reads a body that is whole already and needs no room, as nearly all are and do. `None`: it is not; what has come of it is in
-/// `first`.
+/// Reads a body that is complete already and needs no room, as nearly all are and do. `None`: it is not; the bytes received
+/// so far are in `first`.
 pub fn read_at_once(
     body: &mut Incoming,
     limit: usize,
@@ -147,11 +147,11 @@ pub async fn read(
     Ok(Received { bytes, share })
 }
 
-/// Bytes and time for which a body that is too large is taken in and thrown away.
+/// Maximum bytes and time for discarding a body that is too large.
 const DRAIN_BYTES: usize = 64 << 20;
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 
-/// Lets a client send the rest of a body that is refused already: many look at the answer only then, and would see nothing but
+/// Receives the rest of a body that is refused already: many clients read the answer only afterwards, and would otherwise see
 /// a broken connection. The connection ends when this ends.
 pub fn drain(mut body: Incoming) {
     tokio::spawn(async move {

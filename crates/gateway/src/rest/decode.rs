@@ -37,13 +37,13 @@ use crate::check::invalid;
 use crate::door::secret::Secret;
 use crate::json_errors;
 
-/// What a request asks of the broker.
+/// A decoded request to the broker.
 #[derive(Debug)]
 pub enum Decoded {
     Command {
         request: Draft,
         timeout: Duration,
-        /// The client asked to wait for something that takes its time, so that the wait holds no slot.
+        /// Whether the client asked to wait for something that takes long, so that the wait holds no slot.
         waits: bool,
         echo: Echo,
     },
@@ -52,7 +52,7 @@ pub enum Decoded {
         wait: Duration,
     },
     Stream(ActivateJobs),
-    /// A command about something that must be there to be searched.
+    /// A command about an entity that must be found in secondary storage.
     Of {
         entity: &'static Entity,
         /// The name of the field that has this key.
@@ -70,7 +70,7 @@ pub enum Decoded {
     Query(Box<QueryRequest>),
 }
 
-/// A command, and the password whose hash it is to carry.
+/// A command, and the password whose hash it will carry.
 pub struct Hashed {
     pub password: Secret,
     pub command: IdentityCommand,
@@ -167,7 +167,7 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Failure> {
     serde_json::from_str(text).or_else(|error| invalid(explain::<T>(text, &error)))
 }
 
-/// Says what is wrong and where. Reads the body a second time, as only a failing one pays for knowing the path.
+/// Explains the error and its place. Reads the body a second time, so that only a failing one pays for the path.
 fn explain<'a, T: Deserialize<'a>>(text: &'a str, error: &serde_json::Error) -> String {
     if !error.is_data() {
         return format!("The request body is not valid JSON: {error}. Send one JSON object.");

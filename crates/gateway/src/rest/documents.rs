@@ -21,11 +21,11 @@ use super::{RestBody, check_content_type, encode, receive};
 use crate::call::FrontEnd;
 use crate::check::invalid;
 
-/// What is done to documents.
+/// Operations on documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     Create,
-    /// Several at once.
+    /// Several in one request.
     CreateAll,
     Get,
     Delete,
@@ -84,14 +84,14 @@ pub async fn answer(
     }
 }
 
-/// A file of a request with what is said of it.
+/// A file of a request with its metadata.
 struct File {
     name: String,
     given: Given,
     content: Bytes,
 }
 
-/// The files of a request. Nothing is stored before all of it was understood.
+/// The files of a request. Nothing is stored before all of it was parsed.
 fn files(
     front: &FrontEnd,
     does: Operation,
@@ -147,7 +147,7 @@ fn refused<T>(text: impl Into<String>) -> Result<T, Problem> {
 
 const METADATA_HEADER: &str = "X-Document-Metadata";
 
-/// The part's own description of its file applies where the request says nothing else.
+/// The part's own metadata for its file applies if the request has none.
 fn one_file(part: Part, listed: Option<Given>) -> Result<File, Problem> {
     let own = part.header(METADATA_HEADER);
     let mut given = match (listed, own) {
@@ -194,7 +194,7 @@ async fn create_one(
     Ok(with_status(StatusCode::CREATED, body))
 }
 
-/// Each file on its own: the answer lists those that could not be stored beside the others.
+/// Stores each file on its own: the answer lists failed files beside the others.
 async fn create_all(
     front: &FrontEnd,
     store: Option<&str>,
@@ -237,7 +237,7 @@ fn with_status(status: StatusCode, body: String) -> Response<RestBody> {
     response
 }
 
-/// What a process variable holds of a document.
+/// The reference to a document, as a process variable holds it.
 fn reference(out: &mut String, created: &Created) {
     let known = &created.metadata;
     Object::write(out, |o| {
@@ -276,7 +276,7 @@ fn link(link: &Link) -> Response<RestBody> {
     with_status(StatusCode::CREATED, body)
 }
 
-/// The content, as what it is; browsers save it and don't run what is in it.
+/// The content with its own type; browsers save it and do not run it.
 fn content(found: Found) -> Response<RestBody> {
     let Metadata {
         content_type,

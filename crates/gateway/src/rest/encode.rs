@@ -25,7 +25,7 @@ use crate::door::Login;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// What an answer says beside what the broker answered.
+/// The part of an answer that does not come from the broker.
 #[derive(Debug, PartialEq)]
 pub enum Echo {
     Nothing,
@@ -33,11 +33,11 @@ pub enum Echo {
     /// The tenant that the command was for.
     Tenant(TenantId),
     Expression(String),
-    /// The answer says that something is new.
+    /// The answer says that something was created.
     Created,
-    /// The first user who may do everything. Whatever the broker has against it, it must not be done any more.
+    /// The first administrator. Whatever the broker's objection, it must not be done any more.
     InitialAdmin,
-    /// What was made or changed.
+    /// The group, role or tenant that was created or changed.
     Parent {
         kind: ParentType,
         created: bool,
@@ -191,7 +191,7 @@ pub fn response(response: Response, echo: Echo) -> Encoded {
     Ok(json(body))
 }
 
-/// 201 for what is new.
+/// 201 for a created entity.
 fn made(body: String, echo: &Echo) -> HttpResponse<RestBody> {
     let mut response = json(body);
     if echo.is_creation() {
@@ -295,7 +295,7 @@ pub fn jobs(out: &mut String, jobs: &[ActivatedJob]) {
     Object::write(out, |o| o.array("jobs", jobs, activated_job));
 }
 
-/// What 8.10 calls the only one that there is.
+/// The name that 8.10 gives the only physical tenant.
 const PHYSICAL_TENANT: &str = "default";
 
 pub fn activated_job(out: &mut String, job: &ActivatedJob) {
@@ -356,7 +356,7 @@ fn object_or_empty(json: &str) -> &str {
     if json.is_empty() { "{}" } else { json }
 }
 
-/// Clients choose by the versions what they ask for: they are those of the API. `skepVersion` is Skep's own.
+/// Clients choose their features by the versions: they are those of the API. `skepVersion` is Skep's own.
 pub fn topology(topology: &Topology, api_version: &str) -> HttpResponse<RestBody> {
     let mut body = String::with_capacity(512);
     Object::write(&mut body, |o| {
@@ -477,7 +477,7 @@ fn working(topology: &Topology) -> usize {
     };
     let mut working: Vec<u32> = partitions.filter(works).map(|p| p.partition_id).collect();
     working.sort_unstable();
-    // While leadership changes, two may say that they have it.
+    // During a change of leadership, two nodes may claim it.
     working.dedup();
     working.len()
 }

@@ -10,7 +10,7 @@ pub struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// Writes one object; `members` writes what is in it.
+    /// Writes one object; `members` writes its members.
     pub fn write(out: &mut String, members: impl FnOnce(&mut Object)) {
         out.push('{');
         members(&mut Object { out, first: true });

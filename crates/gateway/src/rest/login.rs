@@ -23,7 +23,7 @@ const MAX_FORM: usize = 8 << 10;
 
 const CSRF_HEADER: HeaderName = HeaderName::from_static(CSRF);
 
-/// The answer, if the request is to log in or out and there is somebody to be.
+/// The answer, if the request is a login or logout and authentication is on.
 pub async fn answer(
     front: &FrontEnd,
     head: &Head<'_>,
@@ -48,7 +48,7 @@ async fn log_in(
     head: &Head<'_>,
     mut body: Incoming,
 ) -> Result<Response<RestBody>, Problem> {
-    // Nobody is to be logged in by a page of somebody else.
+    // A page of another site must not log anybody in.
     let site = head.headers.get("sec-fetch-site");
     if site.is_some_and(|site| site == "cross-site" || site == "same-site") {
         front.refused(&Refused::Forged);
@@ -100,7 +100,7 @@ fn keep(
     }
 }
 
-/// Gives the answer to a request of a session the cookie that says that it is used, if it is time.
+/// Adds to the answer the cookie that records the use of the session, if it is due.
 pub fn renew(front: &FrontEnd, parts: &Parts, response: &mut Response<RestBody>) {
     if parts.headers.contains_key(AUTHORIZATION) || front.door.login() == Login::Unprotected {
         return;
@@ -113,7 +113,8 @@ pub fn renew(front: &FrontEnd, parts: &Parts, response: &mut Response<RestBody>)
     }
 }
 
-/// The page that a request comes from has a login of its own: without the header its browser opens none above it. None does so for tokens.
+/// The page that sends the request has a login of its own: without the header, the browser opens no login dialog over it. No
+/// browser does so for tokens.
 pub fn leave_to_the_page(parts: &Parts, response: &mut Response<RestBody>) {
     let mode = parts.headers.get("sec-fetch-mode");
     let asked = response.headers().get(WWW_AUTHENTICATE);

@@ -18,7 +18,7 @@ const POINTS: usize = 720;
 /// The node itself stands where partitions stand, which are numbered from 1.
 const NODE: u32 = 0;
 
-/// What a node answers.
+/// The answer of one node.
 #[derive(Deserialize)]
 struct NodeMeasured {
     from: i64,
@@ -70,7 +70,7 @@ pub async fn answer(front: &FrontEnd, query: Option<&str>) -> Result<String, Pro
     })
 }
 
-/// All series as long as each other, with nothing where a node measured nothing.
+/// All series with equal length, empty where a node measured nothing.
 fn joined(from: i64, told: &NodeStates) -> Page {
     let (mut missing, mut series) = (Vec::new(), Vec::new());
     for (node, told) in told {

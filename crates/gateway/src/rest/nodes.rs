@@ -1,4 +1,4 @@
-//! Answers that all nodes know a part of: which jobs wait and who asks for them, and how partitions are.
+//! Answers of which every node knows a part: which jobs wait and who asks for them, and the state of partitions.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -203,7 +203,8 @@ fn name_of(way: Way) -> &'static str {
     }
 }
 
-/// Creation times of jobs, as far as secondary storage has them. The caller chose the jobs by tenant; no other field leaves this function.
+/// Creation times of jobs, as far as secondary storage has them. The caller chose the jobs by tenant; no other field leaves
+/// this function.
 async fn created(front: &FrontEnd, keys: impl Iterator<Item = &Key>) -> BTreeMap<Key, i64> {
     let keys: Vec<Value> = keys.map(|key| Value::Int(key.0)).collect();
     if keys.is_empty() || front.storage.is_off() {
@@ -217,7 +218,7 @@ async fn created(front: &FrontEnd, keys: impl Iterator<Item = &Key>) -> BTreeMap
     let query = Query::Search(Search::all(&JOB, filter, limit));
     let found = match front.storage.query(query, Consistency::Eventual).await {
         Ok((Answer::Found(found), _)) => found.rows,
-        // Counts and workers are told without it.
+        // Counts and workers are reported without it.
         Ok(_) | Err(_) => Vec::new(),
     };
     let time = |row: &Row| {

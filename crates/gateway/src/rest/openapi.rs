@@ -124,7 +124,7 @@ mod tests {
                 Shape::of(&facts, request(&facts, theirs)),
             );
             if at.1.starts_with("/v2/cluster-variables/") {
-                // Described as an object there, and taken whatever it is.
+                // Documented as an object there, but accepted with any value.
                 for shape in [&mut ours, &mut theirs] {
                     if let Some(value) = shape.properties.get_mut("value") {
                         value.kind.clear();
@@ -132,7 +132,7 @@ mod tests {
                 }
             }
             if at.1.starts_with("/v2/authorizations") {
-                // Described, and then nobody's.
+                // Documented, but without an owner.
                 if let Some(owner) = theirs.properties.get_mut("ownerType") {
                     owner.values.retain(|value| value != "UNSPECIFIED");
                 }
@@ -141,7 +141,7 @@ mod tests {
             if (forward || at.1.ends_with("/statistics/message-subscriptions"))
                 && let Some(page) = theirs.properties.get_mut("page")
             {
-                // Described with a cursor always: nobody has one for the first page.
+                // Documented as always having a cursor, but the first page has none.
                 page.required.clear();
             }
             let ours = ours.without_newer(&theirs);
@@ -257,7 +257,7 @@ mod tests {
         }
     }
 
-    /// Names, types and obligations of an object and of what is in it, without the words about it.
+    /// Names, types and required members of an object and its content, without descriptions.
     #[derive(Debug, PartialEq, Default)]
     struct Shape {
         kind: String,
@@ -383,7 +383,7 @@ mod tests {
         }
     }
 
-    /// What a part of a schema has beside the schema's own.
+    /// Adds to a schema the members of a part that it does not have itself.
     fn add(all: &mut Map<String, Value>, part: Map<String, Value>) {
         for (name, value) in part {
             match (all.get_mut(&name), value) {
@@ -403,7 +403,7 @@ mod tests {
         }
     }
 
-    /// A schema with what it refers to and consists of put together. Alternatives share what all of them require.
+    /// A schema merged with everything that it refers to and consists of. Alternatives share what all of them require.
     fn merged(root: &Value, schema: &Value) -> Map<String, Value> {
         let mut all = resolve(root, schema)
             .as_object()
@@ -432,7 +432,7 @@ mod tests {
         all
     }
 
-    /// What every alternative requires is required; each may bring its own properties.
+    /// Requires what every alternative requires; each may bring its own properties.
     fn add_alternatives(
         all: &mut Map<String, Value>,
         first: &Map<String, Value>,

@@ -81,7 +81,7 @@ const TABLES: &[&[Operation]] = &[
     missing::ROWS,
 ];
 
-/// Every method and path that is answered with something else than 404 or 405.
+/// Every method and path whose answer is not 404 or 405.
 pub static OPERATIONS: [Operation; COUNT] = joined();
 
 pub const COUNT: usize = {
@@ -116,43 +116,43 @@ const fn joined() -> [Operation; COUNT] {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
-    /// The part of the API that it is of: `openapi/` has a file for each.
+    /// Its part of the API: `openapi/` has a file for each.
     pub tag: &'static str,
     pub method: &'static str,
-    /// Template; `{name}` stands for one segment.
+    /// Template; `{name}` represents one segment.
     pub path: &'static str,
     pub parameters: &'static [Parameter],
     pub id: &'static str,
     pub does: Does,
     pub needs: Needs,
-    /// The rpcs that do the same.
+    /// The equivalent rpcs.
     pub rpcs: &'static [&'static str],
 }
 
-/// What carries an operation out.
+/// How an operation is carried out.
 #[derive(Clone, Copy, Debug)]
 pub enum Does {
-    /// The gateway tells what it knows.
+    /// The gateway answers from its own state.
     Tell(fn(&FrontEnd) -> Response<RestBody>),
-    /// The gateway tells the caller what it knows of them.
+    /// The gateway answers the caller from its own state about them.
     TellCaller(fn((&FrontEnd, &Claims)) -> Response<RestBody>),
-    /// The broker carries a command out: that of this row.
+    /// The broker carries out the command of this row.
     Command {
         row: Row,
         takes: Takes,
         decode: fn(&Call<'_>) -> Result<Decoded, Problem>,
     },
-    /// Secondary storage is asked.
+    /// A query to secondary storage.
     Query {
-        /// What it is about.
+        /// The entity that the query is about.
         entity: &'static Entity,
         decode: fn(&Call<'_>) -> Result<What, Problem>,
     },
-    /// Secondary storage is asked which kinds of rows have changed.
+    /// A query to secondary storage for the kinds of rows that have changed.
     Pulse,
-    /// All nodes are asked what they know.
+    /// All nodes answer from their own state.
     AskNodes(super::nodes::Asked),
-    /// The stores of documents do, past the broker.
+    /// The document stores, without the broker.
     Document(super::documents::Operation),
     /// An operation of the API that this release does not carry out.
     NotYet,
@@ -161,7 +161,7 @@ pub enum Does {
 /// The permission that the caller must have.
 #[derive(Clone, Copy, Debug)]
 pub enum Needs {
-    /// What the command says that it becomes.
+    /// The permission that the resulting command requires.
     OfCommand,
     Stated(&'static Need<'static>),
     /// It is not carried out for anybody.
@@ -188,7 +188,7 @@ pub struct Call<'r> {
 }
 
 impl Operation {
-    /// Ends the build where a row contradicts itself.
+    /// Fails the build if a row contradicts itself.
     const fn checked(self) -> Operation {
         assert!(
             path::are_those_of(self.parameters, self.path),
@@ -201,7 +201,7 @@ impl Operation {
         self
     }
 
-    /// Why it comes to the gate.
+    /// Its purpose at the gate.
     pub fn purpose(&self) -> Purpose {
         match &self.does {
             Does::Command { row, .. } => Purpose::Command(row.class),
@@ -222,7 +222,7 @@ impl Operation {
         }
     }
 
-    /// It is carried out for everybody, also where callers have to say who they are.
+    /// Whether everybody may call it, even if callers must authenticate.
     pub fn is_open(&self) -> bool {
         const OPEN: [&str; 5] = [
             "getLicense",
@@ -234,7 +234,7 @@ impl Operation {
         OPEN.contains(&self.id)
     }
 
-    /// Whether this release carries it out.
+    /// Whether this release implements it.
     pub fn is_there(&self) -> bool {
         !matches!(self.does, Does::NotYet)
     }
@@ -249,7 +249,7 @@ impl Takes {
     }
 }
 
-/// The row of a command. Run while the program is compiled: a name that no row has ends the build.
+/// The row of a command. Evaluated at compile time: a name without a row fails the build.
 const fn row(rows: &[Row], name: &str) -> Row {
     let mut rest = rows;
     while let [row, others @ ..] = rest {
@@ -297,7 +297,7 @@ mod tests {
             let told = match (operation.does, operation.needs) {
                 (Does::NotYet, Needs::NotYet) => true,
                 (Does::Command { .. }, Needs::OfCommand) => true,
-                // From here nobody can come who is not a client.
+                // From here on, callers are clients.
                 (Does::NotYet, _) | (_, Needs::OfCommand | Needs::NotYet) => false,
                 (_, Needs::Stated(need)) => !matches!(need, Need::Internal),
             };

@@ -2,7 +2,7 @@
 
 use super::path;
 
-/// The value of a parameter as it is meant; the last one, if it is there more than once.
+/// The decoded value of a parameter; the last one, if there are several.
 pub fn parameter(query: Option<&str>, name: &str) -> Option<String> {
     let pairs = query?.rsplit('&');
     let mut values = pairs.filter_map(|pair| {

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// The path with its segments decoded. A `/` that was encoded stays so, as it separates nothing; what is no encoding of UTF-8
-/// stays as well, and leads nowhere.
+/// The path with its segments decoded. An encoded `/` stays encoded, as it does not separate segments; invalid encodings stay
+/// as well, and match no route.
 pub fn decoded(path: &str) -> Cow<'_, str> {
     if !path.contains('%') {
         return Cow::Borrowed(path);
@@ -25,7 +25,7 @@ pub fn decoded(path: &str) -> Cow<'_, str> {
     String::from_utf8(bytes).map_or(Cow::Borrowed(path), Cow::Owned)
 }
 
-/// A part of a query as it is meant: its escapes, and `+` for a blank. What is no encoding of UTF-8 stays as it is.
+/// A decoded part of a query: its escapes, and `+` for a blank. Invalid encodings stay as they are.
 pub fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

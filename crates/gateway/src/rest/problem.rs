@@ -12,7 +12,7 @@ use crate::failure_text;
 
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
-/// Why a request is not answered positively.
+/// An error answer to a request.
 #[derive(Debug, PartialEq)]
 pub struct Problem {
     pub status: StatusCode,
@@ -21,7 +21,7 @@ pub struct Problem {
     pub detail: String,
     /// For 405: the methods that the path has.
     pub allow: Option<String>,
-    /// For 401: what the caller is to show.
+    /// For 401: the scheme that the caller should use.
     pub asks_for: Option<Scheme>,
     /// The request's body was not read to its end.
     pub unread_body: bool,

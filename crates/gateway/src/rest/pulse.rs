@@ -9,7 +9,7 @@ use super::problem::Problem;
 use super::{RestBody, encode};
 use crate::call::FrontEnd;
 
-/// A browser that keeps the answer asks all the same whether it still holds.
+/// A browser that stores the answer must still revalidate it.
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 
 /// 304 if the caller has this pulse already.

@@ -43,8 +43,8 @@ pub mod usage;
 pub mod wait_states;
 mod waiting;
 
-/// `eventual`: the answer is what is there now, without waiting for what was acknowledged before. `shared`: it may be what another caller
-/// got a moment ago.
+/// `eventual`: the answer is the current state of the store, without waiting for what was acknowledged before. `shared`: it
+/// may be another caller's recent answer.
 const CONSISTENCY: HeaderName = HeaderName::from_static("skep-consistency");
 /// On answers that lack something: how many milliseconds they are behind.
 const BEHIND: HeaderName = HeaderName::from_static("skep-behind-ms");
@@ -52,7 +52,7 @@ const BEHIND: HeaderName = HeaderName::from_static("skep-behind-ms");
 /// A call activity may be called from one that was called, and so on: the engine's own bound is far below.
 const MAX_HIERARCHY: usize = 10_000;
 
-/// What is asked for.
+/// A query with the consistency that its caller wants.
 #[derive(Debug)]
 pub struct QueryRequest {
     what: What,
@@ -78,7 +78,7 @@ pub enum What {
         entity: &'static Entity,
         key: String,
     },
-    /// A text that belongs to one thing, as it was deployed.
+    /// A text that belongs to an entity, as it was deployed.
     Content {
         entity: &'static Entity,
         key: Key,
@@ -90,9 +90,9 @@ pub enum What {
     StartForm(Key),
     UserTaskForm(Key),
     UserTaskVariables(TaskVariables),
-    /// One of what people name by ids.
+    /// An entity that is identified by ids.
     Identified(identity::Identified),
-    /// One of what is known by a name.
+    /// An entity that is identified by a name.
     Named(Search),
     Statistics(Statistics),
     JobStatistics(JobStatistics),
@@ -109,7 +109,7 @@ pub enum What {
 }
 
 impl QueryRequest {
-    /// With what the headers say of how it is to be answered.
+    /// Adds the consistency from the headers.
     pub fn new(what: What, headers: &HeaderMap) -> Result<QueryRequest, Problem> {
         Ok(QueryRequest {
             what,
@@ -207,7 +207,7 @@ pub fn incidents_of_element(key: Key, body: &str, parts: &Parts) -> Result<What,
     incidents_within(&ELEMENT_INSTANCE, key, body, parts)
 }
 
-/// Incidents of something that must exist, and of what is within.
+/// Incidents of an entity that must exist, and of everything within it.
 pub fn incidents_within(
     owner: &'static Entity,
     key: Key,
@@ -273,10 +273,10 @@ fn consistency(headers: &HeaderMap) -> Result<Consistency, Problem> {
     }
 }
 
-/// The rows that say of which resource a thing is. What the caller was granted is asked later, of each of them.
+/// The rows that name the resource of an entity. The caller's grants are checked later, for each of them.
 ///
 /// # Errors
-/// There is no such thing for the caller.
+/// The entity does not exist for the caller.
 pub async fn must_exist(
     front: &FrontEnd,
     claims: &Claims,
@@ -318,7 +318,8 @@ fn is_of_the_asked_decision(row: &Row) -> bool {
     row.get(OWN).is_some_and(|own| row.get(ASKED) == Some(own))
 }
 
-/// May the caller do this to what has ended? The engine no longer has it, so it is asked here, of the rows that were found.
+/// Checks whether the caller may do this to an entity that has ended. The engine no longer has it, so the check is made here,
+/// on the rows that were found.
 ///
 /// # Errors
 /// The caller may not.
@@ -335,7 +336,7 @@ pub fn may_command(
     let (permissions, column) = match request.command.needs() {
         Need::AnyOf(permissions, On::ItsProcess) => (permissions, "processDefinitionId"),
         Need::AnyOf(permissions, On::DecisionOf(_)) => (permissions, "decisionDefinitionId"),
-        // The engine asks.
+        // The engine checks.
         _ => return Ok(()),
     };
     let is_granted = |row: &Row| {
@@ -423,7 +424,7 @@ const TEXT_XML: HeaderValue = HeaderValue::from_static("text/xml");
 const OCTET_STREAM: HeaderValue = HeaderValue::from_static("application/octet-stream");
 const APPLICATION_JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// A deployed text: as it is, or as the JSON string that it is.
+/// A deployed text: unchanged, or as a JSON string.
 fn content(row: &Row, field: usize, content_type: HeaderValue) -> Response<RestBody> {
     let text = row.get(field).and_then(Value::as_text).unwrap_or_default();
     let body = if content_type == APPLICATION_JSON {
@@ -464,7 +465,7 @@ fn is_granted(sight: &Sight, entity: &Entity, (owner, row): (&Entity, &Row)) -> 
     id.is_some_and(|id| permissions.iter().any(|it| grants.allows(*it, id)))
 }
 
-/// It is there, and the caller may not see it.
+/// The error for an entity that exists, but that the caller may not see.
 fn refused(entity: &Entity) -> Problem {
     use access::Access;
     let permissions = match access::of(entity) {
@@ -482,14 +483,14 @@ fn refused(entity: &Entity) -> Problem {
 
 struct Ask<'f> {
     front: &'f FrontEnd,
-    /// What the caller may see. Grants are not asked for an entity that belongs to one that the caller was shown.
+    /// The data that the caller may see. Grants are not checked for an entity that belongs to one the caller was shown.
     sight: Sight,
     consistency: Consistency,
     behind: u64,
 }
 
 impl Ask<'_> {
-    /// Asks for what the caller may see.
+    /// Runs a query for the data that the caller may see.
     async fn answer(&mut self, query: Query) -> Result<Answer, Problem> {
         if self.sight.is_whole() {
             return self.whole_answer(query).await;
@@ -524,7 +525,7 @@ impl Ask<'_> {
             | Query::ElementStatistics {
                 process_instance_key: key,
             } => self.rows_of(&PROCESS_INSTANCE, key, query).await,
-            // All instances of a definition have its process id and tenant: whoever may read none of them counts none.
+            // All instances of a definition have its process id and tenant: a caller who may read none of them counts none.
             Query::DefinitionStatistics {
                 process_definition_key: key,
             } => {
@@ -538,7 +539,7 @@ impl Ask<'_> {
         }
     }
 
-    /// Rows that belong to one thing. That of another tenant has none, as if it were not there.
+    /// Rows that belong to one entity. That of another tenant has none, as if it did not exist.
     async fn rows_of(
         &mut self,
         owner: &'static Entity,
@@ -559,7 +560,7 @@ impl Ask<'_> {
         }
     }
 
-    /// Whether the caller may see it: a search for it finds it.
+    /// Whether the caller may see it, that is, whether a search finds it.
     async fn sees(&mut self, entity: &'static Entity, key: Key) -> Result<bool, Problem> {
         self.sees_by(entity, entity.key().name, key).await
     }
@@ -586,7 +587,8 @@ impl Ask<'_> {
         }
     }
 
-    /// What follows belongs to what the caller was shown: the form of a task, the names of an instance.
+    /// Stops checking grants: what follows belongs to something the caller was shown, like the form of a task or the names of
+    /// an instance.
     fn trust(&mut self) {
         self.sight.grants = None;
     }

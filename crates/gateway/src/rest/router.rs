@@ -24,13 +24,13 @@ struct Node {
     routes: Vec<(&'static str, usize)>,
 }
 
-/// What a path leads to.
+/// The result of looking up a path.
 #[derive(Debug, PartialEq)]
 pub enum Found<'p> {
     Route {
         /// Position in [`OPERATIONS`].
         index: usize,
-        /// What stands for each `{name}`.
+        /// The text for each `{name}`.
         texts: Texts<'p>,
     },
     /// The path exists, but not for this method; these are its methods.
@@ -78,7 +78,7 @@ impl Router {
         let Some(node) = self.descend(0, path, 0, &mut texts) else {
             return Found::Nothing;
         };
-        // HEAD is GET without the body, which the connection leaves out by itself.
+        // HEAD is GET without the body, which the connection omits by itself.
         let method = if method == "HEAD" { "GET" } else { method };
         match node.routes.iter().find(|(m, _)| *m == method) {
             Some((_, index)) => Found::Route {
@@ -89,8 +89,8 @@ impl Router {
         }
     }
 
-    /// Literal segments go before parameters; where the literal leads nowhere, the parameter is tried. The depth is that of
-    /// the longest template. `taken` segments stand for parameters so far.
+    /// Literal segments take precedence over parameters; if the literal leads nowhere, the parameter is tried. The depth is
+    /// that of the longest template. `taken` segments are bound to parameters so far.
     fn descend<'p>(
         &self,
         at: usize,

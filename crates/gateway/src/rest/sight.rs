@@ -1,4 +1,4 @@
-//! Whether the caller may see something. Asked for documents, which have no command, and for all searches.
+//! Permission checks for documents, which have no command, and for all searches.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::problem::Problem;
 use crate::call::FrontEnd;
 use crate::check;
 
-/// What the caller may see.
+/// The data that the caller may see.
 pub fn sight(front: &FrontEnd, claims: &Claims) -> Sight {
     Sight {
         grants: grants(front, claims),
@@ -23,7 +23,8 @@ pub fn sight(front: &FrontEnd, claims: &Claims) -> Sight {
     }
 }
 
-/// Whose things the caller sees. Without checks that is the default tenant: what others left from a time with checks is out of reach.
+/// The tenants whose data the caller sees. Without checks that is the default tenant: data left by others from a time with
+/// checks is out of reach.
 fn tenancy(front: &FrontEnd, claims: &Claims) -> Tenancy {
     let directory = front.broker.directory();
     match front.config.security.tenancy {
@@ -47,10 +48,10 @@ pub fn grants(front: &FrontEnd, claims: &Claims) -> Option<Arc<Grants>> {
     }
 }
 
-/// Of operations that ask for a permission on all resources of a type.
+/// For operations that require a permission on all resources of a type.
 ///
 /// # Errors
-/// The caller has none of those that are enough.
+/// The caller has none of the sufficient permissions.
 pub fn may(front: &FrontEnd, claims: &Claims, operation: &Operation) -> Result<(), Problem> {
     let Some(grants) = grants(front, claims) else {
         return Ok(());
@@ -67,7 +68,7 @@ pub fn may(front: &FrontEnd, claims: &Claims, operation: &Operation) -> Result<(
     }
 }
 
-/// The caller may not see what the request names.
+/// The error for a caller who may not see what the request names.
 pub fn unauthorized(permissions: &[Permission]) -> Problem {
     let each = permissions.iter().map(|Permission { on, to }| {
         format!(

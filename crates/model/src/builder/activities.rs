@@ -1,4 +1,4 @@
-//! Activities with more to them than a job, and what activities can have.
+//! Activities beyond jobs, and their markers and listeners.
 
 use super::{Bpmn, write};
 
@@ -57,8 +57,8 @@ impl Bpmn {
         self.element("eventBasedGateway", id)
     }
 
-    /// An event sub-process, filled by the closure. It is joined to nothing, and an element added next is joined to what
-    /// was before it.
+    /// An event sub-process, filled by the closure. It is not joined to anything, and an element added next is joined to the
+    /// one before it.
     pub fn event_sub_process(
         mut self,
         id: impl Into<String>,
@@ -72,7 +72,7 @@ impl Bpmn {
         this
     }
 
-    /// An ad-hoc sub-process, filled by the closure; elements in it that are to be apart begin with `apart`.
+    /// An ad-hoc sub-process, filled by the closure; in it, elements that must not be joined begin with `apart`.
     pub fn ad_hoc(self, id: impl Into<String>, content: impl FnOnce(Self) -> Self) -> Self {
         self.scope_of("adHocSubProcess", id, content)
     }
@@ -85,7 +85,7 @@ impl Bpmn {
         ))
     }
 
-    /// What is added next is not joined to anything before it.
+    /// The element added next is not joined to any before it.
     pub fn apart(mut self) -> Self {
         self.before = None;
         self

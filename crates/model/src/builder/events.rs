@@ -66,7 +66,7 @@ impl Bpmn {
             .condition_definition(condition)
     }
 
-    /// Where links of this name go on. It is joined to nothing before it.
+    /// Where links of this name continue. It is not joined to any element before it.
     pub fn catch_link(self, id: impl Into<String>, name: &str) -> Self {
         self.apart()
             .element("intermediateCatchEvent", id)
@@ -152,7 +152,7 @@ impl Bpmn {
         self.throw(id).compensation_definition(activity.into())
     }
 
-    /// Goes on at the link catch event of this name; an element added next is not joined to anything.
+    /// Continues at the link catch event of this name; an element added next is not joined to anything.
     pub fn throw_link(self, id: impl Into<String>, name: &str) -> Self {
         self.throw(id).link_definition(name).apart()
     }

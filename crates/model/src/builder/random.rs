@@ -4,13 +4,13 @@ use super::Bpmn;
 
 /// A random process with this id: valid, block-structured and of about `size` flow nodes; the same for the same seed.
 ///
-/// It reads the variables `a` and `b` in conditions (numbers from 0 to 3) and writes them in mappings: start it with
-/// both. To come to an end it needs that jobs of the type `job` are completed, some time with `b` = 3 (less repeats
-/// loops), that messages named `message` arrive with the correlation key `key`, that timers of one minute pass, and
-/// that a process with the id `called` can be called, that a decision `decided` is deployed, that user tasks are completed and that jobs of the type `listener` are
+/// It reads the variables `a` and `b` in conditions (numbers from 0 to 3) and writes them in mappings: start it with both. To
+/// complete, it needs all of these: jobs of the type `job` are completed, at some time with `b` = 3 (smaller values repeat
+/// loops); messages named `message` arrive with the correlation key `key`; timers of one minute pass; a process with the id
+/// `called` can be called; a decision `decided` is deployed; user tasks are completed; and jobs of the type `listener` are
 /// completed without variables. Events wait for the error `error` and the escalation `escalation` (which end and throw events
-/// throw too, caught or not), for the signal `signal` (thrown too), for one minute, for messages named `other-message`, and for
-/// `b` to be 3.
+/// throw too, caught or not), for the signal `signal` (thrown too), for one minute, for messages named `other-message`, and
+/// for `b` to be 3.
 pub fn random(id: impl Into<String>, seed: u64, size: usize) -> Bpmn {
     let mut generator = Generator {
         state: seed,
@@ -25,7 +25,7 @@ pub fn random(id: impl Into<String>, seed: u64, size: usize) -> Bpmn {
 /// Blocks nested deeper than this are plain tasks.
 const MAX_DEPTH: usize = 4;
 
-/// Blocks without others inside. What stands twice comes twice as often.
+/// Blocks without inner blocks. An entry that is listed twice is chosen twice as often.
 const LEAVES: &[fn(&mut Generator, Bpmn) -> Bpmn] = &[
     |g, bpmn| bpmn.task(g.id("task")),
     |g, bpmn| bpmn.manual_task(g.id("manual")),
@@ -257,7 +257,7 @@ impl Generator {
         })
     }
 
-    /// The first of several events, and then the way goes on.
+    /// The first of several events, and then the path continues.
     fn event_based(&mut self, bpmn: Bpmn) -> Bpmn {
         let (choice, join) = (self.id("events"), self.id("join"));
         let events = [(); 4].map(|()| self.id("catch"));
@@ -310,7 +310,7 @@ impl Generator {
         let condition = self.next(3) == 0;
         let bpmn = bpmn.ad_hoc(&id, |inside| {
             let inside = inside.service_task(first, "job").apart().task(second);
-            // End events have no place directly inside.
+            // End events are not allowed directly inside.
             let (sub, start, end) = (self.id("sub"), self.id("start"), self.id("end"));
             inside.sub_process(sub, |sub| {
                 self.sequence(sub.start(start), depth + 1).end(end)
@@ -337,7 +337,7 @@ impl Generator {
             1 => bpmn.boundary_duration(id, activity, "PT1M"),
             2 => bpmn.boundary_cycle(id, activity, "R3/PT1M"),
             3 => bpmn.boundary_signal(id, activity, "signal"),
-            // What has nothing inside cannot escalate.
+            // An activity without content cannot escalate.
             4 if activity.starts_with("sub") || activity.starts_with("call") => {
                 bpmn.boundary_escalation(id, activity, "escalation")
             }

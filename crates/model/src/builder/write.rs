@@ -185,7 +185,7 @@ fn line(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-/// The type of element that a tag stands for, as far as it tells.
+/// The type of element of a tag, as far as the tag determines it.
 pub(super) fn element_type(tag: &str) -> ElementType {
     let upper = |c: char| {
         if c.is_ascii_uppercase() {

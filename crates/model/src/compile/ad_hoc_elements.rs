@@ -1,4 +1,4 @@
-//! What the activities of an ad-hoc sub-process are, told to whoever chooses among them: an agent, for instance.
+//! Describes the activities of an ad-hoc sub-process to whoever chooses among them, for instance an agent.
 
 use serde_json::Value;
 use skep_feel::{ToolParameter, tool_parameters};
@@ -34,7 +34,7 @@ fn all(process: &Process, ad_hoc: &AdHocSubProcess) -> String {
     list(activities.into_iter().map(one))
 }
 
-/// What a multi-instance body repeats; any other element itself.
+/// The activity that a multi-instance body repeats; any other element itself.
 fn repeated(process: &Process, index: ElementIndex) -> &Element {
     let element = process.element(index);
     match &element.kind {
@@ -43,8 +43,7 @@ fn repeated(process: &Process, index: ElementIndex) -> &Element {
     }
 }
 
-/// Kinds come one after the other, as in the reference engine (as far as its order is known); within one kind the order is that
-/// of the document.
+/// Kinds follow each other as in the reference engine (as far as its order is known); within one kind the order is that of the document.
 fn rank(element: &Element) -> u8 {
     match element.kind {
         ElementKind::SubProcess => 0,
@@ -76,7 +75,7 @@ fn one(element: &Element) -> String {
     object(members)
 }
 
-/// What the input mappings take from an agent.
+/// Parameters that the input mappings take from an agent.
 fn parameters(inputs: &[Mapping]) -> Vec<String> {
     let of = |input: &Mapping| match &input.source {
         MappingSource::Constant(_) => Vec::new(),

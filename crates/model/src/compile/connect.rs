@@ -1,4 +1,4 @@
-//! The last pass: elements are entered where others look for them.
+//! The last pass: enters elements where others look for them.
 
 use super::{ad_hoc_elements, flow_order};
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use crate::graph::{
 };
 use crate::xml::Node;
 
-/// A flow or boundary event that cannot be read is missed where it belongs: there, nothing may go on as if it was not meant.
+/// An unreadable flow or boundary event also makes its owner unusable: execution must not pass there as if it did not exist.
 pub(super) fn spread_unusable(
     process: &mut Process,
     nodes: &[Node<'_>],
@@ -24,7 +24,7 @@ pub(super) fn spread_unusable(
         let owner = match element.element_type {
             ElementType::SequenceFlow => named(*node, "sourceRef", indices),
             ElementType::BoundaryEvent => named(*node, "attachedToRef", indices),
-            // What is inside of it would run without it.
+            // Its content would run without it.
             ElementType::AdHocSubProcessInnerInstance | ElementType::EventSubProcess => {
                 Some(element.parent)
             }
@@ -55,8 +55,8 @@ fn named(
     indices.get(node.attribute(attribute)?).copied()
 }
 
-/// Enters flows, events and what scopes contain at the elements they belong to: in document order, but outgoing flows the
-/// other way round, as the reference engine takes them.
+/// Enters flows, events and the content of scopes at the elements they belong to: in document order, but outgoing flows in
+/// reverse, as the reference engine takes them.
 pub(super) fn connect(process: &mut Process, document_order: &[ElementIndex]) {
     for this in document_order.iter().copied() {
         let element = process.element(this);
@@ -114,7 +114,7 @@ fn starts(process: &mut Process, start: ElementIndex, scope: ElementIndex) {
     }
 }
 
-/// In the order in which tokens come to them.
+/// In the order in which tokens reach them.
 fn enter_inclusive_joins(process: &mut Process, document_order: &[ElementIndex]) {
     let is_join = |this: &ElementIndex| {
         let element = process.element(*this);
@@ -132,7 +132,7 @@ fn enter_inclusive_joins(process: &mut Process, document_order: &[ElementIndex])
     }
 }
 
-/// Now that the flows are known: what an ad-hoc sub-process can activate.
+/// With the flows known, enters the activities that an ad-hoc sub-process can activate.
 fn enter_activities(process: &mut Process, document_order: &[ElementIndex]) {
     for this in document_order.iter().copied() {
         let element = process.element(this);

@@ -1,9 +1,9 @@
-//! The order in which tokens come through a process: what leads to an element stands before it, loops left aside.
+//! The order in which tokens pass through a process: predecessors of an element come before it, loops aside.
 
 use crate::graph::{ElementIndex, ElementKind, Process, ThrowEvent};
 
 /// The rank of each element, by its index: of two elements of a scope where one leads to the other, the first has the lower
-/// rank. Where both lead to each other, the one that tokens reach first has it.
+/// rank. If both lead to each other, the one that tokens reach first has it.
 pub(super) fn ranks(process: &Process) -> Vec<usize> {
     let count = process.elements.len();
     let mut search = Search {
@@ -12,7 +12,7 @@ pub(super) fn ranks(process: &Process) -> Vec<usize> {
         finished: Vec::with_capacity(count),
     };
     let all = (0..count).map(super::index);
-    // Tokens begin at elements that nothing leads to. What is left is only reached by itself.
+    // Tokens begin at elements without predecessors. The rest is only reached by itself.
     for from in all.clone().filter(|this| is_first(process, *this)) {
         search.visit(from);
     }
@@ -40,7 +40,7 @@ fn is_first(process: &Process, this: ElementIndex) -> bool {
 struct Search<'p> {
     process: &'p Process,
     seen: Vec<bool>,
-    /// Elements of which all that follows is in this list, in this order.
+    /// Elements whose successors are all in this list, in this order.
     finished: Vec<ElementIndex>,
 }
 

@@ -1,7 +1,7 @@
-//! The first pass: which elements there are, and which index each has.
+//! The first pass: finds the elements, and the index of each.
 //!
-//! Not all elements have XML of their own: a multi-instance activity has a body around it, and an ad-hoc sub-process an
-//! inner instance around what it contains.
+//! Not all elements have XML of their own: a multi-instance activity has a body around it, and an ad-hoc sub-process an inner
+//! instance around its content.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -13,7 +13,7 @@ use crate::event;
 use crate::graph::{ElementIndex, ElementType, PinnedElement};
 use crate::xml::{self, Node, bpmn_name};
 
-/// An element as it was met in the XML; other elements are named by their positions in the same list.
+/// An element found in the XML; other elements are named by their positions in the same list.
 pub(super) struct Met<'x> {
     pub node: Node<'x>,
     pub id: Cow<'x, str>,
@@ -70,7 +70,7 @@ pub(super) fn meet<'x>(process: Node<'x>, context: &mut Context<'_, 'x>) -> Vec<
     met
 }
 
-/// Adds an element with what is around or inside of it. Returns where its children belong, if it has any.
+/// Adds an element with its body or inner instance. Returns the parent of its children, if it can have any.
 fn enter<'x>(
     met: &mut Vec<Met<'x>>,
     node: Node<'x>,
@@ -155,7 +155,7 @@ pub(super) fn assign_indices<'x>(
     let order: HashMap<(&str, ElementType), usize> = numbered()
         .map(|(position, pinned)| ((&*pinned.id, pinned.element_type), position))
         .collect();
-    // Of what this release refuses it does not know the type.
+    // The type of elements that this release refuses is unknown to it.
     let by_id: HashMap<&str, usize> = numbered()
         .map(|(position, pinned)| (&*pinned.id, position))
         .collect();
@@ -202,7 +202,7 @@ fn check_unique<'x>(met: &[Met<'x>], context: &mut Context<'_, 'x>) {
     }
 }
 
-/// Lets references find elements, associations and links.
+/// Makes elements, associations and links available to references.
 pub(super) fn register<'x>(
     met: &[Met<'x>],
     places: &[ElementIndex],

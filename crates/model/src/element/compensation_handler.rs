@@ -23,8 +23,8 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
     }
 }
 
-/// What is compensated by name lies in the scope of the event, or in the one around its event sub-process, and something of it
-/// can be compensated.
+/// An activity that is compensated by name is in the scope of the event, or in the one around its event sub-process, and has
+/// something to compensate.
 pub(crate) fn check_thrown(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findings) {
     let element = draft.element(index);
     let (ElementKind::EndEvent(ThrowEvent::Compensation { activity })

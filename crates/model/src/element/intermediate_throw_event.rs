@@ -25,7 +25,7 @@ pub(crate) fn parse<'x>(
     Some(ElementKind::IntermediateThrowEvent(thrown))
 }
 
-/// What end events and intermediate throw events can do alike.
+/// Reads the definition of an end event or intermediate throw event, as far as both have the same.
 pub(crate) fn thrown<'x>(
     node: Node<'x>,
     definition: Node<'x>,

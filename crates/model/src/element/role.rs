@@ -1,10 +1,10 @@
-//! Which elements of BPMN are executed, which are drawn only, and which no engine of this kind runs.
+//! Classifies the elements of BPMN: executed, only drawn, or not supported by engines of this kind.
 
 use crate::error::Rule;
 use crate::graph::ElementType;
 use crate::xml::{Node, bpmn_name};
 
-/// What a child of a process or sub-process is to the engine.
+/// Role of a child of a process or sub-process in the engine.
 pub(crate) enum Role {
     /// Executed.
     Element(ElementType),
@@ -81,7 +81,7 @@ fn never(what: &str, instead: &str) -> Role {
     Role::Refused(Rule::NotSupported, never_supported(what, instead))
 }
 
-/// For what no engine with this API executes.
+/// The message for an element that no engine with this API executes.
 pub(crate) fn never_supported(what: &str, instead: &str) -> String {
     format!("{what} is not executed by engines with this API. {instead}")
 }

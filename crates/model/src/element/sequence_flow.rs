@@ -33,7 +33,7 @@ fn parse_condition<'x>(
     value::expression(node, "The condition of the flow", &text, context.findings)
 }
 
-/// Joins two flow nodes of one scope, whose own it is, wherever it is written; has a condition only behind a gateway that chooses.
+/// Joins two flow nodes of one scope, to which it belongs, wherever it is written; has a condition only behind a gateway that chooses.
 pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findings) {
     let element = draft.element(index);
     let ElementKind::SequenceFlow(flow) = &element.kind else {

@@ -8,7 +8,7 @@ use crate::graph::TextValue;
 use crate::value;
 use crate::xml::Node;
 
-/// What errors and escalations call their parts.
+/// Names of the parts of errors and escalations.
 pub(crate) struct Kind {
     name: &'static str,
     reference: &'static str,

@@ -1,4 +1,4 @@
-//! Compensation event definitions: what is undone, and by which handler.
+//! Compensation event definitions: the compensated activity, and its handler.
 
 use crate::context::Context;
 use crate::error::Rule;
@@ -6,7 +6,7 @@ use crate::graph::ElementIndex;
 use crate::value::boolean;
 use crate::xml::Node;
 
-/// What a throw or end event compensates: an activity, or everything in its scope. It always waits for the handlers.
+/// The target of a throw or end event: an activity, or everything in its scope. It always waits for the handlers.
 pub(crate) fn thrown<'x>(
     node: Node<'x>,
     definition: Node<'x>,
@@ -33,7 +33,7 @@ pub(crate) fn thrown<'x>(
     }
 }
 
-/// The handler that a boundary event leads to: what it is associated with, other than text.
+/// The handler of a boundary event: the element that it is associated with, other than text.
 pub(crate) fn handler<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option<ElementIndex> {
     let id = node.attribute("id").unwrap_or_default();
     let targets = context.associations.get(id);

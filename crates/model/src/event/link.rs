@@ -1,4 +1,4 @@
-//! Link event definitions: a throw event goes on at the catch event of this name in its scope.
+//! Link event definitions: a throw event continues at the catch event of this name in its scope.
 
 use crate::context::Context;
 use crate::error::Rule;

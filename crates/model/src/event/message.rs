@@ -10,7 +10,7 @@ use crate::value;
 use crate::xml::{self, Node};
 use crate::zeebe::{job, subscription};
 
-/// What the `messageRef` of an event definition or receive task waits for: a message with a name and one subscription.
+/// The message that the `messageRef` of an event definition or receive task names: it needs a name and one subscription.
 pub(crate) fn caught<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option<MessageCatch> {
     let message = referenced(
         node,
@@ -37,7 +37,7 @@ pub(crate) fn starting<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Opt
     named::constant_name(node, "message", &message.named, context)
 }
 
-/// What a send task (`definition` is the task itself) or message throw event does: exactly one of job and publication.
+/// The work of a send task (`definition` is the task itself) or message throw event: either a job or a publication.
 pub(crate) fn thrown<'x>(
     node: Node<'x>,
     definition: Node<'x>,

@@ -26,7 +26,7 @@ pub(crate) fn name<'x>(
     name
 }
 
-/// The name of what starts processes: nothing is there yet that it could be computed from.
+/// The name of a start event's message or signal: it cannot be computed, as there are no variables yet.
 pub(crate) fn constant_name<'x>(
     node: Node<'x>,
     kind: &str,
@@ -63,7 +63,7 @@ fn not_empty<'x>(
     Some(raw)
 }
 
-/// What is wrong with the definition was said where it was met first.
+/// A fault in the definition was reported at the first element that references it; further ones only refer to that.
 pub(crate) fn say_once<'x>(
     node: Node<'x>,
     kind: &str,

@@ -15,7 +15,7 @@ pub(crate) enum Cycles {
 }
 
 impl Cycles {
-    /// What interrupts happens only once.
+    /// An interrupting event happens only once.
     pub(crate) fn unless(interrupting: Option<bool>) -> Cycles {
         match interrupting {
             Some(false) => Cycles::Allowed,

@@ -1,4 +1,4 @@
-//! Events: what they wait for, and what they throw.
+//! Events: the triggers they wait for, and the results they throw.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use super::{ElementIndex, FormReference, JobDefinition, TextValue};
 pub struct StartEvent {
     /// None for a none start event.
     pub event: Option<CatchEvent>,
-    /// Of an event sub-process: what else runs in its scope ends when it starts. True elsewhere.
+    /// Of an event sub-process: whether its start terminates everything else in its scope. True elsewhere.
     pub interrupting: bool,
-    /// The form with which people start the process; only on a none start event, without effect in the engine.
+    /// The form for starting the process; only on a none start event, without effect in the engine.
     pub form: Option<FormReference>,
 }
 
@@ -24,7 +24,7 @@ pub struct BoundaryEvent {
     pub event: CatchEvent,
 }
 
-/// What an event waits for. Where it may stand is checked when the model is read.
+/// Trigger of an event. Its allowed positions are checked when the model is read.
 #[derive(Debug)]
 pub enum CatchEvent {
     Timer(Timer),
@@ -45,7 +45,7 @@ pub enum CatchEvent {
     Compensation {
         handler: ElementIndex,
     },
-    /// An intermediate catch event where link throw events of this name in the same scope go on.
+    /// An intermediate catch event where link throw events of this name in the same scope continue.
     Link {
         name: Arc<str>,
     },
@@ -67,7 +67,7 @@ impl CatchEvent {
     }
 }
 
-/// What an end event or intermediate throw event does. Errors and termination belong to end events, links to throw events.
+/// Effect of an end event or intermediate throw event. Errors and termination belong to end events, links to throw events.
 #[derive(Debug)]
 pub enum ThrowEvent {
     None,
@@ -81,11 +81,11 @@ pub enum ThrowEvent {
         code: TextValue,
     },
     Compensation {
-        /// What is compensated; without one everything in the scope.
+        /// The activity to compensate; `None`: everything in the scope.
         activity: Option<ElementIndex>,
     },
     Link {
-        /// The catch event where the token goes on.
+        /// The catch event where the token continues.
         target: ElementIndex,
     },
 }
@@ -128,7 +128,7 @@ pub struct Signal {
     pub name: TextValue,
 }
 
-/// What a conditional event waits for: that the expression becomes true when variables change.
+/// Trigger of a conditional event: the expression becomes true when variables change.
 #[derive(Debug)]
 pub struct Condition {
     pub expression: Expression,
@@ -142,8 +142,8 @@ pub struct Condition {
 /// How a message is thrown, by an event or a send task.
 #[derive(Debug)]
 pub enum MessageThrow {
-    /// A worker does it.
+    /// A job for a worker.
     Job(JobDefinition),
-    /// `zeebe:publishMessage`, which is accepted and makes an incident when it is reached, as in the reference engine.
+    /// `zeebe:publishMessage`, which is accepted and raises an incident when it is reached, as in the reference engine.
     Publish,
 }

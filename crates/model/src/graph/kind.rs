@@ -1,4 +1,4 @@
-//! What is particular to each kind of element.
+//! The parts specific to each kind of element.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{
     UserTask,
 };
 
-/// What is particular to a kind of element.
+/// The part specific to a kind of element.
 #[derive(Debug)]
 pub enum ElementKind {
     Process,
@@ -20,10 +20,10 @@ pub enum ElementKind {
         start: ElementIndex,
     },
     AdHocSubProcess(Box<AdHocSubProcess>),
-    /// Around each element that an ad-hoc sub-process activates; its id is `SUB-PROCESS#innerInstance`.
+    /// Contains one element that an ad-hoc sub-process activates; its id is `SUB-PROCESS#innerInstance`.
     AdHocSubProcessInnerInstance,
-    /// Around an activity that is repeated for each item of a collection. It shares the activity's id, and has its place:
-    /// sequence flows, boundary events and compensation are the body's.
+    /// Contains an activity that is repeated for each item of a collection. It shares the activity's id, and takes its place:
+    /// sequence flows, boundary events and compensation belong to the body.
     MultiInstanceBody(Box<MultiInstance>),
     StartEvent(StartEvent),
     EndEvent(ThrowEvent),
@@ -53,7 +53,7 @@ pub enum ElementKind {
         events: Vec<ElementIndex>,
     },
     SequenceFlow(SequenceFlow),
-    /// Of a stored definition, with the reason: this release cannot compile it. What reaches it gets an incident.
+    /// In a stored definition, with the reason: this release cannot compile it. A token that reaches it gets an incident.
     Unusable(Arc<str>),
 }
 

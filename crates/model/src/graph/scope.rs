@@ -1,4 +1,4 @@
-//! What contains other elements in a way of its own: multi-instance bodies and ad-hoc sub-processes.
+//! Scopes with behaviour of their own: multi-instance bodies and ad-hoc sub-processes.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ pub struct MultiInstance {
     pub inner: ElementIndex,
     pub sequential: bool,
     pub input_collection: Expression,
-    /// The variable of each inner instance that has its item.
+    /// The variable of each inner instance for its item.
     pub input_element: Option<Arc<str>>,
     pub output: Option<OutputCollection>,
-    /// The body is complete when it is true after an inner instance. A constant is accepted and never is.
+    /// The body completes when this is true after an inner instance. A constant is accepted and never true.
     pub completion_condition: Option<TextValue>,
 }
 
-/// What the inner instances leave behind: a variable of the scope around, a list with the value of `element` of each.
+/// Output of the inner instances: a variable of the enclosing scope, a list with the value of `element` of each.
 #[derive(Debug)]
 pub struct OutputCollection {
     pub collection: Arc<str>,
@@ -32,7 +32,7 @@ pub struct OutputCollection {
 pub struct AdHocSubProcess {
     /// Those without incoming sequence flow, in document order.
     pub activities: Vec<ElementIndex>,
-    /// What `activities` are, as the text of a JSON list: `adHocSubProcessElements` in the instances.
+    /// Description of the `activities`, as the text of a JSON list: `adHocSubProcessElements` in the instances.
     pub elements_json: Arc<str>,
     /// The element of the instances around each activated activity; it is the parent of all that is inside, but event
     /// sub-processes.
@@ -40,7 +40,7 @@ pub struct AdHocSubProcess {
     /// Run by BPMN: the ids of the activities that are activated first.
     pub active_elements: Option<Expression>,
     pub completion_condition: Option<Expression>,
-    /// What still runs ends when the completion condition holds.
+    /// Terminates the remaining instances when the completion condition holds.
     pub cancel_remaining_instances: bool,
     pub output: Option<OutputCollection>,
     /// Run by a job worker, which decides what is activated and when it is complete.

@@ -14,7 +14,7 @@ pub struct JobDefinition {
     pub headers: Vec<(Arc<str>, Arc<str>)>,
     /// `headers` as the text of a JSON object, made once.
     pub headers_json: Arc<str>,
-    /// Resources whose keys are told to the worker.
+    /// Resources whose keys the worker receives.
     pub linked_resources: Vec<LinkedResource>,
 }
 
@@ -74,12 +74,12 @@ pub struct UserTask {
     pub native: Option<NativeUserTask>,
 }
 
-/// What only Camunda user tasks (`zeebe:userTask`) have.
+/// The part specific to Camunda user tasks (`zeebe:userTask`).
 #[derive(Debug)]
 pub struct NativeUserTask {
     /// A whole number from 0 to 100.
     pub priority: TextValue,
-    /// In the order in which those of one event run.
+    /// In the order in which the listeners of one event run.
     pub listeners: Vec<TaskListener>,
 }
 
@@ -98,7 +98,7 @@ pub enum TaskListenerEvent {
     Canceling,
 }
 
-/// Where the form of a user task or start event is.
+/// The location of the form of a user task or start event.
 #[derive(Debug)]
 pub enum FormReference {
     /// A deployed form.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skep_feel::Expression;
 
-/// Which version of a called resource is meant.
+/// The version of a called resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Binding {
     Latest,
@@ -36,7 +36,7 @@ pub enum TextList {
     Expression(Expression),
 }
 
-/// An input or output mapping: what one variable, or one part of an object, is set to.
+/// An input or output mapping: the value for one variable, or for one part of an object.
 #[derive(Debug)]
 pub struct Mapping {
     pub target: Arc<str>,

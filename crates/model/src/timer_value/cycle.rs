@@ -13,7 +13,7 @@ use super::{InvalidTimerValue, parse_date};
 /// A repeating timer.
 #[derive(Clone, Debug)]
 pub struct Cycle {
-    /// How often it fires; `None` is without end. Who sets the timer counts down.
+    /// Number of repetitions; `None` is unlimited. The owner of the timer counts down.
     pub repetitions: Option<u32>,
     pub schedule: Schedule,
 }
@@ -31,7 +31,7 @@ pub enum Schedule {
     /// At the times of a cron text, in UTC.
     Cron {
         times: Box<Cron>,
-        /// Only on the day so many days before the last of its month.
+        /// Only on this day, counted back from the last of its month.
         before_last: Option<i8>,
     },
 }
@@ -69,8 +69,8 @@ impl Cycle {
         }
     }
 
-    /// When a timer that was due at `due` and fires at `now` does so again: never earlier than now, so that all times that
-    /// were missed are made up for by one. `None` if the calendar ends before.
+    /// The next time of a timer that was due at `due` and fires at `now`: never earlier than now, so that one firing makes up
+    /// for all missed times. `None` if the calendar ends before.
     pub fn next(&self, due: i64, now: i64) -> Option<i64> {
         Some(self.after(due)?.max(now))
     }
@@ -152,7 +152,7 @@ fn parse_cron(text: &str) -> Result<Cycle, InvalidTimerValue> {
     let times = parser
         .parse(&pattern)
         .map_err(|error| InvalidTimerValue::new(format!("{EXPECTED}: {error}")))?;
-    // The search for a time that never comes walks through millennia: once here, so that it is never tried again.
+    // The search for a time that never occurs walks through millennia: done once here, so that it is never tried again.
     let start = Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
     if occurrence(&times, before_last, start).is_none() {
         let message = format!("'{text}' names no day that exists");
@@ -328,7 +328,7 @@ mod tests {
         }
     }
 
-    /// Their times have come already: each fires at once.
+    /// Their times have passed already: each fires at once.
     #[test]
     fn counted_cycles_need_not_advance() {
         let now = at("2026-01-01T00:00:00Z");

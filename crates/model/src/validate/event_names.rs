@@ -1,4 +1,4 @@
-//! What listens in one place must be distinguishable: no two of its events wait for the same message, signal, error or
+//! Events that are awaited in one place must be distinguishable: no two of them wait for the same message, signal, error or
 //! escalation. (Names given by expressions are only known when the place is reached.)
 
 use std::collections::HashSet;
@@ -102,7 +102,7 @@ fn check_starts(
 
 const CONDITION: &str = "condition";
 
-/// A name within those of its kind; `None` for all of its kind.
+/// A name of a kind; `None` for all names of the kind.
 type WaitsFor<'d> = (&'static str, Option<&'d str>);
 
 fn waits_for(event: &CatchEvent) -> Option<WaitsFor<'_>> {

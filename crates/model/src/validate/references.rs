@@ -50,7 +50,7 @@ fn check_outgoing(draft: &Draft<'_>, outgoing: Node<'_>, findings: &mut Findings
 }
 
 fn check_lanes(draft: &Draft<'_>, lanes: Node<'_>, findings: &mut Findings) {
-    // What is only drawn may stand in a lane, too.
+    // Elements without effect may be in a lane, too.
     let process = draft.node(ElementIndex::PROCESS);
     let ids: HashSet<&str> = process
         .descendants()

@@ -1,8 +1,8 @@
-//! Loops and endless chains of elements that never wait.
+//! Loops and very long chains of elements that never wait.
 //!
 //! Such elements follow each other within one step of the engine: a loop of them may never end, a very long chain would hold
-//! up all other work. Gateways belong to them, also where a condition could leave the loop: as in the reference engine, a
-//! model must not depend on data to come to an end. What calls another process, evaluates a decision or has a listener waits.
+//! up all other work. Gateways count, even if a condition could leave the loop: as in the reference engine, termination of a
+//! model must not depend on data. Elements that call another process, evaluate a decision or have a listener wait.
 
 use crate::compile::Draft;
 use crate::error::{Findings, Rule};
@@ -18,7 +18,7 @@ const MAX_LOOPS: usize = 10;
 enum Visit {
     Not,
     Open,
-    /// With the length of the longest chain that starts here.
+    /// Finished, with the length of the longest chain from here.
     Done(u32),
 }
 

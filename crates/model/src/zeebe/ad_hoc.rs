@@ -1,4 +1,4 @@
-//! `zeebe:adHoc`, and what else an ad-hoc sub-process says of itself.
+//! `zeebe:adHoc`, and the other settings of an ad-hoc sub-process.
 
 use crate::context::Context;
 use crate::error::Rule;

@@ -59,8 +59,8 @@ fn output(node: Node<'_>, context: &mut Context<'_, '_>) -> Option<MappingSource
     source.map(MappingSource::Expression)
 }
 
-/// The targets of one element as a tree, in the order in which their names were met first. A target that is met again
-/// replaces what was there and keeps its place, be it a value where an object was or an object where a value was.
+/// The targets of one element as a tree, in the order of their first occurrence. A repeated target replaces the previous one
+/// and keeps its place, whether that was a value or an object.
 #[derive(Default)]
 struct Targets {
     list: Vec<(Arc<str>, Target)>,

@@ -46,8 +46,8 @@ pub(crate) fn has_definition(node: Node<'_>) -> bool {
     xml::extensions(node, "taskDefinition").next().is_some()
 }
 
-/// Says that an element must have exactly one of a task definition and another extension, when that is so not. Returns the
-/// other extension, if it is there.
+/// Reports that an element must have exactly one of a task definition and another extension, if it has not. Returns the other
+/// extension, if it is there.
 pub(crate) fn or<'x>(
     node: Node<'x>,
     other: &'static str,

@@ -1,4 +1,4 @@
-//! `zeebe:linkedResources`: resources whose keys a job worker is told.
+//! `zeebe:linkedResources`: resources whose keys a job worker receives.
 
 use crate::context::Context;
 use crate::graph::LinkedResource;

@@ -106,7 +106,7 @@ fn unknown_event(listener: Node<'_>, event: &str, known: &str, context: &mut Con
     context.add(listener, rule, message);
 }
 
-/// Refuses listeners where the element has no moment for them.
+/// Refuses listeners for events that the element does not have.
 pub(crate) fn check_place(node: Node<'_>, element: &Element, context: &mut Context<'_, '_>) {
     let mut refuse = |which: &str, on: &str| {
         context.add(

@@ -1,4 +1,4 @@
-//! `zeebe:properties`: names and values that are kept for those who ask.
+//! `zeebe:properties`: names and values that are kept for readers.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Extensions of user tasks: who is to do it, until when, with which priority.
+//! Extensions of user tasks: assignment, due date and priority.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ fn text_list<'x>(
         }
         Some(TextValue::Static(text)) => text,
     };
-    // A comma at the end begins no further place.
+    // A trailing comma does not add an entry.
     let names = text.trim_end_matches([',', ' ']).split(',').map(str::trim);
     let names: Vec<Arc<str>> = names.map(Arc::from).collect();
     if names.iter().any(|name| name.is_empty()) {

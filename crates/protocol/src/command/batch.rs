@@ -15,7 +15,7 @@ use crate::value::{
 };
 
 facts::commands! {
-/// What is asked of batch operations. The order is that of the encoding between nodes.
+/// Commands for batch operations. The order is that of the encoding between nodes.
 pub enum BatchCommand {
     Create(create: Box<CreateBatchOperation>) => {
         record: BatchOperationCreation { BatchOperationIntent::Create } Key::NONE,
@@ -57,7 +57,7 @@ pub enum BatchCommand {
         audit: Audit::resources("BATCH", "RESUME"),
         weight: 0,
     }
-    /// What secondary storage has found for an operation; of the partition's own, and not of a client.
+    /// Items that secondary storage has found for an operation; sent by the partition itself, not by a client.
     Add(add: AddBatchItems) => {
         record: BatchOperationChunk { BatchOperationChunkIntent::Create } add.batch_operation_key,
         about: About::BatchOperation(add.batch_operation_key),
@@ -79,11 +79,11 @@ pub enum BatchCommand {
         audit: Audit::None,
         weight: message.len(),
     }
-    /// What can be searched of it goes. That it was there and has ended is for the gateway to see.
+    /// Deletes a resource or instance from secondary storage. The gateway checks that it existed and has ended.
     DeleteHistory(value: HistoryDeletionValue) => {
         record: HistoryDeletion { HistoryDeletionIntent::Delete } value.resource_key,
         about: About::Ended(value.resource_key),
-        // What has ended is not in the state: the gateway finds it, and asks there.
+        // Ended instances are not in the state: the gateway finds them, and checks permissions there.
         whose: Whose::Cluster,
         at: At::Key(value.resource_key),
         class: New,
@@ -107,10 +107,10 @@ pub enum BatchCommand {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreateBatchOperation {
     pub kind: BatchOperationType,
-    /// Text of a JSON object: that of a search.
+    /// Text of a JSON object: the filter of a search.
     pub filter: Arc<str>,
     pub plan: BatchPlan,
-    /// What leaves the history once all items are done.
+    /// History to delete once all items are done.
     pub follow_up: Option<HistoryDeletionValue>,
 }
 
@@ -119,14 +119,14 @@ pub struct CreateBatchOperation {
 pub struct AddBatchItems {
     pub batch_operation_key: Key,
     pub items: Vec<BatchOperationItem>,
-    /// They were looked for behind this one: items that come twice count once.
+    /// They follow this one: items that arrive twice count once.
     pub after: Key,
-    /// There are no more.
+    /// Whether these are the last ones.
     pub last: bool,
 }
 
 impl CreateBatchOperation {
-    /// The permission for all kinds, and that for this one.
+    /// The permission for all kinds, and the one for this kind.
     fn grants(&self) -> &'static [Permission] {
         match self.kind {
             BatchOperationType::CancelProcessInstance => {

@@ -11,12 +11,12 @@ use crate::value::{ExporterPosition, ExportingPhase};
 pub enum ExportingChange {
     /// For all exporters.
     Phase(ExportingPhase),
-    /// One that is enabled stays as it is.
+    /// An exporter that is enabled already stays as it is.
     Enable {
         id: Arc<str>,
-        /// Goes on where this one is; otherwise at the end of the log.
+        /// Starts at the position of this exporter; otherwise at the end of the log.
         initialize_from: Option<Arc<str>>,
-        /// The end of the log. The partition, which knows it, fills it in.
+        /// The end of the log, filled in by the partition.
         end: ExporterPosition,
     },
     Disable {

@@ -28,10 +28,10 @@ impl std::fmt::Display for RecordName {
     }
 }
 
-/// The thing that is there already, to which a command does something.
+/// The existing entity that a command changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
-    /// The command makes something, or reads.
+    /// The command creates an entity, or reads.
     Nothing,
     ProcessInstance(Key),
     ElementInstance(Key),
@@ -43,58 +43,58 @@ pub enum About {
     Ended(Key),
 }
 
-/// To whom belongs what a command makes or is about.
+/// The owner of the entity that a command makes or is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose<'c> {
-    /// Nobody: it is the cluster's.
+    /// It belongs to the cluster.
     Cluster,
-    /// It would be the tenant's that the request names.
+    /// It would belong to the tenant that the request names.
     New,
-    /// It would be this tenant's, or the cluster's.
+    /// It would belong to this tenant, or to the cluster.
     NewOf(Option<&'c TenantId>),
-    /// It is this tenant's, or the cluster's.
+    /// It belongs to this tenant, or to the cluster.
     Of(Option<&'c TenantId>),
-    /// It is the tenant's of what the command is about.
+    /// The tenant of the entity that the command is about.
     Its,
-    /// It is the tenant's of the resource with this key.
+    /// The tenant of the resource with this key.
     Resource(Key),
-    /// What the tenant has that the request names is shown.
+    /// It shows the data of the tenant that the request names.
     Shown,
-    /// Each of many things is somebody's: what the caller may not have is passed over.
+    /// It is about many entities, each with an owner: those that the caller may not access are skipped.
     Each,
 }
 
 /// Which partition carries a command out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At<'c> {
-    /// The one that made the key.
+    /// The partition that made the key.
     Key(Key),
     /// The one that keeps messages with this correlation key.
     Correlation(&'c str),
-    /// Any; they take turns.
+    /// Any partition, in turn.
     Turn,
     /// The first one. The engine takes the command to the others.
     First,
     /// The first one as well, if there is secondary storage to look for items.
     Home,
-    /// This one.
+    /// This partition.
     Given(u32),
 }
 
-/// What happens to a command where there is no room for more.
+/// Treatment of a command when there is no room for more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// It brings work into the system, and is refused.
+    /// It brings new work into the system, and is refused.
     New,
-    /// One of them may bring very much work: few are under way at a time, however many clients send them.
+    /// A single one may bring very much work: few are in progress at a time, however many clients send them.
     NewMany,
-    /// It asks what something comes to. How long that takes is the client's choice, so it has places of its own.
+    /// It evaluates something. The client determines how long that takes, so it has slots of its own.
     Evaluating,
-    /// It takes work out to workers: a full disk is no reason to refuse it, too many requests are.
+    /// It hands work to workers: it is not refused because of a full disk, but because of too many requests.
     Polling,
-    /// It finishes work that is in the system, or stops what makes work, and is never refused for lack of room.
+    /// It finishes work in the system, or stops a source of work, and is never refused for lack of room.
     Finishing,
-    /// Likewise; and it is carried out although its instance is banned.
+    /// Likewise; and it is carried out even if its instance is banned.
     Ending,
 }
 
@@ -104,10 +104,10 @@ impl Class {
     }
 }
 
-/// Under which entity the audit log has a command, and what was done to it.
+/// The entity under which the audit log has a command, and the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audit {
-    /// The audit log does not have it.
+    /// It is not in the audit log.
     None,
     Entry {
         category: AuditCategory,
@@ -162,20 +162,20 @@ impl AuditCategory {
     }
 }
 
-/// What is the same for all commands of one row.
+/// Facts common to all commands of one row.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// The variant.
     pub name: &'static str,
-    /// The records as which it may be written.
+    /// The records that may represent it.
     pub records: &'static [RecordName],
     pub class: Class,
     pub audit: Audit,
 }
 
-/// Declares commands, one row each: what it carries, and its facts, which may use that. `record` is the value type, the intents
-/// of which the first applies whose condition holds, and the key. A row that lacks one does not compile; a name in brackets passes all of
-/// them on to a family with a table of its own.
+/// Declares commands, one row each: the data of the command, and its facts, which may use that data. `record` is the value
+/// type, the intents (the first one whose condition holds applies), and the key. A row that lacks a fact does not compile; a
+/// name in brackets passes all of them on to a family with a table of its own.
 macro_rules! commands {
     ($(#[$about:meta])* pub enum $name:ident {$(
         $(#[$doc:meta])*
@@ -208,7 +208,7 @@ macro_rules! commands {
                 audit: $audit,
             },)?)+];
 
-            /// The record as which it is written.
+            /// The record that represents it.
             pub fn record(&self) -> Head {
                 match self {$($name::$variant $(($bind))? $({ $($field),+ })? => {
                     $($family.record())?
@@ -220,14 +220,14 @@ macro_rules! commands {
                 })+}
             }
 
-            /// What it is about.
+            /// The entity that the command is about.
             pub fn about(&self) -> About {
                 match self {$($name::$variant $(($bind))? $({ $($field),+ })? => {
                     $($family.about())? $($thing)?
                 })+}
             }
 
-            /// To whom belongs what it makes or is about.
+            /// The owner of the entity that the command makes or is about.
             pub fn whose(&self) -> Whose<'_> {
                 match self {$($name::$variant $(($bind))? $({ $($field),+ })? => {
                     $($family.whose())? $($whose)?
@@ -241,21 +241,21 @@ macro_rules! commands {
                 })+}
             }
 
-            /// What happens to it where there is no room.
+            /// Treatment of the command when there is no room.
             pub fn class(&self) -> Class {
                 match self {$($name::$variant $(($bind))? $({ $($field),+ })? => {
                     $($family.class())? $(Class::$class)?
                 })+}
             }
 
-            /// What its caller must be allowed to do.
+            /// The permission that its caller needs.
             pub fn needs(&self) -> Need<'_> {
                 match self {$($name::$variant $(($bind))? $({ $($field),+ })? => {
                     $($family.needs())? $($needs)?
                 })+}
             }
 
-            /// About how many bytes it takes beside itself.
+            /// Approximate number of bytes that it takes beside itself.
             pub fn weight(&self) -> usize {
                 match self {$($name::$variant $(($bind))? $({ $($field),+ })? => {
                     $($family.weight())? $($weight)?

@@ -14,7 +14,7 @@ use crate::value::{
 };
 
 facts::commands! {
-/// What is asked of users, groups, roles, tenants, mapping rules and authorizations. All of it is decided by the first partition. The
+/// Commands for users, groups, roles, tenants, mapping rules and authorizations. The first partition decides all of them. The
 /// order is that of the encoding between nodes.
 pub enum IdentityCommand {
     CreateUser(user: UserValue) => {
@@ -27,7 +27,7 @@ pub enum IdentityCommand {
         audit: Audit::admin("USER", "CREATE"),
         weight: user.weight(),
     }
-    /// What is not given stays as it is.
+    /// Fields that are not given stay as they are.
     UpdateUser(update: UpdateUser) => {
         record: User { UserIntent::Update } Key::NONE,
         about: About::Nothing,
@@ -48,7 +48,7 @@ pub enum IdentityCommand {
         audit: Audit::admin("USER", "DELETE"),
         weight: username.len(),
     }
-    /// Only while the role `admin` has no user: anybody may do it then.
+    /// Allowed to everybody, but only while the role `admin` has no user.
     CreateInitialAdmin(user: UserValue) => {
         record: User { UserIntent::CreateInitialAdmin } Key::NONE,
         about: About::Nothing,
@@ -249,7 +249,7 @@ pub enum IdentityCommand {
         audit: Audit::admin("AUTHORIZATION", "CREATE"),
         weight: authorization.weight(),
     }
-    /// All of it is replaced; the key says which one.
+    /// Replaces all fields; the key names the authorization.
     UpdateAuthorization(authorization: AuthorizationValue) => {
         record: Authorization { AuthorizationIntent::Update } authorization.authorization_key,
         about: About::Nothing,
@@ -270,7 +270,7 @@ pub enum IdentityCommand {
         audit: Audit::admin("AUTHORIZATION", "DELETE"),
         weight: 0,
     }
-    /// Makes what is configured and not there.
+    /// Creates the configured entities that do not exist.
     SetUp(setup: Box<IdentitySetupValue>) => {
         record: IdentitySetup { IdentitySetupIntent::Initialize } Key::NONE,
         about: About::Nothing,
@@ -301,7 +301,7 @@ impl UpdateUser {
     }
 }
 
-/// A group, role or tenant to be.
+/// A new group, role or tenant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NewParent {
     pub id: Arc<str>,
@@ -331,7 +331,7 @@ impl UpdateParent {
     }
 }
 
-/// Somebody in a group, role or tenant.
+/// A member of a group, role or tenant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Membership {
     /// The id of the group, role or tenant.

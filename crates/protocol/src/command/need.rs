@@ -9,27 +9,28 @@ use crate::document::Document;
 use crate::key::Key;
 use crate::permission::Permission;
 
-/// The permissions that it takes.
+/// The required permissions.
 #[derive(Clone, Debug)]
 pub enum Need<'c> {
     /// Any one of these, on this resource.
     AnyOf(&'static [Permission], On<'c>),
-    /// Any one of `any_of` on the user task that the command is about, or on its process. One of `or_assignee` is enough for who has the task
-    /// now, and one of the second part of `or_for` for who is its first: whom the task goes to.
+    /// Any one of `any_of` on the user task that the command is about, or on its process. One of `or_assignee` is enough for
+    /// the current assignee, and one of the second part of `or_for` for the user in its first part, who gets the task.
     OfTask {
         any_of: &'static [Permission],
         or_assignee: &'static [Permission],
         or_for: Option<(&'c str, &'static [Permission])>,
     },
-    /// One of the permissions to delete resources, which depends on what the key names; with its history, also that to delete the process
-    /// instances or decision instances.
+    /// One of the permissions to delete resources, depending on what the key names; with history, also the permission to
+    /// delete the process instances or decision instances.
     ToDelete { key: Key, history: bool },
-    /// To start or go on with each process that the event reaches: `CREATE_PROCESS_INSTANCE` for a start event,
-    /// `UPDATE_PROCESS_INSTANCE` for an instance that waits. One that is missing refuses all of it.
+    /// To start or continue each process that the event reaches: `CREATE_PROCESS_INSTANCE` for a start event,
+    /// `UPDATE_PROCESS_INSTANCE` for an instance that waits. If one is missing, the whole command is refused.
     OfEachReached(Reached<'c>),
-    /// `CREATE_PROCESS_INSTANCE` on each process that starts: of this definition, or of all whose conditions hold with these variables.
+    /// `CREATE_PROCESS_INSTANCE` on each process that starts: that of this definition, or of all whose conditions hold with
+    /// these variables.
     OfEachStarted(Option<Key>, &'c Document),
-    /// Nothing is refused: what the caller may not do this to is passed over.
+    /// Nothing is refused: entities on which the caller lacks the permission are skipped.
     Filters(&'static [Permission]),
     /// Every authenticated caller may do it.
     Nothing,
@@ -37,7 +38,7 @@ pub enum Need<'c> {
     Internal,
 }
 
-/// What reaches processes that its sender does not name.
+/// An event that reaches processes its sender does not name.
 #[derive(Clone, Debug)]
 pub enum Reached<'c> {
     Message {
@@ -47,10 +48,10 @@ pub enum Reached<'c> {
     Signal(&'c Arc<str>),
 }
 
-/// On which resource a permission is needed.
+/// The resource on which a permission is needed.
 #[derive(Clone, Debug)]
 pub enum On<'c> {
-    /// `*`: these are granted for all of their type, or not at all.
+    /// `*`: these permissions are granted for all resources of their type, or not at all.
     Any,
     /// The resource with this id.
     Id(&'c str),
@@ -60,13 +61,13 @@ pub enum On<'c> {
     Decision(&'c DecisionRef),
     /// The process whose instance contains the subject of the command.
     ItsProcess,
-    /// What was found: the resource that it belongs to.
+    /// The resource of the entity that was found.
     Found,
     /// The decision of this evaluation.
     DecisionOf(Key),
 }
 
-/// As documents tell it: permissions of which one is enough, and what is special about them.
+/// As in the documentation: the alternative permissions, and what is special about them.
 impl fmt::Display for Need<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

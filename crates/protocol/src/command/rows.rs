@@ -12,7 +12,7 @@ use crate::grants;
 use crate::intent::*;
 
 facts::commands! {
-/// Everything that a client can ask.
+/// All commands of clients.
 pub enum Command {
     Deploy(deploy: Deploy) => {
         record: Deployment { DeploymentIntent::Create } Key::NONE,
@@ -26,7 +26,7 @@ pub enum Command {
     }
     DeleteResource {
         resource_key: Key,
-        /// What can be searched of it and of what it has done goes as well.
+        /// Also deletes the resource and the history of its instances from secondary storage.
         delete_history: bool,
     } => {
         record: ResourceDeletion { ResourceDeletionIntent::Delete } Key::NONE,
@@ -81,7 +81,7 @@ pub enum Command {
         audit: Audit::resources("PROCESS_INSTANCE", "MODIFY"),
         weight: modify.weight(),
     }
-    /// Stops an instance for good, but for its cancellation.
+    /// Stops an instance permanently; only cancelling it remains possible.
     BanInstance { process_instance_key: Key } => {
         record: Error { ErrorIntent::Created } *process_instance_key,
         about: About::ProcessInstance(*process_instance_key),
@@ -106,7 +106,7 @@ pub enum Command {
     CompleteJob {
         job_key: Key,
         variables: Document,
-        /// What the worker of a listener or an ad-hoc sub-process answers beside variables.
+        /// Result from the worker of a listener or an ad-hoc sub-process, beside variables.
         result: Option<Box<JobResult>>,
     } => {
         record: Job { JobIntent::Complete } *job_key,
@@ -138,7 +138,7 @@ pub enum Command {
         audit: Audit::None,
         weight: error.variables.weight() + error.error_code.len() + error.error_message.len(),
     }
-    /// Any of the two; `None` leaves it as it is. `intent` is UPDATE_RETRIES, UPDATE_TIMEOUT or UPDATE for messages.
+    /// Either field or both; `None` leaves it as it is. `intent` is UPDATE_RETRIES, UPDATE_TIMEOUT or UPDATE for messages.
     UpdateJob { job_key: Key, retries: Option<i32>, timeout: Option<i64>, kind: UpdateJobKind } => {
         record: Job {
             JobIntent::UpdateRetries if *kind == UpdateJobKind::Retries,
@@ -352,13 +352,13 @@ pub enum Command {
         audit: Audit::None,
         weight: 0,
     }
-    /// What an operator tells the exporters of a partition.
+    /// An operator's command to the exporters of a partition.
     ChangeExporting { partition: u32, change: ExportingChange } => {
         record: Exporting { ExportingIntent::Change } Key::NONE,
         about: About::Nothing,
         whose: Whose::Cluster,
         at: At::Given(*partition),
-        // A full disk may be mended by it.
+        // It may help against a full disk.
         class: Finishing,
         needs: Need::Internal,
         audit: Audit::None,
@@ -392,7 +392,7 @@ pub enum Command {
         /// At most this many, and at most [`MAX_LISTED_INCIDENTS`].
         limit: u32,
     } => {
-        // A read: its header is taken back, as it writes nothing after it.
+        // A read: its header is rolled back, as no records follow it.
         record: Incident { IncidentIntent::Resolve } Key::NONE,
         about: About::Nothing,
         whose: Whose::Cluster,
@@ -403,7 +403,7 @@ pub enum Command {
         weight: 0,
     }
     Identity(identity: IdentityCommand) => (identity)
-    /// The cluster gets more partitions: the first one tells the others, and gives the new ones what every partition has.
+    /// Adds partitions to the cluster: the first one informs the others, and gives the new ones the data that every partition has.
     ScaleUp { partitions: u32 } => {
         record: Scale { ScaleIntent::ScaleUp } Key::NONE,
         about: About::Nothing,
@@ -414,7 +414,7 @@ pub enum Command {
         audit: Audit::None,
         weight: 0,
     }
-    /// Tells whether resources could be deployed, and what would come of it.
+    /// Checks whether resources could be deployed, and returns the result that a deployment would have.
     CheckDeployment(deploy: Deploy) => {
         // A read, as [`Command::ListIncidents`] is.
         record: Deployment { DeploymentIntent::Create } Key::NONE,
@@ -447,12 +447,12 @@ impl Command {
         }
     }
 
-    /// Its answer waits for the end of the instance, for days if need be.
+    /// Whether its answer waits for the end of the instance, possibly for days.
     pub fn awaits_end(&self) -> bool {
         matches!(self, Command::CreateProcessInstance(create) if create.await_result.is_some())
     }
 
-    /// What it changes of the partition's exporting.
+    /// The change to the partition's exporting.
     pub fn exporting_change_mut(&mut self) -> Option<&mut ExportingChange> {
         match self {
             Command::ChangeExporting { change, .. } => Some(change),

@@ -10,14 +10,14 @@ use crate::intent::*;
 use crate::key::Key;
 use crate::value::SessionId;
 
-/// How long the node that has claimed a session may take to ask the provider and to store what it says, in milliseconds. It is longer than
-/// that can take: a refresh token that two nodes use is worth nothing afterwards.
+/// How long the node that has claimed a session may take to ask the provider and to store the answer, in milliseconds. It is
+/// longer than that can take: a refresh token that two nodes have used is worthless afterwards.
 pub const SESSION_CLAIM: i64 = 30_000;
 
 facts::commands! {
-/// What gateways ask of sessions. All of it is decided by the first partition. The order is that of the encoding between nodes.
+/// Commands of gateways for sessions. The first partition decides all of them. The order is that of the encoding between nodes.
 pub enum SessionCommand {
-    /// Where there are too many sessions, of the user or at all, the oldest ones end.
+    /// If there are too many sessions, of the user or in total, the oldest ones end.
     BeginSession { id: SessionId, user: Arc<str>, sealed: Arc<str> } => {
         record: Session { SessionIntent::Begin } Key::NONE,
         about: About::Nothing,
@@ -28,7 +28,7 @@ pub enum SessionCommand {
         audit: Audit::None,
         weight: user.len() + sealed.len(),
     }
-    /// Answers the session, if it is not over. That it is used is noted now and then.
+    /// Answers with the session, if it has not ended. Its use is noted from time to time.
     UseSession { id: SessionId } => {
         record: Session { SessionIntent::Use } Key::NONE,
         about: About::Nothing,
@@ -39,7 +39,8 @@ pub enum SessionCommand {
         audit: Audit::None,
         weight: 0,
     }
-    /// Answers the session where the caller alone may replace what is sealed in this revision, for [`SESSION_CLAIM`].
+    /// Answers with the session and reserves for the caller, for [`SESSION_CLAIM`], the right to replace the sealed data of
+    /// this revision.
     ClaimSession { id: SessionId, revision: u64 } => {
         record: Session { SessionIntent::Claim } Key::NONE,
         about: About::Nothing,
@@ -50,7 +51,7 @@ pub enum SessionCommand {
         audit: Audit::None,
         weight: 0,
     }
-    /// Replaces what is sealed, if this is still the revision.
+    /// Replaces the sealed data, if this is still the revision.
     RenewSession { id: SessionId, revision: u64, sealed: Arc<str> } => {
         record: Session { SessionIntent::Renew } Key::NONE,
         about: About::Nothing,
@@ -61,7 +62,7 @@ pub enum SessionCommand {
         audit: Audit::None,
         weight: sealed.len(),
     }
-    /// Whatever its revision, or only if it is this one. One that there is not has ended.
+    /// Whatever its revision, or only if it is this one. A session that does not exist has ended.
     EndSession { id: SessionId, revision: Option<u64> } => {
         record: Session { SessionIntent::End } Key::NONE,
         about: About::Nothing,

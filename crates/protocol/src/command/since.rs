@@ -1,19 +1,19 @@
-//! The version of the protocol between nodes that came with what a command leads to.
+//! The version of the protocol between nodes that a command's records require.
 //!
-//! A record that an older node does not know stops its replicas, because it reads what the leader has written. So a command that leads to such
-//! records waits until every node has the version, and is refused meanwhile.
+//! A record that an older node does not know stops its replicas, because it reads what the leader has written. So a command
+//! that leads to such records waits until every node has the version, and is refused meanwhile.
 
 use super::{Command, Request};
 use crate::origin::Claims;
 
-/// Users and what they may do, signals of tenants and of callers whose permissions are checked, more and fewer partitions, checks of
-/// deployments.
+/// Users and their permissions, signals of tenants and of callers whose permissions are checked, more and fewer partitions,
+/// checks of deployments.
 const SECOND: u32 = 2;
 /// Sessions of browsers that the cluster keeps.
 const THIRD: u32 = 3;
 
 impl Request {
-    /// Nodes of an earlier version do not know the command, or the records to which it leads. A new command is of the newest version.
+    /// Nodes of an earlier version do not know the command, or its records. A new command is of the newest version.
     pub fn since(&self) -> u32 {
         let is_checked = || !matches!(self.claims, Claims::Anonymous | Claims::Internal);
         match &self.command {

@@ -25,7 +25,7 @@ pub fn nth_element(text: &str, index: usize) -> Option<Range<usize>> {
     elements.nth(index)?
 }
 
-/// Where the text of a JSON array ends: the place of its closing bracket, and how many elements stand before it. `None` when the
+/// The end of the text of a JSON array: the place of its closing bracket, and how many elements precede it. `None` when the
 /// text is no array.
 pub fn array_end(text: &str) -> Option<(usize, usize)> {
     let mut elements = Elements::of(text)?;
@@ -42,7 +42,7 @@ struct Elements<'a> {
     text: &'a str,
     at: usize,
     is_closed: bool,
-    /// Without brackets: the end of the text is that of the array.
+    /// Without brackets: the array ends with the text.
     is_bare: bool,
 }
 

@@ -16,11 +16,11 @@ pub const MAX_NUMBER_EXPONENT: i64 = 6144;
 /// Digits that a FEEL number keeps.
 const DIGITS: usize = 34;
 
-/// What every text of [`readable`] begins with.
+/// Beginning of every error text of [`readable`].
 const BEGINS: &str = "the variable '";
 
-/// Whether an expression can read this value; its text is valid JSON. The error names the place in the value. Yes or no: whether
-/// it has the one form.
+/// Whether an expression can read this value; its text is valid JSON. The error names the place in the value. The result
+/// tells whether the text has the one form.
 pub fn readable(name: &str, json: &str) -> Result<bool, String> {
     let (offset, reason) = match scan(json.as_bytes()) {
         Ok(has_one_form) => return Ok(has_one_form),
@@ -157,7 +157,7 @@ fn in_range(number: &[u8]) -> bool {
     leading < MAX_NUMBER_EXPONENT || leading == MAX_NUMBER_EXPONENT && significant <= DIGITS
 }
 
-/// Parts of a path that are told; what is nested deeper is left out.
+/// Parts of a path that are shown; deeper ones are left out.
 const SHOWN: usize = 6;
 
 /// Names and positions on the way to an offset of the text.

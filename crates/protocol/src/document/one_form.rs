@@ -126,7 +126,7 @@ mod tests {
         })
     }
 
-    /// One sender's way to write: what it does next comes out of a seed.
+    /// One sender's way to write: a seed determines what it does next.
     struct Sender(u64);
 
     impl Sender {
@@ -201,7 +201,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Whoever sends it, however it is written.
+        /// Independent of the sender and of how it writes the value.
         #[test]
         fn the_same_value_has_the_same_text(value in meant(), one: u64, other: u64) {
             let texts = [one, other].map(|seed| {

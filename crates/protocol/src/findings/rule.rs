@@ -1,4 +1,4 @@
-//! The rules that resources of a deployment must keep: each has a code, under which `docs/errors` has a page.
+//! The rules for resources of a deployment: each has a code, under which `docs/errors` has a page.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! rules {
     ($($(#[$doc:meta])+ $name:ident = $code:literal,)+) => {
-        /// A rule that a finding says is broken. The name has one meaning, whatever the element is.
+        /// A rule that a finding reports as broken. The name has one meaning, whatever the element is.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum Rule {
             $($(#[$doc])+ $name,)+
@@ -16,7 +16,7 @@ macro_rules! rules {
             /// In the order in which their pages are listed.
             pub const ALL: &'static [Rule] = &[$(Rule::$name,)+];
 
-            /// What users see, and what the page is called.
+            /// The code that users see, which is also the name of the page.
             pub fn code(self) -> &'static str {
                 match self {
                     $(Rule::$name => $code,)+
@@ -27,7 +27,7 @@ macro_rules! rules {
 }
 
 rules! {
-    /// The name of the resource does not say what it is.
+    /// The name of the resource does not reveal its type.
     ResourceTypeUnknown = "RESOURCE_TYPE_UNKNOWN",
     /// Not XML, or not JSON where that is expected.
     FileNotReadable = "FILE_NOT_READABLE",
@@ -43,13 +43,13 @@ rules! {
     UnknownElement = "UNKNOWN_ELEMENT",
     /// BPMN or DMN has it, and no engine with this API runs it.
     NotSupported = "NOT_SUPPORTED",
-    /// What must be inside of an element, or lead away from it, is not there.
+    /// A part that an element must contain, or a flow that must lead away from it, is missing.
     ElementMissing = "ELEMENT_MISSING",
-    /// There are several of what there can be one of.
+    /// There are several where only one is allowed.
     OnlyOneAllowed = "ONLY_ONE_ALLOWED",
-    /// An element lacks the extension that says what it does.
+    /// An element lacks the extension that defines its work.
     ExtensionMissing = "EXTENSION_MISSING",
-    /// What must have an id has none.
+    /// A required id is missing.
     IdMissing = "ID_MISSING",
     /// An id with characters that ids cannot have.
     IdInvalid = "ID_INVALID",
@@ -79,13 +79,13 @@ rules! {
     TimerInvalid = "TIMER_INVALID",
     /// An element that must refer to something does not.
     ReferenceMissing = "REFERENCE_MISSING",
-    /// What is referred to does not exist.
+    /// The referenced thing does not exist.
     ReferenceNotFound = "REFERENCE_NOT_FOUND",
-    /// What is referred to exists, and cannot be referred to there.
+    /// The referenced thing exists, but must not be referenced there.
     ReferenceNotAllowed = "REFERENCE_NOT_ALLOWED",
-    /// What is referred to has a finding of its own.
+    /// The referenced thing has a finding of its own.
     ReferenceInvalid = "REFERENCE_INVALID",
-    /// `bindingType="deployment"` to what is not deployed together.
+    /// `bindingType="deployment"` to something that is not deployed together.
     NotInDeployment = "NOT_IN_DEPLOYMENT",
     /// A process or sub-process without the start event that it needs.
     StartEventMissing = "START_EVENT_MISSING",
@@ -101,7 +101,7 @@ rules! {
     ScopeCrossed = "SCOPE_CROSSED",
     /// A flow that needs a condition has none.
     ConditionMissing = "CONDITION_MISSING",
-    /// A flow with a condition that nobody would ask for.
+    /// A flow with a condition that is never evaluated.
     ConditionNotAllowed = "CONDITION_NOT_ALLOWED",
     /// A loop or a very long chain of elements that never wait.
     NeverWaits = "NEVER_WAITS",
@@ -115,7 +115,7 @@ rules! {
     ColumnsDiffer = "COLUMNS_DIFFER",
     /// Entries of a context after its result.
     ResultNotLast = "RESULT_NOT_LAST",
-    /// Never at a deployment: what is stored is not what was deployed, or not readable any more.
+    /// Never at a deployment: the stored definition is not the deployed one, or is no longer readable.
     DefinitionNotUsable = "DEFINITION_NOT_USABLE",
 }
 

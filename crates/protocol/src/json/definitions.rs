@@ -22,7 +22,7 @@ pub(super) fn deployment(v: DeploymentValue) -> Value {
     })
 }
 
-/// What forms and other resources call their id and key.
+/// Names of the id and the key of forms and other resources.
 const FORM: [&str; 2] = ["formId", "formKey"];
 const RESOURCE: [&str; 2] = ["resourceId", "resourceKey"];
 
@@ -82,7 +82,7 @@ pub(super) fn form(v: &FormValue) -> Value {
     )
 }
 
-/// Their content stands there as it is.
+/// Their content is rendered as text.
 pub(super) fn resource(v: &ResourceValue) -> Value {
     let text = String::from_utf8_lossy(&v.0.resource).into_owned();
     with(definition(&v.0.metadata, RESOURCE), "resourceProp", text)

@@ -29,7 +29,7 @@ pub struct Lineage {
     elements: HashMap<Key, Element>,
     /// By process instance; most were started with nothing of this.
     started: HashMap<Key, Started>,
-    /// Variables that stand before their process instance, by its key, until the next command.
+    /// Variables that come before their process instance, by its key, until the next command.
     unborn: HashMap<Key, Variables>,
     /// Those of the creations of this batch.
     created: HashMap<Key, Variables>,
@@ -47,7 +47,7 @@ pub struct Ancestor {
     /// On a process: the call activity that started it.
     pub caller: Key,
     pub root: Key,
-    /// On a process: what its creation said.
+    /// On a process: the tags and business id from its creation.
     pub started: Option<Started>,
 }
 
@@ -60,7 +60,7 @@ struct Element {
     root: Key,
 }
 
-/// What a creation said of its instance.
+/// Tags and business id from the creation of an instance.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Started {
     pub tags: Vec<String>,
@@ -78,7 +78,7 @@ pub struct Path {
 }
 
 impl Lineage {
-    /// An element instance that began before the first record that is seen.
+    /// Adds an element instance that began before the first record seen.
     pub fn add(&mut self, key: Key, ancestor: &Ancestor) {
         if self.elements.len() >= LIMIT {
             return;
@@ -96,7 +96,7 @@ impl Lineage {
         }
     }
 
-    /// Takes notice of a record. What it ends is known until [`Lineage::batch_ends`].
+    /// Learns a record. Whatever it ends stays known until [`Lineage::batch_ends`].
     pub fn learn(&mut self, record: &Record<'_>) {
         match record.record_type {
             RecordType::Event => {}
@@ -108,7 +108,7 @@ impl Lineage {
             ValueType::Variable => self.variable(record),
             ValueType::Job => self.job(record),
             ValueType::ProcessInstanceCreation => {
-                // What cannot be read is reported by the renderer.
+                // Values that cannot be read are reported by the renderer.
                 let Ok(value) = record.value::<ProcessInstanceCreationValue>() else {
                     return;
                 };
@@ -165,7 +165,7 @@ impl Lineage {
     }
 
     fn variable(&mut self, record: &Record<'_>) {
-        // What cannot be read is reported by the renderer.
+        // Values that cannot be read are reported by the renderer.
         let Ok(value) = record.value::<VariableValue>() else {
             return;
         };
@@ -195,7 +195,7 @@ impl Lineage {
         }
     }
 
-    /// Lets go of what has ended. To be called when the records of a batch are rendered.
+    /// Forgets what has ended. To be called when the records of a batch are rendered.
     pub fn batch_ends(&mut self) {
         for key in self.ended.drain(..) {
             self.elements.remove(&key);
@@ -211,7 +211,7 @@ impl Lineage {
         created.map_or(&[], Vec::as_slice)
     }
 
-    /// What the last event said of a live job.
+    /// The value of the last event of a live job.
     pub fn job_value(&self, key: Key) -> Option<&JobValue> {
         self.jobs.get(&key)
     }

@@ -83,11 +83,11 @@ pub(super) fn render(
         ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
         ValueType::VariableElement => variable_element(record.value()?, &names),
         ValueType::ProcessInstanceModification => modification::render(record.value()?, &names),
-        // The others came to their end above; expressions are no events.
+        // The other types were handled above; expressions have no events.
         _ => json!({}),
     };
     if !TENANTLESS.contains(&record.value_type) && value.get("tenantId").is_none() {
-        // What runs belongs to the tenant of its definition.
+        // An instance belongs to the tenant of its definition.
         let definition = value.get("processDefinitionKey").and_then(Value::as_i64);
         let process = definition.and_then(|key| definitions.element(Key(key), 0));
         let tenant = json!(process.unwrap_or_default().tenant.as_str());
@@ -138,7 +138,7 @@ fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
         }
         ValueType::Continuation => {
             let value: ContinuationValue = record.value()?;
-            // The record itself says where it comes from.
+            // The record itself has its origin.
             let mut value = serde_json::to_value(value).unwrap_or_default();
             value.as_object_mut().map(|fields| fields.remove("origin"));
             value
@@ -279,7 +279,7 @@ fn job_result(result: &JobResult) -> Value {
 fn process_instance(key: Key, v: ProcessInstanceValue, names: &Names<'_>) -> Value {
     let element = names.of(v.process_definition_key, v.element);
     let started = names.started(v.process_instance_key);
-    // A sequence flow is no instance of an element: it stands where its scope stands.
+    // A sequence flow is not an element instance: its path is that of its scope.
     let is_flow = element.element_type == "SEQUENCE_FLOW";
     let place = if is_flow { v.flow_scope_key } else { key };
     let value = json!({

@@ -13,7 +13,7 @@ use crate::intent::*;
 use crate::key::Key;
 use crate::origin::Claims;
 
-/// What is done to each item; ids stand in the log.
+/// The action on each item; ids are in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum BatchOperationType {
     CancelProcessInstance,
@@ -47,7 +47,7 @@ impl BatchOperationType {
     }
 }
 
-/// What is to be done, beyond the type.
+/// Details of the action, beyond the type.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum BatchPlan {
     #[default]
@@ -73,18 +73,18 @@ impl BatchPlan {
     }
 }
 
-/// A batch operation as it was asked for. The record's key is its own.
+/// A batch operation as it was requested. The record's key is its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchOperationCreationValue {
     pub kind: BatchOperationType,
-    /// Text of a JSON object: which things are meant, as a search says it.
+    /// Text of a JSON object: the affected entities, as a search filter.
     pub entity_filter: Arc<str>,
     pub plan: BatchPlan,
     /// Partitions that take part: all of the cluster.
     pub partition_ids: Vec<u32>,
-    /// Who asked for it: its items are carried out in that name.
+    /// The caller who requested it: its items are carried out on that caller's behalf.
     pub claims: Claims,
-    /// What leaves the history when all items are done: that of the definition whose instances they were.
+    /// History to delete when all items are done: that of the definition whose instances they were.
     pub follow_up: Option<HistoryDeletionValue>,
 }
 
@@ -96,7 +96,7 @@ impl BatchOperationCreationValue {
     }
 }
 
-/// One thing to which the operation is done.
+/// An entity that the operation affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchOperationItem {
     pub item_key: Key,
@@ -111,8 +111,8 @@ impl BatchOperationItem {
     }
 }
 
-/// CREATED: these items are to be done; the record's key names the chunk, and the keys after it name the items, one each.
-/// DELETED: these, which are its last ones, will not be done.
+/// CREATED: these items will be processed; the record's key names the chunk, and the keys after it name the items, one each.
+/// DELETED: these, which are its last ones, will not be processed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchOperationChunkValue {
     pub batch_operation_key: Key,
@@ -148,7 +148,7 @@ pub struct BatchOperationExecutionValue {
     pub item_keys: Vec<Key>,
 }
 
-/// What became of an item. The record's key is that of the item in its chunk.
+/// Outcome of an item. The record's key is that of the item in its chunk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchOperationItemValue {
     pub batch_operation_key: Key,
@@ -158,7 +158,7 @@ pub struct BatchOperationItemValue {
     pub error_message: Arc<str>,
 }
 
-/// How far a partition is, or all of them.
+/// Progress of one partition, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchProgress {
     /// Items that were chosen.
@@ -167,7 +167,7 @@ pub struct BatchProgress {
     pub failed: u64,
 }
 
-/// What a partition tells of its part. PROGRESSED: it goes on. PARTITION_COMPLETED, PARTITION_FAILED: it has ended.
+/// State of a partition's part. PROGRESSED: it continues. PARTITION_COMPLETED, PARTITION_FAILED: it has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchOperationPartitionLifecycleValue {
     pub batch_operation_key: Key,
@@ -179,7 +179,7 @@ pub struct BatchOperationPartitionLifecycleValue {
     pub error: Option<BatchOperationError>,
 }
 
-/// The operation as a whole is suspended, goes on, or ends.
+/// The operation as a whole is suspended, resumed, or ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchOperationLifecycleManagementValue {
     pub batch_operation_key: Key,
@@ -187,7 +187,7 @@ pub struct BatchOperationLifecycleManagementValue {
     pub errors: Vec<BatchOperationError>,
 }
 
-/// Why a partition could not do its part.
+/// Why a partition failed to do its part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchOperationError {
     pub partition_id: u32,
@@ -210,7 +210,7 @@ impl BatchOperationErrorType {
     }
 }
 
-/// Something leaves the history: what can be searched of it is deleted.
+/// Removal from the history: the searchable data is deleted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistoryDeletionValue {
     pub resource_key: Key,

@@ -13,7 +13,7 @@ pub struct CompensationSubscriptionValue {
     pub activity: u32,
     pub activity_instance_key: Key,
     pub scope_key: Key,
-    /// The activity that compensates. `None` for a scope that is compensated by what is inside of it.
+    /// The activity that compensates. `None` for a scope that is compensated by its content.
     pub handler: Option<u32>,
     /// From TRIGGERED on: the instance of the handler, if there is one, and the event that has thrown the compensation.
     pub handler_instance_key: Key,

@@ -8,7 +8,7 @@ use crate::document::JsonText;
 use crate::key::Key;
 use crate::tenant::TenantId;
 
-/// An event that waits for its condition to hold. On MIGRATED: as it is from now on.
+/// An event that waits for its condition to hold. On MIGRATED: its new state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConditionalSubscriptionValue {
@@ -18,7 +18,7 @@ pub struct ConditionalSubscriptionValue {
     /// The element instance that waits, for itself, its boundary events or its event sub-processes; none for a start event of
     /// the process.
     pub element_instance_key: Key,
-    /// Whose variables the condition sees: changes there and in the scopes around it count.
+    /// The scope of the condition: changes of variables there and in the enclosing scopes count.
     pub scope_key: Key,
     pub catch_event: u32,
     pub interrupting: bool,
@@ -30,22 +30,22 @@ pub struct ConditionalSubscriptionValue {
     pub tenant: TenantId,
 }
 
-/// A client has the conditions evaluated that start processes. CONTINUED: there are more than fit into one turn.
+/// Evaluates the conditions of start events for a client. CONTINUED: there are more than fit into one turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConditionalEvaluationValue {
-    /// The definition that was asked for; none for all of the tenant.
+    /// The requested definition; none for all of the tenant.
     pub process_definition_key: Key,
     pub tenant: TenantId,
-    /// On CONTINUED: said once, when it begins.
+    /// On CONTINUED: set once, when it begins.
     pub variables: Vec<(Arc<str>, JsonText)>,
-    /// Definition and instance of each that was started; on CONTINUED those of one turn.
+    /// Definition and instance of each that was started; on CONTINUED, of one turn.
     pub started: Vec<(Key, Key)>,
-    /// On CONTINUED, when it begins: the newest subscription that is looked at.
+    /// On CONTINUED, when it begins: the newest subscription to check.
     pub last: Key,
 }
 
-/// Variables of a scope have changed, and more conditions listen there than are looked at in one step. ENDED: all were.
+/// Variables of a scope have changed, and more conditions listen there than are checked in one step. ENDED: all were.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConditionCheckValue {
@@ -53,6 +53,6 @@ pub struct ConditionCheckValue {
     pub scope_key: Key,
     /// Names of variables, and whether they are new.
     pub changes: Vec<(Arc<str>, bool)>,
-    /// The newest subscription that is looked at.
+    /// The newest subscription to check.
     pub last: Key,
 }

@@ -22,7 +22,7 @@ pub struct DecisionEvaluationValue {
     pub evaluated_decisions: Vec<EvaluatedDecision>,
     /// On FAILED.
     pub failure: Option<DecisionFailure>,
-    /// Where a process asked for it; none of these when a client did.
+    /// The process that requested it; all unset for a request of a client.
     pub process_definition_key: Key,
     pub process_instance_key: Key,
     pub root_process_instance_key: Key,
@@ -53,7 +53,7 @@ pub struct EvaluatedDecision {
 }
 
 impl EvaluatedDecision {
-    /// What readers call it: the evaluation's key and its place in it, from 1.
+    /// Its public key: the evaluation's key and its place in it, from 1.
     pub fn instance_key(&self, evaluation: Key, at: usize) -> String {
         format!("{evaluation}-{}", at + 1)
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::key::Key;
 use crate::tenant::TenantId;
 
-/// All that one deployment names, new or not, in the order of its resources.
+/// All resources of one deployment, new or not, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeploymentValue {
     pub deployment_key: Key,
@@ -27,12 +27,12 @@ pub struct DefinitionMetadata {
     pub version: i32,
     pub version_tag: Option<Arc<str>>,
     pub key: Key,
-    /// The deployment that brought it: of a duplicate, an earlier one.
+    /// The deployment that created it: for a duplicate, an earlier one.
     pub deployment_key: Key,
     pub resource_name: Arc<str>,
     /// SHA-256 of the resource.
     pub checksum: Bytes,
-    /// The latest version has the same content and name: nothing new was made.
+    /// The latest version has the same content and name: no new version was created.
     pub duplicate: bool,
     pub tenant: TenantId,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// All of it: there are few exporters, and it changes seldom.
+/// The complete state: there are few exporters, and it changes seldom.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportingValue {
@@ -19,22 +19,22 @@ pub enum ExportingPhase {
     Exporting,
     /// Nothing is exported.
     Paused,
-    /// Records are exported, and the log is kept all the same.
+    /// Records are exported, but the log is kept.
     SoftPaused,
 }
 
-/// What is known of one exporter.
+/// State of one exporter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExporterValue {
     pub id: Arc<str>,
     pub is_enabled: bool,
     pub position: ExporterPosition,
-    /// What the exporter wants to find again when it goes on there.
+    /// The exporter's own data, given back to it when it continues from there.
     pub metadata: Vec<u8>,
 }
 
-/// Up to where an exporter has got.
+/// An exporter's position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExporterPosition {

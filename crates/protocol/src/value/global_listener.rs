@@ -16,9 +16,9 @@ pub struct GlobalListenerValue {
     pub job_type: Arc<str>,
     pub retries: i32,
     pub events: Vec<GlobalListenerEvent>,
-    /// It runs behind the listeners of the model, not before them.
+    /// It runs after the listeners of the model, not before them.
     pub after_non_global: bool,
-    /// Those with a higher one run first.
+    /// Higher priorities run first.
     pub priority: i32,
 }
 
@@ -28,7 +28,7 @@ impl RecordValue for GlobalListenerValue {
 }
 
 impl GlobalListenerValue {
-    /// Tries of a listener that says nothing of them.
+    /// Retries of a listener that defines none.
     pub const DEFAULT_RETRIES: i32 = 3;
     pub const DEFAULT_PRIORITY: i32 = 50;
 
@@ -46,7 +46,7 @@ impl GlobalListenerValue {
     }
 }
 
-/// What a global listener listens to; ids stand in the log.
+/// The event that a global listener listens to; ids are in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum GlobalListenerEvent {
     All,

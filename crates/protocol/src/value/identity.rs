@@ -25,7 +25,7 @@ impl PasswordHash {
         self.0.is_empty()
     }
 
-    /// For the comparison with a password, and for nothing else.
+    /// Only for the comparison with a password.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -60,28 +60,28 @@ macro_rules! named {
 }
 
 named! {
-    /// What can be a member of a group, a role or a tenant; ids stand in the log.
+    /// Type of a member of a group, a role or a tenant; ids are in the log.
     EntityType { User "USER", Client "CLIENT", MappingRule "MAPPING_RULE", Group "GROUP", Role "ROLE" }
 }
 
 named! {
-    /// Who can be given permissions; ids stand in the log.
+    /// Type of an owner of permissions; ids are in the log.
     OwnerType { User "USER", Client "CLIENT", Role "ROLE", Group "GROUP", MappingRule "MAPPING_RULE" }
 }
 
 named! {
-    /// What a group, role or tenant is. Not in the log: there, each has a value type of its own.
+    /// Whether it is a group, a role or a tenant. Not in the log: there, each has a value type of its own.
     ParentType { Group "GROUP", Role "ROLE", Tenant "TENANT" }
 }
 
-/// On which resources an authorization is granted; ids stand in the log.
+/// The resources for which an authorization is granted; ids are in the log.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ResourceMatcher {
     /// `*`: all of the type.
     Any,
     /// The one with this id.
     Id(Arc<str>),
-    /// Those in which this property names the caller.
+    /// Resources whose property of this name is the caller.
     Property(Arc<str>),
 }
 
@@ -103,7 +103,7 @@ impl ResourceMatcher {
         }
     }
 
-    /// What the API calls `resourcePropertyName`.
+    /// The `resourcePropertyName` of the API.
     pub fn property(&self) -> Option<&str> {
         match self {
             ResourceMatcher::Property(name) => Some(name),
@@ -112,7 +112,7 @@ impl ResourceMatcher {
     }
 }
 
-/// One who is a member.
+/// A member.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Member {
     pub entity_type: EntityType,
@@ -157,7 +157,7 @@ pub struct ParentValue {
     pub name: Arc<str>,
     /// Empty: none was given.
     pub description: Arc<str>,
-    /// On ENTITY_ADDED and ENTITY_REMOVED: who.
+    /// On ENTITY_ADDED and ENTITY_REMOVED: the member.
     pub member: Option<Member>,
 }
 
@@ -188,7 +188,7 @@ parents! {
     TenantValue: Tenant, TenantIntent;
 }
 
-/// Whose token has this claim has what the rule has.
+/// Callers whose token has this claim get the permissions of the rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MappingRuleValue {
     pub mapping_rule_key: Key,
@@ -233,7 +233,7 @@ impl AuthorizationValue {
     }
 }
 
-/// What is made at a start if it is not there. Keys are none.
+/// Entities that are created at a start if they do not exist. Keys are unset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct IdentitySetupValue {
     pub users: Vec<UserValue>,

@@ -23,14 +23,14 @@ pub struct JobValue {
     pub element: u32,
     pub element_instance_key: Key,
     pub retries: i32,
-    /// What few records say: `None` costs one byte.
+    /// Fields that few records have: `None` costs one byte.
     pub extra: Option<Box<JobExtra>>,
     pub worker: Arc<str>,
     /// Epoch milliseconds, of the last activation; -1 before the first.
     pub deadline: i64,
     /// Of the last failure, until the job ends.
     pub error_message: Arc<str>,
-    /// On COMPLETED and ERROR_THROWN: those that the worker gave.
+    /// On COMPLETED and ERROR_THROWN: the worker's variables.
     pub variables: Vec<(Arc<str>, JsonText)>,
 }
 
@@ -38,14 +38,14 @@ pub struct JobValue {
 #[serde(rename_all = "camelCase")]
 pub struct JobExtra {
     pub kind: JobKind,
-    /// Text of a JSON object: the custom headers, where they are not those of the element.
+    /// Text of a JSON object: the custom headers, if they differ from those of the element.
     pub headers: Option<Arc<str>>,
     /// On FAILED: milliseconds, and the moment they end; 0 and -1 without.
     pub retry_backoff: i64,
     pub recurring_time: i64,
     /// On ERROR_THROWN.
     pub error_code: Arc<str>,
-    /// On COMPLETED: what the worker answered beside variables.
+    /// On COMPLETED: the worker's answer beside variables.
     pub result: Option<JobResult>,
     /// On CANCELED: a migration has made a Camunda user task of it.
     pub becomes_user_task: bool,
@@ -69,7 +69,7 @@ impl Default for JobExtra {
 }
 
 impl JobValue {
-    /// What few records say, to be said here.
+    /// The fields that few records have, added if missing.
     pub fn extra(&mut self) -> &mut JobExtra {
         self.extra.get_or_insert_default()
     }
@@ -78,7 +78,7 @@ impl JobValue {
         self.extra.as_ref().map_or(JobKind::default(), |e| e.kind)
     }
 
-    /// The custom headers, where they are not those of the element.
+    /// The custom headers, if they differ from those of the element.
     pub fn headers(&self) -> Option<&Arc<str>> {
         self.extra.as_ref()?.headers.as_ref()
     }
@@ -93,7 +93,7 @@ impl JobValue {
     }
 }
 
-/// What a job is for; ids stand in the log.
+/// Purpose of a job; ids are in the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum JobKind {
     /// The work of an element.
@@ -101,7 +101,7 @@ pub enum JobKind {
     BpmnElement,
     ExecutionListener(ListenerEvent),
     TaskListener(ListenerEvent),
-    /// It decides what an ad-hoc sub-process activates.
+    /// It decides which elements an ad-hoc sub-process activates.
     AdHocSubProcess,
 }
 
@@ -123,7 +123,7 @@ impl JobKind {
         }
     }
 
-    /// As the API names it: `UNSPECIFIED` for what is no listener.
+    /// The API's name: `UNSPECIFIED` for jobs that are not for a listener.
     pub fn listener_event_name(self) -> &'static str {
         self.listener_event()
             .map_or("UNSPECIFIED", ListenerEvent::name)
@@ -134,7 +134,7 @@ impl JobKind {
     }
 }
 
-/// What listeners listen to: execution listeners to the first two, task listeners to the others. Ids stand in the log.
+/// Events of listeners: execution listeners use the first two, task listeners the others. Ids are in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ListenerEvent {
     Start,
@@ -160,21 +160,21 @@ impl ListenerEvent {
     }
 }
 
-/// What the worker of a task listener or of an ad-hoc sub-process answers. Any job may be completed with one; it says nothing
-/// to those of other kinds.
+/// Result from the worker of a task listener or of an ad-hoc sub-process. Any job may be completed with one; jobs of other
+/// kinds ignore it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobResult {
     #[serde(rename = "type")]
     pub kind: JobResultType,
-    /// A task listener refuses what was about to happen.
+    /// The task listener denies the transition.
     pub denied: bool,
     pub denied_reason: Arc<str>,
     pub corrections: Corrections,
     pub activate_elements: Vec<ActivateElement>,
-    /// The ad-hoc sub-process has what it needs.
+    /// The completion condition of the ad-hoc sub-process is fulfilled.
     pub completion_condition_fulfilled: bool,
-    /// What still runs in it ends.
+    /// Terminates the instances that still run in it.
     pub cancel_remaining_instances: bool,
 }
 
@@ -186,11 +186,11 @@ pub enum JobResultType {
     AdHocSubProcess,
 }
 
-/// What a task listener changes of its user task; `None` leaves it as it is.
+/// Corrections of a task listener to its user task; `None` leaves the attribute as it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Corrections {
-    /// Empty: nobody.
+    /// Empty: unassigned.
     pub assignee: Option<Arc<str>>,
     pub candidate_groups: Option<Vec<Arc<str>>>,
     pub candidate_users: Option<Vec<Arc<str>>>,

@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::key::Key;
 
-/// MIGRATED: the instance is one of the target now.
+/// MIGRATED: the instance belongs to the target now.
 ///
 /// A migration that does not fit into one turn is MIGRATING until then, one record for each turn, and ABANDONED when
-/// something in the instance cannot be migrated: nothing has changed then. The record's key is that of the instance.
+/// something in the instance cannot be migrated: in that case nothing has changed. The record's key is that of the instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessInstanceMigrationValue {
     pub process_instance_key: Key,
     pub root_process_instance_key: Key,
-    /// What the instance is of before it is migrated.
+    /// The instance's definition before it is migrated.
     pub process_definition_key: Key,
     pub target_process_definition_key: Key,
     pub mapping_instructions: Vec<MappingInstruction>,
@@ -23,7 +23,7 @@ pub struct ProcessInstanceMigrationValue {
     pub progress: MigrationProgress,
 }
 
-/// What is active at the source element goes on at the target element.
+/// Instances of the source element continue at the target element.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MappingInstruction {
@@ -39,25 +39,25 @@ impl MappingInstruction {
     }
 }
 
-/// A place in the walk over everything that a migration is about: level by level, and within a level the oldest first.
+/// A place in the walk over everything that a migration affects: level by level, and within a level the oldest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MigrationProgress {
     pub phase: MigrationPhase,
-    /// The level that is looked at: the process instance is level 0, its children are level 1.
+    /// The current level: the process instance is level 0, its children are level 1.
     pub level: u32,
-    /// The element instance at which the walk stands, and its own level; with [`Key::NONE`] the walk begins. While
-    /// compensations are looked at: the last one.
+    /// The element instance at which the walk stands, on its own level; with [`Key::NONE`] the walk begins. During the walk
+    /// over compensations: the last one.
     pub at: Key,
     pub depth: u32,
-    /// Something was on this level, so that there may be a next one.
+    /// Whether there was something on this level, so that there may be a next one.
     pub found: bool,
-    /// Of the element instance at which the walk stands: how much of what it has is done.
+    /// Progress within the element instance at which the walk stands.
     pub done: u32,
 }
 
-/// First everything is looked at, then everything is migrated: element instances with what they have, then completed
-/// activities that can be compensated.
+/// First everything is checked, then everything is migrated: element instances with their data, then completed activities
+/// that can be compensated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum MigrationPhase {

@@ -21,24 +21,24 @@ pub struct VariableInstruction {
 #[serde(rename_all = "camelCase")]
 pub struct ActivateInstruction {
     pub element_id: Arc<str>,
-    /// The element instance within which scopes are created. 0 or less: where the element's scopes are.
+    /// The element instance within which scopes are created. 0 or less: the existing scopes of the element.
     pub ancestor_scope_key: Key,
     pub variable_instructions: Vec<VariableInstruction>,
-    /// The instances that the element is activated in, innermost first: said once they are there.
+    /// The instances that the element is activated in, innermost first: set once they exist.
     pub ancestor_scope_keys: Vec<Key>,
 }
 
-/// An element instance is terminated, with all that is in it; or all of one element, where the key is none.
+/// Terminates an element instance with its content; or all instances of one element, if there is no key.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminateInstruction {
     pub element_instance_key: Key,
-    /// Empty where the key says it.
+    /// Empty if the key identifies it.
     pub element_id: Arc<str>,
 }
 
-/// An element instance is terminated, and another element is activated for it; or for all of one element, where the key is
-/// none.
+/// Terminates an element instance and activates another element in its place; or does so for all instances of one element, if
+/// there is no key.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MoveInstruction {
@@ -49,24 +49,24 @@ pub struct MoveInstruction {
     pub variable_instructions: Vec<VariableInstruction>,
 }
 
-/// Within which element instance the target of a move is activated.
+/// The element instance within which the target of a move is activated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum MoveAncestor {
-    /// Where the target's scopes are, as with an [`ActivateInstruction`].
+    /// The existing scopes of the target, as with an [`ActivateInstruction`].
     #[default]
     Any,
     Key(Key),
     /// The nearest one around the source that is also around the target.
     Inferred,
-    /// The one that the source is in.
+    /// The parent of the source.
     SourceParent,
 }
 
 /// MODIFIED: the process instance is modified, and the elements are about to be activated. `activate_instructions` and
-/// `terminate_instructions` have what the moves come to as well. The record's key is that of the process instance.
+/// `terminate_instructions` include the results of the moves. The record's key is that of the process instance.
 ///
-/// BEGUN (Skep's own): these instructions are checked and will be carried out. PREPARED (Skep's own): the next of the elements
-/// to activate, the only one of the value, has its scopes; the record's key is that of its trigger.
+/// BEGUN (Skep's own): these instructions are checked and will be carried out. PREPARED (Skep's own): the next of the
+/// elements to activate, the only one of the value, has its scopes; the record's key is that of its trigger.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessInstanceModificationValue {
@@ -75,7 +75,7 @@ pub struct ProcessInstanceModificationValue {
     pub root_process_instance_key: Key,
     pub activate_instructions: Vec<ActivateInstruction>,
     pub terminate_instructions: Vec<TerminateInstruction>,
-    /// As they were given.
+    /// As requested.
     pub move_instructions: Vec<MoveInstruction>,
 }
 
@@ -107,7 +107,7 @@ impl VariableInstruction {
 }
 
 impl ActivateInstruction {
-    /// Whether the scope was chosen in which the element's scopes are created.
+    /// Whether the request chose the scope in which the element's scopes are created.
     pub fn has_ancestor(&self) -> bool {
         self.ancestor_scope_key.0 > 0
     }

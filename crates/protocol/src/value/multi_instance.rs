@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::JsonText;
 use crate::key::Key;
 
-/// INPUT_COLLECTION_EVALUATED: what a multi-instance body runs its activity for. The record's key is that of the body.
+/// INPUT_COLLECTION_EVALUATED: the items for which a multi-instance body runs its activity. The record's key is that of the body.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MultiInstanceValue {
@@ -16,8 +16,8 @@ pub struct MultiInstanceValue {
     pub chain: u32,
 }
 
-/// Skep's own: one element of a variable that is a list got another value. The record's key is that of the variable. A list that
-/// grows large would else stand in the log once for each of its elements.
+/// Skep's own: one element of a variable that is a list got another value. The record's key is that of the variable.
+/// Otherwise a growing list would be in the log once for each of its elements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VariableElementValue {
@@ -28,7 +28,7 @@ pub struct VariableElementValue {
     pub root_process_instance_key: Key,
     /// From 0.
     pub index: u32,
-    /// Where the element's old value stands in the text of the list.
+    /// Offset of the element's old value in the text of the list.
     pub begin: u32,
     pub end: u32,
     pub value: JsonText,

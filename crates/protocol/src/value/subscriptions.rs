@@ -85,8 +85,8 @@ fn with_tenant(tenant: &TenantId) -> u8 {
     if tenant.is_default() { 1 } else { 2 }
 }
 
-/// A signal goes to all of its tenant that wait for it. CONTINUED: more than fit into one turn; DELIVERED: they have had it now. Versions as
-/// those of [`SignalSubscriptionValue`].
+/// A signal goes to all subscriptions of its tenant. CONTINUED: more than fit into one turn; DELIVERED: these have received
+/// it. Versions as those of [`SignalSubscriptionValue`].
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct SignalValue {
     pub signal_name: Arc<str>,
@@ -131,6 +131,6 @@ pub struct EscalationValue {
     pub process_definition_key: Key,
     pub escalation_code: Arc<str>,
     pub throw_element: u32,
-    /// The event that catches it, and its definition; none if nothing does.
+    /// The event that catches it, and its definition; none if it is not caught.
     pub catch_element: Option<(Key, u32)>,
 }

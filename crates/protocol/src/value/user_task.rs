@@ -24,9 +24,9 @@ pub struct UserTaskValue {
     pub form_key: Key,
     pub external_form_reference: Arc<str>,
     pub attributes: UserTaskAttributes,
-    /// What this transition changes.
+    /// Attributes that this transition changes.
     pub changed: Vec<UserTaskAttribute>,
-    /// What the user called it.
+    /// The user's name for the action.
     pub action: Arc<str>,
     /// Of a completion, or of an update of the task's variables.
     pub variables: Vec<(Arc<str>, JsonText)>,
@@ -39,15 +39,15 @@ impl RecordValue for UserTaskValue {
     type Intent = UserTaskIntent;
 }
 
-/// What users and listeners can change of a task.
+/// Attributes that users and listeners can change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserTaskAttributes {
-    /// Empty: nobody.
+    /// Empty: unassigned.
     pub assignee: Arc<str>,
     pub candidate_groups: Vec<Arc<str>>,
     pub candidate_users: Vec<Arc<str>>,
-    /// Date and time with zone, as it was given; empty for none.
+    /// Date and time with zone, as given; empty for none.
     pub due_date: Arc<str>,
     pub follow_up_date: Arc<str>,
     /// From 0 to 100.
@@ -55,10 +55,10 @@ pub struct UserTaskAttributes {
 }
 
 impl UserTaskAttributes {
-    /// Priority of a task that says nothing of it.
+    /// Priority of a task that defines none.
     pub const DEFAULT_PRIORITY: i32 = 50;
 
-    /// Takes corrections over. Returns what changes by them.
+    /// Applies corrections. Returns the attributes that change.
     pub fn correct(&mut self, corrections: &Corrections) -> Vec<UserTaskAttribute> {
         let before = self.clone();
         let set = |to: &mut Arc<str>, from: &Option<Arc<str>>| {
@@ -112,7 +112,7 @@ impl UserTaskAttributes {
     }
 }
 
-/// Names an attribute, in lists of what has changed.
+/// Name of an attribute, in lists of changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum UserTaskAttribute {
     Assignee,

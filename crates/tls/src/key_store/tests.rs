@@ -1,4 +1,4 @@
-//! Key stores that `openssl` and `keytool` wrote (`tests/key_stores/make`), and what is not right about others.
+//! Key stores written by `openssl` and `keytool` (`tests/key_stores/make`), and the faults of others.
 
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 
@@ -25,7 +25,7 @@ fn read(store: &KeyStore) -> Result<KeyPair, String> {
 #[test]
 fn the_key_is_found_with_its_certificates_whoever_wrote_the_store() {
     let expected = read(&store(written("openssl.p12"), "hush")).unwrap();
-    // That of the server and one between; the authority, which signed itself, is no part of it.
+    // Those of the server and one intermediate; the self-signed authority is not part of the chain.
     assert_eq!(expected.chain.len(), 2);
     for (name, password) in [
         ("legacy.p12", "hush"),
@@ -134,7 +134,7 @@ fn the_password_of_a_key_is_that_of_its_store() {
     assert!(!shown.contains("hush"), "{shown}");
 }
 
-/// Cut off anywhere, it is an error, and no panic.
+/// A truncated store is an error, and never a panic.
 #[test]
 fn no_part_of_a_store_is_taken_for_one() {
     let directory = tempfile::tempdir().unwrap();
@@ -152,7 +152,7 @@ fn a_trust_store_has_authorities_and_no_keys() {
         trusted(&written(name), &Password::new(password)).map_err(|error| error.to_string())
     };
     let authority = crate::certificates(&written("authority.pem")).unwrap();
-    // Java marks what is trusted, openssl does not.
+    // Java marks trusted certificates, openssl does not.
     for (name, password) in [("certificates.p12", "hush-hush"), ("nokeys.p12", "hush")] {
         assert_eq!(found(name, password).unwrap(), authority, "{name}");
     }

@@ -1,4 +1,4 @@
-//! A port with TLS, called by those who believe its certificate and by those who do not.
+//! A port with TLS, called by clients that trust its certificate and by others.
 
 use std::path::Path;
 
@@ -71,7 +71,7 @@ impl Files {
     }
 }
 
-/// Sends a byte there and back; the error of the client otherwise.
+/// Sends a byte there and back; otherwise the client's error.
 async fn echo(tls: &ServerTls, client: &ClientTls, name: &str) -> std::io::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
@@ -246,7 +246,7 @@ async fn a_key_store_is_served_from_and_read_again_when_it_changes() {
     let before = tls.shown.changed();
     let shown = tls.certificate();
 
-    // What cannot be opened changes nothing.
+    // An unreadable file changes nothing.
     std::fs::copy(written("keytool.p12"), &path).unwrap();
     assert_ne!(tls.shown.changed(), before);
     tls.read_again();
@@ -254,7 +254,7 @@ async fn a_key_store_is_served_from_and_read_again_when_it_changes() {
     std::fs::copy(written("rsa.p12"), &path).unwrap();
     tls.read_again();
     assert_ne!(tls.certificate(), shown);
-    // The other client would go on with what was agreed before, and see no certificate.
+    // The other client would resume its session, and see no certificate.
     let stranger = believes(&written("authority.pem"));
     assert!(echo(&tls, &stranger, "localhost").await.is_err());
 }
@@ -303,7 +303,7 @@ async fn what_is_not_tls_fails_the_handshake() {
         matches!(inner, Some(rustls::Error::InvalidMessage(_))),
         "{error}"
     );
-    // Whoever goes on nevertheless gets errors.
+    // Continuing nevertheless yields errors.
     socket.read(&mut [0]).await.unwrap_err();
     socket.write_all(b"x").await.unwrap_err();
     socket.flush().await.unwrap();

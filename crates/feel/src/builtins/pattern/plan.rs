@@ -1,4 +1,4 @@
-//! What a pattern can cost, found by looking at it.
+//! The possible cost of a pattern, derived from its structure.
 
 use fancy_regex::{AstNode, Expr};
 

@@ -1,4 +1,4 @@
-//! From the patterns of XPath and Java to those of the library.
+//! Translates the patterns of XPath and Java to those of the library.
 
 /// Writes what XPath has and the library has not in its terms: `[a-z-[aeiou]]`, `\i`, `\c`.
 pub(super) fn translate(source: &str) -> String {

@@ -227,7 +227,7 @@ fn creation(
         );
     };
     let filter = Value::Object(filter).to_string();
-    // What is wrong with it is said now, and not when its items are looked for.
+    // Errors in the filter are reported now, and not when its items are looked up.
     selection::check(kind, &filter).or_else(|error| invalid(error.to_string()))?;
     let command = CreateBatchOperation {
         kind,
@@ -268,7 +268,7 @@ fn of_instance(
     )
 }
 
-/// A command about what has this key in a field by this name.
+/// A command about the entity that has this key in a field of this name.
 fn about(
     (entity, by, key): (&'static Entity, &'static str, Key),
     command: BatchCommand,

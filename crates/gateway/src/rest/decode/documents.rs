@@ -28,7 +28,7 @@ struct Metadata {
     custom_properties: Option<Box<RawValue>>,
 }
 
-/// What is said of documents, by JSON of one or a list of them, which `place` holds.
+/// The metadata of documents, from JSON of one object or a list of them, in `place` of the request.
 pub fn metadata(place: &str, json: &[u8]) -> Result<Vec<Given>, Failure> {
     let Ok(text) = std::str::from_utf8(json) else {
         return invalid(format!("'{place}' is not UTF-8. Send UTF-8."));
@@ -63,7 +63,7 @@ struct LinkRequest {
     time_to_live: Option<i64>,
 }
 
-/// How long a link is to be valid.
+/// The requested validity of a link.
 pub fn time_to_live(body: &Bytes) -> Result<Duration, Failure> {
     let text = std::str::from_utf8(body);
     let text =

@@ -125,7 +125,7 @@ pub fn present<T>(field: Option<T>, name: &str, what: &str) -> Result<T, Failure
     }
 }
 
-/// The value of a text that has to be there and to say something.
+/// The value of a text that must be present and not empty.
 pub fn said<'a>(field: Option<Text<'a>>, name: &str, what: &str) -> Result<Text<'a>, Failure> {
     let text = present(field, name, what)?;
     crate::check::not_blank(name, &text, what)?;

@@ -51,7 +51,7 @@ struct Update<'a> {
     priority: Option<i32>,
 }
 
-/// The listener is set anew: what is left out has its default.
+/// Replaces the listener: fields that are left out get their defaults.
 pub fn update(Name(id): Name, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Update = required(text)?;
     let body = Creation {

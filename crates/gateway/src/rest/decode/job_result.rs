@@ -48,7 +48,7 @@ pub(super) struct ElementBody<'a> {
     variables: Option<Document>,
 }
 
-/// The result, unless it says nothing.
+/// The result, unless it is empty.
 pub fn decode(body: ResultBody) -> Result<Option<Box<JobResult>>, Failure> {
     let kind = check::job_result_type(body.kind.as_deref().unwrap_or_default())?;
     let (corrects, corrections) = match body.corrections {
@@ -79,7 +79,7 @@ pub fn decode(body: ResultBody) -> Result<Option<Box<JobResult>>, Failure> {
     Ok((result != JobResult::default()).then(|| Box::new(result)))
 }
 
-/// A field that says something and that results of this type do not have, with the type that has it.
+/// A field that is set but that results of this type do not have, with the type that has it.
 fn misplaced(result: &JobResult, corrects: bool) -> Option<(&'static str, &'static str)> {
     let of_user_task = [
         ("denied", result.denied),
@@ -121,7 +121,7 @@ fn corrections(body: CorrectionsBody) -> Result<Corrections, Failure> {
     })
 }
 
-/// `field`: where its id stands.
+/// `field`: the field of its id.
 pub(super) fn element(body: ElementBody, field: &'static str) -> Result<ActivateElement, Failure> {
     let what = "Name the element to activate.";
     let element_id = said(body.element_id, field, what)?;

@@ -41,7 +41,7 @@ pub fn assign(user_task_key: Key, text: &str, front: &FrontEnd) -> Result<Decode
             .action
             .map(|action| action.shared())
             .unwrap_or_default(),
-        // A claim takes a task that nobody else has.
+        // A claim takes only an unassigned task.
         claim: body.allow_override == Some(false),
     };
     Ok(waiting(Command::AssignUserTask(command), front))
@@ -72,7 +72,7 @@ struct Update<'a> {
     action: Option<Text<'a>>,
 }
 
-/// What is null stays as it is. Attributes that are not known are passed over, as the API has it.
+/// Fields that are null stay as they are. Unknown attributes are ignored, as in the API.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct Changeset<'a> {

@@ -8,7 +8,7 @@ use skep_protocol::value::{
 
 use crate::rest::json::Object;
 
-/// One deployed thing.
+/// One deployed entity.
 enum Item<'a> {
     Process(&'a DefinitionMetadata),
     Decision(&'a DecisionValue),
@@ -33,7 +33,7 @@ pub fn deployment(out: &mut String, deployed: &DeploymentValue) {
     });
 }
 
-/// What would come of a deployment.
+/// The result of checking a deployment without carrying it out.
 pub fn checked(out: &mut String, checked: &Result<DeploymentValue, Rejection>) {
     Object::write(out, |o| {
         o.raw("deployable", if checked.is_ok() { "true" } else { "false" });
@@ -44,7 +44,7 @@ pub fn checked(out: &mut String, checked: &Result<DeploymentValue, Rejection>) {
             let of_resource = invalid.findings.iter();
             of_resource.map(move |finding| (Some(invalid), Some(finding)))
         });
-        // A refusal that is about no element in particular.
+        // A refusal that does not concern a particular element.
         let whole = invalid.filter(|rejection| rejection.findings.is_empty());
         let all = each.chain(whole.map(|_| (None, None)));
         let reason = invalid.map_or("", |rejection| &rejection.reason);

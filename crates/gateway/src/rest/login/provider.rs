@@ -43,7 +43,7 @@ pub async fn answer(
     }
 }
 
-/// Where people can log in, for the page that they choose on.
+/// The login options, for the page where people choose one.
 fn ways(bearer: &Bearer) -> Response<RestBody> {
     let text = serde_json::to_string(&bearer.providers().ways()).unwrap_or_default();
     let mut response = Response::new(RestBody::from(Bytes::from(text)));
@@ -62,7 +62,7 @@ fn begin(
     let to = parameter(parts, "to");
     let departure = browsers::depart(bearer.providers(), provider, &here, to.as_deref());
     let Departure { to, cookie, state } = departure.map_err(|refused| match refused {
-        // It is no caller who is refused: there is no such place.
+        // No caller is refused here: there is no such place.
         Refused::Token(why) => Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", why),
         other => other.into(),
     })?;
@@ -71,7 +71,7 @@ fn begin(
     Ok(response)
 }
 
-/// A login that fails ends on the page where one begins another, which says so.
+/// A failed login ends on the login page, which shows the failure.
 async fn back(front: &FrontEnd, bearer: &Bearer, parts: &Parts) -> Response<RestBody> {
     let state = parameter(parts, "state").unwrap_or_default();
     let name = kept(&state);
@@ -83,7 +83,7 @@ async fn back(front: &FrontEnd, bearer: &Bearer, parts: &Parts) -> Response<Rest
         }
         Err(failed) => {
             tracing::info!(why = failed.1, "a login at the identity provider failed");
-            // Relative, so that what a proxy puts in front of all paths stays.
+            // Relative, so that a proxy's path prefix stays.
             redirect(&format!("ui/login?failed={}", failed.0))
         }
     };
@@ -91,7 +91,7 @@ async fn back(front: &FrontEnd, bearer: &Bearer, parts: &Parts) -> Response<Rest
     response
 }
 
-/// What the page is told of a failure, and what the log is.
+/// A failure: the text for the page, and the text for the log.
 type Failed = (&'static str, String);
 
 async fn arrival(
@@ -119,7 +119,7 @@ async fn arrival(
     })
 }
 
-/// The session ends, on all nodes; the browser hears where it ends that at the provider.
+/// Ends the session on all nodes; the browser learns where to end it at the provider.
 async fn leave(
     front: &FrontEnd,
     bearer: &Bearer,
@@ -129,7 +129,7 @@ async fn leave(
     let Some(shown) = cookie(parts.headers.get_all(COOKIE), SESSION) else {
         return Ok(empty());
     };
-    // Nobody is to be logged out by a page of somebody else.
+    // A page of another site must not log anybody out.
     let provider = bearer.leave(&shown, head).await?;
     let mut response = log_out(front);
     let back = format!("{}{OUT}", here(front, parts));
@@ -140,13 +140,13 @@ async fn leave(
     Ok(response)
 }
 
-/// The cookie of one login: several may be under way in one browser.
+/// The cookie of one login: several may be in progress in one browser.
 fn kept(state: &str) -> String {
     let short = state.chars().filter(|c| c.is_ascii_alphanumeric()).take(12);
     format!("skep-login-{}", short.collect::<String>())
 }
 
-/// This server, as the browser calls it.
+/// This server's address, as the browser sees it.
 fn here(front: &FrontEnd, parts: &Parts) -> String {
     let scheme = if front.config.tls.rest.is_some() {
         "https"

@@ -1,5 +1,5 @@
-//! Operations of the API that this release knows but answers with 501. When an operation is implemented, its row moves to
-//! the file of its tag, where it says what the operation does and needs.
+//! Operations of the API that this release knows but answers with 501. When an operation is implemented, its row moves to the
+//! file of its tag, where it states its action and needs.
 
 use super::rows::missing;
 

@@ -1,4 +1,4 @@
-//! Parameters of paths: what each may be, and how it is read.
+//! Parameters of paths: their formats, and how they are read.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub const MAX_PARAMETERS: usize = 2;
 pub struct Texts<'p>([&'p str; MAX_PARAMETERS]);
 
 impl<'p> Texts<'p> {
-    /// One that no path has a place for is left out: the table does not compile with such a path.
+    /// A surplus parameter is left out: the table does not compile with such a path.
     pub fn set(&mut self, at: usize, text: &'p str) {
         if let Some(place) = self.0.get_mut(at) {
             *place = text;
@@ -39,7 +39,7 @@ pub struct Parameter {
     pub kind: Kind,
 }
 
-/// What a parameter may be.
+/// The format of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A decimal number of 64 bits.
@@ -58,11 +58,11 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What the parameter of a path is read as.
+/// A type that a path parameter can be read as.
 pub trait FromPath<'p>: Sized {
     const KIND: Kind;
 
-    /// Refuses what it cannot be; `name` is that of the parameter.
+    /// Refuses text of the wrong format; `name` is the parameter's name.
     fn read(name: &'static str, text: &'p str) -> Result<Self, Failure>;
 }
 
@@ -74,7 +74,7 @@ impl FromPath<'_> for Key {
     }
 }
 
-/// A key of which the API says that any text may stand for it: what is no key names nothing.
+/// A key that the API documents as any text; text that is not a key matches nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct AnyKey<'p>(pub &'p str);
 
@@ -92,7 +92,7 @@ impl<'p> FromPath<'p> for AnyKey<'p> {
     }
 }
 
-/// What is none names nothing, likewise.
+/// Likewise, text that is not such a key matches nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct EvaluationKey<'p>(pub &'p str);
 
@@ -116,8 +116,8 @@ impl<'p> FromPath<'p> for Name<'p> {
     }
 }
 
-/// The id of somebody or something that people name: a user, a group, a tenant. The decoder checks its form, together with
-/// the rest of the request; a request that only reads an impossible id gets a 404.
+/// The id of a named entity: a user, a group, a tenant. The decoder checks its form, together with the rest of the request; a
+/// request that only reads an impossible id gets a 404.
 #[derive(Clone, Copy, Debug)]
 pub struct Id<'p>(pub &'p str);
 

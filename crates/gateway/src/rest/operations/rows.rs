@@ -1,13 +1,14 @@
-//! The macro that rows are written with.
+//! The macro for the rows.
 
 /// Declares operations of one tag, one row each: method, template and the parameters in it with their types, the operation's id, and then
 ///
-/// - `does`: a command with the row of it in the protocol, and how a request becomes it; a query with the entity that it is about; the
-///   pulse; what all nodes know; a file of the documents; or what the gateway tells by itself. Parameters have the names that they have in the template.
-/// - `needs`: what the caller must be allowed to do. A command has that in its own row, and everything else has to say it here.
-/// - `rpc`: the rpcs that do the same.
+/// - `does`: a command with its row in the protocol, and how a request becomes it; a query with its entity; the pulse; the
+///   knowledge of all nodes; a file of the documents; or an answer of the gateway itself. Parameters have the names that they
+///   have in the template.
+/// - `needs`: the permission that the caller needs. A command has it in its own row; everything else states it here.
+/// - `rpc`: the equivalent RPCs.
 ///
-/// What contradicts the template, or names no command, does not compile.
+/// Rows that contradict the template, or name no command, do not compile.
 macro_rules! operations {
     ($tag:literal: $(
         $method:ident $path:literal ($($parameter:ident: $kind:ident),*) $id:ident {

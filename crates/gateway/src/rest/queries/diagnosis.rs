@@ -1,6 +1,6 @@
-//! Why each element of a process instance waits, and what would free it. An addition of our own.
+//! Why each element of a process instance waits, and what would let it continue. An addition of our own.
 //!
-//! The waits are those of [`waiting`](super::waiting). A job waits for a worker, and all nodes are asked whether one asks for it.
+//! The waits are those of [`waiting`](super::waiting). A job waits for a worker, so all nodes are asked whether a worker asks for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,11 +24,11 @@ const ASKS: i64 = 60_000;
 struct Finding {
     cause: &'static str,
     remedy: Option<String>,
-    /// Those that need somebody come first.
+    /// Findings that require action come first.
     rank: u8,
 }
 
-/// Somebody has to act; something else has to happen; time is enough.
+/// Somebody must act; something else must happen; time is enough.
 const NEEDS_SOMEBODY: u8 = 0;
 const WAITS: u8 = 1;
 const NEEDS_TIME: u8 = 2;
@@ -36,7 +36,7 @@ const NEEDS_TIME: u8 = 2;
 /// When a worker asked last for jobs of a type, by type.
 struct Asked {
     last: BTreeMap<Arc<str>, i64>,
-    /// Since when that is known.
+    /// Start of that knowledge.
     since: Option<i64>,
     now: i64,
 }
@@ -117,7 +117,7 @@ impl Ask<'_> {
     }
 }
 
-/// A multi-instance body has the id of what it repeats, and a gateway that waits has not begun.
+/// A multi-instance body has the id of the activity it repeats, and a gateway that waits has not begun.
 const UNCOUNTED: [&str; 4] = [
     "PROCESS",
     "MULTI_INSTANCE_BODY",
@@ -125,7 +125,7 @@ const UNCOUNTED: [&str; 4] = [
     "INCLUSIVE_GATEWAY",
 ];
 
-/// Whose durations are counted under its id.
+/// The element under whose id durations are counted.
 fn element(who: &Map<String, Json>) -> Option<&str> {
     let kind = who.get("type")?.as_str()?;
     let is_counted = !UNCOUNTED.contains(&kind);
@@ -136,7 +136,7 @@ fn usual_ms(who: &Map<String, Json>, usually: &ByElement) -> Option<i64> {
     usually.get(element(who)?).and_then(usual)
 }
 
-/// The reasons why one element waits. An incident says all that its job would say.
+/// The reasons why one element waits. An incident covers the reason of its job.
 fn findings(who: &Map<String, Json>, waits_for: Vec<Json>, asked: &Asked) -> Vec<(u8, Json)> {
     let is_incident = |thing: &Json| thing["for"] == "INCIDENT";
     let stuck = waits_for.iter().any(is_incident);

@@ -17,10 +17,10 @@ use skep_query::{Condition, Durations, Groups, Measure, Op, Query, Row, Search, 
 use super::{Ask, is_granted, not_found, refused, unexpected};
 use crate::rest::problem::Problem;
 
-/// Four weeks: each weekday is in them as often, and what was usual in spring is forgotten in summer.
+/// Four weeks: each weekday occurs equally often, and older durations are forgotten.
 const DAYS: i64 = 28;
 
-/// With fewer, one that took long makes what is usual.
+/// With fewer instances, a single slow one would determine the usual duration.
 const ENOUGH: i64 = 20;
 
 /// Elements that are looked for by name.
@@ -33,15 +33,15 @@ const START: usize = ELEMENT_DURATION.column("startTime");
 /// By element.
 pub(super) type ByElement = BTreeMap<Arc<str>, Durations>;
 
-/// As long as 19 of 20 took. The median would call every second wait a long one; a longest wait of all would be a single accident.
-/// `None`: too few are known.
+/// The duration within which 19 of 20 finished. The median would call every second wait a long one; the longest wait could be
+/// a single accident. `None`: too few are known.
 pub(super) fn usual(durations: &Durations) -> Option<i64> {
     (durations.count() >= ENOUGH)
         .then(|| durations.percentile(95))
         .flatten()
 }
 
-/// Rows of the days that count.
+/// Rows of the days that are counted.
 pub(super) fn since(now: i64) -> Condition {
     let since = now.saturating_sub(DAYS * ELEMENT_DURATION_SPAN);
     Condition::Field {
@@ -137,7 +137,7 @@ mod tests {
             durations.add(60_000);
         }
         assert_eq!(usual(&durations), Some(60_000));
-        // One accident in many does not make what is usual.
+        // One accident in many does not change the usual duration.
         durations.add(3_600_000);
         assert!(usual(&durations).unwrap() < 100_000);
     }

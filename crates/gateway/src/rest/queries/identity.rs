@@ -16,7 +16,7 @@ use crate::rest::problem::Problem;
 /// Ids in a filter at most.
 const MAX_LISTED: usize = 1_000;
 
-/// What is asked for by its id.
+/// A query for entities by an id.
 #[derive(Debug)]
 pub struct Identified {
     search: Search,
@@ -33,12 +33,12 @@ fn equals(entity: &Entity, field: &str, text: &str) -> Condition {
     is(entity, field, Op::Eq(Value::text(text)))
 }
 
-/// Rows of what was deleted stay, for those who page through them.
+/// Rows of deleted entities stay, for clients that are paging through them.
 fn is_there(entity: &Entity) -> Condition {
     is(entity, "isDeleted", Op::Eq(Value::from(false)))
 }
 
-/// Those that there are.
+/// All existing entities.
 pub fn all(entity: &'static Entity, body: &str, parts: &Parts) -> Result<Search, Problem> {
     let mut search = read(entity, body, parts)?;
     search.filter.push(is_there(entity));
@@ -136,7 +136,7 @@ fn listed(filter: &mut Map<String, Json>, name: &str) -> Result<Option<Vec<Value
     texts.collect::<Result<_, _>>().map(Some)
 }
 
-/// Who belongs to a group, role or tenant; nobody to one that there is not. `kind` says of which kind they are: one of those views of
+/// The members of a group, role or tenant; none if it does not exist. `kind` selects the kind of members: one of the views of
 /// [`MEMBER`] that show one column.
 pub fn members(
     kind: &'static Entity,
@@ -147,7 +147,7 @@ pub fn members(
     let shown = kind.fields.iter().position(|field| field.shown);
     let shown = shown.unwrap_or_default();
     let mut asked = members_of(body)?;
-    // The keys of these rows say nothing to anybody. A cursor is one of the sort, so that it is there from the beginning.
+    // The keys of these rows mean nothing to clients. A cursor belongs to a sort, so there is one from the beginning.
     let is_unsorted = match asked.get("sort") {
         None | Some(Json::Null) => true,
         Some(Json::Array(sorts)) => sorts.is_empty(),
@@ -173,7 +173,7 @@ fn belongs(parent_type: ParentType, parent: &str) -> [Condition; 2] {
     ]
 }
 
-/// Roles, or mapping rules, that belong to a group, role or tenant. `id` is what they are named by, here and as members.
+/// Roles, or mapping rules, that belong to a group, role or tenant. `id` is the field that names them, here and as members.
 pub fn belonging(
     (entity, id): (&'static Entity, &'static str),
     (parent_type, Id(parent)): (ParentType, Id),

@@ -15,13 +15,13 @@ use super::{Ask, invalid};
 use crate::rest::parameters::parameter;
 use crate::rest::problem::Problem;
 
-/// What a group is about stands first, what became of its jobs behind it, and last what only the filter knows.
-/// What became of the jobs of a group in one way: how many, and when last.
+/// Fields that name the group come first, the outcomes of its jobs second, and fields for the filter only last.
+/// Count and last time of one outcome of a group's jobs.
 const fn of_jobs(name: &'static str) -> Field {
     Field::new(name, Kind::Json, Ops::NONE)
 }
 
-/// What only the filter knows.
+/// A field for the filter only.
 const fn asked(name: &'static str, kind: Kind) -> Field {
     Field::new(name, kind, Ops::PLAIN).hidden()
 }
@@ -99,7 +99,7 @@ const RESOLUTIONS: [i64; 9] = [
     1440 * MINUTE,
 ];
 
-/// What is asked for.
+/// A query for statistics of jobs.
 #[derive(Debug)]
 pub struct JobStatistics {
     groups: Groups,
@@ -117,7 +117,7 @@ fn below(field: usize, value: Value) -> Condition {
     Condition::Field { field, op }
 }
 
-/// Rows that count a span which has begun when `from` says and before `to`: a row stands for its whole span.
+/// Rows for spans that begin at or after `from` and before `to`: a row stands for its whole span.
 fn within(from: &Value, to: Value) -> Conditions {
     let from = from.as_int().unwrap_or(i64::MIN);
     let start = from.saturating_sub(from.rem_euclid(JOB_STATISTICS_SPAN));
@@ -175,7 +175,7 @@ fn span(page: &mut Search) -> Result<(Value, Value), Problem> {
     Ok((from, to))
 }
 
-/// A span does not end before it begins.
+/// Checks that a span does not end before it begins.
 pub(super) fn in_order(
     (start, from): (&str, &Value),
     (end, to): (&str, &Value),
@@ -196,7 +196,7 @@ fn job_type(page: &mut Search) -> Result<Value, Problem> {
 pub fn by_type(body: &str) -> Result<JobStatistics, Problem> {
     super::has_body(body)?;
     let mut page = forward(&BY_TYPE, body)?;
-    // Without a filter it is all that is there.
+    // Without a filter all jobs count.
     let mut filter = match members(body)?.get("filter") {
         None | Some(Json::Null) => Conditions::new(),
         Some(_) => {
@@ -212,7 +212,7 @@ pub fn by_type(body: &str) -> Result<JobStatistics, Problem> {
     })
 }
 
-/// The conditions of the page, which are about these fields, as those of the rows that are counted.
+/// Moves the conditions of the page on these fields to the rows that are counted.
 fn of(page: &mut Search, columns: &[(&str, usize)]) -> Conditions {
     let entity = page.entity;
     let moved = std::mem::take(&mut page.filter).into_iter();
@@ -298,7 +298,7 @@ pub fn errors(body: &str) -> Result<JobStatistics, Problem> {
     })
 }
 
-/// What became of jobs in one way: the sum and the last time of groups.
+/// One outcome of jobs: the sum and the last time over the groups.
 fn status(rows: &[Row], at: usize) -> String {
     let values = |at: usize| rows.iter().filter_map(move |row| row.get(at)?.as_int());
     let (count, last): (i64, _) = (values(at).sum(), values(at + 1).max());
@@ -313,7 +313,7 @@ fn text(value: Option<&Value>) -> Value {
     Value::text(value.and_then(Value::as_text).unwrap_or_default())
 }
 
-/// One row for all those that begin with the same; they stand together.
+/// One row for all that share the first value; those are adjacent.
 fn per_first(rows: &[Row]) -> impl Iterator<Item = (Value, &[Row])> {
     let same = rows.chunk_by(|a, b| a.first() == b.first());
     same.filter_map(|rows| Some((rows.first()?.first()?.clone(), rows)))

@@ -1,8 +1,8 @@
 //! Gateways at which a token waits for others: part of the diagnosis.
 //!
-//! A gateway begins when its last token arrives, so nothing is stored of one that waits. It follows from the model and from the flows that
-//! the instance has taken. Those are known without their number and their scope, so only what is certain is told: of gateways that have
-//! not begun in this instance, in scopes that were entered once.
+//! A gateway begins when its last token arrives, so nothing is stored about one that waits. It follows from the model and
+//! from the flows that the instance has taken. Those are known without their number and their scope, so only certain cases
+//! are reported: gateways that have not begun in this instance, in scopes that were entered once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +17,11 @@ use super::statistics::is as equals;
 use super::waiting::{Waiting, is};
 use crate::rest::problem::Problem;
 
-/// Longer models are not read each time that somebody asks.
+/// Longer models are not parsed for each request.
 const MAX_MODEL: usize = 1 << 20;
-/// Element instances that are looked at. Where there are more, the instance loops, and nothing is certain.
+/// Element instances that are considered. If there are more, the instance loops, and nothing is certain.
 const MAX_INSTANCES: u32 = 1_000;
-/// Gateways that are looked at.
+/// Gateways that are considered.
 const MAX_JOINS: usize = 100;
 
 const BPMN: &str = "http://www.omg.org/spec/BPMN/20100524/MODEL";
@@ -61,7 +61,7 @@ impl Incoming {
     }
 }
 
-/// A model says nothing that can be told where it cannot be read: it was deployed, so that another version reads it.
+/// A model that cannot be read yields nothing: it was deployed, so another version can read it.
 fn joins(xml: &str, process: &str) -> Vec<Join> {
     let has_any = KINDS.iter().any(|(tag, _)| xml.contains(tag));
     if xml.len() > MAX_MODEL || !has_any {
@@ -117,11 +117,11 @@ fn of_document(document: &Document<'_>, process: &str) -> Vec<Join> {
     found.take(MAX_JOINS).collect()
 }
 
-/// What is known of an instance.
+/// The known state of an instance.
 struct Known<'k> {
     instance: i64,
     taken: BTreeSet<&'k str>,
-    /// Instances of the gateways, of what is before them, and of the sub-processes around them.
+    /// Instances of the gateways, of the elements before them, and of the sub-processes around them.
     rows: Vec<Row>,
     active: &'k [Row],
 }
@@ -132,7 +132,7 @@ impl Known<'_> {
         self.rows.iter().filter(is_its)
     }
 
-    /// The key of what it is in, if that was entered once and is there.
+    /// The key of the enclosing scope, if that was entered exactly once.
     fn scope(&self, join: &Join) -> Option<i64> {
         let Some(id) = &join.scope else {
             return Some(self.instance);
@@ -145,7 +145,7 @@ impl Known<'_> {
         only.get(KEY).and_then(Value::as_int).filter(|_| is_active)
     }
 
-    /// When the first of the tokens came.
+    /// When the first of the tokens arrived.
     fn since(&self, arrived: &[&Incoming]) -> Option<i64> {
         let ends = arrived.iter().flat_map(|it| self.of(&it.element));
         ends.filter_map(|row| row.get(END)?.as_int()).min()
@@ -160,7 +160,7 @@ impl Known<'_> {
         }
         let scope = self.scope(join)?;
         let is_inside = |row: &Row| row.get(SCOPE).and_then(Value::as_int) == Some(scope);
-        // Where nothing else is active the engine raises an incident, which names the gateway.
+        // If nothing else is active the engine raises an incident, which names the gateway.
         if !self.active.iter().any(is_inside) {
             return None;
         }
@@ -213,7 +213,7 @@ impl Ask<'_> {
             entity: &PROCESS_DEFINITION,
             key: Key(definition),
         };
-        // Who may read the instance is shown its diagram.
+        // A caller who may read the instance may also see its diagram.
         let skep_query::Answer::Row(Some(definition)) = self.whole_answer(get).await? else {
             return Ok(Vec::new());
         };
@@ -234,7 +234,7 @@ impl Ask<'_> {
         Ok(joins.iter().filter_map(|it| known.waiting(it)).collect())
     }
 
-    /// Instances of the gateways, of what is before them, and of the sub-processes around them. `None`: too many.
+    /// Instances of the gateways, of the elements before them, and of the sub-processes around them. `None`: too many.
     async fn beside(&mut self, instance: i64, joins: &[Join]) -> Result<Option<Vec<Row>>, Problem> {
         let of_join = |join: &Join| {
             let before = join.incoming.iter().map(|it| it.element.clone());

@@ -20,16 +20,16 @@ use super::statistics::is as equals;
 use super::waiting::{is, members};
 use crate::rest::problem::Problem;
 
-/// Versions of processes that are looked at: the newest of those in which something was completed lately.
+/// Versions of processes that are considered: the newest of those in which something was completed lately.
 const MAX_DEFINITIONS: usize = 200;
-/// Elements that are looked at.
+/// Elements that are considered.
 const MAX_ELEMENTS: usize = 500;
 /// Elements in an answer.
 const MAX_ITEMS: usize = 10;
-/// Whatever is usual: nobody calls a wait of some seconds a long one.
+/// Minimum overdue wait: a few seconds are never too long, whatever is usual.
 const AT_LEAST: i64 = 10_000;
 
-/// What has others inside waits for those, and they are looked at themselves.
+/// Scopes wait for the elements inside, which are checked themselves.
 const SCOPES: [&str; 4] = [
     "SUB_PROCESS",
     "EVENT_SUB_PROCESS",
@@ -54,7 +54,7 @@ struct Overdue {
 }
 
 impl Overdue {
-    /// By how much the oldest token is over what is usual, in reverse.
+    /// How far the oldest token exceeds the usual duration, in reverse order.
     fn order(&self) -> (i64, i64) {
         (self.since.saturating_add(self.usual), self.definition)
     }
@@ -91,7 +91,7 @@ impl Ask<'_> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = i64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(i64::MAX);
         let (elements, mut has_more) = self.elements(now).await?;
-        // What follows is of definitions of which the caller may read all instances. More conditions would make the index useless.
+        // The definitions that follow are those whose instances the caller may all read. More conditions would make the index useless.
         self.trust();
         self.sight.tenancy = Tenancy::All;
         let mut overdue: Vec<Overdue> = Vec::new();
@@ -113,7 +113,7 @@ impl Ask<'_> {
         Ok(json!({"items": items, "hasMore": has_more}).to_string())
     }
 
-    /// The elements that are looked at, and whether there are more.
+    /// The elements that are considered, and whether there are more.
     async fn elements(&mut self, now: i64) -> Result<(Elements, bool), Problem> {
         const DEFINITION: usize = ELEMENT_DURATION.column("processDefinitionKey");
         const ID: usize = ELEMENT_DURATION.column("elementId");
@@ -147,7 +147,7 @@ impl Ask<'_> {
         Ok((elements, has_more))
     }
 
-    /// With how long the longest took.
+    /// Includes the longest duration of each.
     async fn duration_groups(
         &mut self,
         filter: Vec<Condition>,
@@ -208,7 +208,7 @@ impl Ask<'_> {
         let kind = oldest.and_then(|row| row.get(TYPE)?.as_text());
         match kind {
             Some(kind) if SCOPES.contains(&kind) => Ok(Found::default()),
-            // A body has the id of what it repeats, and is there before and after it: the others are looked for among them.
+            // A body has the id of the activity it repeats, and lasts longer: the oldest token is searched among the other instances.
             Some(BODY) => {
                 search.filter.push(is(TYPE, Op::Neq(Value::text(BODY))));
                 let found = self.counted(search).await?;

@@ -43,7 +43,7 @@ static TASK_VARIABLE: Entity = Entity {
     ..VARIABLE_TABLE
 };
 
-/// What both have in common.
+/// Settings common to both entities.
 const VARIABLE_TABLE: Entity = Entity {
     title: "",
     table: VARIABLE.table,
@@ -120,7 +120,7 @@ fn key_at(row: &Row, at: usize) -> Option<Key> {
     column(row, at).as_int().map(Key)
 }
 
-/// Rows of what was deleted stay, for those who page through them.
+/// Rows of deleted entities stay, for clients that are paging through them.
 fn is_there(is_deleted: usize) -> Condition {
     Condition::Field {
         field: is_deleted,
@@ -244,8 +244,7 @@ impl Ask<'_> {
         Ok(row)
     }
 
-    /// Jobs are not stored with what their process instances are called: most instances have no such name, and there are more jobs
-    /// than anything else.
+    /// Adds business ids to jobs. They are not stored with jobs: most instances have none, and jobs are the most numerous rows.
     pub(super) async fn tell_business_ids(&mut self, jobs: &mut [Row]) -> Result<(), Problem> {
         const NAMED: usize = PROCESS_INSTANCE.column("businessId");
         const INSTANCE: usize = JOB.column("processInstanceKey");
@@ -344,7 +343,7 @@ impl Ask<'_> {
         Ok(self.found(search).await?.pop())
     }
 
-    /// The task's element instance and what is around it, the innermost first.
+    /// The task's element instance and its enclosing scopes, the innermost first.
     async fn scopes_of(&mut self, task: &Row) -> Result<Vec<Value>, Problem> {
         let instance = column(task, const { USER_TASK.column("processInstanceKey") });
         let mut scopes = Vec::new();

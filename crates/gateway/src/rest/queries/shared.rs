@@ -1,9 +1,13 @@
-//! Answers that pages share (`skep-consistency: shared`). Many browsers that show the same page repeat the same question; it is asked once.
+//! Answers shared between pages (`skep-consistency: shared`). Many browsers that show the same page repeat the same question;
+//! it is asked once.
 //!
-//! - An answer is shared for [`FRESH`], or less where the caller says so. Equal questions that come while it is asked wait for it.
-//! - Questions are equal if the requests are, and the callers see the same: all callers where there is nothing to check, else the same
-//!   caller. They are asked under the same directory of users and rights: a change of rights makes all answers another's.
-//! - Together they take at most a fifth of a core ([`Budget`]). Beyond that a caller gets the last answer, with its `age`, or waits.
+//! - An answer is shared for [`FRESH`], or less if the caller wants so. Equal questions that arrive while it is being asked
+//!   wait for it.
+//! - Questions are equal if the requests are, and the callers see the same: all callers if there is nothing to check, else
+//!   the same caller. They are asked under the same directory of users and permissions: a change of permissions invalidates
+//!   all answers.
+//! - Together they take at most a fifth of a core ([`Budget`]). Beyond that a caller gets the last answer, with its `age`, or
+//!   waits.
 //!
 //! Everything that is kept is bounded: [`MAX_QUESTIONS`], [`MAX_BYTES`], and [`KEPT`].
 
@@ -26,22 +30,22 @@ use super::super::RestBody;
 use super::super::problem::Problem;
 use super::CONSISTENCY;
 
-/// How long an answer is as good as a new one.
+/// How long an answer counts as fresh.
 pub const FRESH: Duration = Duration::from_secs(5);
-/// How long it is kept for times in which there can be no new one.
+/// How long it is kept in case no new one can be had.
 const KEPT: Duration = Duration::from_secs(60);
 const MAX_QUESTIONS: usize = 1_000;
 const MAX_BYTES: usize = 16 << 20;
-/// The answer to a longer question is not kept, nor one that is longer than this with its question.
+/// Maximum size of a kept question, and of an answer together with its question.
 const MAX_QUESTION: usize = 64 << 10;
 const MAX_ONE: usize = 1 << 20;
-/// Questions that are with the stores at a time.
+/// Questions that the stores work on at a time.
 const AT_A_TIME: usize = 2;
 /// How long a question waits for its turn where there is no answer yet.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How old an answer may be that the caller takes: [`FRESH`], or less if `cache-control: max-age` says so (RFC 9111, section 5.2.1.1).
-/// `None`: the caller wants one of its own.
+/// The age of an answer that the caller accepts: [`FRESH`], or less if `cache-control: max-age` says so (RFC 9111, section
+/// 5.2.1.1). `None`: the caller wants an answer of its own.
 pub fn accepted_age(headers: &HeaderMap) -> Option<Duration> {
     let consistency = headers.get(&CONSISTENCY)?;
     if consistency != "shared" {
@@ -65,7 +69,7 @@ pub struct Question {
     /// With its query.
     pub path: String,
     pub body: Bytes,
-    /// Whose rights narrow the answer. `None`: all callers see the same.
+    /// The caller whose permissions narrow the answer. `None`: all callers see the same.
     pub whose: Option<Claims>,
 }
 
@@ -109,11 +113,11 @@ impl Given {
     }
 }
 
-/// A question, as long as somebody asks it or its answer is kept.
+/// A question, as long as it is being asked or its answer is kept.
 struct Slot {
-    /// Under which the answer is right. It is not kept alive: its address remains, so that no other one has it.
+    /// The directory for which the answer is valid. It is not kept alive, but its address stays reserved, so that no other one gets it.
     directory: Weak<Directory>,
-    /// Held by the one who asks the stores.
+    /// Held by the caller that asks the stores.
     asking: tokio::sync::Mutex<()>,
     given: Mutex<Option<Given>>,
 }
@@ -171,10 +175,10 @@ impl SharedAnswers {
         }
     }
 
-    /// Answers with what is there, or by asking: `ask` is given what measures the time that the stores take.
+    /// Answers from the kept answer, or by asking: `ask` gets the measure of the time that the stores take.
     ///
     /// # Errors
-    /// Those of `ask`, and `ResourceExhausted` if shared questions have taken their part of the machine and this one has no answer yet.
+    /// Those of `ask`, and `ResourceExhausted` if shared questions have used up their part of the machine and this one has no answer yet.
     pub async fn answer<F>(
         &self,
         question: Question,
@@ -241,7 +245,7 @@ impl SharedAnswers {
         slot
     }
 
-    /// The turn to ask the stores. `None`: there is none now, and either an answer that is not fresh, or the time is over.
+    /// The turn to ask the stores. `None`: not now, because there is an older answer or the time is over.
     async fn turn(
         &self,
         slot: &Slot,
@@ -297,10 +301,10 @@ impl SharedAnswers {
     }
 }
 
-/// Forgets what is too old, and then the oldest answers until so much is left.
+/// Forgets answers that are too old, and then the oldest ones until this much is left.
 fn make_room(slots: &mut FxHashMap<Question, Arc<Slot>>, questions: usize, bytes: usize) {
     let now = Instant::now();
-    // Nobody holds a slot that nobody asks.
+    // Slots are held only by callers that are asking.
     slots.retain(|_, slot| Arc::strong_count(slot) > 1 || slot.within(KEPT, now).is_some());
     let size = |(question, slot): (&Question, &Arc<Slot>)| question.bytes() + slot.bytes();
     let mut left: usize = slots.iter().map(size).sum();
@@ -331,7 +335,7 @@ fn exhausted() -> Failure {
     )
 }
 
-/// Books the time from its start to its drop, whatever becomes of the question.
+/// Books the time from its start to its drop, regardless of the outcome.
 pub struct Spending {
     budget: Arc<Mutex<Budget>>,
     parallel: u32,
@@ -354,20 +358,20 @@ impl Drop for Spending {
     }
 }
 
-/// The time that shared questions may take: [`Budget::PART`] of what passes, and what was saved up.
+/// The time that shared questions may take: [`Budget::PART`] of the elapsed time, and the saved time.
 ///
-/// Time is measured from question to answer, and counts for each partition that is asked at the same time. Where others keep the stores
-/// busy that is longer than the stores work on it, so that shared questions take the less, the more others ask.
+/// Time is measured from question to answer, and counts for each partition that is asked at the same time. If other queries
+/// keep the stores busy, that is longer than the stores' own work, so shared questions take the less, the more others ask.
 struct Budget {
-    /// Nanoseconds; what was taken beyond is paid back first.
+    /// Nanoseconds; overdrawn time is paid back first.
     left: i128,
     at: Instant,
 }
 
 impl Budget {
-    /// One of so many seconds of a core.
+    /// The denominator of the share of a core.
     const PART: u32 = 5;
-    /// At most this is saved up.
+    /// Maximum saved time.
     const SAVED: Duration = Duration::from_secs(1);
 
     fn new(now: Instant) -> Budget {

@@ -105,7 +105,7 @@ const OF_DEFINITION: [&str; 5] = [
     "processDefinitionKey",
 ];
 
-/// What is asked for.
+/// A query for statistics.
 #[derive(Debug)]
 pub enum Statistics {
     /// Groups, and the page of them.
@@ -207,7 +207,7 @@ pub fn variable_names(body: &str, definition: Key) -> Result<Statistics, Problem
     let mut page = parse(&VARIABLE_NAMES, body)?;
     let mut filter = vec![of_instance(definition, Vec::new())];
     for condition in page.filter.drain(..) {
-        // Names are all that there is to be filtered by.
+        // Names are the only thing to filter by.
         if let Condition::Field { op, .. } = condition {
             filter.push(Condition::Field { field: name, op });
         }
@@ -255,7 +255,7 @@ pub fn by_definition(body: &str) -> Result<Statistics, Problem> {
     Ok(Statistics::Paged { groups, page })
 }
 
-/// The filter is that of message subscriptions, the page is one of groups.
+/// The filter is one for message subscriptions, the page is one of groups.
 pub fn subscriptions(body: &str) -> Result<Statistics, Problem> {
     let (filter, page) = split(body)?;
     let mut filter = parse(&MESSAGE_SUBSCRIPTION, &filter)?.filter;
@@ -385,7 +385,7 @@ impl Ask<'_> {
                 let mut rows = self.rows(Query::Groups(groups)).await?;
                 for row in &mut rows {
                     if std::ptr::eq(page.entity, &INSTANCES) {
-                        // The least and the highest version tell whether there are several.
+                        // The lowest and highest version show whether there are several.
                         let several = row.get(4) != row.get(5);
                         row.truncate(4);
                         row.push(Value::from(several));
@@ -440,7 +440,7 @@ impl Ask<'_> {
         self.rows(Query::Groups(groups)).await
     }
 
-    /// Fills in what only the definitions know.
+    /// Fills in fields that only the definitions have.
     async fn name(&mut self, entity: &Entity, rows: &mut [Row]) -> Result<(), Problem> {
         const KEY: usize = PROCESS_DEFINITION.column("processDefinitionKey");
         const ID: usize = PROCESS_DEFINITION.column("processDefinitionId");

@@ -12,7 +12,7 @@ use super::{Ask, invalid, time_parameter};
 use crate::rest::parameters::parameter;
 use crate::rest::problem::Problem;
 
-/// What is asked for.
+/// A query for usage metrics.
 #[derive(Debug)]
 pub struct Usage {
     groups: Groups,

@@ -25,7 +25,7 @@ const TYPES: &[&str] = &[
     "CONDITION",
 ];
 
-/// What the API knows of a wait: no store has it.
+/// A wait as the API defines it; no store holds it in this form.
 pub static WAIT_STATE: Entity = Entity {
     title: "Wait State",
     table: "",
@@ -49,7 +49,7 @@ pub static WAIT_STATE: Entity = Entity {
     leaves: Leaves::Never,
 };
 
-/// Fields that are not made of others.
+/// Fields that are not derived from others.
 const COLUMNS: usize = WAIT_STATE.column("details");
 
 /// Where a field of a wait comes from.
@@ -142,7 +142,7 @@ impl Source {
         of.unwrap_or(Origin::Always(""))
     }
 
-    /// What is looked for among the rows of this kind. `None`: none of them can be meant.
+    /// The search for rows of this kind. `None`: none can match.
     fn search(&self, wanted: &Search) -> Option<Search> {
         let mut filter: Conditions = vec![(self.open)()];
         for condition in &wanted.filter {
@@ -165,12 +165,12 @@ impl Source {
             });
         search.sort = sorts.collect();
         search.page = wanted.page.clone();
-        // What is hidden elsewhere is shown here.
+        // Fields that are hidden elsewhere are shown here.
         search.details = true;
         Some(search)
     }
 
-    /// A row as one of [`WAIT_STATE`].
+    /// Converts a row to one of [`WAIT_STATE`].
     fn wait(&self, row: &Row) -> Row {
         let fields = self.fields.iter().map(|from| match from {
             Origin::Column(column) => row.get(*column).cloned().unwrap_or_default(),
@@ -220,8 +220,8 @@ fn details(entity: &Entity, of_type: &str, row: &Row) -> Json {
     Json::Object(details)
 }
 
-/// What waits belongs to its process instance: who may read that sees all of it, and nobody else any. Narrows a search to it; `false`:
-/// nothing is left.
+/// A wait belongs to its process instance: a caller who may read the instance sees all its waits, and nobody else sees any.
+/// Narrows a search to it; `false`: nothing is left.
 pub(super) fn is_readable(search: &mut Search, grants: Option<&Grants>) -> Result<bool, Problem> {
     let Some(grants) = grants else {
         return Ok(true);

@@ -1,5 +1,4 @@
-//! Why a process instance does not go on: each waiting element instance, with what it waits for and since when. An addition
-//! of our own.
+//! Why a process instance is waiting: each waiting element instance, with what it waits for and since when. An addition of our own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,14 +18,14 @@ const MAX_TOLD: u32 = 1_000;
 
 /// How a kind of entity is found, and which of its fields are reported.
 struct Kind {
-    /// As answers call it; where the rows have a kind of their own, that.
+    /// The name in answers; if the rows have a kind of their own, that one is used.
     name: Option<&'static str>,
     entity: &'static Entity,
     /// The column that holds the process instance, and the one that holds the element instance.
     instance: usize,
     element: usize,
     open: fn() -> Condition,
-    /// The member that says since when.
+    /// The field that says since when.
     since: &'static str,
     /// Further reported fields.
     told: &'static [&'static str],
@@ -36,24 +35,24 @@ pub(super) fn is(field: usize, op: Op) -> Condition {
     Condition::Field { field, op }
 }
 
-/// What an instance waits for.
+/// The waits of an instance.
 pub(super) struct Waits {
     pub process: Row,
-    /// Those that wait, and whether there are more than were looked for.
+    /// The waiting elements; `has_more`: there are more than were searched.
     pub elements: Vec<Waiting>,
-    /// All that are active.
+    /// All active element instances.
     pub active: Vec<Row>,
     pub has_more: bool,
 }
 
 /// An element instance that waits, or the process instance itself.
 pub(super) struct Waiting {
-    /// Who it is, as answers show it.
+    /// The element or process instance, as answers show it.
     pub who: Map<String, Json>,
     pub waits_for: Vec<Json>,
 }
 
-/// Of these the first is why something else is waited for longer, and the last waits itself.
+/// The first of these is the reason why something else is waiting longer, and the last waits itself.
 const KINDS: [Kind; 6] = [
     Kind {
         name: Some("INCIDENT"),
@@ -140,12 +139,12 @@ const KINDS: [Kind; 6] = [
     },
 ];
 
-/// What one thing is to who waits for it.
+/// One entity that an element waits for, as answers show it.
 fn told(kind: &Kind, row: &Row) -> Json {
     let mut all = members(kind.entity, row);
     let mut of_all = |name: &str| all.remove(name).unwrap_or_default();
     let mut found = Map::new();
-    // A job has a kind of its own, which is told beside.
+    // A job has a kind of its own, which is reported separately.
     let name = kind.name.map_or_else(|| of_all("kind"), |name| json!(name));
     found.insert("for".to_string(), name);
     found.insert("since".to_string(), of_all(kind.since));
@@ -178,7 +177,7 @@ impl Ask<'_> {
         Ok(rows)
     }
 
-    /// How many things are waited for at each element: jobs, user tasks, and events of all kinds.
+    /// The number of waits at each element: jobs, user tasks, and events of all kinds.
     pub(super) async fn wait_state_statistics(&mut self, instance: Key) -> Result<String, Problem> {
         let mut counts: BTreeMap<String, i64> = BTreeMap::new();
         let grants = self.sight.grants.take();

@@ -1,4 +1,4 @@
-//! Collects all errors of a request about identity, to report them at once.
+//! Collects all errors of an identity request, to report them together.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::id_pattern::IdPattern;
 /// Characters of ids and names at most.
 const MAX_LENGTH: usize = 256;
 
-/// See the [module](self): what is wrong is collected, and told at the end.
+/// Collects errors and reports them at the end; see the [module](self).
 #[derive(Debug)]
 pub struct Faults<'p> {
     told: Vec<String>,
@@ -18,7 +18,7 @@ pub struct Faults<'p> {
 }
 
 impl<'p> Faults<'p> {
-    /// None yet. `ids`: what an id may be.
+    /// No errors yet. `ids`: the pattern of ids.
     pub fn new(ids: &'p IdPattern) -> Faults<'p> {
         Faults {
             told: Vec::new(),
@@ -26,7 +26,7 @@ impl<'p> Faults<'p> {
         }
     }
 
-    /// Fails if something was wrong.
+    /// Fails if there were errors.
     pub fn none(self) -> Result<(), Failure> {
         if self.told.is_empty() {
             Ok(())
@@ -39,7 +39,7 @@ impl<'p> Faults<'p> {
         self.told.push(fault);
     }
 
-    /// A text that has to be there and to say something.
+    /// A text that must be present and not empty.
     pub fn said(&mut self, field: &str, text: Option<&str>) -> Arc<str> {
         let text = text.unwrap_or_default();
         if text.trim().is_empty() {
@@ -67,7 +67,7 @@ impl<'p> Faults<'p> {
         text
     }
 
-    /// The id of a tenant, which is also that of the first one.
+    /// The id of a tenant, which may be that of the default one.
     pub fn tenant_id(&mut self, field: &str, text: Option<&str>) -> Arc<str> {
         match text {
             Some(DEFAULT_TENANT) => DEFAULT_TENANT.into(),
@@ -75,7 +75,7 @@ impl<'p> Faults<'p> {
         }
     }
 
-    /// The name of a user, which need not be there.
+    /// The name of a user, which is optional.
     pub fn optional_name(&mut self, field: &str, text: &str) -> Arc<str> {
         self.length(field, text);
         text.into()
@@ -98,7 +98,7 @@ impl<'p> Faults<'p> {
     }
 }
 
-/// `local@domain`, whose domain has at least two labels. Whether mail arrives there only a mail tells.
+/// `local@domain`, whose domain has at least two labels. Only sending mail could verify the address.
 fn is_address(text: &str) -> bool {
     const MAX_LOCAL: usize = 64;
     let Some((local, domain)) = text.rsplit_once('@') else {

@@ -1,4 +1,4 @@
-//! Mapping rules: a caller whose token has the claim gets what the rule has.
+//! Mapping rules: a caller whose token has the claim gets the permissions of the rule.
 
 use serde::Deserialize;
 use skep_protocol::command::IdentityCommand;

@@ -11,7 +11,7 @@ use crate::rest::decode::Decoded;
 use crate::rest::encode::Echo;
 use crate::rest::operations::path::Id;
 
-/// What a path says: the group, role or tenant, and who.
+/// The entities that a path names: the group, role or tenant, and the member.
 pub type Named<'p> = ((ParentType, Id<'p>), (EntityType, Id<'p>));
 
 pub fn assign(named: Named, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
@@ -45,7 +45,7 @@ fn membership(
     let parent = parents::id(kind, Some(parent), &mut faults);
     let field = name_of(entity_type);
     let id = match entity_type {
-        // Such an id is the provider's, whatever ids may be here.
+        // Such an id comes from the provider, so the local pattern does not apply.
         EntityType::Group if !security.groups_api => faults.name(field, Some(id)),
         _ => faults.id(field, Some(id)),
     };
@@ -54,7 +54,7 @@ fn membership(
     Ok(Membership { parent, member })
 }
 
-/// What the API calls the id of a member.
+/// The API's name for the id of a member.
 pub fn name_of(entity_type: EntityType) -> &'static str {
     match entity_type {
         EntityType::User => "username",

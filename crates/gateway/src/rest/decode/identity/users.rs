@@ -26,7 +26,7 @@ struct Creation<'a> {
     email: Option<Text<'a>>,
 }
 
-/// The user, and the password that is to be hashed.
+/// The user, and the password to be hashed.
 fn user(text: &str, front: &FrontEnd) -> Result<(UserValue, Secret), Failure> {
     let body: Creation = required(text)?;
     let mut faults = Faults::new(&front.config.security.ids);
@@ -73,7 +73,7 @@ struct Update<'a> {
     email: Option<Text<'a>>,
 }
 
-/// What is left out stays as it is; a blank password counts as left out.
+/// Fields that are left out stay as they are; a blank password counts as left out.
 pub fn update(Id(username): Id, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Update = required(text)?;
     let mut faults = Faults::new(&front.config.security.ids);

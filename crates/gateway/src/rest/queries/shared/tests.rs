@@ -1,4 +1,4 @@
-//! Sharing, without stores: who gets whose answer, what is kept, and what it may cost.
+//! Sharing, without stores: which caller gets which answer, which answers are kept, and the cost.
 
 use proptest::prelude::*;
 use skep_protocol::origin::Principal;
@@ -28,7 +28,7 @@ fn text(response: Response<RestBody>) -> (String, bool) {
     }
 }
 
-/// Asks; the stores, if they are asked, say this. Also whether somebody else's answer was given.
+/// Asks; the stores, if they are asked, return this. Also returns whether another caller's answer was given.
 async fn asks(
     shared: &SharedAnswers,
     question: Question,
@@ -291,7 +291,8 @@ async fn a_failure_is_not_shared() {
 }
 
 proptest! {
-    /// However long questions take, and whenever they come: what they take is a fifth of the time, what was saved up, and the last one.
+    /// However long questions take, and whenever they arrive: together they take a fifth of the time, the saved time, and the
+    /// last question.
     #[test]
     fn questions_take_a_fifth_of_a_core(
         asked in prop::collection::vec((0u64..3_000, 0u64..2_000), 1..200),
